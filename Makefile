@@ -4,14 +4,20 @@ PEER := .venv-peer
 VERTEX := .venv-vertex
 PYTEST8 := .venv-pytest8
 RAY := .venv-ray
+SERVICES := .venv-services
 BIN := $(VENV)/bin
 TAU_BENCH := ../shared/data/tau-bench/gpt-4o-airline.json
-AGENTS := a2a agno langgraph openai pydantic-ai strands
+AGENTS := a2a agent-framework agno claude crewai langgraph llama-index openai pydantic-ai smolagents strands
 AGENTS_a2a := a2a-sdk[http-server] uvicorn
+AGENTS_agent-framework := agent-framework-core
 AGENTS_agno := agno
-AGENTS_langgraph := langchain langgraph
+AGENTS_claude := claude-agent-sdk
+AGENTS_crewai := crewai
+AGENTS_langgraph := langchain langgraph langgraph-cli[inmem]
+AGENTS_llama-index := llama-index-core
 AGENTS_openai := openai-agents
 AGENTS_pydantic-ai := pydantic-ai-slim
+AGENTS_smolagents := smolagents
 AGENTS_strands := strands-agents
 EVERY_KIND := $(filter-out %_agent.py,$(wildcard tests/agents/test_*.py))
 # Most of what is installed is never imported: what is, Python compiles at its first import, and keeps.
@@ -19,9 +25,12 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 PIP_BUILD := $(PIP_INSTALL) --build-constraint constraints-build.txt
 
+# A test that hangs ends the run, and shows where every thread stands. pytest 8 has no such option.
+NO_HANGS := -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
+
 .PRECIOUS: .venv-agents/%/.ready
 
-.PHONY: help demo test test-postgres test-peer test-pytest8 test-ray test-vertex test-agents test-agents-adk test-installs test-browser ui lint types imports docs bench check clean
+.PHONY: help demo test test-postgres test-peer test-pytest8 test-ray test-services test-vertex test-agents test-agents-adk test-installs test-browser ui lint types imports docs bench check clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -55,7 +64,13 @@ $(PYTEST8)/.ready: pyproject.toml constraints-pytest8.txt constraints-build.txt
 $(RAY)/.ready: pyproject.toml constraints-ray.txt constraints-build.txt
 	$(PYTHON) -m venv $(RAY)
 	$(RAY)/bin/python $(PIP_INSTALL) -c constraints-ray.txt pip
-	$(RAY)/bin/python $(PIP_BUILD) -c constraints-ray.txt -e '.[ray]' --group ray
+	$(RAY)/bin/python $(PIP_BUILD) -c constraints-ray.txt -e '.[judge,ray]' --group ray
+	@touch $@
+
+$(SERVICES)/.ready: pyproject.toml constraints-services.txt constraints-build.txt
+	$(PYTHON) -m venv $(SERVICES)
+	$(SERVICES)/bin/python $(PIP_INSTALL) -c constraints-services.txt pip
+	$(SERVICES)/bin/python $(PIP_BUILD) -c constraints-services.txt -e '.[http,judge,mlflow]' --group services
 	@touch $@
 
 demo: $(VENV)/.ready ## Run the example agent on its eval set, and show the report
@@ -68,11 +83,11 @@ demo: $(VENV)/.ready ## Run the example agent on its eval set, and show the repo
 	@echo "report: .fairtrial/example.html"
 
 test: $(VENV)/.ready ## Run every test that needs no more than Python
-	$(BIN)/pytest -n 2 -m "not postgres and not peer and not vertex and not agents and not browser"
+	$(BIN)/pytest $(NO_HANGS) -n 2 --dist worksteal -m "not postgres and not peer and not services and not vertex and not agents and not browser"
 
 test-postgres: $(VENV)/.ready ## Run the tests that need Postgres: FAIRTRIAL_TEST_POSTGRES=postgresql+pg8000://...
 	@test -n "$$FAIRTRIAL_TEST_POSTGRES" || { echo "test-postgres lacks FAIRTRIAL_TEST_POSTGRES, a SQLAlchemy URL of a server" >&2; exit 1; }
-	$(BIN)/pytest -m postgres
+	$(BIN)/pytest $(NO_HANGS) -m postgres
 
 .venv-agents/%/.ready: pyproject.toml constraints-agents-%.txt constraints-build.txt
 	$(PYTHON) -m venv $(@D)
@@ -84,22 +99,26 @@ test-agents: $(AGENTS:%=test-agents-%) test-agents-adk ## Run the tests that nee
 
 test-agents-adk: $(PEER)/.ready
 	@# ADK brings the Google Gen AI SDK.
-	$(PEER)/bin/pytest -m agents tests/agents/test_adk_agent.py tests/agents/test_google_genai_agent.py $(EVERY_KIND)
+	$(PEER)/bin/pytest $(NO_HANGS) -m agents tests/agents/test_adk_agent.py tests/agents/test_google_genai_agent.py $(EVERY_KIND)
 
 test-agents-%: .venv-agents/%/.ready
-	.venv-agents/$*/bin/pytest -m agents tests/agents/test_$(subst -,_,$*)_agent.py $(EVERY_KIND)
+	.venv-agents/$*/bin/pytest $(NO_HANGS) -m agents tests/agents/test_$(subst -,_,$*)_agent.py $(EVERY_KIND)
 
 test-peer: $(PEER)/.ready ## Run the tests that compare with google-adk 2.13 and with libraries of statistics
-	$(PEER)/bin/pytest -m peer tests/differential
+	$(PEER)/bin/pytest $(NO_HANGS) -m peer tests/differential
 
 test-pytest8: $(PYTEST8)/.ready ## Run the tests of the plugin with pytest 8
 	$(PYTEST8)/bin/pytest tests/pytest_plugin
 
 test-ray: $(RAY)/.ready ## Run the tests that need a cluster of Ray
-	$(RAY)/bin/pytest tests/clusters
+	$(RAY)/bin/pytest $(NO_HANGS) tests/clusters
+
+test-services: $(SERVICES)/.ready ## Run the tests that need the servers of Phoenix and MLflow
+	@# Phoenix brings a plugin for pytest whose import warns, and warnings are errors.
+	PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(SERVICES)/bin/pytest $(NO_HANGS) -m services tests/platforms/test_real_services.py
 
 test-vertex: $(VERTEX)/.ready ## Run the tests that need Google's SDK for Vertex AI
-	$(VERTEX)/bin/pytest -m vertex tests/vertex
+	$(VERTEX)/bin/pytest $(NO_HANGS) -m vertex tests/vertex
 
 ui/node_modules/.ready: ui/package.json ui/package-lock.json
 	@command -v npm >/dev/null || { echo "ui and test-browser lack npm, a part of Node.js 20 or newer" >&2; exit 1; }
@@ -119,7 +138,7 @@ $(VENV)/.browser: $(VENV)/.ready
 test-browser: $(VENV)/.browser ui/node_modules/.ready ## Run the tests that need Chromium: FAIRTRIAL_CHROMIUM=/usr/bin/chromium
 	@test -x "$${FAIRTRIAL_CHROMIUM:-/usr/bin/chromium}" || { echo "test-browser lacks Chromium; FAIRTRIAL_CHROMIUM names its program" >&2; exit 1; }
 	@fc-list :lang=ko | grep -q . && fc-list :lang=ja | grep -q . && fc-list :lang=zh | grep -q . || { echo "test-browser lacks fonts for Korean, Japanese and Chinese, for example fonts-noto-cjk" >&2; exit 1; }
-	$(BIN)/pytest -m browser tests/browser
+	$(BIN)/pytest $(NO_HANGS) -m browser tests/browser
 
 test-installs: $(VENV)/.ready ## Resolve every pair of extras, and install them beside the frameworks of users
 	$(BIN)/python .ci/installs.py
@@ -138,7 +157,7 @@ imports: $(VENV)/.ready ## Check which way imports point
 docs: $(VENV)/.ready ## Write the pages that are generated, and the JSON Schema of the report
 	$(BIN)/python -m fairtrial.reports.json_report > docs/report.schema.json
 	$(BIN)/python -m fairtrial.reports.trust_report > docs/trust.schema.json
-	$(BIN)/python -m fairtrial.reports.view_shapes > docs/view.schema.json
+	$(BIN)/python -m fairtrial.reports.view_schema > docs/view.schema.json
 	$(BIN)/python docs/generate.py
 
 bench: $(VENV)/.ready $(PEER)/.ready ## Measure side by side with google-adk 2.13
@@ -147,4 +166,4 @@ bench: $(VENV)/.ready $(PEER)/.ready ## Measure side by side with google-adk 2.1
 check: lint types imports test ## Everything that a change must pass
 
 clean: ## Remove the environments
-	rm -rf $(VENV) $(PEER) $(VERTEX) $(PYTEST8) $(RAY) .venv-agents .venv-installs
+	rm -rf $(VENV) $(PEER) $(VERTEX) $(PYTEST8) $(RAY) $(SERVICES) .venv-agents .venv-installs

@@ -29,8 +29,11 @@ FRAMEWORKS = {
     "crewai": ["crewai"],
     "openai-agents": ["openai-agents"],
 }
-EXCLUDED = {"crewai": {"adk", "agents-adk"}, "openai-agents": {"adk"}}
-"""Frameworks that exclude each other: google-adk needs an older OpenTelemetry than crewai, and openai below 3."""
+EXCLUDED = {"crewai": {"adk", "agents-adk"}, "openai-agents": {"adk", "agents-crewai"}}
+"""Frameworks that exclude each other.
+
+google-adk needs an older OpenTelemetry than crewai. Both need openai below 3, and openai-agents needs openai 3.
+"""
 INSTALLED_EXTRAS = ["judge", "anthropic", "bedrock", "openai", "parquet", "words", "http"]
 ENVIRONMENTS = ROOT / ".venv-installs"
 UV = str(Path(sys.executable).parent / "uv")

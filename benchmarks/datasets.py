@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import sys
 import tempfile
 import time
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from measuring import OURS, heading, line, run, target
+from measuring import OURS, SIDES, heading, in_turn, line, run, target, yardstick
 
-CONVERSATIONS = 40_000
+CONVERSATIONS = 200_000
 CASES = 1000
+PEER_CONVERSATIONS = 200
 WORDS = [
     "order",
     "parcel",
@@ -35,8 +38,7 @@ SCORE = "import sys; from fairtrial.cli import command; sys.exit(command())"
 
 
 def main(peer: str) -> None:
-    """Print the speed and the memory of `fairtrial score --out`. google-adk has nothing to compare it with."""
-    del peer
+    """Print the speed and the memory of `fairtrial score --out`, and google-adk beside it on some conversations."""
     heading(f"data sets: {CONVERSATIONS:,} conversations of two invocations, three calls and sixty-word replies")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -49,11 +51,48 @@ def main(peer: str) -> None:
         small, large = (_score(folder, size, 1) for size in ("small", "large"))
         # Starting and summarizing stand in both, so that the difference is the scoring of the rest.
         rate = (CONVERSATIONS - CONVERSATIONS // 4) / (large["cpu"] - small["cpu"])
+        line("conversations in the CPU time of the yardstick", f"{rate * yardstick():,.0f}")
         target("conversations a CPU second, one process", rate, "/s", at_least=4000)
         two = _score(folder, "large", 2)
         target("two processes against one, seconds", large["seconds"] / two["seconds"], "times", at_least=1.8)
         target("peak memory", large["mb"], "MB", at_most=400)
         line("peak memory of a quarter of the conversations", f"{small['mb']:.0f} MB")
+        _measure_failures(folder)
+        _compare(folder, peer)
+
+
+def _measure_failures(folder: Path) -> None:
+    """Print how much slower conversations are that fail, because each of them is kept."""
+    for name, share in (("passing", 0.0), ("failing", 1.0)):
+        write_traffic(folder / f"{name}.jsonl", CONVERSATIONS // 10, failing=share)
+
+    def cpu(name: str) -> float:
+        shutil.rmtree(folder / f"{name}-1", ignore_errors=True)
+        return _score(folder, name, 1)["cpu"]
+
+    passing, failing = in_turn(lambda: cpu("passing"), lambda: cpu("failing"), times=3)
+    line("CPU if every conversation fails / if every one passes", f"{failing / passing:.2f}")
+
+
+def _compare(folder: Path, peer: str) -> None:
+    """Print the CPU time of both tools for the first conversations, without their start."""
+    with (folder / "small.jsonl").open() as file:
+        (folder / "first.jsonl").write_text("".join(islice(file, PEER_CONVERSATIONS)))
+    arguments = [folder / "first.jsonl", folder / "shop.evalset.json"]
+    sides: dict[str, dict[str, Any]] = {}
+
+    def ours() -> float:
+        shutil.rmtree(folder / "first", ignore_errors=True)
+        sides["ours"] = run([OURS, SIDES / "dataset_fairtrial.py", *arguments, folder / "first"]).said
+        return float(sides["ours"]["cpu"])
+
+    def theirs() -> float:
+        sides["theirs"] = run([peer, SIDES / "dataset_adk.py", *arguments]).said
+        return float(sides["theirs"]["cpu"])
+
+    fairtrial, adk = in_turn(ours, theirs, times=3)
+    assert sides["ours"]["means"] == [round(mean, 12) for mean in sides["theirs"]["means"]], sides
+    line(f"CPU of the first {PEER_CONVERSATIONS} conversations", f"{fairtrial:.2f} s", f"{adk:.2f} s")
 
 
 def _score(folder: Path, size: str, jobs: int) -> dict[str, float]:
@@ -95,13 +134,17 @@ def write_expectation(path: Path) -> None:
     path.write_text(json.dumps({"eval_set_id": "shop", "eval_cases": cases}))
 
 
-def write_traffic(path: Path, number: int) -> None:
-    """Write conversations as JSON lines. A third of the replies is in another order of words."""
+def write_traffic(path: Path, number: int, *, failing: float = 0.0) -> None:
+    """Write conversations as JSON lines. A third of the replies is in another order of words.
+
+    A share of the conversations answers another case than its own, so that it fails.
+    """
     chance = random.Random(7)
     with path.open("w") as file:
         for conversation in range(number):
             case = conversation % CASES
-            file.write(json.dumps({"id": f"case_{case}", "messages": list(_messages(case, chance))}) + "\n")
+            about = case + 1 if chance.random() < failing else case
+            file.write(json.dumps({"id": f"case_{case}", "messages": list(_messages(about, chance))}) + "\n")
 
 
 def _messages(case: int, chance: random.Random) -> Any:

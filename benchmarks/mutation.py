@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import time
 
-from measuring import heading, line, target
+from measuring import heading, line, target, yardstick
 
 from fairtrial import api
 from fairtrial.records.case import EvalCase, EvalSet
@@ -52,11 +52,14 @@ def main(peer: str = "") -> None:  # noqa: ARG001  (no peer has mutation testing
     heading("mutation testing: default criteria, cases of one call and one reply")
     criteria = {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}
     api.mutate(eval_set(4), criteria)
+    fixed = yardstick()
     cpu, wall = time.process_time(), time.perf_counter()
     report = api.mutate(eval_set(arguments.cases), criteria)
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     mutants = sum(row.overall.mutants for row in report.operators)
     line("mutants", f"{mutants:,} in {wall:.1f} s, {cpu:.1f} s CPU")
+    fixed = (fixed + yardstick()) / 2
+    line("mutants in the CPU time of the yardstick", f"{mutants / cpu * fixed:,.0f} in {fixed:.2f} s")
     target("mutants a second of CPU time", mutants / cpu, "/s", at_least=2000)
 
 

@@ -18,7 +18,9 @@ BENCHES = (
     "trajectory",
     "loading",
     "value",
+    "whole_trace",
     "selection",
+    "large_index",
     "judge",
     "conversations",
     "intervals",
@@ -26,6 +28,9 @@ BENCHES = (
     "judged_means",
     "hostile_text",
     "mutation",
+    "pytest_cases",
+    "report_sizes",
+    "viewer",
 )
 """Modules of this folder, each with `main(peer)`: the path of a Python that has google-adk."""
 

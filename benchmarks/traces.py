@@ -20,10 +20,12 @@ from typing import Any
 import measuring
 
 _CONVERSATIONS = 400
-_SIZES = (1_000, 3_000)
+_SIZES = (7_100, 14_200, 28_400)
+"""So many conversations are a quarter of a GB, half a GB, and a GB."""
 _TIMES = 3
 _DIALOGUE = "google-adk/v1_two_turns.traces.jsonl"
 _ID = re.compile(r'"(?:traceId|spanId|parentSpanId)":"([0-9a-f]+)"')
+_ORDER = "A-17"
 _SESSION = re.compile(r'"gcp.vertex.agent.session_id","value":\{"stringValue":"([^"]+)"')
 
 Entry = dict[str, Any]
@@ -99,27 +101,34 @@ def is_same_turn(turn: Entry, wanted: Entry, entry: Entry) -> bool:
 
 
 def write_dialogues(source: Path, target: Path, count: int) -> float:
-    """Write copies of a conversation with ids of their own, a line for each. Return the MB of the file."""
+    """Write copies of a conversation with ids and an order of their own, a line for each. Return the MB of the file.
+
+    The order stands in nearly all messages, so that a reader that remembers texts gains nothing from the copies.
+    """
     line = source.read_text(encoding="utf-8").strip()
     ids, session = sorted(set(_ID.findall(line))), _SESSION.findall(line)[0]
-    pattern = re.compile("|".join(map(re.escape, [*ids, session])))
+    pattern = re.compile("|".join(map(re.escape, [*ids, session, _ORDER])))
     digits = random.Random(1)
     with target.open("w", encoding="utf-8") as file:
         for number in range(count):
             names = {each: f"{digits.getrandbits(4 * len(each)):0{len(each)}x}" for each in ids} | {
-                session: f"s{number}"
+                session: f"s{number}",
+                _ORDER: f"A-{number + 1000}",
             }
             file.write(pattern.sub(lambda match, names=names: names[match[0]], line) + "\n")
     return target.stat().st_size / 1e6
 
 
 def compare_speed(peer: str, source: Path, file: Path) -> None:
-    """Print the CPU seconds that both tools take for the same conversations, imports not counted."""
+    """Print the CPU seconds that both tools take for the same conversations, imports not counted.
+
+    Each side first reads one conversation, so that it has imported what it needs.
+    """
     size = write_dialogues(source, file, _CONVERSATIONS)
     measuring.heading(f"{_CONVERSATIONS} conversations of google-adk, {size:.1f} MB of OTLP as JSON lines")
 
     def side(python: str, script: str) -> float:
-        said = measuring.run([python, measuring.SIDES / script, file]).said
+        said = measuring.run([python, measuring.SIDES / script, source, file]).said
         assert len(said["files"][str(file)]) == _CONVERSATIONS
         return float(said["cpu"])
 
@@ -135,11 +144,18 @@ def compare_speed(peer: str, source: Path, file: Path) -> None:
 def measure_memory(source: Path, file: Path) -> None:
     """Print how CPU and memory of scoring grow with a file that is larger than memory should be."""
     measuring.heading("`fairtrial score` of a large file of spans, a criterion without a model, no store")
+    per_mb: list[float] = []
     for count in _SIZES:
         size = write_dialogues(source, file, count)
         taken = measuring.run([measuring.OURS, measuring.SIDES / "score_spans.py", file])
+        per_mb.append(taken.cpu / size)
         print(f"  {count:,} conversations, {size:.0f} MB: {taken.cpu:.0f} s of CPU, {taken.peak_mb:.0f} MB", flush=True)
     measuring.target("peak memory", taken.peak_mb, "MB", at_most=500)
+    piped = f"cat '{file}' | '{measuring.OURS}' '{measuring.SIDES / 'score_spans.py'}' -"
+    from_stdin = measuring.run(["sh", "-c", piped])
+    print(f"  {size:.0f} MB on standard input: {from_stdin.cpu:.0f} s of CPU", flush=True)
+    measuring.target("peak memory with standard input", from_stdin.peak_mb, "MB", at_most=500)
+    measuring.target("CPU for each MB, of the largest file / of the smallest", per_mb[-1] / per_mb[0], "", at_most=1.25)
 
 
 if __name__ == "__main__":

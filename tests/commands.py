@@ -12,20 +12,24 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import pytest
+from typing import TYPE_CHECKING, Any
 
 from fairtrial import Score, ToolCall, Trace
 from fairtrial.cli import main
 from fairtrial.records.case import EvalCase
+from forked_commands import ForkedProcess, start_forked
+
+if TYPE_CHECKING:
+    import pytest  # the processes of agents do without it
 
 STOPPED = Path("stop_waiting")
 """A file in the current folder that ends the waiting of `patient`."""
+
+_IMPATIENT = "from fairtrial import cli; cli._PATIENCE = {}; cli.command()"
 
 MATCH = {"criteria": {"response_match_score": 0.8}}
 
@@ -58,25 +62,38 @@ def fairtrial(*arguments: str | Path) -> Done:
     return Done(code, *(one.buffer.getvalue().decode() for one in (out, err)))
 
 
-def start(*arguments: str | Path, **more: Any) -> subprocess.Popen[str]:
-    """Start a command in a process of its own, both its streams piped."""
-    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+def start(
+    *arguments: str | Path, env: Mapping[str, str] | None = None, patience: float | None = None, **more: Any
+) -> ForkedProcess:
+    """Start a command in a process of its own, both its streams piped.
+
+    `patience` is the time in seconds that threads of an agent may keep the process after its work.
+    """
+    program = ["fairtrial"] if patience is None else ["python", "-c", _IMPATIENT.format(patience)]
+    return start_forked([*program, *map(str, arguments)], environment=_environment(env), **more)
+
+
+def start_python(*arguments: str | Path, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+    """Start a command in a new Python, for tests of the start or the end of a process."""
     return subprocess.Popen(
         [str(Path(sys.executable).parent / "fairtrial"), *map(str, arguments)],
-        **{
-            "stdout": subprocess.PIPE,
-            "stderr": subprocess.PIPE,
-            "text": True,
-            "encoding": "utf-8",
-            **more,
-            "env": {**os.environ, "PYTHONPATH": path, **more.get("env", {})},
-        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        env=_environment(env),
     )
 
 
-def finish(process: subprocess.Popen[str]) -> Done:
+def _environment(more: Mapping[str, str] | None) -> dict[str, str]:
+    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    return {**os.environ, "PYTHONPATH": path, **(more or {})}
+
+
+def finish(process: subprocess.Popen[str] | ForkedProcess) -> Done:
     """Wait for the end of a command."""
     out, err = process.communicate(timeout=60)
+    assert process.returncode is not None
     return Done(process.returncode, out, err)
 
 

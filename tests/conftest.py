@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
+import shutil
 import signal
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +17,11 @@ from hypothesis import HealthCheck, settings
 
 # Several test processes share the cores: a second thread in each would only wait for the others.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# Stores wait for the disk at every commit, and no test needs what it wrote after the machine fails.
+_MEMORY = Path("/dev/shm")  # noqa: S108  (a folder in memory, on Linux)
+if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > 1 << 30:
+    os.environ["TMPDIR"] = tempfile.tempdir = str(_MEMORY)
 
 # A shell that starts this in the background lets it ignore Ctrl-C, and the processes that tests start inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -23,6 +32,12 @@ settings.register_profile(
 settings.load_profile("fairtrial")
 
 SHARED = Path(os.environ.get("FAIRTRIAL_SHARED", Path(__file__).parents[2] / "shared"))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the tests of agent frameworks if no test of that mark is wanted: an import of a framework is slow."""
+    is_unwanted = "not agents" in config.option.markexpr and collection_path.match("agents/test_*_agent.py")
+    return True if is_unwanted and "pytest.mark.agents" in collection_path.read_text(encoding="utf-8") else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -37,6 +52,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for marker, reason in lacking.items():
             if reason and item.get_closest_marker(marker):
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_collection_finish() -> None:
+    """Keep the collector of garbage from what lives until the end, and let it collect less often."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _outside_of_repositories(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Start every test in an empty folder: in the folder of the project, each run would ask git for its commit."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("work"))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import variance
 
-from fairtrial.stats.agreement import agreement_interval, kappa, matthews, share_interval, youden
+from fairtrial.records.summary import Estimate
+from fairtrial.stats.agreement import kappa, matthews
 from fairtrial.stats.correction import Judged, Labelled, corrected_mean
 from fairtrial.stats.interval import bounded_interval
+from fairtrial.stats.judge_agreement import Pair, measure_agreement
 
 Coverage = dict[str, float]
 """The share of repetitions in which an interval holds the truth, by the name of the interval."""
@@ -19,7 +21,8 @@ Coverage = dict[str, float]
 class JudgeSituation:
     """People pass a share `rate`. The judge passes a share `sensitivity` of those, and fails `specificity` of the rest.
 
-    `labels` outcomes of `outcomes` are labelled.
+    `labels` outcomes of `outcomes` are labelled. They are `attempts` at each of several cases. An attempt after the
+    first has the outcome of the first with the chance `alike`, else an outcome of its own.
     """
 
     rate: float
@@ -27,41 +30,49 @@ class JudgeSituation:
     specificity: float
     labels: int
     outcomes: int = 0
+    attempts: int = 1
+    alike: float = 0.0
 
     @property
     def name(self) -> str:
         """The name in tables."""
-        return f"{self.rate:g} passed, se {self.sensitivity:g}, sp {self.specificity:g}"
+        attempts = f", {self.attempts} attempts, {self.alike:g} alike" if self.attempts > 1 else ""
+        return f"{self.rate:g} passed, se {self.sensitivity:g}, sp {self.specificity:g}{attempts}"
 
     def _outcome(self, source: random.Random) -> tuple[bool, bool]:
         people = source.random() < self.rate
         passes = self.sensitivity if people else 1 - self.specificity
         return people, source.random() < passes
 
+    def _case(self, source: random.Random) -> list[tuple[bool, bool]]:
+        first = self._outcome(source)
+        later = (first if source.random() < self.alike else self._outcome(source) for _ in range(self.attempts - 1))
+        return [first, *later]
+
     def agreement(self, repetitions: int, *, seed: int) -> Coverage:
-        """Return the coverage of kappa, Matthews' correlation and Youden's J."""
+        """Return the coverage of accuracy, kappa, Matthews' correlation and Youden's J."""
         source = random.Random(f"{seed} {self}")
         table = (
             (self.rate * self.sensitivity, self.rate * (1 - self.sensitivity)),
             ((1 - self.rate) * (1 - self.specificity), (1 - self.rate) * self.specificity),
         )
         truths = {
+            "accuracy": table[0][0] + table[1][1],
             "kappa": kappa(table) or 0.0,
             "mcc": matthews(table) or 0.0,
             "youden": self.sensitivity + self.specificity - 1,
         }
         held: dict[str, list[bool]] = {name: [] for name in truths}
         for _ in range(repetitions):
-            outcomes = [self._outcome(source) for _ in range(self.labels)]
-            pairs = [(int(not people), int(not judge), 1.0) for people, judge in outcomes]
-            ends = {
-                "kappa": agreement_interval(kappa, pairs, 2),
-                "mcc": agreement_interval(matthews, pairs, 2),
-                "youden": _youden(outcomes),
-            }
-            for name, interval in ends.items():
-                if interval is not None:
-                    held[name].append(interval[0] <= truths[name] <= interval[1])
+            outcomes = [
+                (case, *outcome) for case in range(self.labels // self.attempts) for outcome in self._case(source)
+            ]
+            pairs = [Pair(float(people), float(judge), people, judge, case) for case, people, judge in outcomes]
+            agreement = measure_agreement(pairs, [], [], graded=False)
+            for name, truth in truths.items():
+                estimate: Estimate = getattr(agreement, name)
+                if estimate.low is not None and estimate.high is not None:
+                    held[name].append(estimate.low <= truth <= estimate.high)
         return {name: sum(own) / len(own) for name, own in held.items()}
 
     def correction(self, repetitions: int, *, seed: int) -> Coverage:
@@ -78,13 +89,6 @@ class JudgeSituation:
             interval = bounded_interval(verdicts, attempts=len(verdicts))
             own += interval is not None and interval[0] <= self.rate <= interval[1]
         return {"corrected": corrected / repetitions, "judged": own / repetitions}
-
-
-def _youden(outcomes: Iterable[tuple[bool, bool]]) -> tuple[float, float] | None:
-    pairs = list(outcomes)
-    sensitivity = share_interval([(judge, 1.0) for people, judge in pairs if people])
-    specificity = share_interval([(not judge, 1.0) for people, judge in pairs if not people])
-    return None if sensitivity is None or specificity is None else youden(sensitivity, specificity)[1:]
 
 
 def _holds(corrected: object, truth: float) -> bool:
@@ -145,6 +149,9 @@ def agreements() -> Iterator[JudgeSituation]:
     ):
         for labels in (50, 100, 200):
             yield JudgeSituation(rate, sensitivity, specificity, labels)
+    for rate, sensitivity, specificity in ((0.5, 0.9, 0.9), (0.7, 0.95, 0.9), (0.5, 0.6, 0.6)):
+        for labels in (100, 200):
+            yield JudgeSituation(rate, sensitivity, specificity, labels, attempts=4, alike=0.7)
 
 
 def corrections() -> Iterator[JudgeSituation]:

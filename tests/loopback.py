@@ -152,7 +152,7 @@ class Loopback:
         if path == "/token":
             token = {"access_token": "planted-access-token", "expires_in": 3600, "token_type": "Bearer"}
             return await self._send(writer, 200, json.dumps(token).encode())
-        request = _request(len(self.requests) + 1, path, headers, json.loads(body))
+        request = request_of(len(self.requests) + 1, path, headers, json.loads(body))
         self.requests.append(request)
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
@@ -179,7 +179,7 @@ class Loopback:
         if isinstance(action, Drop):
             return False
         if isinstance(action, Half):
-            whole = _reply(request, Say(request.answers()))
+            whole = reply_to(request, Say(request.answers()))
             kind = "text/event-stream" if request.body.get("stream") else "application/json"
             head = f"HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {len(whole)}\r\n\r\n"
             writer.write(head.encode() + whole[: len(whole) // 2])
@@ -194,7 +194,7 @@ class Loopback:
         say = Say(action) if isinstance(action, str) else action
         await asyncio.sleep(say.delay)
         streamed = {"content-type": "text/event-stream"} if request.body.get("stream") else {}
-        return await self._send(writer, 200, _reply(request, say), streamed)
+        return await self._send(writer, 200, reply_to(request, say), streamed)
 
     async def _send(
         self, writer: asyncio.StreamWriter, code: int, body: bytes, headers: dict[str, str] | None = None
@@ -211,7 +211,8 @@ def _is_for_claude(path: str) -> bool:
     return path.startswith("/v1/messages") or path.partition("?")[0].endswith(":rawPredict")
 
 
-def _request(number: int, path: str, headers: dict[str, str], body: dict[str, Any]) -> Request:
+def request_of(number: int, path: str, headers: dict[str, str], body: dict[str, Any]) -> Request:
+    """What a client asks with a body at a path."""
     if _is_for_claude(path):
         contents = [{"parts": message["content"]} for message in body["messages"]]
         texts = [body.get("system", ""), *(part["text"] for content in contents for part in content["parts"])]
@@ -235,7 +236,8 @@ def _request(number: int, path: str, headers: dict[str, str], body: dict[str, An
     return Request(number, path, model, "\n".join(texts), schema, body, headers)
 
 
-def _reply(request: Request, say: Say) -> bytes:
+def reply_to(request: Request, say: Say) -> bytes:
+    """A reply in the protocol of a request."""
     if say.raw is not None:
         return say.raw
     if _is_for_claude(request.path):

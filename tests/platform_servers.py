@@ -148,7 +148,7 @@ def langfuse_trace(trace_id: str) -> dict[str, Any]:
 
 @dataclass
 class FakePhoenix:
-    """A project of Phoenix with spans. Annotations are kept by kind, place, name and identifier."""
+    """A project of Phoenix, as version 20 answers. Annotations are kept by kind, place, name and identifier."""
 
     project: str = "default"
     annotations: dict[tuple[str, ...], Any] = field(default_factory=dict)
@@ -159,10 +159,17 @@ class FakePhoenix:
 
     def _answer(self, asked: Asked) -> Any:
         project = f"/v1/projects/{self.project}"
+        if asked.path == project:
+            return {"data": {"id": "UHJvamVjdDox", "name": self.project}}
+        if asked.path == f"{project}/traces":
+            session = asked.first("session_identifier")
+            ids = [trace_id for trace_id in TRACE_IDS if f"s-{int(trace_id, 16)}" == session]
+            return {"data": [{"trace_id": trace_id} for trace_id in ids], "next_cursor": None}
         if asked.path == f"{project}/spans":
+            chosen_ids = [value for name, value in asked.query if name == "trace_id"] or TRACE_IDS
             start = int(asked.first("cursor", "0"))
-            spans = [phoenix_span(trace_id) for trace_id in TRACE_IDS[start : start + 3]]
-            return {"data": spans, "next_cursor": str(start + 3) if start + 3 < len(TRACE_IDS) else None}
+            spans = [span for trace_id in chosen_ids[start : start + 3] for span in phoenix_spans(trace_id)]
+            return {"data": spans, "next_cursor": str(start + 3) if start + 3 < len(chosen_ids) else None}
         kind = asked.path.rpartition("/")[2].removesuffix("_annotations")
         if asked.method == "POST" and asked.path == f"/v1/{kind}_annotations":
             for item in asked.body["data"]:
@@ -170,31 +177,36 @@ class FakePhoenix:
             return {"data": []}
         if asked.path == f"{project}/{kind}_annotations":
             wanted = {value for name, value in asked.query if name == f"{kind}_ids"}
+            places = {"span": {trace_id[16:] for trace_id in TRACE_IDS}, "trace": set(TRACE_IDS)}
+            if kind in places and wanted.isdisjoint(places[kind]):
+                raise KeyError(f"None of the supplied {kind}_ids exist in this project")
             chosen = [item for key, item in self.annotations.items() if key[0] == kind and key[1] in wanted]
             return {"data": chosen, "next_cursor": None}
         raise KeyError(asked.path)
 
 
-def phoenix_span(trace_id: str) -> dict[str, Any]:
-    """A span of one call."""
-    return {
+def phoenix_spans(trace_id: str) -> list[dict[str, Any]]:
+    """A trace of one call of a model. Only the root names the session."""
+    call = {
+        "llm.input_messages.0.message.role": "user",
+        "llm.input_messages.0.message.content": "Hello?",
+        "llm.output_messages.0.message.role": "assistant",
+        "llm.output_messages.0.message.content": "Hi.",
+    }
+    root: dict[str, Any] = {
         "id": "U3Bhbjox",
-        "name": "chat",
+        "name": "agent",
         "context": {"trace_id": trace_id, "span_id": trace_id[16:]},
-        "span_kind": "LLM",
+        "span_kind": "CHAIN",
         "parent_id": None,
         "start_time": "2026-01-01T00:00:00+00:00",
         "end_time": "2026-01-01T00:00:01+00:00",
         "status_code": "OK",
-        "attributes": {
-            "session.id": f"s-{int(trace_id, 16)}",
-            "llm.input_messages.0.message.role": "user",
-            "llm.input_messages.0.message.content": "Hello?",
-            "llm.output_messages.0.message.role": "assistant",
-            "llm.output_messages.0.message.content": "Hi.",
-        },
+        "attributes": {"session.id": f"s-{int(trace_id, 16)}"},
         "events": [],
     }
+    context = {"trace_id": trace_id, "span_id": f"f{trace_id[17:]}"}
+    return [root, {**root, "context": context, "parent_id": trace_id[16:], "span_kind": "LLM", "attributes": call}]
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -211,10 +212,19 @@ def write_run(path: Path, *, hostile: Sequence[str] = (), cases: int = 12, attem
     return path.as_uri()
 
 
-def write_comparison(path: Path) -> str:
-    """Write the page of two runs, and return its address."""
+def write_comparison(path: Path, *, surplus: str = "") -> str:
+    """Write the page of two runs, and return its address. With `surplus`, the candidate calls that tool first."""
     runs = [run("20261120-093000-aaaaaa"), run("20261121-093000-bbbbbb", seed=2)]
+    if surplus:
+        runs[1] = dataclasses.replace(runs[1], recorded=[_with_call(own, surplus) for own in runs[1].recorded])
     (comparison,) = compare_runs(measured(runs[0]), [measured(runs[1])])
     with path.open("wb") as stream:
         write_pages(stream, runs, comparison=comparison)
     return path.as_uri()
+
+
+def _with_call(recorded: tuple[int, Recording], tool: str) -> tuple[int, Recording]:
+    position, recording = recorded
+    first, *others = recording.trace.invocations
+    longer = replace(first, steps=(ToolCall(tool, {}), *(first.steps or ())))
+    return position, replace(recording, trace=replace(recording.trace, invocations=(longer, *others)))

@@ -65,3 +65,17 @@ def lasting(raw: dict[str, Any], seconds: float) -> dict[str, Any]:
 def failed(raw: dict[str, Any], message: str) -> dict[str, Any]:
     """Return a span that ended in an error."""
     return {**raw, "status": {"code": 2, "message": message}}
+
+
+def request(number: int, texts: tuple[str, ...], rounds: int, reply: str = "", *, ids: str = "") -> dict[str, Any]:
+    """Return a call of a model as the client of a provider records it: its input ends with the results of tools."""
+    sent = json.loads(messages(*texts))
+    parts: list[dict[str, Any]] = [
+        {"type": "tool_call", "id": f"{ids}{place}" if ids else "", "name": "get"} for place in range(rounds + 1)
+    ]
+    for part in (parts := [{**part, "arguments": {}} for part in parts])[:rounds]:
+        answered = {"type": "tool_call_response", "id": part["id"], "response": "x"}
+        sent += [{"role": "assistant", "parts": [part]}, {"role": "tool", "parts": [answered]}]
+    answered_parts = [{"type": "text", "content": reply}] if reply else parts[rounds:]
+    output = json.dumps([{"role": "assistant", "parts": answered_parts}])
+    return span(number, **{"gen_ai.input.messages": json.dumps(sent), "gen_ai.output.messages": output})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import random
 import tracemalloc
 from collections.abc import Iterator
 from math import exp
@@ -9,9 +11,11 @@ from math import exp
 import msgspec
 import pytest
 
-from fairtrial.aggregation import aggregate
+from equal_numbers import assert_equal_numbers
+from fairtrial.aggregation import SummaryBuilder, aggregate
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.records.attempt import Failure, Side
+from fairtrial.records.attempt_rule import MEAN, AttemptRule, AttemptRules, RuleName
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.result import CaseResult, Fault, JudgeStats, Outcome, Verdict
 from fairtrial.records.score import Range, Score
@@ -103,10 +107,10 @@ def test_equal_values_without_a_bound_have_no_interval() -> None:
     assert unbounded(2.0, 2.0, 2.0, logarithmic=False) == Estimate(2.0)
 
 
-def test_seconds_and_tokens_are_the_amounts_of_the_catalog() -> None:
+def test_seconds_tokens_and_prices_are_the_amounts_of_the_catalog() -> None:
     """Calls are counts."""
     amounts = {name for name, entry in CATALOG.items() if entry.range.logarithmic}
-    assert amounts == {"token_usage_v1", "invocation_duration_v1"}
+    assert amounts == {"token_usage_v1", "invocation_duration_v1", "agent_cost_v1"}
 
 
 def test_one_case_has_no_interval() -> None:
@@ -142,18 +146,18 @@ def test_nothing_scored_has_no_numbers() -> None:
 @pytest.mark.parametrize(
     ("results", "verdict", "reason"),
     [
-        ([result(0, 1), result(1, 0), result(2, None)], Verdict.FAILED, "1 failed"),
-        ([result(0, 1), result(1, None, broken="agent")], Verdict.FAILED, "1 ended with an error of the agent"),
-        ([result(0, 1), result(1, None)], Verdict.UNSCORED, "1 could not be scored"),
+        ([result(0, 1), result(1, 0), result(2, None)], Verdict.FAILED, "1 case failed"),
+        ([result(0, 1), result(1, None, broken="agent")], Verdict.FAILED, "1 case ended with an error of the agent"),
+        ([result(0, 1), result(1, None)], Verdict.UNSCORED, "1 case could not be scored"),
         (
             [result(0, 1), result(1, None, broken="infrastructure")],
             Verdict.UNSCORED,
-            "1 ended with an error that is not the agent's",
+            "1 case ended with an error that is not the agent's",
         ),
         (
             [result(0, 1), result(1, None, broken="simulator")],
             Verdict.UNSCORED,
-            "1 ended with an error that is not the agent's",
+            "1 case ended with an error that is not the agent's",
         ),
         ([nothing(0)], Verdict.UNSCORED, "m has a threshold, and applied to no case"),
         ([result(0, 1, threshold=None)], Verdict.UNSCORED, "no criterion has a threshold, so that nothing decides"),
@@ -223,10 +227,10 @@ def test_what_each_side_took_is_counted_apart() -> None:
 
 
 def test_attempts_do_not_wait_in_memory() -> None:
-    """Of 2,000 attempts of 10 KB each at one case, not even 50 are there at once."""
+    """Of 400 attempts of 10 KB each at one case, not even 50 are there at once."""
 
     def attempts() -> Iterator[CaseResult]:
-        for attempt in range(1, 2001):
+        for attempt in range(1, 401):
             outcome = Outcome("m", Score(float(attempt % 2), f"{attempt}" + "x" * 10_000), 0.5)
             yield CaseResult("a", 0, (outcome,), attempt)
 
@@ -236,7 +240,7 @@ def test_attempts_do_not_wait_in_memory() -> None:
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert found.cases == {"passed": 1000, "failed": 1000}
+    assert found.cases == {"passed": 200, "failed": 200}
     assert most < 500_000
 
 
@@ -247,6 +251,67 @@ def test_agreement_is_the_mean_over_outcomes_with_votes_to_compare() -> None:
         *(CaseResult(f"c{i}", i, (Outcome("m", Score(1.0), 0.5, judge_stats=one),)) for i, one in enumerate(judged))
     )
     assert (found.self_agreement, found.panel_agreement) == (0.75, 0.25)
+
+
+def various(looked_for: bool) -> list[CaseResult]:
+    """A result of each kind, in file order: several attempts, invalid, open in part, judged, broken, not applicable."""
+    judged = Outcome("m", Score(0.6), 0.5, judge_stats=JudgeStats(3, 2, 0, 0.01, 1.0, 0.25, 100, 10))
+    open_in_part = Outcome("m", Score(1.0, parts=(Score(1.0), Score(None, "no answer"))), 0.5)
+    results = [
+        *(result(0, 0.9), result(0, 0.2, attempt=2), result(1, None, broken="agent"), nothing(2)),
+        msgspec.structs.replace(result(3, 0.75), invalidations=(Fault("judge", ("late",)),), usage=USAGE),
+        CaseResult("c4", 4, (judged, Outcome("n", Score(3.0))), usage=USAGE),
+        CaseResult("c5", 5, (open_in_part,)),
+        *(result(6, 0.1), result(6, 0.4, attempt=2), result(7, 0.8)),
+    ]
+    return [
+        each if not looked_for or each.invalidations else msgspec.structs.replace(each, invalidations=())
+        for each in results
+    ]
+
+
+USAGE = {"inference_calls": 1, "input_tokens": 10, "output_tokens": 5}
+
+
+@pytest.mark.parametrize("looked_for", [True, False])
+@pytest.mark.parametrize("first_cases", range(9))
+def test_the_numbers_of_cases_in_two_parts_are_those_of_all(first_cases: int, looked_for: bool) -> None:
+    """Wherever the cases are divided. It does not matter that invalid attempts were looked for in no other part."""
+    results = various(looked_for)
+    first, second = SummaryBuilder(AttemptRules()), SummaryBuilder(AttemptRules())
+    for each in results:
+        (first if each.position < first_cases else second).add(each)
+    first.merge(second)
+    assert first.summary() == aggregate(results)
+
+
+@pytest.mark.parametrize("looked_for", [True, False])
+@pytest.mark.parametrize("rule", ["all", "any", "mean", "at_least", "rate"])
+def test_the_numbers_of_attempts_in_any_order_are_those_in_file_order(rule: RuleName, looked_for: bool) -> None:
+    """Also if the attempts at a case were counted in two parts."""
+    results = various(looked_for)
+    rules = AttemptRules({"": AttemptRule(rule, 0.5 if rule == "rate" else 1)})
+    shuffled = random.Random(2).sample(results, len(results))
+    first, second = SummaryBuilder(rules), SummaryBuilder(rules)
+    for number, each in enumerate(shuffled):
+        (second if number % 2 else first).count(each, each.verdicts)
+    first.merge(second)
+    found, expected = first.summary(), aggregate(results, rules=rules)
+    by_name = {criterion.criterion: criterion for criterion in found.criteria}
+    ordered = msgspec.structs.replace(found, criteria=tuple(by_name[each.criterion] for each in expected.criteria))
+    assert_equal_numbers(msgspec.to_builtins(ordered), msgspec.to_builtins(expected))
+
+
+def test_open_cases_do_not_grow_with_their_attempts() -> None:
+    """A case with 20,000 attempts takes little more memory than a case with 500."""
+    sizes = []
+    for attempts in (500, 20_000):
+        builder = SummaryBuilder(AttemptRules({"": MEAN}))
+        for attempt in range(1, attempts + 1):
+            each = result(0, attempt / attempts, attempt=attempt)
+            builder.count(each, each.verdicts)
+        sizes.append(len(pickle.dumps(builder)))
+    assert sizes[1] < 2 * sizes[0]
 
 
 def test_a_run_whose_passed_attempts_are_all_invalid_is_unscored() -> None:
@@ -269,3 +334,15 @@ def test_a_criterion_that_is_unscored_in_part_has_a_range_that_its_mean_could_ha
     assert summary.possible == (0.5, 1.0)
     (summary,) = aggregate(results[:1]).criteria
     assert summary.possible is None
+
+
+def test_the_numbers_of_valid_attempts_are_those_of_all_attempts_but_the_invalid_ones() -> None:
+    """The first invalid attempt is the second of a case whose first attempt is valid."""
+    invalid = msgspec.structs.replace(result(1, 0, attempt=2), invalidations=(Fault("environment", ("a fault",)),))
+    checked = [
+        msgspec.structs.replace(each, invalidations=())
+        for each in (result(0, 1), result(1, 1), result(2, 0.5, attempt=1))
+    ]
+    found = only(checked[0], checked[1], invalid, checked[2])
+    assert found.valid is not None
+    assert (found.mean.value, found.valid.mean.value, found.valid.n) == (2 / 3, 2.5 / 3, 3)

@@ -7,12 +7,13 @@ from math import isclose
 
 from fairtrial.judge_calibration import calibrate_criterion, unchecked
 from fairtrial.records.ballot import Ballot, Decision, JudgeAnswer, Vote, VoteResult
-from fairtrial.records.calibration import Calibration, JudgeState
+from fairtrial.records.calibration import Agreement, Calibration, JudgeState
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import Label
 from fairtrial.records.result import Outcome
 from fairtrial.records.score import Range, Score
 from fairtrial.records.summary import CriterionSummary, Estimate
+from fairtrial.stats.agreement import krippendorff
 
 SUMMARY = CriterionSummary("match", Estimate(3.0), Estimate(0.5), threshold=1.0)
 
@@ -54,6 +55,27 @@ def test_a_judge_that_agrees_is_good() -> None:
     assert (calibration.worth or 0) > 1 / 2
 
 
+def test_attempts_at_the_same_cases_are_not_new_cases() -> None:
+    """The same 40 verdicts, on 40 cases or on 4 attempts at each of 10: every interval of agreement is wider."""
+    people = [float(n % 40 < 24) for n in range(40)]
+    judge = [1 - value if n // 4 in (2, 8) else value for n, value in enumerate(people)]
+
+    def agreement(attempts: int) -> Agreement:
+        places = [divmod(n, attempts) for n in range(40)]
+        outcomes = {
+            (case, n + 1): Outcome("match", Score(value), 1.0) for (case, n), value in zip(places, judge, strict=True)
+        }
+        labels = {(case, n + 1): [label(case, value)] for (case, n), value in zip(places, people, strict=True)}
+        rows = [(*place, own.score.value, own.verdict) for place, own in outcomes.items()]
+        return calibrate_criterion(SUMMARY, "m", labels, rows, outcomes, {}).agreement
+
+    alone, repeated = agreement(1), agreement(4)
+    for name in ("accuracy", "sensitivity", "specificity", "youden", "kappa", "mcc", "judge_alpha"):
+        own, wider = getattr(alone, name), getattr(repeated, name)
+        assert own.value == wider.value
+        assert wider.high - wider.low > 1.2 * (own.high - own.low), name
+
+
 def test_a_judge_that_passes_too_much_is_biased() -> None:
     """The judge passes 12 of the 25 outcomes that people fail: it flatters by 12 / 50."""
     calibration = verdicts((25, 1, 1), (12, 0, 1), (13, 0, 0))
@@ -84,11 +106,23 @@ def test_labels_of_one_kind_are_too_few() -> None:
     assert calibration.state is JudgeState.TOO_FEW
 
 
+def test_alpha_does_not_depend_on_the_scale_of_weights() -> None:
+    """Weights of 1 and 2, or of 10 and 20, are the same sample. Krippendorff's alpha counts items."""
+    values = []
+    for scale in (1.0, 10.0):
+        people = [[label(n, float(n % 3 > 0), weight=scale * (1 + n % 2))] for n in range(24)]
+        agreement = calibrated(people, [Outcome("match", Score(float(n % 4 > 0)), 1.0) for n in range(24)]).agreement
+        values.append(agreement.judge_alpha)
+    assert values[0].value is not None
+    assert isclose(values[0].value, values[1].value or 0)
+    assert isclose(values[0].low or 0, values[1].low or 1)
+
+
 def test_a_number_that_does_not_exist_has_a_reason() -> None:
     """If people pass everything, specificity, Youden's J and kappa do not exist."""
     agreement = verdicts((30, 1, 1), (2, 1, 0)).agreement
     assert agreement.specificity == agreement.youden == agreement.kappa == Estimate()
-    assert {"specificity", "youden", "kappa", "mcc"} <= agreement.reasons.keys()
+    assert {"specificity", "youden", "kappa", "mcc", "judge_alpha"} <= agreement.reasons.keys()
 
 
 def test_without_labels_a_judge_is_unchecked() -> None:
@@ -139,6 +173,9 @@ def test_grades_are_compared_on_their_own_scale() -> None:
     assert calibration.state is JudgeState.BIASED
     assert isclose(calibration.corrected.value or 0, 3.0)
     assert calibration.agreement.quadratic_kappa.value is not None
+    # Krippendorff's alpha of the grades 1 .. 5 beside 2, 3, 4, 5, 5, by the squares of their differences.
+    both = [(1.0 + n % 5, min(5.0, 2.0 + n % 5)) for n in range(50)]
+    assert isclose(calibration.agreement.judge_alpha.value or 0, krippendorff(both, "interval") or 1)
     assert (calibration.agreement.spearman or 0) > 0.9
     table = calibration.agreement.table
     assert table is not None

@@ -17,10 +17,10 @@ from fairtrial.records import attempt, case, result, trace
 
 SOURCE = Path(inspect.getfile(fairtrial)).parent
 STAGES = [
-    *(SOURCE / name for name in ("scoring.py", "recording.py", "aggregation.py")),
+    *sorted(SOURCE.glob("*.py")),
     SOURCE / "metrics" / "fault.py",
     SOURCE / "simulate" / "observed_environment.py",
-    *sorted((SOURCE / "api").glob("*.py")),
+    *(file for name in ("api", "loading", "reports") for file in sorted((SOURCE / name).glob("*.py"))),
 ]
 FAMILIES = tuple(f"fairtrial.{family}" for family in ("metrics", "simulate", "judge", "agents", "valuation"))
 

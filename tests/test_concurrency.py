@@ -137,3 +137,52 @@ def test_who_stops_listening_cancels_the_rest() -> None:
 
     asyncio.run(run())
     assert cancelled
+
+
+def test_work_that_never_waits_needs_no_task_of_its_own() -> None:
+    """Immediate items are worked on by one task, other items by a task each."""
+    tasks: dict[int, asyncio.Task[object] | None] = {}
+
+    async def work(i: int) -> int:
+        tasks[i] = asyncio.current_task()
+        return i
+
+    async def run() -> list[int]:
+        return [i async for i in concurrently(numbers(6), work, limit=2, is_immediate=lambda i: i < 4)]
+
+    assert sorted(asyncio.run(run())) == [0, 1, 2, 3, 4, 5]
+    assert len({tasks[i] for i in range(4)}) == 1
+    assert len({*tasks.values()}) == 3
+
+
+def test_immediate_items_wait_for_whoever_takes_their_results() -> None:
+    """While the first result is being looked at, no more items are taken than the limit allows."""
+    taken: list[int] = []
+
+    async def work(i: int) -> int:
+        return i
+
+    async def run() -> int:
+        async for _ in concurrently(numbers(100, taken), work, limit=3, is_immediate=lambda _: True):
+            return len(taken)
+        return 0
+
+    assert asyncio.run(run()) == 3
+
+
+def test_immediate_work_that_fails_ends_the_rest() -> None:
+    """Its error reaches the caller after the results before it."""
+    results: set[int] = set()
+
+    async def work(i: int) -> int:
+        if i == 2:
+            raise ValueError("broken")
+        return i
+
+    async def run() -> None:
+        async for i in concurrently(numbers(5), work, limit=8, is_immediate=lambda _: True):
+            results.add(i)
+
+    with pytest.raises(ValueError, match="broken"):
+        asyncio.run(run())
+    assert results == {0, 1}

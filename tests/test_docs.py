@@ -32,13 +32,16 @@ import pytest
 
 from commands import fairtrial
 from fairtrial import api, cli
-from forked_commands import ForkedCommands, forked_commands
+from forked_commands import PROGRAMS, run_forked
 from known_answers import by_rule, perfect
 from loopback import Loopback, Request
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+FORKED = tuple(f"{program} " for program in PROGRAMS)
 _BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.DOTALL | re.MULTILINE)
+_SUBSTITUTION = re.compile(r"\$\((fairtrial [^()]*)\)")
+_QUOTED = re.compile(r"'[^']*'")
 _SYNTAX_OF_SHELLS = re.compile(r"[|&;<>$*?`#\\]|^\w+=")
 _LINK = re.compile(r"\]\((?!\w+://)([^)#]*)(?:#([^)]*))?\)")
 
@@ -74,11 +77,10 @@ def _first_answer(request: Request) -> str:
 class Reader:
     """Someone who follows a page in a folder, block by block."""
 
-    def __init__(self, folder: Path, server: str, commands: ForkedCommands) -> None:
+    def __init__(self, folder: Path, server: str) -> None:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self.folder = folder
         self.stdout = ""
-        self._commands = commands
         self._environment = {**os.environ, "PATH": path, "COLUMNS": "120", "OPENAI_BASE_URL": f"{server}/v1"}
 
     def follow(self, block: Block) -> None:
@@ -100,7 +102,8 @@ class Reader:
     def _command(self, line: str) -> None:
         """Run a command; it exits with 0, or with what the comment behind it says."""
         command, _, code = line.partition("  # exits with ")
-        is_simple = command.startswith("fairtrial ") and not _SYNTAX_OF_SHELLS.search(command)
+        command = _SUBSTITUTION.sub(lambda inner: self._run_forked(shlex.split(inner[1])).stdout.strip(), command)
+        is_simple = command.startswith(FORKED) and not _SYNTAX_OF_SHELLS.search(_QUOTED.sub("", command))
         done = self._run_forked(shlex.split(command)) if is_simple else self._run(["bash", "-c", command])
         assert done.returncode == int(code or 0), f"{command}\n{done.stdout}{done.stderr}"
         self.stdout = done.stdout
@@ -123,7 +126,7 @@ class Reader:
         )
 
     def _run_forked(self, arguments: list[str]) -> subprocess.CompletedProcess[str]:
-        return self._commands.run(arguments, folder=self.folder, environment=self._environment)
+        return run_forked(arguments, folder=self.folder, environment=self._environment)
 
 
 def comparable(output: str) -> str:
@@ -134,21 +137,14 @@ def comparable(output: str) -> str:
     return re.sub(r"(?<=\S) {2,}", "  ", re.sub("─+", "─", text)).strip()
 
 
-@pytest.fixture(scope="module")
-def commands() -> Iterator[ForkedCommands]:
-    """A server that runs the commands of all pages."""
-    with forked_commands() as server:
-        yield server
-
-
 @pytest.fixture
-def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, commands: ForkedCommands) -> Iterator[Reader]:
+def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
     """A reader in a folder with the examples, and with a server that plays models."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     with Loopback(_first_answer) as server:
         server.models = ["gpt-4o-mini"]
-        yield Reader(tmp_path, server.url, commands)
+        yield Reader(tmp_path, server.url)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import tomllib
 from pathlib import Path
 
 import fairtrial
@@ -21,3 +22,20 @@ def test_extra_is_read_by_formats_only() -> None:
     ]
     assert len(sources) > 100
     assert reads == []
+
+
+FRONT_ENDS = {"cli", "pytest_plugin", "view", "__main__"}
+OPEN_TO_FRONT_ENDS = {"api", "records", "errors", "text", "testing", "protocols", "version", "paths", "process_end"}
+
+
+def test_the_contract_of_front_ends_names_every_other_part() -> None:
+    """A new part of the package is closed to front ends, unless somebody opens it."""
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+    (contract,) = (
+        contract
+        for contract in project["tool"]["importlinter"]["contracts"]
+        if contract["name"].startswith("Front ends import api")
+    )
+    closed = {name.removeprefix("fairtrial.") for name in contract["forbidden_modules"]}
+    parts = {path.stem for path in _PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert parts - {"__init__"} == closed | FRONT_ENDS | OPEN_TO_FRONT_ENDS

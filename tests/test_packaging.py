@@ -65,14 +65,26 @@ def test_a_remote_has_a_web_address(remote: str, address: str) -> None:
     assert HOOK["web_address"](remote) == address
 
 
-def test_no_file_names_a_package_registry() -> None:
-    """Mirrors and proxies are the business of whoever installs: the constraints pin versions without addresses."""
+@pytest.fixture(scope="module")
+def contents() -> dict[str, bytes]:
+    """The content of each file of the project, by its name."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
-    files = [ROOT / name for name in listed.split("\0") if name]
-    if not files:
+    names = [name for name in listed.split("\0") if name and (ROOT / name).is_file()]
+    if not names:
         pytest.skip("needs a checkout")
+    return {name: (ROOT / name).read_bytes() for name in names}
+
+
+def test_no_file_names_a_package_registry(contents: dict[str, bytes]) -> None:
+    """Mirrors and proxies are the business of whoever installs: the constraints pin versions without addresses."""
     hosts = re.compile(rb"py" rb"pi\.org|pythonhosted\.org|registry\.npm" rb"js\.org|--(extra-)?index-url")
-    assert [file.name for file in files if file.is_file() and hosts.search(file.read_bytes())] == []
+    assert [name for name, content in contents.items() if hosts.search(content)] == []
+
+
+def test_nothing_has_the_former_name_of_the_project(contents: dict[str, bytes]) -> None:
+    """A package of the same field has a name that an index cannot tell from it. Two benches and a page name it."""
+    former = re.compile(rb"(?<!agent)as" rb"say", re.IGNORECASE)
+    assert [name for name, content in contents.items() if former.search(name.encode() + b"\n" + content)] == []
 
 
 def test_the_version_of_a_wheel_is_the_version_of_the_package() -> None:

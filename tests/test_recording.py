@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -164,14 +165,16 @@ def test_one_crash_is_one_error() -> None:
     assert failures == {"a": None, "b": "ValueError: no", "c": None}
 
 
-def test_an_interruption_is_not_the_agents() -> None:
-    """Ctrl-C ends the run."""
+def test_an_interruption_is_not_the_agents(caplog: pytest.LogCaptureFixture) -> None:
+    """Ctrl-C ends the run, and asyncio writes no traceback of the interrupted task."""
 
     async def agent(_trace: Trace) -> str:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         held(agent)
+    gc.collect()
+    assert not caplog.records
 
 
 def test_a_hanging_sync_agent_is_given_up() -> None:

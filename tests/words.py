@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import sys
 import tokenize
@@ -119,6 +120,7 @@ class Names:
         return self.empty.total() / max(1, self.all)
 
 
+@functools.cache
 def _plain(text: str) -> str:
     """The prose of a text, without blocks of code, targets of links and addresses. Code in a line becomes one word."""
     text = _CODE.sub("code", _LINK.sub(r"\1", _COMMENT.sub("", _FENCE.sub("", text))))
@@ -163,11 +165,24 @@ def count(texts: dict[str, str]) -> Prose:
     return prose
 
 
+@functools.cache
+def _tree(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements in a node, at any depth. To visit their expressions too would take most of the time."""
+    for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for statement in getattr(node, block, ()):
+            yield statement
+            yield from _statements(statement)
+
+
 def docstrings(file: Path) -> dict[str, str]:
     """The docstrings of a module: of itself, its classes and functions, and the strings below its attributes."""
     return {
         f"{file.relative_to(ROOT)}:{node.lineno}": _dedented(node.value.value)
-        for node in ast.walk(ast.parse(file.read_text()))
+        for node in _statements(_tree(file))
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
     }
 
@@ -202,7 +217,7 @@ def names(files: list[Path]) -> Names:
     found = Names()
     for file in files:
         bound: set[tuple[int, str]] = set()
-        scopes: list[tuple[ast.AST, int]] = [(ast.parse(file.read_text()), 0)]
+        scopes: list[tuple[ast.AST, int]] = [(_tree(file), 0)]
         while scopes:
             node, scope = scopes.pop()
             inside = node.lineno if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) else scope

@@ -1,4 +1,4 @@
-"""Which conversations does agentevals-cli find in files of traces? Prints them as JSON, and the CPU seconds."""
+"""Which conversations does agentevals-cli find in files of traces? Prints JSON and the CPU seconds of the last file."""
 
 from __future__ import annotations
 
@@ -32,14 +32,16 @@ def conversations(path: str) -> list[list[dict[str, Any]]]:
 
 def main() -> None:
     """Read each file of the arguments. A file that is refused has its problem."""
-    before = time.process_time()
     found: dict[str, Any] = {}
+    cpu = 0.0
     for path in sys.argv[1:]:
+        before = time.process_time()
         try:
             found[path] = conversations(path)
         except Exception as error:  # noqa: BLE001 - the problem is the result
             found[path] = f"{type(error).__name__}: {error}"
-    print(json.dumps({"cpu": time.process_time() - before, "files": found}, default=str))
+        cpu = time.process_time() - before
+    print(json.dumps({"cpu": cpu, "files": found}, default=str))
 
 
 if __name__ == "__main__":

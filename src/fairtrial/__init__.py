@@ -21,6 +21,7 @@ from fairtrial.version import __version__ as __version__
 _HOMES = {
     "About": "fairtrial.records.trace",
     "Agent": "fairtrial.protocols",
+    "AgentCost": "fairtrial.metrics.efficiency",
     "AgentDetails": "fairtrial.records.trace",
     "Stopwatch": "fairtrial.agents.stopwatch",
     "route_call": "fairtrial.agents.routing",
@@ -28,6 +29,7 @@ _HOMES = {
     "Agreement": "fairtrial.records.calibration",
     "Ballot": "fairtrial.records.ballot",
     "Behavior": "fairtrial.records.case",
+    "BatchOptions": "fairtrial.llm.model_options",
     "Budget": "fairtrial.llm.budget",
     "Calibration": "fairtrial.records.calibration",
     "Claim": "fairtrial.records.gate",
@@ -88,6 +90,7 @@ _HOMES = {
     "ReasoningValue": "fairtrial.metrics.reasoning_value",
     "RecordedJudge": "fairtrial.records.report_card",
     "Recording": "fairtrial.records.attempt",
+    "Redaction": "fairtrial.text.redact",
     "Reply": "fairtrial.records.reply",
     "ReportCard": "fairtrial.records.report_card",
     "ResponseEvaluation": "fairtrial.metrics.response_evaluation",
@@ -147,6 +150,7 @@ _HOMES = {
     "mutate": "fairtrial.api.mutating",
     "open_run": "fairtrial.api.stored_runs",
     "plan": "fairtrial.api.size_planning",
+    "redact": "fairtrial.api.redacting",
     "report_card": "fairtrial.api.report_cards",
     "save_eval_set": "fairtrial.api.eval_files",
     "score": "fairtrial.api.evaluation",
@@ -158,10 +162,12 @@ _HOMES = {
 __all__ = [
     "About",
     "Agent",
+    "AgentCost",
     "AgentDetails",
     "AgentError",
     "Agreement",
     "Ballot",
+    "BatchOptions",
     "Behavior",
     "Budget",
     "Calibration",
@@ -223,6 +229,7 @@ __all__ = [
     "ReasoningValue",
     "RecordedJudge",
     "Recording",
+    "Redaction",
     "Reply",
     "ReportCard",
     "ResponseEvaluation",
@@ -283,6 +290,7 @@ __all__ = [
     "mutate",
     "open_run",
     "plan",
+    "redact",
     "report_card",
     "route_call",
     "save_eval_set",
@@ -307,6 +315,7 @@ if TYPE_CHECKING:
     from fairtrial.api.flaky_cases import flaky as flaky
     from fairtrial.api.gating import gate as gate
     from fairtrial.api.mutating import mutate as mutate
+    from fairtrial.api.redacting import redact as redact
     from fairtrial.api.report_cards import report_card as report_card
     from fairtrial.api.selecting import select as select
     from fairtrial.api.size_planning import plan as plan
@@ -334,6 +343,7 @@ if TYPE_CHECKING:
     from fairtrial.llm.endpoint import Endpoint as Endpoint
     from fairtrial.llm.model import CallError as CallError
     from fairtrial.llm.model import NamedModel as NamedModel
+    from fairtrial.llm.model_options import BatchOptions as BatchOptions
     from fairtrial.llm.model_options import ModelOptions as ModelOptions
     from fairtrial.metrics.adaptive_quality import GeneralQuality as GeneralQuality
     from fairtrial.metrics.adaptive_quality import InstructionFollowing as InstructionFollowing
@@ -341,6 +351,7 @@ if TYPE_CHECKING:
     from fairtrial.metrics.conversation import TaskSuccess as TaskSuccess
     from fairtrial.metrics.conversation import ToolUseQuality as ToolUseQuality
     from fairtrial.metrics.conversation import TrajectoryQuality as TrajectoryQuality
+    from fairtrial.metrics.efficiency import AgentCost as AgentCost
     from fairtrial.metrics.efficiency import InferenceCallCount as InferenceCallCount
     from fairtrial.metrics.efficiency import InvocationDuration as InvocationDuration
     from fairtrial.metrics.efficiency import TokenUsage as TokenUsage
@@ -420,6 +431,7 @@ if TYPE_CHECKING:
     from fairtrial.records.trace_selection import TraceSelection as TraceSelection
     from fairtrial.records.value_model import ValueModel as ValueModel
     from fairtrial.records.value_row import Duplicate as Duplicate
+    from fairtrial.text.redact import Redaction as Redaction
     from fairtrial.valuation.novelty import VectorCache as VectorCache
     from fairtrial.valuation.repetitions import find_duplicates as find_duplicates
     from fairtrial.valuation.single import avalue as avalue

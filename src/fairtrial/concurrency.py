@@ -12,12 +12,23 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-async def concurrently(items: AsyncIterable[T], work: Callable[[T], Awaitable[R]], *, limit: int) -> AsyncIterator[R]:
+def _never(_: object) -> bool:
+    return False
+
+
+async def concurrently(
+    items: AsyncIterable[T],
+    work: Callable[[T], Awaitable[R]],
+    *,
+    limit: int,
+    is_immediate: Callable[[T], bool] = _never,
+) -> AsyncIterator[R]:
     """Yield `work(item)` for every item, in the order of completion, at most `limit` at once.
 
     An item is taken only when a place is free. If `work` or `items` raises, the other tasks are cancelled.
+    `is_immediate` says of which items the work never waits. A task for each of them would take longer than most work.
     """
-    completions: asyncio.Queue[asyncio.Task[Any]] = asyncio.Queue()
+    completions: asyncio.Queue[asyncio.Task[Any] | tuple[R]] = asyncio.Queue()
     room = asyncio.Semaphore(limit)
     running: set[asyncio.Task[Any]] = set()
 
@@ -35,15 +46,21 @@ async def concurrently(items: AsyncIterable[T], work: Callable[[T], Awaitable[R]
                 item = await anext(source)
             except StopAsyncIteration:
                 return
-            start(_call(work, item))
+            if is_immediate(item):
+                completions.put_nowait((await work(item),))
+            else:
+                start(_call(work, item))
 
     taking = start(take())
     try:
         while running:
-            task = await completions.get()
-            running.discard(task)
-            result = task.result()
-            if task is not taking:
+            completion = await completions.get()
+            if isinstance(completion, tuple):
+                (result,) = completion
+            else:
+                running.discard(completion)
+                result = completion.result()
+            if completion is not taking:
                 room.release()
                 yield result
     finally:

@@ -16,7 +16,6 @@ FairtrialError
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -102,7 +101,9 @@ class JudgeError(CaseError):
 
 def nearest(name: str, allowed: Iterable[str]) -> str:
     """Return `; did you mean 'X'?` for the allowed name closest to a misspelt name, or an empty string."""
-    close = difflib.get_close_matches(name, list(allowed), n=1, cutoff=0.7)
+    from difflib import get_close_matches  # only a misspelt name needs it, and every command imports this module
+
+    close = get_close_matches(name, list(allowed), n=1, cutoff=0.7)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 

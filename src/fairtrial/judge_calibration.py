@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -60,6 +61,16 @@ def calibrate_criterion(
     the judge.
     """
     return _Sample(labels, scores, outcomes).calibration(summary, judge, ballots)
+
+
+def disagreeing_outcomes(
+    labels: Mapping[Place, Sequence[Label]], scores: Iterable[Row], outcomes: Mapping[Place, Outcome]
+) -> list[tuple[Place, bool]]:
+    """Return the outcomes to which most people and the judge give different verdicts, with the verdict of people.
+
+    The arguments are those of `calibrate_criterion`.
+    """
+    return list(_Sample(labels, scores, outcomes).disagreements())
 
 
 def unchecked(summary: CriterionSummary, judge: str) -> Calibration:
@@ -153,8 +164,13 @@ class _Sample:
 
     def _pairs(self, *, graded: bool) -> tuple[list[Pair], tuple[int, int, int]]:
         """Return the outcomes with a value of both sides, and the numbers of ties, unsure and unscored outcomes."""
-        pairs: list[Pair] = []
-        ties = unsure = unscored = 0
+        compared = [pair for _, pair in self._compared(graded=graded)]
+        reasons = Counter(pair for pair in compared if isinstance(pair, str))
+        pairs = [pair for pair in compared if isinstance(pair, Pair)]
+        return pairs, (reasons["tie"], reasons["unsure"], reasons["unscored"])
+
+    def _compared(self, *, graded: bool) -> Iterator[tuple[Place, Pair | Literal["tie", "unsure", "unscored"]]]:
+        """Yield each labelled outcome with the values of both sides, or with the reason why a side has none."""
         for place, labels in sorted(self._labels.items()):
             values = [label.value for label in labels if label.value is not None]
             people = _consensus(values, graded=graded)
@@ -162,15 +178,21 @@ class _Sample:
             judge_pass = None if outcome is None else _passes(outcome.score.value, outcome.verdict, outcome)
             judge = outcome.score.value if outcome is not None and graded else _number(judge_pass)
             if not values:
-                unsure += 1
+                yield place, "unsure"
             elif people is None:
-                ties += 1
+                yield place, "tie"
             elif judge is None:
-                unscored += 1
+                yield place, "unscored"
             else:
                 people_pass = _clears(people, self._terms) if graded else people == 1.0
-                pairs.append(Pair(people, judge, people_pass, judge_pass, place[0], labels[0].weight))
-        return pairs, (ties, unsure, unscored)
+                yield place, Pair(people, judge, people_pass, judge_pass, place[0], labels[0].weight)
+
+    def disagreements(self) -> Iterator[tuple[Place, bool]]:
+        """Yield the outcomes to which people and the judge give different verdicts, with the verdict of people."""
+        for place, pair in self._compared(graded=self._is_graded):
+            verdicts = (pair.people_pass, pair.judge_pass) if isinstance(pair, Pair) else (None, None)
+            if None not in verdicts and verdicts[0] != verdicts[1]:
+                yield place, bool(verdicts[0])
 
     def _judged(self, scale: Range, *, graded: bool) -> Judged | None:
         """Return the judge's numbers over all scored outcomes, in 0..1, or None below two outcomes."""

@@ -14,7 +14,7 @@ from itertools import groupby
 
 from fairtrial.errors import UsageError, nearest
 from fairtrial.records.attempt_row import AttemptRow, CriterionTerms
-from fairtrial.records.attempt_rule import AttemptEvidence, AttemptRules, case_verdict
+from fairtrial.records.attempt_rule import AttemptEvidence, AttemptRules, case_evidence
 from fairtrial.records.calibration import Calibration
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.result import Outcome, Verdict
@@ -208,7 +208,7 @@ def _case_verdict(
     attempts = [
         AttemptEvidence(row.verdict, row.agent_failed, _outcomes(row, terms) if needs_values else ()) for row in rows
     ]
-    return case_verdict(rule, attempts)
+    return case_evidence(rule, attempts).verdict
 
 
 def _outcomes(row: AttemptRow, terms: Mapping[str, CriterionTerms]) -> list[Outcome]:

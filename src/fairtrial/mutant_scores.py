@@ -48,9 +48,7 @@ class _Tally:
         counts[1] += 1
 
     def rate(self, name: str) -> CatchRate:
-        clusters = [
-            {key: (caught, all_) for key, (caught, all_) in counts.items()} for counts in self.clusters.values()
-        ]
+        clusters = list(self.clusters.values())
         caught = sum(pair[0] for counts in clusters for pair in counts.values())
         applied = sum(pair[1] for counts in clusters for pair in counts.values())
         estimate = mean_of_rates(clusters)
@@ -69,6 +67,7 @@ class MutantScores:
     _operators: dict[tuple[str, Direction], _Tally] = field(default_factory=lambda: defaultdict(_Tally))
     _by_criterion: dict[tuple[str, str], _Tally] = field(default_factory=lambda: defaultdict(_Tally))
     _by_language: dict[tuple[str, str], _Tally] = field(default_factory=lambda: defaultdict(_Tally))
+    _by_judge: dict[tuple[str, str, str], _Tally] = field(default_factory=lambda: defaultdict(_Tally))
     _roles: dict[tuple[str, Direction], _Tally] = field(default_factory=lambda: defaultdict(_Tally))
     _alone: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     _findings: dict[Direction, list[_Wrong]] = field(default_factory=lambda: defaultdict(list))
@@ -101,6 +100,8 @@ class MutantScores:
     def _add_outcome(self, place: int, mutation: Mutation, criterion: str, caught: bool | None) -> None:
         self._by_criterion[mutation.operator, criterion].add(place, mutation.operator, caught)
         self._roles[criterion, mutation.direction].add(place, mutation.operator, caught)
+        if mutation.language and criterion in self.judged:
+            self._by_judge[criterion, mutation.operator, mutation.language].add(place, mutation.operator, caught)
 
     def _find(self, result: CaseResult, baseline: Trace, mutant: Recording, mutation: Mutation) -> None:
         """Keep a mutant that was judged wrongly, unless enough worse ones are kept already."""
@@ -140,9 +141,21 @@ class MutantScores:
                 self._roles[name, "harmful"].rate("sensitivity"),
                 self._roles[name, "harmless"].rate("false alarms"),
                 self._alone[name],
+                tuple(self._rates_of_judge(name)) if name in self.judged else (),
             )
             for name in names
         )
+
+    def _rates_of_judge(self, name: str) -> Iterator[OperatorRate]:
+        for row in self.operators:
+            tally = self._by_criterion.get((row.operator, name))
+            if tally is not None:
+                languages = tuple(
+                    tally_of_language.rate(language)
+                    for (criterion, operator, language), tally_of_language in self._by_judge.items()
+                    if (criterion, operator) == (name, row.operator)
+                )
+                yield OperatorRate(row.operator, row.direction, tally.rate(row.operator), (), languages)
 
     def findings(self, direction: Direction) -> tuple[MutantFinding, ...]:
         """Return the mutants that were judged wrongly, the most harmful first."""

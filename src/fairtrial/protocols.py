@@ -132,6 +132,38 @@ class RewritesInstructions(Protocol):
 
 
 @runtime_checkable
+class ReportsState(Protocol):
+    """An optional capability of an environment: it has a state of its own, which a recording keeps."""
+
+    def report_state(self) -> dict[str, Json]:
+        """Return the state at the end of the conversation. It is added to the final state of the session."""
+        ...
+
+
+@runtime_checkable
+class OffersUserTools(Protocol):
+    """An optional capability of an environment: the user of the conversation has tools too."""
+
+    @property
+    def user_tools(self) -> Sequence[dict[str, Json]]:
+        """The declarations of the user's tools. It is empty if the user has none."""
+        ...
+
+    def answer_user(self, call: ToolCall) -> Json:
+        """Answer a call of the user."""
+        ...
+
+
+@runtime_checkable
+class UsesTools(Protocol):
+    """An optional capability of a simulator: it can use the tools that an environment offers the user."""
+
+    def take_tools(self, environment: OffersUserTools) -> None:
+        """Use these tools from now on."""
+        ...
+
+
+@runtime_checkable
 class ReportsUsage(Protocol):
     """An optional capability of a simulator or an environment: it counts its calls of language models."""
 

@@ -33,13 +33,12 @@ def _measure(judge: str, group: str, verdicts: Sequence[RecordedVerdict]) -> Rec
     both_orders = len(swapped) == len(verdicts)
     readable = [verdict for verdict in verdicts if verdict.verdict]
     fields: dict[str, Any] = {"accuracy": _accuracy(verdicts, both_orders=both_orders)}
-    fields["kappa"] = _kappa([(own.label, own.verdict) for own in readable], "kappa", reasons)
+    fields["kappa"] = _kappa([(own.label, own.verdict) for own in readable], readable, "kappa", reasons)
     if both_orders:
         fields |= _orders(verdicts, reasons)
     kinds = {verdict.label for verdict in verdicts}
     if kinds <= {"pass", "fail"}:
-        pairs = [_pair(index, verdict) for index, verdict in enumerate(readable)]
-        fields["agreement"] = measure_agreement(pairs, [], [], graded=False)
+        fields["agreement"] = measure_agreement(list(map(_pair, readable)), [], [], graded=False)
     return RecordedJudge(
         judge,
         group,
@@ -58,29 +57,37 @@ def _state(items: int, kappa: Estimate) -> JudgeState:
     return JudgeState.GOOD if kappa.low is not None and kappa.low > 0 else JudgeState.USELESS
 
 
-def _pair(index: int, verdict: RecordedVerdict) -> Pair:
+def _pair(verdict: RecordedVerdict) -> Pair:
+    """Return a verdict beside its label. An item is a case."""
     people, judge = verdict.label == "pass", verdict.verdict == "pass"
-    return Pair(float(people), float(judge), people, judge, index)
+    return Pair(float(people), float(judge), people, judge, verdict.item)
 
 
 def _accuracy(verdicts: Sequence[RecordedVerdict], *, both_orders: bool) -> Estimate:
     """Return the share of verdicts that are right. An item is a case."""
-    items: defaultdict[str, list[bool]] = defaultdict(list)
-    for own in verdicts:
-        if both_orders:
-            items[own.item] += [own.verdict == own.label, own.swapped == own.label]
-        elif own.verdict:
-            items[own.item].append(own.verdict == own.label)
-    return _rate([mean(hits) for hits in items.values()], sum(map(len, items.values())))
+    hits = [(own.item, float(own.verdict == own.label)) for own in verdicts if own.verdict or both_orders]
+    if both_orders:
+        hits += [(own.item, float(own.swapped == own.label)) for own in verdicts]
+    return _rate(_by_item(hits), len(hits))
+
+
+def _by_item(values: Iterable[tuple[str, float]]) -> list[float]:
+    """Return the mean of the values of each item."""
+    items: defaultdict[str, list[float]] = defaultdict(list)
+    for item, value in values:
+        items[item].append(value)
+    return [mean(own) for own in items.values()]
 
 
 def _orders(verdicts: Sequence[RecordedVerdict], reasons: dict[str, str]) -> dict[str, Estimate]:
     """Return the numbers about the two orders in which replies were shown."""
-    pairs = [(own.verdict, own.swapped or "") for own in verdicts]
-    readable = [pair for pair in pairs if all(pair)]
+    readable = [own for own in verdicts if own.verdict and own.swapped]
+    agreeing = _by_item((own.item, float(own.verdict == own.swapped)) for own in verdicts)
     numbers = {
-        "orders_agree": _rate([float(own == swapped) for own, swapped in pairs], len(pairs)),
-        "orders_kappa": _kappa(readable, "orders_kappa", reasons),
+        "orders_agree": _rate(agreeing, len(verdicts)),
+        "orders_kappa": _kappa(
+            [(own.verdict, own.swapped or "") for own in readable], readable, "orders_kappa", reasons
+        ),
     }
     kinds = sorted({verdict.label for verdict in verdicts} - _TIES)
     if len(kinds) != 2 or kinds == ["fail", "pass"]:
@@ -89,16 +96,20 @@ def _orders(verdicts: Sequence[RecordedVerdict], reasons: dict[str, str]) -> dic
     # In the first order the reply of kinds[0] is shown first, in the other order the reply of kinds[1].
     first, second = kinds
     side = {first: 1, second: -1}
-    leanings = [(side.get(own, 0) - side.get(swapped, 0)) / 2 for own, swapped in pairs]
+    leanings = _by_item((own.item, (side.get(own.verdict, 0) - side.get(own.swapped or "", 0)) / 2) for own in verdicts)
     ends = bounded_interval(leanings, low=-1.0, high=1.0)
     numbers["first_place"] = Estimate(mean(leanings)) if ends is None else Estimate(mean(leanings), *ends, WILSON)
     return numbers
 
 
-def _kappa(pairs: Sequence[tuple[str, str]], name: str, reasons: dict[str, str]) -> Estimate:
+def _kappa(
+    pairs: Sequence[tuple[str, str]], verdicts: Sequence[RecordedVerdict], name: str, reasons: dict[str, str]
+) -> Estimate:
+    """Return the kappa of pairs of kinds of verdicts, one pair of each verdict. An item is a case."""
     kinds = {kind: n for n, kind in enumerate(sorted({kind for pair in pairs for kind in pair}))}
     items = [(kinds[left], kinds[right], 1.0) for left, right in pairs]
-    estimate = estimate_agreement(stats.kappa, items, len(kinds)) if items else Estimate()
+    cases = [verdict.item for verdict in verdicts]
+    estimate = estimate_agreement(stats.kappa, items, len(kinds), cases) if items else Estimate()
     if estimate.value is None:
         reasons[name] = "needs verdicts of more than one kind that could be read"
     return estimate

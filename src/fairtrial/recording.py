@@ -100,6 +100,7 @@ async def _simulated(planned_case: PlannedCase, attempt: int, conversation: _Con
     if planned_case.users is None:
         raise SimulatorError("the case is a scenario, and no simulator plays its user")
     user = conversation.user = planned_case.users(planned_case.case, attempt)
+    conversation.equip(user)
     while planned_case.cap is None or len(conversation.invocations) < planned_case.cap:
         try:
             message = await user.next_message(Trace(tuple(conversation.invocations)))
@@ -114,6 +115,12 @@ async def _simulated(planned_case: PlannedCase, attempt: int, conversation: _Con
             return
         yield Invocation(Message(message))
     conversation.ending = "cap"
+
+
+def _take_exception(task: asyncio.Future[Recording]) -> None:
+    """Keep asyncio from writing that nobody asked for an exception: an interruption ends the loop before."""
+    if not task.cancelled():
+        task.exception()
 
 
 class _Conversation:
@@ -143,6 +150,7 @@ class _Conversation:
         For example, a framework waits for a tool in a thread, and a thread cannot be stopped.
         """
         running = asyncio.ensure_future(self._hold(agent, requests))
+        running.add_done_callback(_take_exception)
         stuck = asyncio.ensure_future(self._stuck.wait())
         try:
             await asyncio.wait({running, stuck}, return_when=asyncio.FIRST_COMPLETED)
@@ -152,6 +160,11 @@ class _Conversation:
             if not running.done():
                 running.cancel()
                 await asyncio.wait({running}, timeout=0 if self._stuck.is_set() else _GRACE)
+
+    def equip(self, user: Simulator) -> None:
+        """Give a simulated user the tools that the environment offers."""
+        if self._environment is not None:
+            self._environment.equip(user)
 
     async def _hold(self, agent: Agent, requests: AsyncIterator[Invocation]) -> Recording:
         """Send each request and wait for its reply, until the end or a failure."""
@@ -165,6 +178,7 @@ class _Conversation:
                     self.invocations.append(invocation)
                     self._request = None
                     self._add_about(session.about)
+            self._add_state()
         except BaseException as error:
             if ends_the_run(error) or error is self.fatal:
                 raise
@@ -287,6 +301,12 @@ class _Conversation:
             self.invocations[-1] = replace(
                 self.invocations[-1], about=replace(about, final_state=None) if about.agents else None
             )
+
+    def _add_state(self) -> None:
+        """Add the state of the environment to the state of the session."""
+        state = self._environment.report_state() if self._environment is not None else {}
+        if state:
+            self._final_state = (self._final_state or {}) | state
 
     def _record_failure(self, error: BaseException) -> Recording:
         tries = "" if self.invocations else self._first_call.tries

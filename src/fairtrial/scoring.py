@@ -52,8 +52,30 @@ async def score(
             planned_case, recording, results.get((planned_case.position, recording.attempt)), ballots
         )
 
-    async for result in concurrently(recordings, score_pair, limit=concurrency):
+    async for result in concurrently(recordings, score_pair, limit=concurrency, is_immediate=_NeverWaits()):
         yield result
+
+
+class _NeverWaits:
+    """Whether no criterion of a case waits, for example for a model. A user's metric may.
+
+    All cases of an eval set share their criteria, so that the answer for the latest criteria is kept.
+    """
+
+    def __init__(self) -> None:
+        self._criteria: tuple[Criterion, ...] = ()
+        self._answer = True
+
+    def __call__(self, pair: Pair) -> bool:
+        if pair[0].criteria is not self._criteria:
+            self._criteria = pair[0].criteria
+            self._answer = not any(map(_may_wait, self._criteria))
+        return self._answer
+
+
+def _may_wait(criterion: Criterion) -> bool:
+    kind: Any = type(criterion.metric)
+    return criterion.aggregation == "value" or inspect.iscoroutinefunction(kind.__call__)
 
 
 def score_chunk(pairs: Sequence[Pair]) -> list[CaseResult]:
@@ -69,14 +91,17 @@ async def score_case(
     planned_case: PlannedCase, recording: Recording, earlier: CaseResult | None = None, ballots: Ballots | None = None
 ) -> CaseResult:
     """Return all outcomes of one attempt. Outcomes of an `earlier` result are kept unless they are unscored."""
-    trace, failure = replace(recording.trace, ended_by=recording.ended_by), recording.failure
+    trace, failure = recording.trace, recording.failure
+    if trace.ended_by != recording.ended_by:
+        trace = replace(trace, ended_by=recording.ended_by)
     if failure is not None:
         trace = replace(trace, broken=failure.cause or f"failure of the {failure.side}")
     final = {outcome.criterion: outcome for outcome in earlier.outcomes if _is_final(outcome)} if earlier else {}
+    has_action = any(map(_has_action, trace.invocations))
     outcomes = [
         final[criterion.name]
         if criterion.name in final
-        else await _outcome(criterion, trace, planned_case.case, {} if ballots is None else ballots)
+        else await _outcome(criterion, trace, planned_case.case, ballots, has_action=has_action)
         for criterion in planned_case.criteria
     ]
     injections = tuple(_injections(trace))
@@ -103,7 +128,9 @@ def _is_final(outcome: Outcome) -> bool:
     return outcome.verdict is not Verdict.UNSCORED
 
 
-async def _outcome(criterion: Criterion, trace: Trace, case: EvalCase, ballots: Ballots) -> Outcome:
+async def _outcome(
+    criterion: Criterion, trace: Trace, case: EvalCase, ballots: Ballots | None, *, has_action: bool
+) -> Outcome:
     if criterion.aggregation == "value" and trace.broken:
         # A user's metric has no bounds: of half a conversation it would give a value that looks like any other.
         score = Score(None, f"the conversation broke: {trace.broken}")
@@ -116,13 +143,12 @@ async def _outcome(criterion: Criterion, trace: Trace, case: EvalCase, ballots: 
         criterion.name,
         score,
         criterion.threshold,
-        lower_is_better=criterion.lower_is_better,
-        range=criterion.range,
-        aggregation=criterion.aggregation,
-        judge_stats=judge_stats(score, ballots),
+        criterion.lower_is_better,
+        criterion.range,
+        criterion.aggregation,
+        None if ballots is None else judge_stats(score, ballots),
     )
-    is_ours = criterion.aggregation == "parts"
-    if is_ours and not any(map(_has_action, trace.invocations)) and outcome.verdict is Verdict.PASSED:
+    if not has_action and criterion.aggregation == "parts" and outcome.verdict is Verdict.PASSED:
         # For example, an agent that returns None calls no tool, as expected. That does not speak for the agent.
         return replace(outcome, score=Score(None, "the agent neither replied nor called a tool"))
     return outcome
@@ -140,7 +166,7 @@ async def _call_metric(criterion: Criterion, trace: Trace, case: EvalCase) -> Sc
     """Return the score that a metric gives, or an unscored one with the exception that it raised."""
     try:
         result = criterion.metric(trace, case)
-        if inspect.isawaitable(result):
+        if type(result) is not Score and inspect.isawaitable(result):
             result = await result
         score = as_score(result)
         return _as_stored(score) if criterion.aggregation == "value" else score

@@ -66,6 +66,8 @@ class LangGraphServer(JsonServer):
         self._numbers = itertools.count(1)
 
     def _route(self, request: Request) -> Answer:
+        if request.path == "/assistants/search":
+            return b"[]"
         if request.path == "/threads":
             thread = f"thread-{next(self._numbers)}"
             self.threads[thread] = {"messages": []}
@@ -74,6 +76,10 @@ class LangGraphServer(JsonServer):
         if request.method == "DELETE":
             del self.threads[thread]
             return Status(204, b"")
+        if request.path.endswith("/runs"):
+            return b"[]"
+        if request.method == "GET":
+            return {"values": self.threads[thread], "next": [], "tasks": []}
         return Streamed(b"".join(self._states(self.threads[thread], request.body["input"])))
 
     def _states(self, state: dict[str, Any], update: dict[str, Any]) -> Iterator[bytes]:

@@ -22,6 +22,8 @@ from fairtrial.records.result import Criterion
 from fairtrial.records.trace import Invocation, Message, Trace
 
 HERE = Path(__file__).parent
+_INSTALLED = ("fairtrial", "httpx2")
+"""The modules that are installed for all tests."""
 
 
 @contextmanager
@@ -48,8 +50,8 @@ class Kind:
     """A kind of agent: how its target is reached, and the module that this needs.
 
     `untold` are the fields of a recording that its protocol does not fill; `streams`: it tells of what it does at once;
-    `remote`: it is behind a server; `reports`: it runs its tools itself, out of an environment's reach; `tools` are
-    those that its model gets.
+    `remote`: it is behind a server; `reports`: it runs its tools itself, out of an environment's reach; `process`:
+    each conversation has a process, which has to start; `tools` are those that its model gets.
     """
 
     reached: Callable[[], AbstractContextManager[str]]
@@ -58,12 +60,18 @@ class Kind:
     streams: bool = True
     remote: bool = False
     reports: bool = False
+    process: bool = False
     tools: tuple[str, ...] = tuple(TOOLS)
 
     @property
     def author(self) -> str:
         """The author that its steps have."""
         return "" if "author" in self.untold else "shop"
+
+    @property
+    def reply_timeout(self) -> float:
+        """A timeout in seconds that ends a tool which never returns. With a framework, a tool is called later."""
+        return 10 if self.process else 1 if self.module in _INSTALLED else 3
 
     @property
     def installed(self) -> bool:
@@ -93,6 +101,20 @@ KINDS = {
     ),
     "google-genai": Kind(lambda: _at("google-genai:genai_shop:shop"), "google.genai"),
     "strands": Kind(lambda: _at("strands:strands_shop:shop"), "strands", tools=(*TOOLS, "visit", "ask_user")),
+    "agent-framework": Kind(
+        lambda: _at("agent-framework:agent_framework_shop:agent"),
+        "agent_framework",
+        tools=(*TOOLS, "visit"),
+    ),
+    "llama-index": Kind(lambda: _at("llama-index:llama_index_shop:agent"), "llama_index.core", tools=(*TOOLS, "visit")),
+    "claude": Kind(
+        lambda: _at("claude:claude_shop:shop"),
+        "claude_agent_sdk",
+        process=True,
+        tools=("cancel_order", "get_order"),
+    ),
+    "crewai": Kind(lambda: _at("crewai:crewai_shop:shop"), "crewai"),
+    "smolagents": Kind(lambda: _at("smolagents:smolagents_shop:shop"), "smolagents", tools=(*TOOLS, "visit")),
     "agno": Kind(lambda: _at("agno:agno_shop:agent"), "agno", tools=("cancel_order", "get_order", "visit")),
     "pydantic-ai": Kind(lambda: _at("pydantic-ai:pydantic_ai_shop:agent"), "pydantic_ai", tools=(*TOOLS, "visit")),
 }
@@ -100,7 +122,7 @@ KINDS = {
 
 def marks_of(kind: Kind) -> tuple[pytest.MarkDecorator, ...]:
     """The marks of a test with a kind of agent: one that needs a framework runs in its environment."""
-    return () if kind.module in ("fairtrial", "httpx2") else (pytest.mark.agents,)
+    return () if kind.module in _INSTALLED else (pytest.mark.agents,)
 
 
 def every(chosen: Callable[[Kind], bool]) -> pytest.MarkDecorator:

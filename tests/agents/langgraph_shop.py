@@ -102,6 +102,14 @@ asking = (
     .add_edge("confirm", END)
     .compile(checkpointer=InMemorySaver())
 )
+asking_twice = (
+    StateGraph(State)
+    .add_node("confirm", _confirm)
+    .add_node("confirm again", _confirm)
+    .add_edge(START, "confirm")
+    .add_edge(START, "confirm again")
+    .compile(checkpointer=InMemorySaver())
+)
 
 
 class Latest(TypedDict):

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from shop import CRITERIA, TOOLS, cancel_order, get_order, saying
 
 import fairtrial
+from fairtrial.agents import agent_of
 from fairtrial.agents.approvals import _answers, question
 from fairtrial.formats.adk.evalset import case as read_case
 from fairtrial.formats.adk.write import case_json
@@ -74,9 +75,25 @@ def _agno() -> Any:
     return Agent(name="shop", model=ScriptedModel(), tools=tools, telemetry=False)
 
 
+def _agent_framework() -> Any:
+    pytest.importorskip("agent_framework")
+    from agent_framework import Agent, tool
+    from agent_framework_shop import ScriptedClient
+
+    tools = [get_order, tool(cancel_order, approval_mode="always_require")]
+    return Agent(ScriptedClient(), name="shop", tools=tools)
+
+
+def _claude() -> Any:
+    pytest.importorskip("claude_agent_sdk")
+    return agent_of("claude:claude_shop:asking")
+
+
 AGENTS: dict[str, Callable[[], Any]] = {
     "adk": _adk,
+    "agent-framework": _agent_framework,
     "agno": _agno,
+    "claude": _claude,
     "langchain": _middleware,
     "langchain-per-call": lambda: _middleware(interrupt_mode="per_call"),
     "openai-agents": _openai,
@@ -107,7 +124,10 @@ def test_the_agent_asks_and_the_user_agrees(name: str) -> None:
     trace = held(AGENTS[name](), "Cancel B-42", "Yes, please.")
     first, second = trace.invocations
     assert "cancel_order" in [call.name for call in first.tool_calls]
-    assert (first.reply, first.final_response and first.final_response.author) == (QUESTION, "shop")
+    assert (first.reply, first.final_response and first.final_response.author) == (
+        QUESTION,
+        "asking" if name == "claude" else "shop",
+    )
     assert results(trace, 0) == []
     (result,) = results(trace, 1)
     assert result.response == {"cancelled": True}

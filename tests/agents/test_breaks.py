@@ -42,7 +42,7 @@ def test_an_agent_that_dies_keeps_what_it_did(kind: str) -> None:
     assert one.failure is not None
     # A chat server whose handler dies closes the connection: nobody can tell the agent from the network.
     assert one.failure.side == ("infrastructure" if kind == "http" else "agent")
-    assert KINDS[kind].remote or one.failure.cause == "RuntimeError: the model is broken"
+    assert KINDS[kind].remote or one.failure.cause.endswith("the model is broken")
     first, second = one.trace.invocations
     assert first.reply == "Your teapot is shipped."
     assert [type(step) for step in second.steps or ()] == ([ToolCall, ToolResult] if KINDS[kind].streams else [])
@@ -53,11 +53,12 @@ def test_an_agent_that_dies_keeps_what_it_did(kind: str) -> None:
 @every_kind
 def test_an_agent_that_hangs_is_given_up(kind: str) -> None:
     """A tool that never returns ends its conversation after the timeout, with the call; the other is held."""
+    timeout = KINDS[kind].reply_timeout
     with reached(kind) as target:
-        one, other = held(target, "hello", "Where is C-99?", reply_timeout=2)
+        one, other = held(target, "hello", "Where is C-99?", reply_timeout=timeout)
         RELEASED.set()
     assert one.failure is not None
-    assert (one.failure.side, one.failure.cause) == ("agent", "no reply within 2 seconds")
+    assert (one.failure.side, one.failure.cause) == ("agent", f"no reply within {timeout} seconds")
     first, second = one.trace.invocations
     assert first.reply == "You said: hello"
     assert [type(step) for step in second.steps or ()] == ([ToolCall] if KINDS[kind].streams else [])
@@ -68,8 +69,8 @@ def test_an_agent_that_hangs_is_given_up(kind: str) -> None:
 @pytest.mark.parametrize(("query", "reply"), [("empty", ""), ("huge", "x" * HUGE)], ids=["empty", "huge"])
 def test_a_reply_of_any_size_is_scored_as_it_is(kind: str, query: str, reply: str) -> None:
     """Nothing is cut, and nothing is made up."""
-    if (kind, query) == ("pydantic-ai", "empty"):
-        pytest.skip("Pydantic AI lets no model say nothing, and asks it again")
+    if kind in ("pydantic-ai", "claude") and query == "empty":
+        pytest.skip("Pydantic AI and Claude Code let no model say nothing, and ask it again")
     with reached(kind) as target:
         one, _ = held(target, query, "hello")
     assert one.failure is None

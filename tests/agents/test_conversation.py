@@ -59,8 +59,8 @@ def test_what_the_model_got_is_known(kind: str) -> None:
     assert invocation.about is not None
     (shop,) = invocation.about.agents
     assert shop.name == "shop"
-    own = shop.instructions[: len(INSTRUCTIONS)] if kind == "adk" else shop.instructions  # ADK adds its own to them
-    assert own == INSTRUCTIONS
+    # ADK and CrewAI add their own to them.
+    assert INSTRUCTIONS in shop.instructions if kind in ("adk", "crewai") else shop.instructions == INSTRUCTIONS
     assert shop.tool_names == KINDS[kind].tools
 
 
@@ -81,12 +81,12 @@ def test_time_is_split(kind: str) -> None:
 
 @every_kind
 def test_sessions_never_mix(kind: str) -> None:
-    """50 conversations of 6 turns at once: each reply carries the token of its own conversation."""
-    sets = [saying(*(f"hello {name}-{turn}" for turn in range(6)), name=str(name)) for name in range(50)]
+    """20 conversations of 4 turns at once: each reply carries the token of its own conversation."""
+    sets = [saying(*(f"hello {name}-{turn}" for turn in range(4)), name=str(name)) for name in range(20)]
     many = fairtrial.EvalSet("many", tuple(case for one in sets for case in one.cases))
     with reached(kind) as target:
-        run = fairtrial.evaluate(many, target, {"response_match_score": 0.0}, concurrency=50)
+        run = fairtrial.evaluate(many, target, {"response_match_score": 0.0}, concurrency=20)
     for _, one in run.recordings:
         assert one.failure is None
         replies = [invocation.reply for invocation in one.trace.invocations]
-        assert replies == [f"You said: hello {one.case_id}-{turn}" for turn in range(6)]
+        assert replies == [f"You said: hello {one.case_id}-{turn}" for turn in range(4)]

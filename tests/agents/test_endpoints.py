@@ -207,18 +207,22 @@ def test_pictures_reach_a_response_api() -> None:
 
 def test_an_interrupt_of_a_graph_is_answered_by_the_next_message() -> None:
     """A question of the graph is its reply, and the next message resumes the graph."""
+    waiting: dict[str, Any] = {}
 
     def route(request: Request) -> Answer:
         if request.path == "/threads":
             return {"thread_id": "t"}
         if request.method == "DELETE":
             return Status(204, b"")
+        if request.method == "GET":
+            return waiting
         state: dict[str, Any] = {"messages": [{"type": "human", "content": "hi", "id": "1"}]}
+        waiting["tasks"] = []
         if "command" in request.body:
-            reply = f"Resumed with {request.body['command']['resume']}."
+            reply = f"Resumed with {request.body['command']['resume']['i']}."
             state["messages"].append({"type": "ai", "content": reply, "id": "2"})
         else:
-            state["__interrupt__"] = [{"value": "Which order?", "id": "i"}]
+            waiting["tasks"] = [{"interrupts": [{"value": "Which order?", "id": "i"}]}]
         return Streamed(f"event: values\ndata: {json.dumps(state)}\n\n".encode())
 
     with JsonServer(route) as server:
@@ -229,12 +233,16 @@ def test_an_interrupt_of_a_graph_is_answered_by_the_next_message() -> None:
 def test_a_middleware_of_a_server_gets_the_decision_of_the_user() -> None:
     """The call waits, and the answer goes to its interrupt."""
     request_of_call = {"name": "cancel_order", "args": {"order_id": "B-42"}}
+    waiting: dict[str, Any] = {}
 
     def route(request: Request) -> Answer:
         if request.path == "/threads":
             return {"thread_id": "t"}
         if request.method == "DELETE":
             return Status(404, b"")
+        if request.method == "GET":
+            return waiting
+        waiting["tasks"] = []
         call = {**request_of_call, "id": "c1"}
         state: dict[str, Any] = {"messages": [{"type": "ai", "content": "", "tool_calls": [call], "id": "1"}]}
         if "command" in request.body:
@@ -243,7 +251,7 @@ def test_a_middleware_of_a_server_gets_the_decision_of_the_user() -> None:
             state["messages"].append({"type": "tool", **content, "id": "2"})
             state["messages"].append({"type": "ai", "content": "Done.", "id": "3"})
         else:
-            state["__interrupt__"] = [{"value": {"action_requests": [request_of_call]}, "id": "i"}]
+            waiting["tasks"] = [{"interrupts": [{"value": {"action_requests": [request_of_call]}, "id": "i"}]}]
         return Streamed(f"event: values\ndata: {json.dumps(state)}\n\n".encode())
 
     with JsonServer(route) as server:

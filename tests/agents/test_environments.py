@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 import shop
-from kinds import every, reached
+from kinds import KINDS, every, reached
 from msgspec.structs import replace
 
 import clock
@@ -51,13 +52,31 @@ def orders(monkeypatch: pytest.MonkeyPatch) -> Orders:
     return orders
 
 
+@contextmanager
+def hurried() -> Iterator[None]:
+    """Let waits of a minute and more end at once, where virtual time would leave no time to a process."""
+    sleep = asyncio.sleep
+
+    async def short_sleep(seconds: float, result: Any = None) -> Any:
+        return await sleep(0 if seconds >= 60 else seconds, result)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asyncio, "sleep", short_sleep)
+        yield
+
+
 def held(
-    agent: Any, environments: Environments | Mapping[str, Any], *queries: str, reply_timeout: float | None = None
+    agent: Any,
+    environments: Environments | Mapping[str, Any],
+    *queries: str,
+    reply_timeout: float | None = None,
+    run: Callable[[Any], Recording] = lambda main: clock.run(main)[0],
 ) -> Recording:
     """A conversation with the shop made as this kind, or with another agent, in virtual time but for timeouts."""
     if isinstance(agent, str):
-        with reached(agent) as target:
-            return held(agent_of(target), environments, *queries, reply_timeout=reply_timeout)
+        with reached(agent) as target, hurried() if KINDS[agent].process else nullcontext():
+            run = asyncio.run if KINDS[agent].process else run
+            return held(agent_of(target), environments, *queries, reply_timeout=reply_timeout, run=run)
     if isinstance(environments, Mapping):
         environments = SimulatedEnvironments(environment_options(environments)[0])
     work = PlannedCase(0, "case", shop.saying(*queries).cases[0], (), environments=environments)
@@ -66,7 +85,7 @@ def held(
         (found,) = [one async for _, one in record([work], agent_of(agent), reply_timeout=reply_timeout)]
         return found
 
-    return clock.run(first())[0] if reply_timeout is None else asyncio.run(first())
+    return run(first()) if reply_timeout is None else asyncio.run(first())
 
 
 def results(recording: Recording) -> list[ToolResult]:
@@ -190,17 +209,18 @@ def test_other_tools_are_left_alone(kind: str) -> None:
 @with_tools
 def test_what_was_begun_is_known_of_a_call_that_was_cut_off(kind: str) -> None:
     """The call stands in the trace without a result; what was to happen to it stands beside it."""
-    slow = injecting(injected_latency_seconds=100, injected_response={"item": "late"}, invalidates=True)
-    recording = held(kind, slow, "Where is A-17?", reply_timeout=3)
+    slow = injecting(injected_latency_seconds=50, injected_response={"item": "late"}, invalidates=True)
+    timeout = KINDS[kind].reply_timeout
+    recording = held(kind, slow, "Where is A-17?", reply_timeout=timeout)
     assert recording.failure is not None
-    assert (recording.failure.side, recording.failure.cause) == ("agent", "no reply within 3 seconds")
+    assert (recording.failure.side, recording.failure.cause) == ("agent", f"no reply within {timeout} seconds")
     (broken,) = recording.trace.invocations
     assert ([one.name for one in broken.tool_calls], results(recording)) == (["get_order"], [])
     (unreported_injections,) = broken.unreported_injections
     assert (unreported_injections.name, unreported_injections.response, unreported_injections.injected) == (
         "get_order",
         None,
-        (Injection("latency", "100 s", invalidates=True),),
+        (Injection("latency", "50 s", invalidates=True),),
     )
 
 

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import importlib
+import json
+from typing import Any
 
 import pytest
 from kinds import recorded
-from shop import INSTRUCTIONS
+from shop import CRITERIA, EVAL_SET, INSTRUCTIONS, TOOLS
 
+import fairtrial
 from fairtrial.records.case import SessionInput
-from fairtrial.records.trace import Thought, ToolResult
+from fairtrial.records.trace import Message, Thought, ToolCall, ToolResult
 
 pytestmark = pytest.mark.agents
-pytest.importorskip("langgraph")
+pytest.importorskip("langgraph.graph")
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage  # noqa: E402
+from langgraph.checkpoint.memory import InMemorySaver  # noqa: E402
+from langgraph.func import entrypoint, task  # noqa: E402
+from langgraph.graph.message import add_messages  # noqa: E402
+from langgraph.types import interrupt  # noqa: E402
+from langgraph_shop import ScriptedChat  # noqa: E402
 
 TARGET = "langgraph:langgraph_shop:agent"
 
@@ -53,6 +63,14 @@ def test_a_graph_that_asks_is_answered_by_the_next_message() -> None:
     assert [invocation.reply for invocation in one.trace.invocations] == ["Which one?", "You chose the blue one."]
 
 
+def test_questions_at_once_are_one_reply() -> None:
+    """Two interrupted nodes ask in one reply, and the next message answers both."""
+    first, second = recorded("langgraph_shop:asking_twice", "hello", "the blue one").trace.invocations
+    assert first.reply == "Which one?\nWhich one?"
+    said = [step.text for step in second.steps or () if isinstance(step, Message)] + [second.reply]
+    assert said == ["You chose the blue one."] * 2
+
+
 def test_a_graph_that_keeps_its_latest_message_only_is_heard() -> None:
     """A message without an id, in the place of the one before, is another message."""
     one = recorded("langgraph_shop:forgetful", "hello", "again")
@@ -80,3 +98,60 @@ def test_a_state_without_messages_is_told() -> None:
     one = recorded("langgraph_shop:silent", "hello")
     assert one.failure is not None
     assert "must hold 'messages'" in one.failure.cause
+
+
+def calling_workflow(**options: Any) -> Any:
+    """The agent of LangGraph's functional API: a task for the model, a task for each call of a tool."""
+
+    @task  # type: ignore[untyped-decorator]
+    def call_model(messages: list[BaseMessage]) -> BaseMessage:
+        return ScriptedChat().invoke(messages)
+
+    @task  # type: ignore[untyped-decorator]
+    def call_tool(call: Any) -> ToolMessage:
+        result = json.dumps(TOOLS[call["name"]](**call["args"]))
+        return ToolMessage(result, name=call["name"], tool_call_id=call["id"])
+
+    def shop(messages: list[BaseMessage], previous: Any = None) -> Any:
+        messages = add_messages(previous or [], messages)
+        reply = call_model(messages).result()
+        while reply.tool_calls:
+            results = [call_tool(call).result() for call in reply.tool_calls]
+            messages = add_messages(messages, [reply, *results])
+            reply = call_model(messages).result()
+        return entrypoint.final(value=reply, save=add_messages(messages, [reply]))
+
+    return entrypoint(**options)(shop)
+
+
+@pytest.mark.parametrize("options", [{}, {"checkpointer": InMemorySaver()}])
+def test_a_workflow_of_functions_is_recorded_as_a_graph_is(options: dict[str, Any]) -> None:
+    """With its calls and results, whether it keeps the conversation itself or not."""
+    run = fairtrial.evaluate(EVAL_SET, calling_workflow(**options), CRITERIA)
+    assert run.verdict == "passed"
+    ((_, recording),) = run.recordings
+    _, second = recording.trace.invocations
+    kinds = [type(step) for step in second.steps or ()]
+    assert kinds == [Message, ToolCall, ToolResult, ToolCall, ToolResult]
+
+
+def test_a_workflow_may_take_and_return_texts() -> None:
+    """As the first examples of LangGraph's documentation do."""
+
+    @entrypoint()  # type: ignore[untyped-decorator]
+    def echo(text: str) -> str:
+        return f"You said: {text}"
+
+    (invocation,) = recorded(echo, "hello").trace.invocations
+    assert invocation.reply == "You said: hello"
+
+
+def test_a_workflow_may_ask_the_user() -> None:
+    """The question is the reply, and the next message goes on with the workflow."""
+
+    @entrypoint(checkpointer=InMemorySaver())  # type: ignore[untyped-decorator]
+    def essay(messages: list[BaseMessage]) -> AIMessage:
+        return AIMessage(f"{messages[-1].text}: {interrupt('Shall I?')}")
+
+    asked, answered = recorded(essay, "Write", "yes").trace.invocations
+    assert (asked.reply, answered.reply) == ("Shall I?", "Write: yes")

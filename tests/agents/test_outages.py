@@ -17,8 +17,8 @@ from shop import Outage, ProviderError, saying
 
 import fairtrial
 from fairtrial import api
-from fairtrial.agents.outages import outage_of
-from fairtrial.errors import UsageError
+from fairtrial.agents.outages import outage_named, outage_of
+from fairtrial.errors import AgentError, UsageError
 
 CRITERIA = {"response_match_score": 0.5}
 every_local_kind = every(lambda kind: not kind.remote)
@@ -51,7 +51,8 @@ def test_an_outage_of_the_provider_is_not_the_agents(kind: str, status: int) -> 
     failure = run.cases[0].failure
     assert failure is not None
     assert failure.side == "infrastructure"
-    assert failure.cause.endswith(f"HTTP {status} (tried 4 times)")
+    assert f"HTTP {status}" in failure.cause
+    assert failure.cause.endswith("(tried 4 times)")
     assert Outage.calls == 4
     assert run.verdict == "unscored"
     assert run.summary.invalid == {"infrastructure": 1}
@@ -294,3 +295,14 @@ def test_a_pause_that_the_server_asks_for_is_kept() -> None:
     run = run_of(refuse, "hello")
     assert len(calls) == 1
     assert run.verdict == "unscored"
+
+
+@pytest.mark.parametrize(
+    ("name", "outage"),
+    [("RateLimitError", (429, None)), ("ConnectError", (None, None)), ("ValueError", None), ({"a": 1}, None)],
+)
+def test_the_class_of_an_exception_may_tell_of_an_outage(name: object, outage: object) -> None:
+    """A server that tells no status tells the class of the exception of the provider's client."""
+    error = AgentError("the server failed")
+    error.__cause__ = outage_named(name)
+    assert outage_of(error) == outage

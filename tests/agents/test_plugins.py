@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from shop import CRITERIA, saying
 
 import fairtrial
+from fairtrial import agents
 from fairtrial.agents import agent_of
 from fairtrial.errors import UsageError
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A package with two entry points, as pip installs it."""
     info = tmp_path / "toy_agents-1.dist-info"
     info.mkdir()
@@ -28,6 +30,9 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "    return FunctionAgent(lambda conversation: target)\n"
     )
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    agents._plugins.cache_clear()
+    yield
+    agents._plugins.cache_clear()
 
 
 @pytest.mark.usefixtures("installed")

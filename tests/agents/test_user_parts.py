@@ -156,6 +156,36 @@ def _agno(seen: list[Any]) -> Iterator[Any]:
 
 
 @contextmanager
+def _agent_framework(seen: list[Any]) -> Iterator[Any]:
+    pytest.importorskip("agent_framework")
+    from agent_framework import Agent
+    from agent_framework_shop import ScriptedClient
+
+    class Seeing(ScriptedClient):
+        async def _inner_get_response(self, *, messages: Any, **options: Any) -> Any:
+            seen.append([content.text or (content.media_type, content.uri) for content in messages[0].contents])
+            return await super()._inner_get_response(messages=messages, **options)
+
+    yield Agent(Seeing(), name="shop")
+
+
+@contextmanager
+def _llama_index(seen: list[Any]) -> Iterator[Any]:
+    pytest.importorskip("llama_index.core")
+    from llama_index.core.agent.workflow import FunctionAgent
+    from llama_index_shop import ScriptedLLM
+
+    class Seeing(ScriptedLLM):
+        def answer(self, messages: Any) -> Any:
+            text, picture, link, paper, sound = messages[0].blocks
+            contents = (picture.resolve_image(), paper.resolve_document(), sound.resolve_audio())
+            seen.append([text.text, str(link.url), paper.title, *(content.read() for content in contents)])
+            return super().answer(messages)
+
+    yield FunctionAgent(name="shop", llm=Seeing(), streaming=False)
+
+
+@contextmanager
 def _a2a(seen: list[Any]) -> Iterator[Any]:
     pytest.importorskip("a2a")
     from a2a_shop import A2AServer, Shop
@@ -217,6 +247,16 @@ def _pydantic_parts() -> list[Any]:
     return ["What is this?", picture, ImageUrl(LINK.uri, media_type="image/jpeg"), paper, sound]
 
 
+def _framework_parts() -> list[Any]:
+    return [
+        "What is this?",
+        ("image/png", URL),
+        ("image/jpeg", LINK.uri),
+        ("application/pdf", f"data:application/pdf;base64,{DATA}"),
+        ("audio/wav", f"data:audio/wav;base64,{DATA}"),
+    ]
+
+
 def _a2a_parts() -> list[Any]:
     return [("text", ""), ("raw", PIXEL), ("url", LINK.uri), ("raw", PIXEL), ("raw", PIXEL)]
 
@@ -227,6 +267,8 @@ KINDS: dict[str, tuple[Reaching, Callable[[], list[Any]]]] = {
     "a2a": (_a2a, _a2a_parts),
     "adk": (_adk, _adk_parts),
     "google-genai": (_genai, _genai_parts),
+    "agent-framework": (_agent_framework, _framework_parts),
+    "llama-index": (_llama_index, lambda: ["What is this?", LINK.uri, "bill.pdf", PIXEL, PIXEL, PIXEL]),
     "agno": (_agno, lambda: ["What is this?", PIXEL, LINK.uri, "bill.pdf", PIXEL]),
     "langgraph": (_langgraph, _langgraph_parts),
     "openai-agents": (_openai, _openai_parts),

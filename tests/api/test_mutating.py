@@ -15,7 +15,7 @@ from fairtrial.errors import UsageError
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.budget import Budget
 from fairtrial.llm.model_options import ModelOptions
-from fairtrial.records.case import EvalCase, EvalSet, Scenario
+from fairtrial.records.case import EvalCase, EvalSet, Persona, Scenario
 from fairtrial.records.mutation import MutationReport
 from fairtrial.records.trace import Trace
 
@@ -183,6 +183,15 @@ def test_options_of_a_criterion_bound_the_harmful_changes() -> None:
     options = {"tool_trajectory_avg_score": {"threshold": 1.0, "match": {"find": {"id": "ignore", "day": "ignore"}}}}
     plan = api.plan_mutation(EvalSet("s", CASES.cases[1:2]), options)
     assert not any(mutant.mutation.operator.startswith("argument") for _, mutant in plan.mutants)  # type: ignore[union-attr]
+
+
+def test_coverage_names_the_personas_of_cases_that_are_left_out(tmp_path: Path) -> None:
+    """A scenario has no conversation to change. The eval set exercises its persona, also in the stored report."""
+    scenario = EvalCase("angry", scenario=Scenario("hi", "complain", persona=Persona("NOVICE", "new here", ())))
+    store = f"sqlite:///{tmp_path}/runs.db"
+    report = api.mutate(EvalSet("s", (*CASES.cases, scenario)), DEFAULTS, operators=["empty_reply"], store=store)
+    assert report.coverage.personas == ("NOVICE",)
+    assert api.mutation_report(report.run, store) == report
 
 
 def test_coverage_counts_tools_languages_and_turns() -> None:

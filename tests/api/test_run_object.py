@@ -77,7 +77,7 @@ def test_the_report_is_that_of_a_terminal(run: fairtrial.api.Run) -> None:
     """Plain text, with the failed case and the verdict."""
     report = run.report()
     assert "✗ second  failed" in report
-    assert "✗ FAILED: 1 failed" in report
+    assert "✗ FAILED: 1 case failed" in report
     assert "\x1b" not in report
 
 

@@ -16,7 +16,7 @@ from fairtrial.api.valuation_stages import Valuation
 from fairtrial.batch.executors import ProcessPool
 from fairtrial.errors import UsageError
 from fairtrial.formats import knowledgepulse
-from fairtrial.loading import TraceDefaults, document_files, iter_documents
+from fairtrial.loading.documents import TraceDefaults, document_files, iter_documents
 from fairtrial.valuation.chunk import KeepFilter
 from fairtrial.valuation.embed import name_of
 from fairtrial.valuation.novelty import VectorCache
@@ -59,8 +59,14 @@ def _resumed(valuation: Valuation, lines: list[bytes]) -> Valuation:
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of 1,500 traces: more than a cache holds."""
-    return _write(tmp_path_factory.mktemp("traces") / "traces.jsonl", many(1500))
+    """A file of 1,200 traces: more than a cache holds."""
+    return _write(tmp_path_factory.mktemp("traces") / "traces.jsonl", many(1200))
+
+
+@pytest.fixture(scope="module")
+def whole(file: Path) -> list[bytes]:
+    """The lines of a run over the file that nothing breaks off."""
+    return _encoded(_job(file))
 
 
 def test_a_batch_is_what_one_by_one_is(file: Path) -> None:
@@ -78,10 +84,10 @@ def test_processes_change_nothing(file: Path, mode: str) -> None:
 
 def test_processes_change_nothing_without_embedder(tmp_path: Path) -> None:
     """Line for line the same bytes, of more chunks than are done without starting processes."""
-    file = _write(tmp_path / "a.jsonl", [reasoning(number) for number in range(9000)])
-    one, two = (_encoded(Valuation([file], executor=ProcessPool(jobs, patience=16))) for jobs in (1, 2))
+    file = _write(tmp_path / "a.jsonl", [reasoning(number) for number in range(1500)])
+    one, two = (_encoded(Valuation([file], executor=ProcessPool(jobs, patience=1))) for jobs in (1, 2))
     assert one == two
-    assert len(one) == 9000
+    assert len(one) == 1500
 
 
 def test_leave_one_out_does_not_depend_on_the_order_of_a_file(tmp_path: Path) -> None:
@@ -167,10 +173,9 @@ def test_a_sequence_goes_on_where_its_index_ended(tmp_path: Path) -> None:
     _same(found, _lines(_job(_write(tmp_path / "all.jsonl", traces))))
 
 
-@pytest.mark.parametrize("done_before", [0, 1, 700, 1500])
-def test_resuming_gives_what_was_not_broken_off(file: Path, done_before: int) -> None:
+@pytest.mark.parametrize("done_before", [0, 1, 700, 1200])
+def test_resuming_gives_what_was_not_broken_off(file: Path, whole: list[bytes], done_before: int) -> None:
     """Wherever the output broke off, the rest is the same, down to the novelty after evictions."""
-    whole = _encoded(_job(file))
     before = read_finished(_job(file), whole[:done_before], OUTPUT)
     assert len(before.scores) == done_before
     rest = _lines(skip_finished(_job(file), before))
@@ -231,9 +236,9 @@ def test_what_is_older_than_its_time_to_live_does_not_count(
 @pytest.mark.parametrize(
     "change", [{"id": "kp:trace:other"}, {"score": 0.123}, {"embedder": "other"}, {"score": None}, {"id": 3}]
 )
-def test_another_output_is_not_resumed(file: Path, change: dict[str, Any]) -> None:
+def test_another_output_is_not_resumed(file: Path, whole: list[bytes], change: dict[str, Any]) -> None:
     """A line that these traces do not give under these options is refused, with its number."""
-    lines = _encoded(_job(file))[:3]
+    lines = whole[:3]
     lines[1] = msgspec.json.encode(json.loads(lines[1]) | change)
     with pytest.raises(UsageError, match=r"line 2 of out\.jsonl does not match .*traces\.jsonl:2"):
         read_finished(_job(file), lines, OUTPUT)

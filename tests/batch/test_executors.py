@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -38,3 +43,33 @@ def test_processes_end_with_their_parent() -> None:
         assert process.stdout.readline() == b"0\n"
         process.kill()
         process.communicate(timeout=30)
+
+
+def _die_once(mark: Path, number: int) -> int:
+    """Kill the worker at the number 5, unless there is a mark that this has happened."""
+    if number == 5 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def test_a_killed_worker_is_replaced(tmp_path: Path) -> None:
+    """Its chunks are repeated: nothing is lost, and nothing comes twice."""
+    assert list(ProcessPool(2).map(partial(_die_once, tmp_path / "mark"), range(20))) == list(range(20))
+
+
+def _die(_: int) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_chunk_that_kills_each_worker_ends_the_work() -> None:
+    """Otherwise it would go on forever."""
+    with pytest.raises(BrokenProcessPool):
+        list(ProcessPool(2).map(_die, range(4)))
+
+
+def test_workers_have_the_environment_of_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if processes were started before a variable was set."""
+    assert list(ProcessPool(2).map(os.getenv, ["FAIRTRIAL_TEST_NEW"] * 2)) == [None, None]
+    monkeypatch.setenv("FAIRTRIAL_TEST_NEW", "set")
+    assert list(ProcessPool(2).map(os.getenv, ["FAIRTRIAL_TEST_NEW"] * 2)) == ["set", "set"]

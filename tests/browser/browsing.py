@@ -9,6 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from fairtrial.reports.html_summary import LANGUAGES
+from viewers import Site
+
 BLANK_ROWS = """() => {
   const grid = document.querySelector('[role=grid]').getBoundingClientRect();
   let blank = 0;
@@ -19,6 +24,9 @@ BLANK_ROWS = """() => {
 }"""
 """A script that counts the places in the list of cases where no row is drawn."""
 
+HEIGHTS = {1280: 900, 320: 3000}
+"""The heights of windows by their widths. A narrow page is long, and only rows that can be seen are drawn."""
+
 CHROMIUM = Path(os.environ.get("FAIRTRIAL_CHROMIUM", "/usr/bin/chromium"))
 AXE = Path(__file__).parents[2] / "ui" / "node_modules" / "axe-core" / "axe.min.js"
 FLAGS = (
@@ -28,6 +36,17 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
+
+
+@contextmanager
+def launched(*flags: str) -> Iterator[Any]:
+    """Run a browser during the block."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    root = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=[*FLAGS, *root, *flags])
+        yield browser
+        browser.close()
 
 
 @dataclass
@@ -66,3 +85,67 @@ def opened(browser: Any, **options: Any) -> Iterator[Visit]:
         yield visit
     finally:
         context.close()
+
+
+@dataclass
+class Window:
+    """A page of the browser on a viewer, with the requests to other servers and the errors."""
+
+    page: Any
+    site: Site
+    requests: list[str]
+    errors: list[str]
+
+    def show(self, fragment: str, ready: str) -> None:
+        """Open a fragment, and wait until an element is there."""
+        self.page.goto("about:blank")
+        self.page.goto(f"http://{self.site.host}/{fragment}")
+        self.page.locator(ready).first.wait_for()
+
+
+@contextmanager
+def signed_in(browser: Any, site: Site, **options: Any) -> Iterator[Window]:
+    """Yield a window that opened the printed address."""
+    context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, "locale": "en-US", **options})
+    window = Window(context.new_page(), site, [], [])
+
+    def refuse(route: Any) -> None:
+        window.requests.append(route.request.url)
+        route.abort()
+
+    context.route(lambda url: not url.startswith((f"http://{site.host}/", "data:", "about:")), refuse)
+    window.page.on("pageerror", lambda error: window.errors.append(str(error)))
+    window.page.goto(f"{site.address}#page=runs")
+    window.page.locator("h1").wait_for()
+    try:
+        yield window
+    finally:
+        context.close()
+
+
+def axe_problems(page: Any) -> list[tuple[object, ...]]:
+    """Return the violations of WCAG 2.2 AA on a page, in both themes and five languages.
+
+    A page that is wider than the window is a violation, too.
+    """
+    problems: list[tuple[object, ...]] = []
+    page.evaluate("document.querySelectorAll('details').forEach(entry => { entry.open = true; })")
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    for language in LANGUAGES:
+        for theme in ("light", "dark"):
+            page.locator(".options select").nth(0).select_option(language)
+            page.locator(".options select").nth(1).select_option(theme)
+            page.locator(f":root[lang='{language}'][data-theme='{theme}']").wait_for()
+            found = page.evaluate("axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']})")
+            problems += [(language, theme, own["id"], own["nodes"][0]["html"]) for own in found["violations"]]
+            if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+                problems.append((language, theme, "wider than the window"))
+    return problems
+
+
+def seen(window: Window) -> list[object]:
+    """Return the elements of a text, the effects, the requests and the errors that a page should not have."""
+    foreign = ["iframe", "object", "embed", "base", "link", "#app img", "#app script", "#app form[action]"]
+    script = "names => window.hit !== undefined || document.querySelector(names) !== null"
+    hit: bool = window.page.evaluate(script, ", ".join(foreign))
+    return [*(["a text came alive"] if hit else []), *window.errors, *window.requests]

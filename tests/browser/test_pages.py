@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import AXE, BLANK_ROWS, CHROMIUM, FLAGS, Visit, opened
+from browsing import AXE, BLANK_ROWS, CHROMIUM, HEIGHTS, Visit, launched, opened
 
 from fairtrial.reports.html_summary import LANGUAGES, texts
 from hostile_corpus import HOSTILE, LONG
@@ -27,13 +26,9 @@ VIEWS = {
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """The browser. It needs `--no-sandbox` as root, which a container is."""
-    sync_api = pytest.importorskip("playwright.sync_api")
-    root = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_api.sync_playwright() as playwright:
-        own = playwright.chromium.launch(executable_path=str(CHROMIUM), args=[*FLAGS, *root])
+    """The browser."""
+    with launched() as own:
         yield own
-        own.close()
 
 
 @pytest.fixture
@@ -68,7 +63,7 @@ def choose(own: Visit, language: str, theme: str) -> None:
 def test_axe_finds_no_violation(browser: Any, addresses: dict[str, str], view: str, width: int) -> None:
     """WCAG 2.2 AA: each view, both themes, five languages."""
     problems = []
-    with opened(browser, viewport={"width": width, "height": 900}, bypass_csp=True) as own:
+    with opened(browser, viewport={"width": width, "height": HEIGHTS[width]}, bypass_csp=True) as own:
         show(own, addresses, view)
         own.page.evaluate(AXE.read_text(encoding="utf-8"))
         for language in LANGUAGES:
@@ -88,12 +83,12 @@ def test_nothing_is_wider_than_the_page(browser: Any, addresses: dict[str, str],
     """At 320 and 1280 pixels, in each language and in a language with longer texts, nothing overflows sideways."""
     problems = []
     for width in (320, 1280):
-        with opened(browser, viewport={"width": width, "height": 900}) as own:
+        with opened(browser, viewport={"width": width, "height": HEIGHTS[width]}) as own:
             show(own, addresses, view)
             for language in LANGUAGES:
                 choose(own, language, "light")
                 problems += [(width, language, entry) for entry in own.page.evaluate(_OVERFLOW)]
-        with opened(browser, viewport={"width": width, "height": 900}, locale="en-XA") as own:
+        with opened(browser, viewport={"width": width, "height": HEIGHTS[width]}, locale="en-XA") as own:
             show(own, addresses, view)
             problems += [(width, "en-XA", entry) for entry in own.page.evaluate(_OVERFLOW)]
     assert problems == []
@@ -338,3 +333,15 @@ def test_the_browser_is_there() -> None:
     """The tests of this folder need Chromium and `npm ci` in ui/."""
     assert CHROMIUM.exists()
     assert AXE.exists()
+
+
+def test_steps_of_two_transcripts_stand_beside_each_other(visit: Visit, tmp_path: Path) -> None:
+    """A call that only the candidate made has nothing beside it. The steps after it are level again."""
+    address = write_comparison(tmp_path / "both.html", surplus="find_customer")
+    visit.open(f"{address}#page=compare&case=2", ".invocation .half")
+    tops = """side => [...document.querySelectorAll(`.half.${side} .step-name`)]
+      .map(name => [name.textContent, Math.round(name.getBoundingClientRect().top)])"""
+    base, candidate = (visit.page.evaluate(tops, side) for side in ("base", "candidate"))
+    assert candidate[0][0] == "find_customer"
+    assert len(base) == 2
+    assert candidate[1:] == base

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import AXE, CHROMIUM, FLAGS
+from browsing import HEIGHTS, axe_problems, launched, seen, signed_in
 from msgspec.structs import replace
 
-from fairtrial.reports.html_summary import LANGUAGES
 from fairtrial.store import Store
 from finished import FinishedRun
 from hostile_corpus import HOSTILE
@@ -31,49 +28,8 @@ EVIL = "evil.example"
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """A browser for which a foreign name resolves to this machine."""
-    sync_api = pytest.importorskip("playwright.sync_api")
-    root = ["--no-sandbox"] if os.geteuid() == 0 else []
-    rules = f"--host-resolver-rules=MAP {EVIL} 127.0.0.1"
-    with sync_api.sync_playwright() as playwright:
-        own = playwright.chromium.launch(executable_path=str(CHROMIUM), args=[*FLAGS, *root, rules])
+    with launched(f"--host-resolver-rules=MAP {EVIL} 127.0.0.1") as own:
         yield own
-        own.close()
-
-
-@dataclass
-class Window:
-    """A page of the browser on a viewer, with the requests to other servers and the errors."""
-
-    page: Any
-    site: Site
-    requests: list[str]
-    errors: list[str]
-
-    def show(self, fragment: str, ready: str) -> None:
-        """Open a fragment, and wait until an element is there."""
-        self.page.goto("about:blank")
-        self.page.goto(f"http://{self.site.host}/{fragment}")
-        self.page.locator(ready).first.wait_for()
-
-
-@contextmanager
-def signed_in(browser: Any, site: Site, **options: Any) -> Iterator[Window]:
-    """Yield a window that opened the printed address."""
-    context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, "locale": "en-US", **options})
-    window = Window(context.new_page(), site, [], [])
-
-    def refuse(route: Any) -> None:
-        window.requests.append(route.request.url)
-        route.abort()
-
-    context.route(lambda url: not url.startswith((f"http://{site.host}/", "data:", "about:")), refuse)
-    window.page.on("pageerror", lambda error: window.errors.append(str(error)))
-    window.page.goto(f"{site.address}#page=runs")
-    window.page.locator("h1").wait_for()
-    try:
-        yield window
-    finally:
-        context.close()
 
 
 @pytest.fixture(scope="module")
@@ -95,26 +51,11 @@ VIEWS = {
 @pytest.mark.parametrize("width", [1280, 320])
 def test_axe_finds_no_violation(browser: Any, site: Site, width: int) -> None:
     """WCAG 2.2 AA: each page, both themes, five languages; and nothing is wider than the window."""
-    problems: list[tuple[object, ...]] = []
-    with signed_in(browser, site, viewport={"width": width, "height": 900}, bypass_csp=True) as window:
-        page = window.page
+    with signed_in(browser, site, viewport={"width": width, "height": HEIGHTS[width]}, bypass_csp=True) as window:
+        problems: list[object] = []
         for view, (fragment, ready) in VIEWS.items():
             window.show(fragment, ready)
-            page.evaluate("document.querySelectorAll('details').forEach(entry => { entry.open = true; })")
-            page.evaluate(AXE.read_text(encoding="utf-8"))
-            for language in LANGUAGES:
-                for theme in ("light", "dark"):
-                    page.locator(".options select").nth(0).select_option(language)
-                    page.locator(".options select").nth(1).select_option(theme)
-                    page.locator(f":root[lang='{language}'][data-theme='{theme}']").wait_for()
-                    found = page.evaluate(
-                        "axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']})"
-                    )
-                    problems += [
-                        (view, language, theme, own["id"], own["nodes"][0]["html"]) for own in found["violations"]
-                    ]
-                    if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-                        problems.append((view, language, theme, "wider than the window"))
+            problems += [(view, *problem) for problem in axe_problems(window.page)]
         assert window.requests == window.errors == []
     assert problems == []
 
@@ -330,11 +271,3 @@ def replace_info(own: FinishedRun, info: Any) -> FinishedRun:
     return FinishedRun(
         info, own.results, own.expectations, own.recorded, own.calibrations, own.ballots, own.replies, own.labels
     )
-
-
-def seen(window: Window) -> list[object]:
-    """The elements of a text, the effects, the requests and the errors that a page should not have."""
-    foreign = ["iframe", "object", "embed", "form", "base", "link", "#app img", "#app script"]
-    script = "names => window.hit !== undefined || document.querySelector(names) !== null"
-    hit: bool = window.page.evaluate(script, ", ".join(foreign))
-    return [*(["a text came alive"] if hit else []), *window.errors, *window.requests]

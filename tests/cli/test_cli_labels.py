@@ -51,7 +51,11 @@ def test_labels_are_listed_with_the_agreement_of_people(run: Run) -> None:
     labels = listed.out.partition("agreement of people")[0]
     assert labels.count("ann") == labels.count("ben") == 4
     (own,) = agreement_of_labelers(open_run(run.info.id, store=STORE))
-    assert (own.labelers, own.items, own.raw) == (("ann", "ben"), 4, 0.75)
+    assert (own.labelers, own.items, own.raw.value) == (("ann", "ben"), 4, 0.75)
+    # Wilson's interval of 3 of 4 with t of 3 degrees of freedom, 3.182446: each case is a cluster with one pair.
+    z2 = 3.182446**2
+    middle, half = (0.75 + z2 / 8) / (1 + z2 / 4), 3.182446 * (0.1875 / 4 + z2 / 64) ** 0.5 / (1 + z2 / 4)
+    assert (own.raw.low, own.raw.high) == pytest.approx((middle - half, middle + half), abs=1e-5)
     assert own.kappa.value == pytest.approx(0.5)
     assert own.alpha is not None
     assert own.alpha == pytest.approx(1 - (2 / 8) / (30 / 56))
@@ -64,7 +68,7 @@ def test_labels_are_listed_with_the_agreement_of_people(run: Run) -> None:
 
 def test_a_run_without_labels_says_so(run: Run) -> None:
     """With the command that draws outcomes to label."""
-    assert "judge sample" in fairtrial("labels", run.info.id, "--store", STORE).out
+    assert f"fairtrial label {run.info.id}" in fairtrial("labels", run.info.id, "--store", STORE).out
 
 
 @pytest.mark.parametrize("file", ["out.csv", "out.jsonl"])

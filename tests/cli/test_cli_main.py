@@ -12,9 +12,11 @@ import pytest
 
 import fairtrial as package
 from commands import enter, eval_set, fairtrial, write
+from fairtrial.api import EXAMPLES
 from fairtrial.cli import COMMANDS, main
 
-_HEAVY = ("sqlalchemy", "rich", "nltk", "numpy", "msgspec", "asyncio", "regex")
+_HEAVY = ("sqlalchemy", "rich", "nltk", "numpy", "msgspec", "asyncio", "regex", "difflib")
+_OF_OTHER_WORK = ("valuation", "text.redact", "api.shard_scoring", "api.shared_models", "llm.batch_outbox")
 _LIGHT = """
 import json, sys
 from fairtrial.cli import main
@@ -30,7 +32,7 @@ def modules(*arguments: str) -> set[str]:
     """The modules that a command line has loaded when it ends."""
     code = _LIGHT.format(arguments=list(arguments))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    return set(json.loads(done.stderr))
+    return set(json.loads(done.stderr.splitlines()[-1]))
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"]])
@@ -41,6 +43,14 @@ def test_help_is_light(arguments: list[str]) -> None:
     own = {name for name in loaded if name.startswith("fairtrial.")}
     names = ("cli", "cli.exit_codes", "errors", "process_end", "version")
     assert own <= {f"fairtrial.{name}" for name in names}
+
+
+def test_scoring_an_eval_set_is_light() -> None:
+    """It loads neither the value of traces, nor secrets, nor data sets, nor batches of calls."""
+    cases, config = (str(EXAMPLES / name) for name in ("shop.evalset.json", "test_config.json"))
+    loaded = modules("score", cases, "--against", cases, "--config", config, "--store", "none")
+    assert "fairtrial.scoring" in loaded
+    assert not loaded & {f"fairtrial.{name}" for name in _OF_OTHER_WORK}
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -87,8 +97,12 @@ def test_hostile_arguments_come_back_as_text() -> None:
 
 
 @pytest.mark.parametrize("option", ["--json", "--config"])
-def test_a_name_that_no_file_can_have_is_a_message(option: str) -> None:
+def test_a_name_that_no_file_can_have_is_a_message(
+    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What the system does not even look for is said shortly, without a traceback."""
+    enter(tmp_path, monkeypatch)
+    write("trips.evalset.json", eval_set("a"))
     done = fairtrial("run", ".", "--agent", "commands:obedient", option, "a" * 5000)
     assert (done.code, "aaa…: File name too long" in done.err, len(done.err) < 300) == (2, True, True)
 

@@ -40,6 +40,18 @@ def test_the_table_names_operators_criteria_and_survivors(folder: Path) -> None:
     assert folder
 
 
+def test_cases_that_are_left_out_are_counted(folder: Path) -> None:
+    """The first line counts the baselines and the cases that were left out. The next line names the case."""
+    scenario = {"eval_id": "two", "conversation_scenario": {"starting_prompt": "hi", "conversation_plan": "ask"}}
+    cases = eval_set(TURN)
+    cases["eval_cases"].append(scenario)
+    Path("shop.evalset.json").write_text(json.dumps(cases))
+    done = fairtrial("mutate", "shop.evalset.json", "--operator", "refused")
+    assert ", 1 baseline, 1 left out" in done.out.splitlines()[0]
+    assert "left out: two: it has no fixed conversation" in done.out
+    assert folder
+
+
 def test_a_score_below_the_limit_fails(folder: Path) -> None:
     """Both limits decide the exit code, and the message names the limit."""
     assert fairtrial("mutate", "shop.evalset.json", "--fail-under", "0.1").code == 0

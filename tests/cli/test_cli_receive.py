@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
+import threading
 from pathlib import Path
+from typing import IO, Any
 
 import httpx2
 import pytest
 
 from commands import MATCH, case, enter, eval_set, fairtrial, finish, start, write
-from span_files import call, otlp
+from fairtrial import api
+from forked_commands import start_forked
+from span_files import call, otlp, request
+
+SENDERS = 8
+EACH = 25
+"""The conversations that each sender sends."""
 
 
 @pytest.fixture(autouse=True)
@@ -22,16 +31,16 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write("config.json", MATCH)
 
 
+def receiver(*more: str) -> tuple[Any, str]:
+    """Start a receiver, and return its process and its URL."""
+    options = ("--config", "config.json", "--listen", "127.0.0.1:0", "--json", "-")
+    process = start("receive", "--against", "shop.evalset.json", *options, *more)
+    return process, url_of(process)
+
+
 def test_ctrl_c_scores_what_is_finished_and_keeps_the_rest() -> None:
     """The report is that of `score`, and the exit code too."""
-    process = start(
-        "receive", "--against", "shop.evalset.json", "--config", "config.json", "--listen", "127.0.0.1:0", "--json", "-"
-    )
-    assert process.stderr is not None
-    url = ""
-    while not url:
-        found = re.search(r"receiving at (\S+),", process.stderr.readline())
-        url = found[1] if found else ""
+    process, url = receiver()
     spans = otlp(
         call(1, ["Hello?"], "Hi.", **{"session.id": "s-1"}), call(2, ["Hello?"], "Hi.", **{"session.id": "s-2"})
     )
@@ -44,6 +53,100 @@ def test_ctrl_c_scores_what_is_finished_and_keeps_the_rest() -> None:
     assert done.code == 0, done.err
     assert json.loads(done.out)["verdict"] == "passed"
     assert "stored 1 trace that the run has not scored yet" in done.err
+
+
+def test_a_receiver_keeps_no_personal_data() -> None:
+    """The telephone number is not in the exported conversation. The reply is still compared with the expected one."""
+    pytest.importorskip("phonenumbers", reason="the extra people is not installed")
+    process, url = receiver("--redact", "people")
+    spans = otlp(call(1, ["Call +82 10-2345-6789"], "Hi.", **{"session.id": "greeting"}))
+    httpx2.post(f"{url}/v1/traces", json=spans).raise_for_status()
+    httpx2.post(f"{url}/v1/conversations/greeting/end").raise_for_status()
+    while "passed: greeting" not in process.stderr.readline():
+        pass
+    process.send_signal(signal.SIGINT)
+    assert finish(process).code == 0
+    run = fairtrial("runs", "--limit", "1", "--quiet").out.strip()
+    (line,) = fairtrial("export", run, "--as", "messages").out.splitlines()
+    assert [message["content"] for message in json.loads(line)["messages"]] == ["Call [REDACTED:phone]", "Hi."]
+
+
+def test_a_killed_receiver_knows_the_traces_of_a_tool_loop() -> None:
+    """Each call of the model is a trace, and the conversation goes on after kill -9."""
+    for number in (1, 2, 3):
+        process, url = receiver("--idle", "0.2s")
+        spans = otlp(request(number, ("Hello?",), number - 1, "Hi." if number == 3 else ""))
+        httpx2.post(f"{url}/v1/traces", json=spans).raise_for_status()
+        while ": greeting" not in process.stderr.readline():
+            pass
+        if number < 3:
+            process.kill()
+            process.communicate()
+    process.send_signal(signal.SIGINT)
+    finish(process)
+    run = fairtrial("runs", "--limit", "1", "--quiet").out.strip()
+    (line,) = fairtrial("export", run, "--as", "messages").out.splitlines()
+    roles = [message["role"] for message in json.loads(line)["messages"]]
+    assert roles == ["user", "assistant", "tool", "assistant", "tool", "assistant"]
+
+
+def test_no_conversation_is_lost_or_scored_twice_over_a_kill() -> None:
+    """Eight processes send at once, spans come in any order, and the receiver is killed in the middle."""
+    write("config.json", {"criteria": {"tool_call_count_v1": {"threshold": 5}}})
+    address = ("--listen", f"127.0.0.1:{free_port()}", "--idle", "1s", "--config", "config.json")
+    process: Any = start("receive", *address)
+    url = url_of(process)
+    senders = [sender(url, str(number)) for number in range(SENDERS)]
+    for _ in range(SENDERS * EACH // 4):
+        wait_for_line(process.stderr, ": s-")
+    process.kill()
+    process.communicate()
+    process = start("receive", *address)
+    url_of(process)
+    drain = threading.Thread(target=wait_for_line, args=(process.stderr, "passed: last"))
+    drain.start()
+    for each in senders:
+        done = finish(each)
+        assert done.code == 0, done.err
+    httpx2.post(f"{url}/v1/traces", json=otlp(call(1, ["Bye."], "Bye.", **{"session.id": "last"}))).raise_for_status()
+    drain.join()
+    process.send_signal(signal.SIGINT)
+    assert finish(process).code == 0
+    run = api.reread(api.DEFAULT_URL, fairtrial("runs", "--limit", "1", "--quiet").out.strip())
+    names = {f"s-{number}-{place}" for number in range(SENDERS) for place in range(EACH)}
+    results = [result for result in run.cases if result.case_id != "last"]
+    assert sorted(result.case_id for result in results) == sorted(names)
+    turns = [recording.trace.invocations for _, recording in run.recordings if recording.case_id in names]
+    assert {(turn.query.startswith("Where is"), turn.reply, len(turn.tool_calls)) for (turn,) in turns} == {
+        (True, "Here.", 1)
+    }
+
+
+def sender(url: str, number: str) -> Any:
+    """Start a process that sends conversations."""
+    script = Path(__file__).parent.parent / "span_senders.py"
+    environment = {**os.environ, "PYTHONPATH": str(script.parent)}
+    return start_forked(["python", str(script), url, number, str(EACH)], environment=environment)
+
+
+def wait_for_line(stream: IO[str], text: str) -> None:
+    """Read lines until a text comes."""
+    while text not in stream.readline():
+        pass
+
+
+def url_of(process: Any) -> str:
+    """Return the URL of a receiver that starts."""
+    while not (found := re.search(r"receiving at (\S+),", process.stderr.readline())):
+        pass
+    return found[1]
+
+
+def free_port() -> int:
+    """A port of this machine that nobody uses."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,21 @@ def test_one_command_writes_the_page_of_a_run() -> None:
     }
 
 
+def test_a_page_goes_without_personal_data_on_request() -> None:
+    """Without the option, a page is without secrets, but with e-mail addresses and telephone numbers."""
+    query = "password=x9Kq2Lm8Zt4v, jane@example.com, 010-2345-6789"
+    write("mail.evalset.json", eval_set(case("a", query=query)))
+    assert fairtrial("run", "mail.evalset.json", "--agent", "commands:obedient", "--quiet").code == 0
+    run_id = fairtrial("runs", "--limit", "1", "--quiet").out.strip()
+    for options, shown in (
+        ([], "password=[REDACTED:pair], jane@example.com, 010-2345-6789"),
+        (["--redact", "people"], "password=[REDACTED:pair], [REDACTED:email], [REDACTED:phone]"),
+    ):
+        assert fairtrial("report", run_id, "-o", "mail.html", *options).code == 0
+        page = read_page(Path("mail.html").read_bytes())
+        assert shown in json.dumps(list(page.attempts()))
+
+
 def test_two_runs_stand_side_by_side() -> None:
     """Cases are joined by their ids; a case of one run only is called so."""
     base, candidate = run("--only", "good", "--only", "crash"), run("--only", "good", "--only", "fail*")
@@ -51,13 +67,24 @@ def test_two_runs_stand_side_by_side() -> None:
 
 
 def test_a_page_can_show_the_change_since_a_baseline() -> None:
-    """With --baseline, the page of one run names the cases that changed."""
+    """With --baseline, the page names the cases that changed. It has the conversations of a base run of the store."""
     base = run("--only", "good")
     run("--baseline", base, "--html", "changed.html")
     page = read_page(Path("changed.html").read_bytes())
     changes = {entry["name"]: entry["change"] for entry in page.view["comparison"]["cases"]}
     assert changes == {"good": "same", "fail[1]": "only_candidate", "crash": "only_candidate"}
+    assert (len(page.view["runs"]), page.view["runs"][0]["id"]) == (2, base)
+    assert [attempt["name"] for attempt in page.attempts(0)] == ["good"]
+    assert len(page.attempts(1)) == 3
+
+
+def test_a_baseline_in_a_file_has_no_conversations() -> None:
+    """Its numbers are compared, and the page holds one run."""
+    run("--only", "good", "--json", "main.json")
+    run("--baseline", "main.json", "--html", "changed.html")
+    page = read_page(Path("changed.html").read_bytes())
     assert len(page.view["runs"]) == 1
+    assert {entry["name"] for entry in page.view["comparison"]["cases"]} == {"good", "fail[1]", "crash"}
 
 
 def test_wrong_arguments_are_refused() -> None:

@@ -42,7 +42,7 @@ def test_failed_is_one() -> None:
     """A run with a failed case exits with 1 and says how many failed."""
     done = run("trips.evalset.json")
     assert done.code == 1
-    assert "✗ FAILED: 1 failed" in done.out
+    assert "✗ FAILED: 1 case failed" in done.out
 
 
 def test_crash_of_the_agent_is_one() -> None:

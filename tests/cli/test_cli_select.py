@@ -89,3 +89,20 @@ def test_files_without_a_trace_and_standard_input_are_refused(tmp_path: Path) ->
     run = fairtrial("select", "-", "--budget", "1", "--by", "value", "--embedder", "none")
     assert run.code == 2
     assert "standard input" in run.err
+
+
+def test_personal_data_is_removed_on_demand(tmp_path: Path) -> None:
+    """With `--redact people`, the written traces hold no telephone number."""
+    pytest.importorskip("phonenumbers", reason="the extra people is not installed")
+    path = _file(tmp_path, [_rated(0, 0.9, "call +82 10-2345-6789 today")])
+    common = ("select", path, "--budget", "1", "--by", "value", "--embedder", "none", "--output")
+    assert fairtrial(*common, tmp_path / "as-it-is.jsonl").code == 0
+    assert "2345-6789" in (tmp_path / "as-it-is.jsonl").read_text()
+    assert fairtrial(*common, tmp_path / "clean.jsonl", "--redact", "people").code == 0
+    assert "[REDACTED:phone]" in (tmp_path / "clean.jsonl").read_text()
+
+
+def test_redaction_needs_an_output(tmp_path: Path) -> None:
+    """Nothing else of a selection holds the texts of traces."""
+    run = fairtrial("select", _file(tmp_path, [_rated(0, 0.9)]), "--budget", "1", "--by", "value", "--redact", "people")
+    assert "--redact needs --output" in run.err

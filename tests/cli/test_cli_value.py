@@ -294,6 +294,17 @@ def test_a_missing_embedder_is_said_once_and_loudly(tmp_path: Path) -> None:
     assert {json.loads(line)["embedder"] for line in done.stdout.splitlines()} == {"none"}
 
 
+@pytest.mark.parametrize(("number", "said"), [(1, "1 trace: the text is Korean"), (2, "2 traces: the text is Korean")])
+def test_the_table_counts_the_traces_whose_language_the_embedder_does_not_know(
+    number: int, said: str, tmp_path: Path
+) -> None:
+    """One trace is not "1 traces"."""
+    steps = [{"step_id": 0, "type": "thought", "content": "주문을 취소하기 전에 배송 상태를 먼저 확인해야 합니다."}]
+    korean = [_trace(i, steps=steps, task={"objective": "주문 취소 요청을 처리하기"}) for i in range(number)]
+    result = _run(_file(tmp_path, *korean, _trace(9)), embedder="minilm")
+    assert f"novelty says less about {said}, and the embedder minilm knows English only" in result.output
+
+
 def test_the_real_model_over_processes(tmp_path: Path) -> None:
     """With the model, the same trace again has novelty 0 and names the first; two processes give what one gives."""
     from fairtrial.valuation.embed import installed_embedder

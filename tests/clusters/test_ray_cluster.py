@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,12 @@ ray = pytest.importorskip("ray")
 
 from ray.cluster_utils import Cluster  # noqa: E402
 
-from fairtrial import api  # noqa: E402
+from fairtrial import Budget, Judges, ModelOptions, api  # noqa: E402
 from fairtrial.batch.executors import InProcess  # noqa: E402
 from fairtrial.batch.ray_cluster import RayCluster  # noqa: E402
 from fairtrial.loading import shards  # noqa: E402
+from fairtrial.records.reply import Prompt  # noqa: E402
+from fairtrial.testing import ScriptedModel  # noqa: E402
 
 NUMBER = 240
 
@@ -48,10 +51,12 @@ def traffic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def score(folder: Path, name: str, executor: Any, on_shard: Any = lambda *_: None) -> Path:
+def score(
+    folder: Path, name: str, executor: Any, on_shard: Any = lambda *_: None, judges: Judges | None = None
+) -> Path:
     """Score the conversations of a folder into another."""
     plan = api.plan_dataset(
-        [folder / "traffic.jsonl"], folder / name, criteria=folder / "config.json", executor=executor
+        [folder / "traffic.jsonl"], folder / name, criteria=folder / "config.json", executor=executor, judges=judges
     )
     run = plan.run(on_shard=on_shard)
     assert sum(run.summary.cases.values()) == NUMBER
@@ -63,7 +68,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in folder.rglob("*")
-        if path.is_file() and path.name != "manifest.json"
+        if path.is_file() and path.name != "manifest.json" and not path.name.startswith("judge.db")
     }
 
 
@@ -72,6 +77,39 @@ def test_a_cluster_writes_what_one_process_writes(cluster: Any, traffic: Path) -
     one = score(traffic, "one", InProcess())
     many = score(traffic, "many", RayCluster(cluster[0].address))
     assert files_of(one) == files_of(many)
+
+
+def test_the_nodes_of_a_cluster_share_one_budget_of_judge_calls(cluster: Any, traffic: Path) -> None:
+    """They ask the process of the command for each reply, and the results are those of one process, byte for byte."""
+    write_judged_traffic(traffic)
+    model_of_one, model = ScriptedModel(answer_by_content), ScriptedModel(answer_by_content)
+    one = score(traffic, "judged-one", InProcess(), judges=judges_with(model_of_one))
+    many = score(traffic, "judged-many", RayCluster(cluster[0].address), judges=judges_with(model))
+    assert files_of(one) == files_of(many)
+    assert len(model.prompts) == len(model_of_one.prompts)
+    few = ScriptedModel(answer_by_content)
+    score(traffic, "judged-few", RayCluster(cluster[0].address), judges=judges_with(few, Budget(max_calls=50)))
+    assert len(few.prompts) == 50
+
+
+def answer_by_content(prompt: Prompt) -> str:
+    """A judge whose answer depends on the conversation."""
+    answer = ("safe", "unsafe")[zlib.crc32(prompt.text.encode()) % 2]
+    return json.dumps({"answers": [{"id": "reply", "quote": "", "rationale": "", "marks": [], "answer": answer}]})
+
+
+def judges_with(model: ScriptedModel, budget: Budget | None = None) -> Judges:
+    """Judges whose model is in this process."""
+    return Judges(model="mine", votes=1, models=ModelOptions(custom_models={"mine": model}, budget=budget))
+
+
+def write_judged_traffic(folder: Path) -> None:
+    """Write conversations that differ, and a configuration with a judge."""
+    (folder / "config.json").write_text(json.dumps({"criteria": {"safety_v1": {"threshold": 0.5, "backend": "judge"}}}))
+    with (folder / "traffic.jsonl").open("w") as file:
+        for i in range(NUMBER):
+            messages = [{"role": "user", "content": f"hi {i}"}, {"role": "assistant", "content": "hello"}]
+            file.write(json.dumps({"id": f"conversation-{i}", "messages": messages}) + "\n")
 
 
 def test_a_node_that_is_killed_loses_nothing(cluster: Any, traffic: Path) -> None:

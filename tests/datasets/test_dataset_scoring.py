@@ -6,10 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import msgspec
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,10 +15,12 @@ from traffic import attempts, conversation, write_expectation, write_lines
 import fairtrial
 from commands import Done
 from commands import fairtrial as command
+from equal_numbers import assert_equal_numbers
 from fairtrial import Run, Verdict
 from fairtrial.aggregation import scaled_to_population
-from fairtrial.api import ShardReport
+from fairtrial.api import ShardReport, dataset_cases
 from fairtrial.batch.shard_log import ShardLog
+from fairtrial.formats import packed
 from fairtrial.loading import data_files, shards
 from fairtrial.records.summary import CriterionSummary, Estimate, Summary
 
@@ -43,22 +42,6 @@ def config(tmp_path: Path) -> Path:
 def manifest(folder: Path) -> Any:
     """The manifest of a finished folder."""
     return json.loads((folder / "manifest.json").read_bytes())
-
-
-def assert_equal_numbers(left: Any, right: Any) -> None:
-    """Two summaries are equal, numbers to 1e-12."""
-    if isinstance(left, dict):
-        assert left.keys() == right.keys()
-        for name in left:
-            assert_equal_numbers(left[name], right[name])
-    elif isinstance(left, list):
-        assert len(left) == len(right)
-        for one, other in zip(left, right, strict=True):
-            assert_equal_numbers(one, other)
-    elif isinstance(left, float):
-        assert left == pytest.approx(right, rel=1e-12, abs=1e-12)
-    else:
-        assert left == right
 
 
 def scored(recorded: Path | str, folder: Path, *options: str | Path) -> Done:
@@ -83,8 +66,15 @@ def test_the_summary_of_attempts_at_cases_is_that_of_a_run(tmp_path: Path) -> No
 
 
 @pytest.mark.usefixtures("small_shards")
-def test_the_summary_without_expectation_is_that_of_a_run(tmp_path: Path, config: Path) -> None:
-    """Conversations with the same id in a file are attempts, with the same id in two files they are not."""
+@pytest.mark.parametrize("size", [10, 40, 100_000])
+def test_the_summary_without_expectation_is_that_of_a_run(
+    tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    """Conversations with the same id in a file are attempts, with the same id in two files they are not.
+
+    A file of more conversations than a group holds is read several times, each time for other cases.
+    """
+    monkeypatch.setattr(dataset_cases, "_CONVERSATIONS", size)
     conversations = [conversation(i % 30) for i in range(45)]
     names = [write_lines(tmp_path / "traffic" / name, conversations) for name in ("a.jsonl", "b.jsonl")]
     done = scored(tmp_path / "traffic", tmp_path / "out", "--config", config)
@@ -92,6 +82,22 @@ def test_the_summary_without_expectation_is_that_of_a_run(tmp_path: Path, config
     run = fairtrial.score(names, criteria=config)
     assert_summary_of(run, tmp_path / "out")
     assert sum(run.summary.case_verdicts.values()) == 60
+
+
+@pytest.mark.usefixtures("small_shards")
+def test_the_summary_of_groups_in_two_processes_is_that_of_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The conversations are counted in several groups, as those of a large data set are."""
+    monkeypatch.setattr(dataset_cases, "_CONVERSATIONS", 20)
+    recorded = write_lines(tmp_path / "traffic.jsonl", attempts(60))
+    expected = write_expectation(tmp_path)
+    summaries = []
+    for jobs in ("1", "2"):
+        assert scored(recorded, tmp_path / jobs, "--against", expected, "--jobs", jobs).code == 1
+        summaries.append(manifest(tmp_path / jobs)["summary"])
+        assert_summary_of(fairtrial.score(recorded, expected), tmp_path / jobs)
+    assert summaries[0] == summaries[1]
 
 
 @pytest.mark.usefixtures("small_shards")
@@ -111,6 +117,10 @@ def test_the_files_of_two_processes_are_those_of_one(tmp_path: Path) -> None:
 
 def test_every_library_reads_the_tables(tmp_path: Path, config: Path) -> None:
     """DuckDB, pandas, Polars and pyarrow see the same 40 results, with their verdicts."""
+    import duckdb
+    import pandas as pd
+    import polars as pl
+
     recorded = write_lines(tmp_path / "traffic.jsonl", [conversation(i) for i in range(40)])
     assert scored(recorded, tmp_path / "out", "--config", config).code == 0
     parts = str(tmp_path / "out" / "results" / "*.parquet")
@@ -151,6 +161,33 @@ def test_a_line_belongs_to_one_shard(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for size in range(90, recorded.stat().st_size, 7):
         monkeypatch.setattr(shards, "SHARD_BYTES", size)
         assert [item.place for shard in shards.cut_into_shards(file) for item in shards.read_shard(shard)] == expected
+
+
+@pytest.mark.parametrize("size", [1 << 20, 150])
+def test_a_line_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    """The lines after it are read, also if it runs through a shard."""
+    monkeypatch.setattr(shards, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(shards, "SHARD_BYTES", size)
+    long = {**conversation(1), "note": "x" * 2000}
+    recorded = write_lines(tmp_path / "traffic.jsonl", [conversation(0), long, conversation(2)])
+    files = data_files.find_data_files([recorded])
+    items = [item.content for shard in shards.cut_into_shards(files) for item in shards.read_shard(shard)]
+    assert [isinstance(content, shards.Refused) for content in items] == [False, True, False]
+    assert isinstance(items[1], shards.Refused)
+    assert items[1].reason.startswith("is a line of more than")
+
+
+@pytest.mark.parametrize("name", ["a.json.gz", "a.json.zst"])
+def test_a_packed_file_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """It is unpacked up to the limit only."""
+    monkeypatch.setattr(packed, "_MOST_BYTES", 100_000)
+    codec = "gzip" if name.endswith(".gz") else "zstd"
+    content = b'{"events": [' + b" " * 200_000 + b"]}"
+    (tmp_path / name).write_bytes(pa.compress(content, codec=codec, asbytes=True))
+    (shard,) = shards.cut_into_shards(data_files.find_data_files([tmp_path / name]))
+    (item,) = shards.read_shard(shard)
+    assert isinstance(item.content, shards.Refused)
+    assert item.content.reason == "is larger than 4 GiB when it is unpacked"
 
 
 @pytest.mark.parametrize(
@@ -266,9 +303,27 @@ def test_the_store_holds_the_run_and_the_first_failures(tmp_path: Path) -> None:
     assert "cancel_order" in shown.out or "maybe" in shown.out
 
 
+def test_show_promises_only_the_failures_that_the_store_holds(tmp_path: Path) -> None:
+    """With --all, it would list no more of them."""
+    recorded = write_lines(tmp_path / "traffic.jsonl", [conversation(i) for i in range(210)])
+    store = f"sqlite:///{tmp_path}/runs.db"
+    strict = tmp_path / "strict.config.json"
+    strict.write_text(json.dumps({"criteria": {"tool_call_count_v1": 0.0}}))
+    options = ("--config", strict, "--store", store, "--keep-failures", "3")
+    done = command("score", recorded, "--out", tmp_path / "out", *options)
+    assert (done.code, "--all" in done.out) == (1, False)
+    shown = command("show", fairtrial.open_run("2", store=store).info.id, "--store", store)
+    assert "the store holds 3 of 210 attempts that did not pass" in shown.out
+    assert "--all" not in shown.out
+
+
 @pytest.mark.usefixtures("small_shards")
-def test_a_comparison_reads_all_results_of_the_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [20, 100_000])
+def test_a_comparison_reads_all_results_of_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
     """By the folder or by the id of the run, whose store holds only failures: the numbers are those of two runs."""
+    monkeypatch.setattr(dataset_cases, "_CONVERSATIONS", size)
     expected = write_expectation(tmp_path)
     store = f"sqlite:///{tmp_path}/runs.db"
     files = [write_lines(tmp_path / f"{seed}.jsonl", attempts(60, seed)) for seed in (1, 2)]
@@ -356,16 +411,6 @@ def test_an_option_about_data_sets_needs_a_folder(tmp_path: Path, config: Path) 
     done = command("score", recorded, "--config", config, "--sample", "3")
     assert done.code == 2
     assert "--sample needs --out" in done.err
-
-
-def test_a_criterion_that_asks_a_model_is_refused(tmp_path: Path) -> None:
-    """Before anything runs, by name."""
-    recorded = write_lines(tmp_path / "traffic.jsonl", [conversation(1)])
-    config = tmp_path / "judged.json"
-    config.write_text(json.dumps({"criteria": {"safety_v1": {"threshold": 0.5, "backend": "judge"}}}))
-    done = scored(recorded, tmp_path / "out", "--config", config)
-    assert done.code == 2
-    assert "--out: safety_v1 asks a model" in done.err
 
 
 class TestParquetInputs:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pyarrow.parquet as pq
 import pytest
-from moto.server import ThreadedMotoServer
-from traffic import conversation, write_lines
+from traffic import attempts, conversation, write_expectation, write_lines
 
 from commands import fairtrial as command
+from fairtrial.api.shared_models import kept_calls
+from loopback import Loopback, Request
 
 SECRET = "a-key-that-no-file-may-hold"  # noqa: S105
 
@@ -21,6 +25,8 @@ SECRET = "a-key-that-no-file-may-hold"  # noqa: S105
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     """The address of the server."""
+    from moto.server import ThreadedMotoServer
+
     running = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     running.start()
     host, port = running.get_host_and_port()
@@ -31,6 +37,8 @@ def server() -> Iterator[str]:
 @pytest.fixture
 def bucket(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A bucket with two days of traffic, one of them packed, and a file of something else."""
+    import boto3
+
     for name, value in {
         "AWS_ENDPOINT_URL": server,
         "AWS_ACCESS_KEY_ID": "key",
@@ -76,6 +84,23 @@ def test_folders_files_and_globs_are_read(tmp_path: Path, config: Path, bucket: 
     assert SECRET not in (out / "manifest.json").read_text()
 
 
+@pytest.mark.parametrize(("path", "number"), [("traffic", 30), ("traffic/day=*/*.gz", 10)])
+def test_traces_in_an_object_store_are_valued(bucket: str, path: str, number: int) -> None:
+    """By the same URLs as conversations are scored."""
+    options = ["--confidence", "0.5", "--success", "--embedder", "none", "--json"]
+    done = command("value", f"s3://{bucket}/{path}", *options)
+    assert done.code == 0, done.err
+    rows = [json.loads(line) for line in done.out.splitlines()]
+    assert len(rows) == number
+    assert all(row["score"] is not None for row in rows)
+
+
+def test_a_file_in_an_object_store_is_redacted(bucket: str, tmp_path: Path) -> None:
+    """Packed or not."""
+    done = command("redact", f"s3://{bucket}/traffic/day=2/two.jsonl.gz", "-o", tmp_path / "clean.jsonl")
+    assert (done.code, len((tmp_path / "clean.jsonl").read_text().splitlines())) == (0, 10), done.err
+
+
 @pytest.mark.parametrize(
     ("url", "message"),
     [
@@ -93,3 +118,181 @@ def test_a_url_without_files_is_refused(tmp_path: Path, config: Path, bucket: st
     assert done.code == 2
     assert message in done.err
     assert "key:secret" not in done.err
+
+
+def objects_of(server: str, bucket: str, prefix: str) -> dict[str, bytes]:
+    """The objects under a prefix, by the rest of their names, without those that mark folders."""
+    import boto3
+
+    client: Any = boto3.client("s3", endpoint_url=server)
+    listed = client.list_objects_v2(Bucket=bucket, Prefix=f"{prefix}/").get("Contents", [])
+    return {
+        one["Key"].removeprefix(f"{prefix}/"): client.get_object(Bucket=bucket, Key=one["Key"])["Body"].read()
+        for one in listed
+        if not one["Key"].endswith("/")
+    }
+
+
+KILLED = """
+import os, signal, sys
+from fairtrial.api.object_log import ObjectLog
+from fairtrial.cli import main
+
+add = ObjectLog.add
+
+def add_or_die(log, entry):
+    if entry.number == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    add(log, entry)
+
+ObjectLog.add = add_or_die
+main(sys.argv[1:])
+"""
+
+
+class TestOutput:
+    """A data set is scored into an object store."""
+
+    def test_the_folder_is_that_of_a_disk(self, server: str, bucket: str, tmp_path: Path, config: Path) -> None:
+        """Byte for byte, whatever the number of workers, and without a log at its end."""
+        options: list[str | Path] = ["--config", config, "--store", "none"]
+        done = command("score", f"s3://{bucket}/traffic", "--out", f"s3://{bucket}/out", "--jobs", "2", *options)
+        assert done.code == 0, done.err
+        assert f"all results: s3://{bucket}/out" in done.out
+        command("score", f"s3://{bucket}/traffic", "--out", tmp_path / "out", *options)
+        objects = objects_of(server, bucket, "out")
+        files = {str(path.relative_to(tmp_path / "out")): path for path in (tmp_path / "out").rglob("*.*")}
+        assert objects.keys() == files.keys()
+        assert all(objects[name] == path.read_bytes() for name, path in files.items() if name != "manifest.json")
+        manifests = [json.loads(objects["manifest.json"]), json.loads(files["manifest.json"].read_bytes())]
+        assert manifests[0]["summary"] == manifests[1]["summary"]
+        assert manifests[0]["shards"] == manifests[1]["shards"]
+        assert manifests[0]["run"]["config"]["dataset"]["folder"] == f"s3://{bucket}/out"
+        assert not any(SECRET.encode() in data for data in objects.values())
+
+    def test_a_killed_run_goes_on(self, server: str, bucket: str, config: Path) -> None:
+        """The part of the second shard is there and not committed, so that the shard is scored again."""
+        arguments = ["score", f"s3://{bucket}/traffic", "--config", str(config), "--out", f"s3://{bucket}/out"]
+        arguments += ["--store", "none"]
+        killed = subprocess.run([sys.executable, "-c", KILLED, *arguments], check=False, capture_output=True)
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+        names = objects_of(server, bucket, "out").keys()
+        assert {"progress/begun.json", "progress/shard-000000.json", "results/part-000001.parquet"} <= names
+        assert not {"progress/shard-000001.json", "manifest.json"} & names
+        assert "holds an unfinished run; go on with --resume" in command(*arguments).err
+        other = command(*arguments, "--resume", "--sample", "5")
+        assert "is not the same as in the run" in other.err
+        done = command(*arguments, "--resume")
+        assert done.code == 0, done.err
+        objects = objects_of(server, bucket, "out")
+        assert not any(name.startswith("progress/") for name in objects)
+        assert json.loads(objects["manifest.json"])["run"]["config"]["dataset"]["conversations"] == 30
+        assert "holds the results of a finished run" in command(*arguments).err
+
+    def test_a_run_in_an_object_store_is_compared(self, bucket: str, tmp_path: Path, config: Path) -> None:
+        """By its id in a store, and by its URL."""
+        store = f"sqlite:///{tmp_path}/runs.db"
+        for name in ("one", "two"):
+            arguments: list[str | Path] = [
+                "score",
+                f"s3://{bucket}/traffic",
+                "--config",
+                config,
+                "--out",
+                f"s3://{bucket}/{name}",
+            ]
+            assert command(*arguments, "--store", store).code == 0
+        by_url = command("compare", f"s3://{bucket}/one", f"s3://{bucket}/two", "--store", store)
+        assert by_url.code == 0, by_url.err
+        assert "holds no manifest.json" in command("compare", f"s3://{bucket}/one", f"s3://{bucket}/no").err
+
+    def test_cases_without_a_conversation_are_results(self, server: str, bucket: str, tmp_path: Path) -> None:
+        """As on a disk."""
+        expectation = write_expectation(tmp_path, extra_cases=2)
+        recorded = write_lines(tmp_path / "attempts.jsonl", attempts(20))
+        arguments: list[str | Path] = ["score", recorded, "--against", expectation, "--store", "none", "--out"]
+        command(*arguments, tmp_path / "disk")
+        done = command(*arguments, f"s3://{bucket}/out")
+        assert done.code == 1, done.err
+        summary = json.loads(objects_of(server, bucket, "out")["manifest.json"])["summary"]
+        assert summary == json.loads((tmp_path / "disk" / "manifest.json").read_bytes())["summary"]
+
+    def test_a_folder_with_objects_is_refused(self, bucket: str, config: Path) -> None:
+        """Nothing of them is overwritten."""
+        done = command("score", f"s3://{bucket}/traffic", "--config", config, "--out", f"s3://{bucket}/traffic")
+        assert (done.code, "holds objects that do not belong to this run" in done.err) == (2, True), done.err
+
+    @pytest.fixture
+    def judge(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
+        """A judge that votes by the question."""
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
+
+        def by_question(request: Request) -> str:
+            return request.answers(request.choices[hashlib.sha256(request.text.encode()).digest()[0] % 2])
+
+        with Loopback(by_question) as running:
+            monkeypatch.setenv("OPENAI_BASE_URL", f"{running.url}/v1")
+            yield running
+
+    @pytest.fixture
+    def judged(self, tmp_path: Path) -> Path:
+        """A configuration with a judge."""
+        rubric = {"rubric_id": "named", "rubric_content": {"text_property": "The reply names the order."}}
+        options = {"judge_model": "openai/gpt-4o-mini", "num_samples": 1}
+        criterion = {"threshold": 0.5, "judge_model_options": options, "rubrics": [rubric]}
+        path = tmp_path / "judged.config.json"
+        path.write_text(json.dumps({"criteria": {"rubric_based_final_response_quality_v1": criterion}}))
+        return path
+
+    def test_judged_results_are_those_of_a_disk(
+        self, server: str, bucket: str, tmp_path: Path, judge: Loopback, judged: Path
+    ) -> None:
+        """With the replies in judge.db, of which nothing else is left."""
+        options: list[str | Path] = ["--config", judged, "--store", "none"]
+        assert command("score", f"s3://{bucket}/traffic", "--out", tmp_path / "out", *options).code == 1
+        done = command("score", f"s3://{bucket}/traffic", "--out", f"s3://{bucket}/out", "--jobs", "2", *options)
+        assert done.code == 1, done.err
+        objects = objects_of(server, bucket, "out")
+        files = {str(path.relative_to(tmp_path / "out")): path for path in (tmp_path / "out").rglob("*.*")}
+        assert objects.keys() == {name for name in files if not name.startswith("judge.db-")}
+        tables = [name for name in files if name.endswith((".parquet", ".jsonl"))]
+        assert all(objects[name] == files[name].read_bytes() for name in tables)
+        (tmp_path / "copy").mkdir()
+        (tmp_path / "copy" / "judge.db").write_bytes(objects["judge.db"])
+        run_id = json.loads(objects["manifest.json"])["run"]["id"]
+        assert len(kept_calls(tmp_path / "copy").replies(run_id)) == len(judge.requests) / 2 == 30
+
+    @pytest.mark.parametrize("jobs", ["1", "2"])
+    def test_replies_before_a_kill_are_not_asked_again(
+        self, server: str, bucket: str, judge: Loopback, judged: Path, jobs: str
+    ) -> None:
+        """Although the machine of the first process is gone with its disk."""
+        arguments = ["score", f"s3://{bucket}/traffic", "--config", str(judged), "--out", f"s3://{bucket}/out"]
+        arguments += ["--store", "none", "--jobs", jobs]
+        killed = subprocess.run([sys.executable, "-c", KILLED, *arguments], check=False, capture_output=True)
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+        assert "calls/part-000000.jsonl" in objects_of(server, bucket, "out")
+        assert command(*arguments, "--resume").code == 1
+        assert len(judge.requests) == 30
+        assert not any(name.startswith("calls/") for name in objects_of(server, bucket, "out"))
+
+    def test_batches_are_refused(self, bucket: str, judged: Path) -> None:
+        """They are kept in a database, which needs a disk."""
+        out = f"s3://{bucket}/out"
+        done = command("score", f"s3://{bucket}/traffic", "--config", judged, "--out", out, "--batch-api")
+        assert done.code == 2
+        assert "--batch-api: keeps its batches in batches.db" in done.err
+
+    @pytest.mark.parametrize(
+        ("url", "message"),
+        [
+            ("ftp://host/out", "must be a folder, or begin with s3://"),
+            ("s3://nobody-has-this-bucket/out", "s3://nobody-has-this-bucket/out: cannot be used"),
+            ("s3://key:secret@bucket/out", "must not hold keys"),
+        ],
+    )
+    def test_a_url_that_cannot_be_written_is_refused(self, bucket: str, config: Path, url: str, message: str) -> None:
+        """By name."""
+        done = command("score", f"s3://{bucket}/traffic", "--config", config, "--out", url, "--store", "none")
+        assert done.code == 2
+        assert message in done.err

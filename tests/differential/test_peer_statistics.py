@@ -1,4 +1,4 @@
-"""Are the statistics of judges those of krippendorff, scikit-learn and ppi-python, on random data?"""
+"""Are the statistics of judges those of krippendorff, scikit-learn, statsmodels and ppi-python, on random data?"""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fairtrial.stats.agreement import kappa, krippendorff, matthews, quadratic_kappa, table_of
+from fairtrial.stats.agreement import kappa, krippendorff, matthews, quadratic_kappa, share_interval, table_of
 from fairtrial.stats.correction import Judged, Labelled, corrected_mean
 
 pytestmark = pytest.mark.peer
@@ -58,6 +58,29 @@ def test_kappa_and_matthews_are_those_of_scikit_learn(seed: int) -> None:
     others = [source.randrange(3) for _ in range(40)]
     table = table_of(zip(grades, others, [1.0] * 40, strict=True), 3)
     assert agrees(quadratic_kappa(table), metrics.cohen_kappa_score(grades, others, weights="quadratic"))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_share_of_items_in_cases_is_that_of_statsmodels(seed: int) -> None:
+    """The variance behind Wilson's interval is the cluster-robust variance of a regression on a constant."""
+    linear = pytest.importorskip("statsmodels.regression.linear_model")
+    numpy = pytest.importorskip("numpy")
+    stats = pytest.importorskip("scipy.stats")
+    source = random.Random(seed)
+    cases = [case for case in range(20) for _ in range(source.randint(1, 5))]
+    lucky = [source.random() < 0.7 for _ in range(20)]
+    hits = [source.random() < (0.95 if lucky[case] else 0.2) for case in cases]
+    weights = [source.choice((1.0, 2.0)) for _ in cases]
+    share = share_interval(list(zip(hits, weights, strict=True)), 2.0, cases)
+    fit = linear.WLS([float(hit) for hit in hits], numpy.ones(len(hits)), weights=weights).fit(
+        cov_type="cluster", cov_kwds={"groups": numpy.array(cases)}
+    )
+    p, variance = float(fit.params[0]), float(fit.bse[0]) ** 2
+    trials, z = max(20.0, p * (1 - p) / variance), float(stats.t.ppf(0.975, 19))
+    half = z * (p * (1 - p) / trials + z**2 / 4 / trials**2) ** 0.5
+    ends = [(p + z**2 / 2 / trials + side * half) / (1 + z**2 / trials) for side in (-1, 1)]
+    assert share is not None
+    assert all(map(agrees, share, (p, *ends)))
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -9,7 +9,6 @@ import platform
 import shutil
 import signal
 import sqlite3
-import subprocess
 import sys
 import time
 from contextlib import closing
@@ -18,12 +17,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from commands import MATCH, STOPPED, Done, enter, eval_set, fairtrial, finish, start, write
+from commands import MATCH, STOPPED, Done, enter, eval_set, fairtrial, finish, start, start_python, write
 from fairtrial import api
 from fairtrial.api import runs
 from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import Trace
 from fairtrial.store import DEFAULT_URL, Store
+from forked_commands import ForkedProcess
 
 CASES = ["good_1", "fail_2", "wait_3", "good_4"]
 
@@ -41,13 +41,10 @@ def prepare() -> None:
     write("trips.evalset.json", eval_set(*CASES))
 
 
-def waiting(*more: str, agent: str = "commands:patient") -> subprocess.Popen[str]:
+def waiting(*more: str, agent: str = "commands:patient", patience: float | None = None) -> ForkedProcess:
     """A run that has finished two cases, and waits for the third."""
-    process = start(
-        *("run", "trips.evalset.json", "--agent", agent, "--concurrency", "1"),
-        *more,
-        env={"PYTHONUNBUFFERED": "1"},
-    )
+    arguments = ("run", "trips.evalset.json", "--agent", agent, "--concurrency", "1")
+    process = start(*arguments, *more, patience=patience)
     assert process.stderr
     for line in process.stderr:
         if line == "WAITING\n":
@@ -119,15 +116,15 @@ def test_ctrl_c_does_not_wait_for_an_agent_that_hangs() -> None:
 
 def test_a_thread_that_hangs_does_not_keep_the_process() -> None:
     """Where an agent waits in a thread for ever, the run ends with its verdict, and so does the process."""
-    process = start("run", "trips.evalset.json", "--agent", "commands:stuck", "--reply-timeout", "0.1", "--json", "-")
-    done = finish(process)
+    arguments = ("trips.evalset.json", "--agent", "commands:stuck", "--reply-timeout", "0.02", "--json", "-")
+    done = finish(start("run", *arguments, patience=0.1))
     assert done.code == 1
-    assert {one["error"]["cause"] for one in done.json["cases"]} == {"no reply within 0.1 seconds"}
+    assert {one["error"]["cause"] for one in done.json["cases"]} == {"no reply within 0.02 seconds"}
 
 
 def test_ctrl_c_does_not_wait_for_a_thread_that_hangs() -> None:
     """Nor does it after Ctrl-C."""
-    process = waiting("--store", "none", agent="commands:stuck")
+    process = waiting("--store", "none", agent="commands:stuck", patience=0.1)
     process.send_signal(signal.SIGINT)
     assert finish(process).code == 130
 
@@ -138,7 +135,7 @@ def test_ctrl_c_before_the_run_is_130_too() -> None:
         "import sys, threading\nprint('IMPORTING', file=sys.stderr, flush=True)\nthreading.Event().wait()\n",
         encoding="utf-8",
     )
-    process = start("run", "trips.evalset.json", "--agent", "slow:reply", "--store", "none")
+    process = start_python("run", "trips.evalset.json", "--agent", "slow:reply", "--store", "none")
     assert process.stderr
     assert process.stderr.readline() == "IMPORTING\n"
     process.send_signal(signal.SIGINT)

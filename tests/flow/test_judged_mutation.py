@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from builders import case, turn
 from fairtrial import api
@@ -13,6 +15,9 @@ from fairtrial.llm.budget import Budget
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.records.case import EvalSet
 from fairtrial.records.mutation import MutationReport
+from fairtrial.reports.mutation_files import mutation_markdown
+from fairtrial.reports.mutation_html import mutation_html
+from fairtrial.reports.mutation_table import mutation_table
 from loopback import Loopback, Request
 
 REFERENCE = "Order 17 is shipped. It costs $1,250."
@@ -43,6 +48,23 @@ def test_a_judge_on_a_server_gets_its_rates(monkeypatch: pytest.MonkeyPatch) -> 
         assert len(server.requests) == 1 + mutants
     (role,) = report.criteria
     assert (role.judged, role.sensitivity.rate, role.false_alarms.rate) == (True, 1.0, 0.0)
+
+
+def test_the_report_card_of_a_judge_has_each_operator_and_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The terminal, Markdown and HTML show the judge's rates on planted errors in a table of its own."""
+    with Loopback(strict) as server:
+        report = mutate(ModelOptions(budget=Budget(max_calls=2)), server.url, monkeypatch)
+    (role,) = report.criteria
+    rates = {
+        row.operator: [(rate.name, rate.mutants + rate.unscored) for rate in row.languages] for row in role.operators
+    }
+    assert rates == {operator: [("en", 1)] for operator in OPERATORS}
+    stream = io.StringIO()
+    Console(file=stream, width=120).print(mutation_table(report))
+    assert "final_response_match_v2 on planted errors" in stream.getvalue()
+    assert "final_response_match_v2` on planted errors" in mutation_markdown(report)
+    assert "| polite_frame | harmless | 0 of 0, 1 unscored | – | 0 of 0, 1 unscored |" in mutation_markdown(report)
+    assert "<h2>final_response_match_v2 on planted errors</h2>" in mutation_html(report)
 
 
 def test_mutants_beyond_the_budget_are_unscored(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import socket
 import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -25,10 +24,10 @@ from fairtrial.llm.cassette import MissingEntryError
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.records.result import Verdict
 from fairtrial.records.trace import Trace
+from forked_commands import ForkedProcess, start_forked
 from loopback import Drop, Half, Loopback, Request, Say, Script, Status
 
 SECRET = "sk-planted-0123456789abcdef"  # noqa: S105 - planted, to be looked for
-COMMAND = "from fairtrial.cli import main; main()"
 MODEL = "openai/gpt-4o-mini"
 
 
@@ -281,12 +280,12 @@ def test_an_earlier_run_is_reused_but_for_its_abstentions(tmp_path: Path, monkey
     assert run.verdict is Verdict.PASSED
 
 
-def command(folder: Path, server: Loopback, *arguments: str) -> subprocess.Popen[bytes]:
-    """Start `fairtrial run` as users do, in a process of its own."""
+def command(folder: Path, server: Loopback, *arguments: str) -> ForkedProcess:
+    """Start `fairtrial run` in a process of its own."""
     search_path = os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
     env = {**os.environ, "OPENAI_BASE_URL": f"{server.url}/v1", "OPENAI_API_KEY": SECRET, "PYTHONPATH": search_path}
-    line = [sys.executable, "-c", COMMAND, "run", *arguments, "--store", f"sqlite:///{folder}/k.db"]
-    return subprocess.Popen(line, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    line = ["fairtrial", "run", *arguments, "--store", f"sqlite:///{folder}/k.db"]
+    return start_forked(line, folder=folder, environment=env, stderr=subprocess.STDOUT)
 
 
 def test_after_a_kill_nothing_that_was_answered_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,7 +312,7 @@ def test_after_a_kill_nothing_that_was_answered_is_asked_again(tmp_path: Path, m
     with Loopback(say) as server:
         second = command(tmp_path, server, "--resume", run_id)
         output, _ = second.communicate()
-        assert second.returncode == 0, output.decode()
+        assert second.returncode == 0, output
         assert len(server.requests) == 200 - committed
         assert max(Counter(request.text for request in server.requests).values()) <= 5
         undisturbed = evaluate(tmp_path, server, monkeypatch, judges=Judges(all_votes=True))

@@ -11,7 +11,7 @@ from pathlib import Path
 import ending_agents
 import pytest
 
-from commands import MATCH, enter, eval_set, fairtrial, finish, start, write
+from commands import MATCH, enter, eval_set, fairtrial, finish, start_python, write
 from fairtrial import evaluate
 from fairtrial.process_end import process_kept
 
@@ -60,7 +60,7 @@ def test_a_process_that_an_agent_ends_does_not_exit_with_0(agent: str, code: int
     """An exception would be lost in a thread of the agent. A process that the agent forked may end as it likes."""
     arguments = ("t.evalset.json", "--agent", f"ending_agents:{agent}", "--config", "config.json", "--store", "none")
     path = os.pathsep.join([HERE, str(Path(HERE).parent), os.environ.get("PYTHONPATH", "")])
-    assert finish(start("run", *arguments, env={"PYTHONPATH": path})).code == code
+    assert finish(start_python("run", *arguments, env={"PYTHONPATH": path})).code == code
 
 
 @pytest.mark.parametrize("name", ["metric", "metric_in_a_task"])

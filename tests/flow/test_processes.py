@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from commands import MATCH, enter, eval_set, fairtrial, finish, start, write
+from commands import MATCH, enter, eval_set, fairtrial, finish, start, start_python, write
 
 RUN = ("run", "trips.evalset.json", "--agent", "commands:obedient")
 
@@ -145,7 +145,7 @@ def test_the_current_folder_is_importable() -> None:
 
 def test_the_package_needs_no_warnings_filter() -> None:
     """A whole run raises no warning of Python."""
-    done = finish(start(*RUN, "--store", "none", "--quiet", env={"PYTHONWARNINGS": "error"}))
+    done = finish(start_python(*RUN, "--store", "none", "--quiet", env={"PYTHONWARNINGS": "error"}))
     assert (done.code, done.err) == (1, "")
 
 
@@ -153,7 +153,7 @@ def test_the_example_runs_as_the_readme_says(monkeypatch: pytest.MonkeyPatch) ->
     """`make demo`'s command fails in its one case that is meant to."""
     root = Path(__file__).parents[2]
     monkeypatch.chdir(root)
-    done = finish(start("run", "examples", "--agent", "examples.agent:reply", "--store", "none"))
+    done = finish(start_python("run", "examples", "--agent", "examples.agent:reply", "--store", "none"))
     assert done.code == 1
     assert re.findall(r"^[✓✗!?] (\w+)", done.out, re.MULTILINE)[:3] == [
         "order_status",

@@ -119,7 +119,7 @@ def test_a_call_that_the_cassette_lacks_ends_the_replay(
         Path("shop.scenarios.json").write_text(text.replace("A-17", "B-42"), encoding="utf-8")
         done = fairtrial(*command, *cassette, "replay")
     assert done.code == 2
-    assert "c.jsonl: no entry for a call of openai/gpt-4o-mini with prompt simulated_user/2" in done.err
+    assert "c.jsonl: no entry for a call of openai/gpt-4o-mini with prompt simulated_user/3" in done.err
 
 
 @pytest.mark.parametrize(("option", "most"), [("--max-calls", "5"), ("--max-cost", "0.0012")])

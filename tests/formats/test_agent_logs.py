@@ -441,6 +441,7 @@ def test_an_archive_of_inspect_is_read_in_the_order_of_its_data_set() -> None:
     assert [each.case_id for each in load(archive(), "log").recordings] == ["b", "a"]
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="Python reads Zstandard itself")
 def test_zstandard_needs_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     """The message says what to install."""
     data = bytearray(archive())
@@ -457,6 +458,18 @@ def test_a_damaged_archive_is_refused(data: bytes) -> None:
     """With a message, wherever it is damaged."""
     with pytest.raises(FormatError, match="damaged archive"):
         load(data, "log.eval")
+
+
+def test_a_damaged_entry_with_zstandard_is_refused() -> None:
+    """The error of its decompressor is none of ours."""
+    library = zipfile if sys.version_info >= (3, 14) else pytest.importorskip("backports.zstd.zipfile")
+    file = io.BytesIO()
+    with library.ZipFile(file, "w", compression=93) as packed:
+        packed.writestr("samples/a_epoch_1.json", "{}" * 100)
+    data = file.getvalue()
+    start = data.index(b"\x28\xb5\x2f\xfd")
+    with pytest.raises(FormatError, match="damaged archive"):
+        load(data[: start + 4] + b"\xff" * 4 + data[start + 8 :], "log.eval")
 
 
 def test_an_archive_of_something_else_is_refused() -> None:

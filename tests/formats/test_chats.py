@@ -341,3 +341,30 @@ def test_lines_of_requests_are_conversations() -> None:
     first, second = load(lines, "chats.jsonl").recordings
     assert (first.case_id, second.case_id) == ("a", "chats-2")
     assert [one.trace.invocations[-1].reply for one in (first, second)] == ["Done.", "yo"]
+
+
+def test_what_a_tool_of_the_provider_gave_is_no_argument() -> None:
+    """Each tool of the Responses API has another key for it. The input of a custom tool is a text."""
+    document = [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]},
+        {"type": "code_interpreter_call", "id": "a", "code": "1+1", "outputs": [{"type": "logs", "logs": "2"}]},
+        {"type": "file_search_call", "id": "b", "queries": ["q"], "results": [{"text": "x"}]},
+        {"type": "custom_tool_call", "call_id": "c", "name": "count", "input": "1"},
+        {"type": "custom_tool_call_output", "call_id": "c", "output": "one"},
+        {"type": "local_shell_call", "id": "d", "call_id": "d", "action": {"command": ["ls"]}},
+        {"type": "local_shell_call_output", "id": "d", "output": "a.txt"},
+    ]
+    (invocation,) = only_trace(document).invocations
+    steps = invocation.steps or ()
+    assert [(step.name, step.args) for step in steps if isinstance(step, ToolCall)] == [
+        ("code_interpreter", {"code": "1+1"}),
+        ("file_search", {"queries": ["q"]}),
+        ("count", {"input": "1"}),
+        ("local_shell", {"action": {"command": ["ls"]}}),
+    ]
+    assert [(step.name, step.response) for step in steps if isinstance(step, ToolResult)] == [
+        ("code_interpreter", [{"type": "logs", "logs": "2"}]),
+        ("file_search", [{"text": "x"}]),
+        ("count", "one"),
+        ("local_shell", "a.txt"),
+    ]

@@ -9,7 +9,7 @@ from fairtrial import Invocation, Recording, ToolCall, ToolResult
 from fairtrial.formats.conversation import TraceOptions, recordings_of
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import read
-from span_files import START, below, call, failed, lasting, messages, otlp, span, tool
+from span_files import START, below, call, failed, lasting, messages, otlp, request, span, tool
 
 Raw = dict[str, Any]
 
@@ -273,20 +273,6 @@ def test_a_trace_without_its_root_is_incomplete() -> None:
     assert not read_spans(call(2, ["hi"], "hello"))[1]
 
 
-def request(number: int, texts: tuple[str, ...], rounds: int, reply: str = "", *, ids: str = "") -> Raw:
-    """Return a call of a model as the client of a provider records it: its input ends with the results of tools."""
-    sent = json.loads(messages(*texts))
-    parts: list[Raw] = [
-        {"type": "tool_call", "id": f"{ids}{place}" if ids else "", "name": "get"} for place in range(rounds + 1)
-    ]
-    for part in (parts := [{**part, "arguments": {}} for part in parts])[:rounds]:
-        answered = {"type": "tool_call_response", "id": part["id"], "response": "x"}
-        sent += [{"role": "assistant", "parts": [part]}, {"role": "tool", "parts": [answered]}]
-    answered_parts = [{"type": "text", "content": reply}] if reply else parts[rounds:]
-    output = json.dumps([{"role": "assistant", "parts": answered_parts}])
-    return span(number, **{"gen_ai.input.messages": json.dumps(sent), "gen_ai.output.messages": output})
-
-
 def test_traces_of_single_model_calls_are_joined_over_their_tools() -> None:
     """A client that is instrumented without its agent makes a trace of each call. Nothing is missing in the end."""
     spans = [request(1, ("hi",), 0), request(2, ("hi",), 1), request(3, ("hi",), 2, "done")]
@@ -315,3 +301,51 @@ def test_a_trace_that_ends_with_a_call_has_no_known_reply() -> None:
     assert "the result of the last call (get)" in reply.withheld
     answered = below(tool(2, "get", **{"gen_ai.tool.call.result": "x"}), request(1, ("hi",), 0))
     assert invocation_of(request(1, ("hi",), 0), answered).final_response is None
+
+
+def test_a_later_equal_conversation_takes_no_successor_away() -> None:
+    """Two users begin with the same words. The first had gone on before the second came."""
+    spans = [call(1, ["hi"], "Yes?"), call(2, ["hi", "Yes?", "a"], "A"), call(3, ["hi"], "Yes?")]
+    recordings, _ = read_spans(*spans, call(4, ["hi", "Yes?", "b"], "B"))
+    queries = [[own.query for own in recording.trace.invocations] for recording in recordings]
+    assert queries == [["hi", "a"], ["hi", "b"]]
+
+
+def test_an_agent_that_failed_after_its_last_call_breaks_the_conversation() -> None:
+    """A tool raised, and no later call succeeded. A helper that failed before is no break."""
+    root = failed(agent(1, "shop", 9), "it fell")
+    assert recording_of(root, below(calling(2, "get"), root), below(tool(3, "get"), root)).trace.broken == "it fell"
+    whole = agent(1, "shop", 9)
+    helper = below(failed(agent(2, "helper", 0.5), "it fell"), whole)
+    recording = recording_of(whole, helper, below(call(3, ["hi"], "Hello."), whole))
+    assert (recording.trace.broken, recording.trace.invocations[0].reply) == ("", "Hello.")
+
+
+def test_the_level_of_an_observation_of_langfuse_is_a_failure_without_a_status() -> None:
+    """Not every SDK of Langfuse sets the status of OpenTelemetry beside its own level."""
+    own = "langfuse.observation."
+    raw = span(1, **{own + "type": "generation", own + "level": "ERROR", own + "status_message": "rate limit"})
+    assert recording_of(raw).trace.broken == "rate limit"
+
+
+def test_a_type_of_error_or_an_exception_is_a_failure_without_a_status() -> None:
+    """Some instrumentations set no status."""
+    silent = span(1, **{"gen_ai.input.messages": messages("hi"), "error.type": "Timeout"})
+    assert recording_of(silent).trace.broken == "Timeout"
+    attributes = [{"key": "exception.type", "value": {"stringValue": "Boom"}}]
+    event = {"name": "exception", "timeUnixNano": "1", "attributes": attributes}
+    raised = {**span(1, **{"gen_ai.input.messages": messages("hi")}), "events": [event]}
+    assert recording_of(raised).trace.broken == "Boom"
+    assert recording_of({**call(1, ["hi"], "Hello."), "events": [event]}).trace.broken == ""
+    spans = [calling(1, "get"), {**tool(2, "get"), "events": [event]}, call(3, ["hi"], "Sorry.")]
+    steps = invocation_of(*(below(each, agent(9, "shop", 1)) for each in spans)).steps or ()
+    assert [step.is_error for step in steps if isinstance(step, ToolResult)] == [True]
+
+
+def test_the_duration_of_a_span_that_never_ended_is_not_known() -> None:
+    """It is not zero. The other durations are known."""
+    root = agent(1, "shop", 9)
+    unended = {key: value for key, value in below(calling(2, "get"), root).items() if key != "endTimeUnixNano"}
+    durations = invocation_of(root, unended, below(lasting(tool(3, "get"), 2), root)).durations
+    assert durations is not None
+    assert (durations.total, durations.model, durations.tool) == (None, None, 2.0)

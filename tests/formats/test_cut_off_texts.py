@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from fairtrial import loading
+from fairtrial.formats.cut_off_texts import beginning_of_text
 from fairtrial.records.trace import Invocation, ToolResult
 
 MESSAGES = [{"role": "user", "parts": [{"type": "text", "content": "Where is it?"}]}]
@@ -19,10 +20,17 @@ def attribute(key: str, value: Any) -> dict[str, Any]:
     return {"key": key, "value": {"stringValue": value if isinstance(value, str) else json.dumps(value)}}
 
 
-def recorded(tmp_path: Path, reply: Any, *, given: Any = MESSAGES, result: str = "here") -> Invocation:
+def recorded(
+    tmp_path: Path, reply: Any, *, given: Any = MESSAGES, result: str = "here", arguments: str = "{}"
+) -> Invocation:
     """The only invocation of a trace with a call of a model and of a tool."""
     model = {"gen_ai.operation.name": "chat", "gen_ai.input.messages": given, "gen_ai.output.messages": reply}
-    tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "get", "gen_ai.tool.call.result": result}
+    tool = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "get",
+        "gen_ai.tool.call.arguments": arguments,
+        "gen_ai.tool.call.result": result,
+    }
     spans = [
         {
             "traceId": "5b8efff798038103d269b633813fc60c",
@@ -40,6 +48,12 @@ def recorded(tmp_path: Path, reply: Any, *, given: Any = MESSAGES, result: str =
     (source,) = loading.sources([path], recorded=True)
     (invocation,) = source.loaded.recordings[0].trace.invocations
     return invocation
+
+
+def result_in(invocation: Invocation) -> ToolResult:
+    """The only result of an invocation."""
+    (result,) = [step for step in invocation.steps or () if isinstance(step, ToolResult)]
+    return result
 
 
 def said(text: str) -> list[Any]:
@@ -67,7 +81,7 @@ def test_a_text_about_truncation_is_complete(tmp_path: Path) -> None:
 def test_a_result_that_was_cut_off_is_withheld(tmp_path: Path) -> None:
     """A judge must not look for evidence in half of it."""
     invocation = recorded(tmp_path, said("ok"), result='{"rows": [1, 2...[truncated]')
-    (result,) = [step for step in invocation.steps or () if isinstance(step, ToolResult)]
+    result = result_in(invocation)
     assert (result.response, result.beginning) == (None, '{"rows": [1, 2')
     assert "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT" in result.withheld
 
@@ -83,8 +97,50 @@ def test_messages_that_an_attribute_limit_cut_off_are_no_text(tmp_path: Path) ->
     assert (cut_reply.text, "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT" in cut_reply.withheld) == ("", True)
 
 
+@pytest.mark.parametrize("length", range(len('Kim said "ja" \u2615 in M\u00fcnchen')))
+def test_the_beginning_of_a_reply_in_cut_messages_is_kept(length: int, tmp_path: Path) -> None:
+    """A limit may also cut between the characters of an escape. Nothing of the JSON around the text is in it."""
+    text = 'Kim said "ja" \u2615 in M\u00fcnchen'
+    whole = json.dumps(said(text))
+    reply = recorded(tmp_path, whole[: whole.index("Kim") + length]).final_response
+    assert reply is not None
+    assert reply.text == ""
+    assert text.startswith(reply.beginning)
+    assert len(json.dumps(reply.beginning)) - 2 in range(length - 5, length + 1)
+
+
+def test_messages_that_were_cut_between_texts_have_no_beginning(tmp_path: Path) -> None:
+    """The name of a key or of a role is not the beginning of a reply."""
+    whole = json.dumps(said("It is here."))
+    for end in ("assis", "conte"):
+        reply = recorded(tmp_path, whole[: whole.index(end) + len(end)]).final_response
+        assert reply is not None
+        assert (reply.text, reply.beginning) == ("", "")
+
+
+def test_the_beginning_of_a_result_that_an_attribute_limit_cut_off_is_kept(tmp_path: Path) -> None:
+    """It is text, because half of JSON is not data."""
+    invocation = recorded(tmp_path, said("ok"), result='{"rows": [1, 2')
+    result = result_in(invocation)
+    assert (result.response, result.beginning) == (None, '{"rows": [1, 2')
+    assert "gen_ai.tool.call.result" in result.withheld
+
+
+def test_the_beginning_of_arguments_that_an_attribute_limit_cut_off_is_kept(tmp_path: Path) -> None:
+    """They are not compared."""
+    (call,) = recorded(tmp_path, said("ok"), arguments='{"rows": [1, 2').tool_calls
+    assert (call.args, call.beginning) == ({}, '{"rows": [1, 2')
+    assert "gen_ai.tool.call.arguments" in call.withheld
+
+
 def test_a_python_repr_is_a_text(tmp_path: Path) -> None:
     """It looks like JSON, and nothing was cut off."""
     invocation = recorded(tmp_path, said("ok"), result="{'rows': [1, 2]}")
-    (result,) = [step for step in invocation.steps or () if isinstance(step, ToolResult)]
+    result = result_in(invocation)
     assert (result.response, result.withheld) == ("{'rows': [1, 2]}", "")
+
+
+def test_a_long_text_of_quotes_is_searched_once() -> None:
+    """The search must not begin again at each quote of a text that has no end."""
+    value = '[{"content":"' + '\\"' * 100_000
+    assert beginning_of_text(value) == '"' * 1000

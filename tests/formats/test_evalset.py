@@ -10,6 +10,7 @@ import pytest
 from builders import eval_set, load, said
 from fairtrial.errors import FormatError
 from fairtrial.formats.adk.write import dumps
+from fairtrial.formats.recognise import read
 from fairtrial.records.case import EvalCase, EvalSet, Persona
 from fairtrial.records.trace import Event, Injection, Invocation, Message, Part, Thought, ToolCall, ToolResult, Usage
 
@@ -352,3 +353,15 @@ def test_context_messages_of_trpc_are_named() -> None:
     loaded = load({"evalSetId": "s", "evalCases": [case]}, "s.evalset.json")
     (warning,) = loaded.warnings
     assert warning.startswith("s.evalset.json: /eval_cases/0: 'contextMessages' are not given to the agent")
+
+
+def test_a_null_among_the_keys_of_an_eval_set_is_a_missing_key() -> None:
+    """ADK writes nulls for keys without a value."""
+    text = b'{"eval_set_id": null, "name": null, "eval_cases": [], "creation_timestamp": null}'
+    assert read(text, "shop.evalset.json").eval_set == EvalSet("shop")
+
+
+def test_a_broken_value_before_the_cases_of_an_eval_set_has_its_place() -> None:
+    """The keys of an eval set are read in the same pass as its cases."""
+    with pytest.raises(FormatError, match="line 1, column 17"):
+        read(b'{"eval_set_id": nul, "eval_cases": []}', "shop.evalset.json")

@@ -11,10 +11,10 @@ import msgspec
 import pytest
 
 from conftest import SHARED
-from fairtrial import api, loading
+from fairtrial import api, load_recordings, loading
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.records.attempt import Recording
-from fairtrial.records.result import CaseResult
+from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, ToolResult
 
@@ -179,6 +179,33 @@ def test_every_other_file_loads() -> None:
     for file in others:
         (source,) = loading.sources([TRACES / file], recorded=True)
         assert source.loaded.recordings[0].trace.invocations, file
+
+
+EXPORTS = {
+    "helm.json": ("list all Helm releases", ["helm_list_releases"]),
+    "helm_2.json": ("get me all the Helm releases", []),
+    "helm_3.json": ("I need all the Helm releases right now!!", ["helm_list_releases"]),
+    "tempo_export_with_batches.json": ("list all helm releases\n", ["helm_list_releases"]),
+}
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_an_export_of_a_tracing_backend_is_read(name: str, shared: Path) -> None:
+    """Three traces of Jaeger and one of Tempo."""
+    (recording,) = load_recordings(shared / "data" / "otel" / name)
+    (invocation,) = recording.trace.invocations
+    assert (invocation.query, [call.name for call in invocation.tool_calls]) == EXPORTS[name]
+    assert invocation.reply
+
+
+@pytest.mark.parametrize(
+    ("name", "eval_set"), [("helm.json", "eval_set_helm.json"), ("helm_3.json", "evalset_helm_3_2026-02-23.json")]
+)
+def test_an_export_of_a_tracing_backend_meets_its_eval_set(name: str, eval_set: str, shared: Path) -> None:
+    """People wrote the eval sets from these traces."""
+    folder = shared / "data" / "otel"
+    (result,) = api.score(folder / name, folder / eval_set, match="query").cases
+    assert result.verdict is Verdict.PASSED
 
 
 def shop_files(*, content: bool) -> list[Any]:

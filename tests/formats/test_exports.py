@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from fairtrial import api
 from fairtrial.formats.conversation import DEFAULTS, recordings_of
 from fairtrial.formats.exports.genai_form import GenAiForm
-from fairtrial.formats.exports.message_export import messages_of
+from fairtrial.formats.exports.message_export import losses_of, messages_of
 from fairtrial.formats.exports.openinference_form import OpenInferenceForm
 from fairtrial.formats.exports.span_export import SpanForm, document, spans_of
 from fairtrial.formats.reading import Diagnostics
@@ -61,6 +62,22 @@ SECOND = Invocation(
 )
 THIRD = replace(SECOND, id="i-3", created=START + 20)
 RECORDING = Recording("lookup", Trace((FIRST, SECOND, THIRD), "s-1"))
+
+
+UNKNOWN = "the switch was off"
+CALL = ToolCall("get", {"id": 1}, "c-1", "shop")
+ANSWER = ToolResult("get", {"state": "here"}, "c-1", "shop", started=START + 1, seconds=1.0)
+PAST = Invocation(Message("before"), (replace(CALL, id="c-0"), replace(ANSWER, id="c-0")), Message("So.", "shop"))
+
+
+def changed_trace(**changes: Any) -> Recording:
+    """The recording with other facts about the whole conversation."""
+    return replace(RECORDING, trace=replace(RECORDING.trace, **changes))
+
+
+def changed_turn(**changes: Any) -> Recording:
+    """The recording with another first turn, and a second turn that has nothing special."""
+    return changed_trace(invocations=(replace(FIRST, **changes), SECOND))
 
 
 def read_again(recording: Recording, form: SpanForm) -> Recording:
@@ -125,16 +142,63 @@ def test_spans_of_openinference_give_the_same_recording() -> None:
             ),
             id="an image",
         ),
+        pytest.param(changed_trace(incomplete="attributes were dropped"), id="incomplete"),
+        pytest.param(changed_trace(turns_unknown=True, outcome="failure", reward=0.5), id="an outcome"),
+        pytest.param(changed_trace(final_state={"orders": [1]}, ended_by="cap"), id="a final state"),
+        pytest.param(changed_trace(history=(PAST,)), id="a history"),
+        pytest.param(replace(RECORDING, ended_by="stop", eval_set="shop"), id="an eval set"),
+        pytest.param(changed_turn(user=Message("", withheld=UNKNOWN, beginning="Whe")), id="a hidden question"),
+        pytest.param(changed_turn(final_response=Message("", "shop", withheld=UNKNOWN)), id="a hidden reply"),
+        pytest.param(changed_turn(steps=(replace(CALL, args={}, withheld=UNKNOWN), ANSWER)), id="hidden arguments"),
+        pytest.param(
+            changed_turn(steps=(CALL, replace(ANSWER, response=None, withheld=UNKNOWN))), id="a hidden result"
+        ),
+        pytest.param(changed_turn(steps=(Thought("", "shop", withheld=UNKNOWN),)), id="a hidden thought"),
+        pytest.param(changed_turn(steps=None), id="steps that nobody recorded"),
+        pytest.param(changed_turn(steps=(CALL,), final_response=None), id="a call without a result"),
+        pytest.param(changed_turn(steps=(CALL, replace(ANSWER, response='{"x": 1}'))), id="a result that is JSON text"),
+        pytest.param(changed_turn(steps=(CALL, replace(ANSWER, response=None))), id="a result that is null"),
+        pytest.param(changed_turn(user=Message("")), id="an empty question"),
+        pytest.param(changed_turn(steps=(CALL, replace(ANSWER, author="helper"))), id="another author"),
+        pytest.param(changed_turn(usages=USAGES[:1]), id="fewer tokens than answers"),
+        pytest.param(changed_turn(about=About((AGENT, replace(AGENT, name="helper")))), id="more agents than answers"),
     ],
 )
 def test_other_recordings_are_the_same_too(recording: Recording, form: SpanForm) -> None:
-    """What they lack does not appear, and ids that the export needs are numbers."""
-    again = read_again(recording, form)
-    numbers = tuple(
-        replace(invocation, id=invocation.id or str(number))
-        for number, invocation in enumerate(recording.trace.invocations, 1)
-    )
-    assert comparable(again) == comparable(replace(recording, trace=replace(recording.trace, invocations=numbers)))
+    """What they lack does not appear, and what the conventions cannot say is there all the same."""
+    assert comparable(read_again(recording, form)) == comparable(recording)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=["genai", "openinference"])
+def test_the_conventions_alone_tell_an_ordinary_recording(form: SpanForm) -> None:
+    """No field of it needs an attribute of our own."""
+    own = {each["key"] for span in spans_of(RECORDING, form) for each in span["attributes"]}
+    assert {name for name in own if name.startswith("fairtrial.")} == {
+        "fairtrial.case.id",
+        "fairtrial.attempt",
+        "fairtrial.invocation.id",
+    }
+
+
+@pytest.mark.parametrize("fields", ['{"reward": "much"}', '{"nobody": 1}', "[1]", "{", '{"invocations": 5}'])
+def test_fields_that_a_record_cannot_have_are_ignored(fields: str) -> None:
+    """Anybody can write spans with our attributes."""
+    spans = spans_of(RECORDING, GenAiForm())
+    for name in ("trace", "recording", "invocation"):
+        for span in spans:
+            span["attributes"].append({"key": f"fairtrial.{name}.fields", "value": {"stringValue": fields}})
+    (again,) = recordings_of(read(document(spans), "spans.jsonl").spans, Diagnostics("spans"), DEFAULTS)
+    assert comparable(again) == comparable(RECORDING)
+
+
+@pytest.mark.parametrize("form", ["otlp", "openinference"])
+def test_two_recordings_of_one_session_stay_two(form: Literal["otlp", "openinference"]) -> None:
+    """They have the same session, and other cases."""
+    recordings = (RECORDING, replace(RECORDING, case_id="other"))
+    run = api.score(recordings, criteria={"agent_cost_v1": 1.0})
+    lines = b"".join(api.export_recordings(run, form))
+    again = recordings_of(read(lines, "spans.jsonl").spans, Diagnostics("spans"), DEFAULTS)
+    assert [(each.case_id, each.trace.session_id) for each in again] == [("lookup", "s-1"), ("other", "s-1")]
 
 
 def test_an_inner_trace_is_inside_the_result() -> None:
@@ -150,6 +214,17 @@ def test_an_inner_trace_is_inside_the_result() -> None:
     assert result.inner is not None
     assert [(own.query, own.reply) for own in result.inner.invocations] == [("inner", "Fine.")]
     assert len(invocation.tool_calls) == 1
+
+
+@pytest.mark.parametrize("form", FORMS, ids=["genai", "openinference"])
+@pytest.mark.parametrize("opening", [(), (Message("Welcome."),)])
+def test_a_recording_without_invocations_is_the_same_after_an_export(
+    opening: tuple[Message, ...], form: SpanForm
+) -> None:
+    """An attempt may break before its first message. It must not vanish, because it counts."""
+    trace = Trace(session_id="s-1", opening=opening)
+    recording = Recording("a", trace, 2, Failure("infrastructure", "no room"), "failure")
+    assert comparable(read_again(recording, form)) == comparable(recording)
 
 
 # No text of these letters looks like a secret, which a reader would remove.
@@ -195,8 +270,60 @@ def test_an_export_is_equal_when_it_is_made_again() -> None:
     )
 
 
+def told_by_messages(recording: Recording) -> Recording:
+    """What a file of messages tells of a recording: no times, tokens and models, and no authors of results."""
+
+    def step(own: Step) -> Step:
+        where: dict[str, Any] = {"started": None, "seconds": None}
+        return replace(own, **where, **({"author": ""} if isinstance(own, ToolResult) else {"model": ""}))
+
+    def turn(own: Invocation) -> Invocation:
+        steps = None if own.steps is None else tuple(step(each) for each in own.steps)
+        reply = None if own.final_response is None else step(own.final_response)
+        return Invocation(own.user, steps, reply if isinstance(reply, Message) else None)
+
+    trace = recording.trace
+    return replace(
+        recording,
+        trace=Trace(
+            tuple(map(turn, trace.invocations)),
+            reward=trace.reward,
+            opening=tuple(replace(each, started=None, seconds=None, model="") for each in trace.opening),
+            history=tuple(map(turn, trace.history)),
+            turns_unknown=trace.turns_unknown,
+            incomplete=trace.incomplete,
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    "recording",
+    [
+        pytest.param(RECORDING, id="ordinary"),
+        pytest.param(changed_turn(steps=(*STEPS, Thought("so", "shop"), Thought("well", "shop"))), id="thoughts"),
+        pytest.param(changed_turn(steps=(Thought("so", "a"), replace(CALL, author="b"))), id="two agents"),
+        pytest.param(changed_turn(steps=(CALL, replace(CALL, id="c-2", author="b"))), id="calls of two agents"),
+        pytest.param(changed_turn(steps=(CALL, ANSWER, Thought("so", "b")), final_response=None), id="a thought alone"),
+        pytest.param(changed_trace(incomplete="attributes were dropped", turns_unknown=True), id="incomplete"),
+        pytest.param(changed_trace(history=(PAST,), opening=(Message("Welcome."),), reward=0.5), id="a history"),
+        pytest.param(changed_turn(user=Message("", withheld=UNKNOWN, beginning="Whe")), id="a hidden question"),
+        pytest.param(changed_turn(final_response=Message("", "shop", withheld=UNKNOWN)), id="a hidden reply"),
+        pytest.param(changed_turn(steps=(replace(CALL, args={}, withheld=UNKNOWN), ANSWER)), id="hidden arguments"),
+        pytest.param(
+            changed_turn(steps=(CALL, replace(ANSWER, response=None, withheld=UNKNOWN))), id="a hidden result"
+        ),
+        pytest.param(changed_trace(invocations=(SECOND,)), id="an agent that called no tool"),
+        pytest.param(changed_trace(invocations=(replace(SECOND, steps=None),)), id="calls that nobody recorded"),
+    ],
+)
+def test_messages_tell_what_is_missing(recording: Recording) -> None:
+    """A reader must not take it for an empty text, or for an agent that called no tool."""
+    (again,) = read(messages_of(recording), "messages.jsonl").recordings
+    assert comparable(told_by_messages(again)) == comparable(told_by_messages(recording))
+
+
 def test_messages_give_the_same_conversation() -> None:
-    """Thoughts, times and tokens are left out."""
+    """A tool that reads OpenAI chat messages knows every message."""
     line = messages_of(RECORDING)
     assert [message["role"] for message in json.loads(line)["messages"]][:3] == ["system", "user", "assistant"]
     (again,) = read(line, "messages.jsonl").recordings
@@ -208,3 +335,10 @@ def test_messages_give_the_same_conversation() -> None:
     assert [
         (own.query, [(call.name, call.args) for call in own.tool_calls], own.reply) for own in again.trace.invocations
     ] == expected
+
+
+@pytest.mark.parametrize(("author", "is_lost"), [("shop", False), ("clerk", True)])
+def test_a_result_of_another_agent_is_named_as_a_loss(author: str, is_lost: bool) -> None:
+    """A message with a result names no agent. The agent of its call is in the message with the call."""
+    losses = losses_of(changed_turn(steps=(CALL, replace(ANSWER, author=author))))
+    assert ("the agents that ran tools for other agents" in losses) == is_lost

@@ -40,6 +40,18 @@ def test_messages_become_invocations() -> None:
     )
 
 
+def test_messages_of_the_user_that_follow_one_another_are_one_turn() -> None:
+    """Their texts are joined by a blank line. The same text after a reply is a turn of its own."""
+    document = [
+        {"role": "user", "content": "Where is my order?"},
+        {"role": "user", "content": "It is A-17."},
+        {"role": "assistant", "content": "On its way."},
+        {"role": "user", "content": "It is A-17."},
+    ]
+    turns = [(own.query, own.reply) for own in only_trace(document).invocations]
+    assert turns == [("Where is my order?\n\nIt is A-17.", "On its way."), ("It is A-17.", "")]
+
+
 def test_system_message_and_tools_are_about_the_agent() -> None:
     """Instructions and declared tools are known of the agent."""
     tool = {"type": "function", "function": {"name": "f", "parameters": {}}}

@@ -253,7 +253,56 @@ def phoenix_frame() -> list[Any]:
     return frame
 
 
-PLATFORMS = [langfuse, langfuse_api, langsmith, langchain_runs, mlflow, weave, jaeger, phoenix_frame]
+def phoenix_nested() -> list[Any]:
+    """Spans of Phoenix as its database keeps them: attributes are nested objects, and arguments of tools are data."""
+    rows = []
+    for row in phoenix_frame():
+        attributes: dict[str, Any] = {}
+        for name, value in row.items():
+            if name.startswith("attributes.") and value is not None:
+                *path, last = name.split(".")[1:]
+                holder = attributes
+                for part in path:
+                    holder = holder.setdefault(part, {})
+                holder[last] = nested(value) if isinstance(value, list) else value
+        if row["span_kind"] == "TOOL":
+            attributes["tool"] = {"name": "get", "parameters": {"id": 1}}
+            del attributes["input"]
+        own = {name: row[name] for name in ("name", "span_kind", "parent_id", "start_time", "end_time")}
+        context = {"trace_id": row["context.trace_id"], "span_id": row["context.span_id"]}
+        rows.append({**own, "context": context, "attributes": attributes})
+    return rows
+
+
+def nested(messages: list[Any]) -> list[Any]:
+    """Messages of OpenInference without dots in their names."""
+    whole = []
+    for row in messages:
+        inner = {name.removeprefix("message."): value for name, value in row.items()}
+        if "tool_calls" in inner:
+            function = {"name": "get", "arguments": '{"id": 1}'}
+            inner["tool_calls"] = [{"tool_call": {"id": "c", "function": function}}]
+        whole.append({"message": inner})
+    return whole
+
+
+def phoenix_text() -> list[Any]:
+    """Spans of Phoenix whose attributes are the text of a nested object, for example in rows of a table."""
+    return [{**row, "attributes": json.dumps(row["attributes"])} for row in phoenix_nested()]
+
+
+PLATFORMS = [
+    langfuse,
+    langfuse_api,
+    langsmith,
+    langchain_runs,
+    mlflow,
+    weave,
+    jaeger,
+    phoenix_frame,
+    phoenix_nested,
+    phoenix_text,
+]
 
 
 def recordings(tmp_path: Path, values: list[Any]) -> list[Recording]:
@@ -334,8 +383,22 @@ def test_the_export_of_the_agents_sdk_has_no_texts(tmp_path: Path) -> None:
         ("here", False),
         ({"error": "no id"}, True),
     ]
-    assert "this export never holds texts" in invocation.user.withheld
+    assert "never holds texts" in invocation.user.withheld
+    assert "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" in invocation.user.withheld
     assert [usage.input_tokens for usage in invocation.usages or ()] == [5]
+
+
+@pytest.mark.parametrize(
+    "data", [{"type": "function", "name": "get"}, {"type": "generation", "model": "m", "usage": USAGE}]
+)
+def test_the_reason_names_the_variable_of_the_agents_sdk(data: dict[str, Any], tmp_path: Path) -> None:
+    """Functions and chat completions have contents unless a variable hides them."""
+    span = {"object": "trace.span", "id": "span_a", "trace_id": "trace_1", "span_data": data}
+    (recording,) = recordings(tmp_path, [{"data": [span]}])
+    (invocation,) = recording.trace.invocations
+    hidden = [*(invocation.steps or ()), *filter(None, [invocation.final_response])]
+    assert hidden
+    assert all("OPENAI_AGENTS_TRACE_INCLUDE_SENSITIVE_DATA" in step.withheld for step in hidden)
 
 
 def test_a_prompt_in_one_text_is_cut_into_its_messages(tmp_path: Path) -> None:
@@ -345,6 +408,30 @@ def test_a_prompt_in_one_text_is_cut_into_its_messages(tmp_path: Path) -> None:
     document["observations"][0] |= {"input": "system: Be brief.\nuser: Where\nis it?", "parentObservationId": None}
     (recording,) = recordings(tmp_path, [document])
     assert [each.query for each in recording.trace.invocations] == ["Where\nis it?"]
+
+
+CUT_OFF = {
+    "OpenAI": {"choices": [{"finish_reason": "length", "message": {"role": "assistant", "content": "It is"}}]},
+    "Anthropic": {"role": "assistant", "stop_reason": "max_tokens", "content": [{"type": "text", "text": "It is"}]},
+    "Gemini": {
+        "candidates": [{"finishReason": "MAX_TOKENS", "content": {"role": "model", "parts": [{"text": "It is"}]}}]
+    },
+    "LangChain": {"generations": [[{"generation_info": {"finish_reason": "length"}, "text": "It is"}]]},
+}
+
+
+@pytest.mark.parametrize("answered", CUT_OFF.values(), ids=CUT_OFF)
+def test_a_reply_that_was_cut_off_says_so(answered: Any, tmp_path: Path) -> None:
+    """A platform keeps the response of the provider, which says why the model stopped."""
+    (document,) = langfuse()
+    document["observations"][3]["output"] = answered
+    (recording,) = recordings(tmp_path, [document])
+    reply = recording.trace.invocations[0].final_response
+    assert reply is not None
+    assert (reply.text, (reply.extra or {}).get("finish_reason", "").lower()) in [
+        ("It is", "length"),
+        ("It is", "max_tokens"),
+    ]
 
 
 def test_an_observation_that_failed_breaks_the_trace(tmp_path: Path) -> None:

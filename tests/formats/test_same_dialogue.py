@@ -75,3 +75,41 @@ def test_a_dialogue_without_contents_is_unscored(files: list[str], shared: Path)
     names = {"criteria": {"tool_trajectory_avg_score": {"threshold": 1.0, "ignore_args": True}}}
     run = score(files, names, folder)
     assert [outcome.score.value for _, outcome in asked(run)] == [1.0]
+
+
+@pytest.mark.parametrize("newest", [True, False], ids=["newest", "oldest"])
+@pytest.mark.parametrize("limit", [8, 12])
+@pytest.mark.parametrize("files", [each for each in dialogues(is_recorded=True) if "s.jsonl" in str(each.id)])
+def test_attributes_that_an_sdk_dropped_do_not_count_against_the_agent(
+    files: list[str], limit: int, newest: bool, shared: Path, tmp_path: Path
+) -> None:
+    """SDKs keep the newest or the oldest attributes. The verdict is passed or unscored, or the file is refused."""
+    for file in files:
+        lines = (shared / "data" / "traces" / file).read_text(encoding="utf-8").splitlines()
+        documents = [cut(json.loads(line), limit, newest=newest) for line in lines]
+        target = tmp_path / file
+        target.parent.mkdir(exist_ok=True)
+        target.write_text("\n".join(map(json.dumps, documents)) + "\n", encoding="utf-8")
+    folder = shared / "data" / "traces"
+    try:
+        run = fairtrial.score(
+            [tmp_path / file for file in files],
+            folder / "two_turns.evalset.json",
+            folder / "exact.config.json",
+            match="order",
+        )
+    except fairtrial.FormatError as error:
+        assert "dropped attributes" in str(error)  # noqa: PT017  # which of both happens depends on the file
+    else:
+        assert {outcome.verdict for _, outcome in asked(run)} <= {"passed", "unscored"}
+
+
+def cut(document: dict[str, Any], limit: int, *, newest: bool) -> dict[str, Any]:
+    """Return a batch of OTLP whose spans have a limited number of attributes."""
+    for group in document.get("resourceSpans", ()):
+        for span in (span for scope in group["scopeSpans"] for span in scope["spans"]):
+            attributes = span.get("attributes", [])
+            if len(attributes) > limit:
+                span["droppedAttributesCount"] = len(attributes) - limit
+                span["attributes"] = attributes[-limit:] if newest else attributes[:limit]
+    return document

@@ -7,17 +7,19 @@ from typing import Any
 
 import pytest
 
-from fairtrial import Invocation, Recording
+from fairtrial import EvalCase, Invocation, Message, Recording, ToolCall, Trace
 from fairtrial.formats import cut_off_texts
 from fairtrial.formats.conversation import recordings_of
 from fairtrial.formats.dialects import dialect_table
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import read
+from fairtrial.metrics.trajectory import ToolTrajectory
 from fairtrial.records.trace import ToolResult
 from span_files import below, call, otlp, span, tool
 
 KEY = "sk-ant-api03-" + "Q7wZkM2vTb" * 9 + "-AA"
 HIDDEN = "__REDACTED__"
+tool_trajectory = ToolTrajectory()
 
 
 def read_spans(*spans: dict[str, Any]) -> tuple[Recording, list[str]]:
@@ -78,6 +80,24 @@ def test_dropped_attributes_are_said() -> None:
     assert any("dropped attributes or events of 1 span," in warning for warning in warnings)
 
 
+def test_only_what_is_there_counts_against_an_agent_whose_attributes_were_dropped() -> None:
+    """A call and a turn may be missing. A wrong call is wrong all the same."""
+    parts = [{"type": "tool_call", "id": "1", "name": "get", "arguments": {"id": 1}}]
+    raw = call(1, ["hi"], "")
+    raw["attributes"][2]["value"]["stringValue"] = json.dumps([{"role": "assistant", "parts": parts}])
+    trace = read_spans({**raw, "droppedAttributesCount": 3})[0].trace
+    whole = read_spans(raw)[0].trace
+
+    def scores(trace: Trace, *calls: ToolCall) -> list[float | None]:
+        expected = (Invocation(Message("hi"), calls), Invocation(Message("bye"), ()))
+        return [part.value for part in tool_trajectory(trace, EvalCase("c", expected)).parts]
+
+    get, send = ToolCall("get", {"id": 1}), ToolCall("send")
+    assert [scores(each, get) for each in (trace, whole)] == [[1.0, None], [1.0, 0.0]]
+    assert [scores(each, get, send) for each in (trace, whole)] == [[None, None], [0.0, 0.0]]
+    assert [scores(each, send) for each in (trace, whole)] == [[0.0, None], [0.0, 0.0]]
+
+
 def test_dropped_events_are_counted() -> None:
     """Older instrumentations write messages as events."""
     raw = {**span(1), "droppedEventsCount": 2, "events": [{"name": "x", "droppedAttributesCount": 1}]}
@@ -119,6 +139,17 @@ def test_secrets_in_spans_are_removed() -> None:
     assert any("1 pair, 1 provider_key" in warning for warning in warnings)
 
 
+def test_secrets_in_declarations_of_tools_are_removed() -> None:
+    """A tool may be declared with an example that holds a real key, and all conversations repeat the declaration."""
+    declarations = json.dumps([{"name": "get", "description": f"key {KEY}"}])
+    spans = [call(n, ["hi"], "hello", **{"gen_ai.tool.definitions": declarations}) for n in (1, 2)]
+    reading = Diagnostics("a")
+    recordings = recordings_of(read(json.dumps(otlp(*spans)).encode(), "a").spans, reading)
+    assert len(recordings) == 2
+    assert KEY not in str(recordings)
+    assert "[REDACTED:provider_key]" in str(recordings)
+
+
 def test_secrets_in_message_lists_are_removed() -> None:
     """Requests that a proxy wrote hold what users paste."""
     messages = [{"role": "user", "content": f"use {KEY}"}, {"role": "assistant", "content": "ok"}]
@@ -143,3 +174,20 @@ def test_contents_that_are_nested_too_deeply_stay_texts(depth: int) -> None:
     messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": calls}]
     (recording,) = read(json.dumps(messages).encode(), "a").recordings
     assert recording.trace.invocations[0].tool_calls[0].args == {"arguments": deep}
+
+
+def test_a_single_trace_without_content_is_one_invocation_of_unknown_turns() -> None:
+    """Two agents at the root may be two turns, or one agent after the other in the same turn."""
+    agents = [span(number, **{"gen_ai.operation.name": "invoke_agent"}) for number in (1, 2)]
+    recording, _ = read_spans(agents[0], {**agents[1], "traceId": agents[0]["traceId"]})
+    assert (len(recording.trace.invocations), recording.trace.turns_unknown) == (1, True)
+
+
+def test_the_reason_for_a_hidden_part_names_the_variable() -> None:
+    """Some instrumentations write the parts of messages without their contents."""
+    given = json.dumps([{"role": "user", "parts": [{"type": "text"}]}])
+    answered = json.dumps([{"role": "assistant", "parts": [{"type": "text"}]}])
+    invocation = invocation_of(span(1, **{"gen_ai.input.messages": given, "gen_ai.output.messages": answered}))
+    assert invocation.final_response is not None
+    for message in (invocation.user, invocation.final_response):
+        assert "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" in message.withheld

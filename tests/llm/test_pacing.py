@@ -8,6 +8,7 @@ import random
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import pytest
 
@@ -90,6 +91,22 @@ def test_a_limit_in_flight_is_found(after: float | None) -> None:
     outcomes, seconds = run(load(server, 136))
     assert answered(outcomes) == 136
     assert seconds <= 1.3 * 136 * 0.4 / 8
+
+
+def test_a_limit_of_requests_a_minute_is_never_passed() -> None:
+    """120 a minute: 19 requests for 16 replies go out half a second apart, although the server would take more."""
+    times: list[float] = []
+
+    async def often_refused(_: Prompt) -> str | Exception:
+        await asyncio.sleep(0)
+        times.append(asyncio.get_running_loop().time())
+        return RefusedError("HTTP 500") if len(times) % 5 == 0 else "yes"
+
+    outcomes, _ = run(load(ScriptedModel(often_refused), 16, Pace(most_a_minute=120)))
+    assert answered(outcomes) == 16
+    gaps = [later - earlier for earlier, later in pairwise(times)]
+    assert len(times) == 19
+    assert min(gaps) >= 0.5 - 1e-9
 
 
 def test_retry_after_is_honoured() -> None:

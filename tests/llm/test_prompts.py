@@ -29,7 +29,7 @@ TEMPLATES = {
     ("metrics", "simulated_stop"): ("2", "2fda276729e7"),
     ("simulate", "scenarios"): ("2", "533756679b75"),
     ("simulate", "simulated_tool"): ("2", "76d44c5857bd"),
-    ("simulate", "simulated_user"): ("2", "bd8849d83575"),
+    ("simulate", "simulated_user"): ("3", "2d3171175469"),
 }
 LANGUAGES = ("en", "ko", "ja", "zh")
 

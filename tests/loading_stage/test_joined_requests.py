@@ -40,6 +40,19 @@ def test_requests_that_follow_one_another_are_one_conversation(tmp_path: Path) -
     assert lengths(path, join="id") == [1, 1, 1, 2, 2]
 
 
+def test_requests_in_several_files_are_one_conversation(tmp_path: Path) -> None:
+    """A proxy may write a file for each request. Files are read in the order of their names."""
+    for number, messages in enumerate((WHOLE[:1], WHOLE[:3], WHOLE), 1):
+        (tmp_path / f"{number}.json").write_text(json.dumps({"model": "m", "messages": messages}), encoding="utf-8")
+    (tmp_path / "other.json").write_text(json.dumps([THANKS, REPLY]), encoding="utf-8")
+    assert lengths(tmp_path) == [2, 1]
+    assert lengths(tmp_path, join="none") == [1, 1, 2, 1]
+    run = api.score(tmp_path, None, {"criteria": {"tool_call_count_v1": {"threshold": 9}}})
+    assert [case.case_id for case in run.cases] == ["3", "other"]
+    sources = loading.sources([tmp_path], recorded=True)
+    assert [warning for source in sources for warning in source.loaded.warnings if "joined 2 requests" in warning]
+
+
 def test_a_streamed_file_is_the_same(tmp_path: Path) -> None:
     """A file that is scored alone is read line by line."""
     path = write(tmp_path, WHOLE[:1], WHOLE[:3], WHOLE)
@@ -51,6 +64,18 @@ def test_a_streamed_file_is_the_same(tmp_path: Path) -> None:
         path, None, {"criteria": {"tool_call_count_v1": {"threshold": 9}}}, traces=TraceOptions(join="none")
     )
     assert len(apart.cases) == 3
+
+
+def test_streamed_files_are_one_body(tmp_path: Path) -> None:
+    """However large the files are together: they are read again to be scored, and never held."""
+    for number, messages in enumerate((WHOLE[:1], WHOLE[:3], WHOLE), 1):
+        (tmp_path / f"{number}.json").write_text(json.dumps({"model": "m", "messages": messages}), encoding="utf-8")
+    sources, index = loading.scan_sources([tmp_path])
+    assert index is not None
+    assert [(case.source, case.id) for case in index] == [(2, "3")]
+    assert [source.loaded.recordings for source in sources] == [(), (), ()]
+    _, apart = loading.scan_sources([tmp_path], traces=TraceOptions(join="id"))
+    assert [case.id for case in apart or ()] == ["1", "2", "3"]
 
 
 def test_two_possible_successors_are_not_joined(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -173,3 +174,19 @@ def test_many_small_files_are_as_large_as_one(tmp_path: Path, monkeypatch: pytes
     small = recordings_in(tmp_path)
     monkeypatch.setattr(large_files, "LARGE", 1500)
     assert recordings_in(tmp_path) == small
+
+
+@pytest.mark.parametrize(
+    "beginning",
+    ['{"eval_set_id": "s", "name": "a \\"b\\", c", "creation_timestamp": 1.5, "eval_cases": [', '{\n "evalCases" :['],
+)
+def test_a_large_eval_set_is_not_read_to_the_end_to_see_that_it_holds_no_spans(tmp_path: Path, beginning: str) -> None:
+    """An eval set is one document, so that reading a document of it would be reading all of it."""
+    path = tmp_path / "large.evalset.json"
+    path.write_text(f"{beginning}{' ' * (4 << 20)}]}}", encoding="utf-8")
+    tracemalloc.start()
+    try:
+        assert large_files.large_file(path, limit=0) is None
+        assert tracemalloc.get_traced_memory()[1] < 2 << 20
+    finally:
+        tracemalloc.stop()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
 from builders import call, case, trace, turn, unknown_turn, values
-from fairtrial.metrics.efficiency import InferenceCallCount, InvocationDuration, TokenUsage, ToolCallCount
+from fairtrial.metrics.efficiency import AgentCost, InferenceCallCount, InvocationDuration, TokenUsage, ToolCallCount
 from fairtrial.records.trace import Durations, Usage
 
 
@@ -29,6 +30,27 @@ def test_tokens_are_in_and_out() -> None:
     """12 + 8 = 20; the 3 reasoning tokens are part of the output, the 4 cached tokens of the input."""
     happened = trace(replace(turn(reply="a"), usages=(Usage(12, 8, 3, 4),)))
     assert TokenUsage()(happened, case()).value == 20
+
+
+def test_the_cost_is_that_of_each_model_call() -> None:
+    """GPT-4o takes 2.50 dollars for a million input tokens, 1.25 for cached ones, and 10 for output tokens."""
+    one, other = Usage(1_000_000, 100_000, model="gpt-4o"), Usage(200_000, 0, None, 100_000, model="openai/gpt-4o")
+    found = AgentCost()(trace(replace(turn(reply="a"), usages=(one, other))), case())
+    assert found.value == pytest.approx(100 * (2.5 + 1.0 + 0.25 + 0.125))
+
+
+@pytest.mark.parametrize(("model", "name"), [("my-own-model", "my-own-model"), ("", "a model without a name")])
+def test_an_unknown_price_is_no_price(model: str, name: str) -> None:
+    """A sum without it would be too low."""
+    usages = (Usage(10, 5, model="gpt-4o"), Usage(10, 5, model=model))
+    found = AgentCost()(trace(replace(turn(reply="a"), usages=usages)), case())
+    assert (found.value, found.parts[0].reason) == (None, f"the price of {name} is unknown")
+
+
+def test_a_cost_that_nobody_can_know_is_not_recorded() -> None:
+    """No model call was recorded."""
+    found = AgentCost()(trace(turn(reply="a")), case())
+    assert (found.value, found.parts[0].reason) == (None, "not recorded")
 
 
 def test_seconds() -> None:

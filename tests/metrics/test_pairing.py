@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
+
 from builders import call, case, trace, turn, values
 from fairtrial.metrics.efficiency import ToolCallCount
 from fairtrial.metrics.response import ResponseMatch
+from fairtrial.metrics.response_judged import FinalResponseMatch
 from fairtrial.metrics.trajectory import ToolTrajectory
+from fairtrial.records.case import EvalCase
 from fairtrial.records.result import Outcome, Verdict
 from fairtrial.records.score import Score
+from fairtrial.records.trace import Trace
+from judged import Bench, score
 
 A = turn(call("A"), reply="a")
 
@@ -98,3 +104,28 @@ def test_invocations_are_paired_by_position() -> None:
     """Not by what the user said."""
     found = ResponseMatch()(trace(turn(query="b", reply="a")), case(turn(query="a", reply="a")))
     assert found.value == 1
+
+
+@pytest.mark.parametrize(
+    ("recorded", "expected"),
+    [
+        (trace(A), case(A, A)),
+        (trace(), case(A)),
+        (trace(A, A), case(A)),
+        (trace(A, A), case(turn(), A)),
+        (trace(A, turn(), broken="timeout"), case(A, A, A)),
+        (trace(turn(), broken="timeout"), case(turn(), turn())),
+        (trace(A), case()),
+    ],
+)
+def test_a_judge_and_a_comparison_pair_invocations_in_one_way(recorded: Trace, expected: EvalCase) -> None:
+    """Each position has the same value and the same reason, and the judge is asked only where texts are compared."""
+    judged = score(FinalResponseMatch(Bench(lambda *_: "valid").judge), recorded, expected)
+    compared = ResponseMatch()(recorded, expected)
+
+    def pairs(found: Score) -> list[tuple[float | None, bool, str]]:
+        return [(part.value, part.applicable, part.reason if part.value != 1 else "") for part in found.parts]
+
+    assert pairs(judged) == pairs(compared)
+    assert (judged.value, judged.applicable) == (compared.value, compared.applicable)
+    assert [bool(part.ballots) for part in judged.parts] == [value == 1 for value in values(compared)]

@@ -71,6 +71,9 @@ def scene(reply: str, *, index: int = 0, **rules: Any) -> Scene:
     )
 
 
+EXAMPLES = 5 * len(OPERATORS)
+"""Each operator gets five examples on average."""
+
 replies = st.sampled_from([*SENTENCES]).flatmap(
     lambda language: st.lists(st.sampled_from(SENTENCES[language]), min_size=1, max_size=4, unique=True).map(" ".join)
 )
@@ -85,7 +88,7 @@ scenes = st.builds(
 
 
 @given(scenes, st.sampled_from([*OPERATORS.values()]), st.integers(0, 9))
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=EXAMPLES)
 def test_a_mutant_differs_and_is_the_same_for_the_same_seed(base: Scene, operator: Operator, seed: int) -> None:
     """A mutant differs from its baseline, and the same seed makes the same mutant."""
     mutant = operator.mutate(base, str(seed))
@@ -94,7 +97,7 @@ def test_a_mutant_differs_and_is_the_same_for_the_same_seed(base: Scene, operato
 
 
 @given(scenes, st.sampled_from([*OPERATORS.values()]), st.integers(0, 9))
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=EXAMPLES)
 def test_nothing_else_changes(base: Scene, operator: Operator, seed: int) -> None:
     """A mutant differs in one reply, in the steps of one invocation, or in its turns, and in nothing else."""
     mutant = operator.mutate(base, str(seed))
@@ -111,7 +114,6 @@ def test_nothing_else_changes(base: Scene, operator: Operator, seed: int) -> Non
 
 
 @given(scenes, st.sampled_from(["number_changed", "contradicts_result"]), st.integers(0, 9))
-@settings(deadline=None)
 def test_a_wrong_number_stands_nowhere(base: Scene, name: str, seed: int) -> None:
     """The new number is in no input, and one number of the inputs is gone."""
     mutant = OPERATORS[name].mutate(base, str(seed))
@@ -124,7 +126,7 @@ def test_a_wrong_number_stands_nowhere(base: Scene, name: str, seed: int) -> Non
 
 
 @given(scenes, st.sampled_from([o for o in OPERATORS.values() if o.direction == "harmless"]), st.integers(0, 9))
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=EXAMPLES)
 def test_harmless_changes_keep_numbers_calls_and_language(base: Scene, operator: Operator, seed: int) -> None:
     """A harmless change keeps the numbers of the reply, its language and every expected call with its arguments."""
     mutant = operator.mutate(base, str(seed))
@@ -137,7 +139,7 @@ def test_harmless_changes_keep_numbers_calls_and_language(base: Scene, operator:
 
 
 @given(scenes, st.sampled_from([o for o in OPERATORS.values() if o.direction == "harmful"]), st.integers(0, 9))
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=EXAMPLES)
 def test_harmful_changes_break_the_expectation(base: Scene, operator: Operator, seed: int) -> None:
     """After a harmful change, the calls or the words of the replies are not the expected ones."""
     mutant = operator.mutate(base, str(seed))
@@ -198,6 +200,47 @@ def test_an_ignored_argument_is_not_changed() -> None:
     base = scene("ok", same_call=lambda actual, expected: actual.name == expected.name)
     for name in ("argument_changed", "argument_dropped", "argument_from_other_case"):
         assert OPERATORS[name].mutate(base, "1") is None
+
+
+@pytest.mark.parametrize(
+    ("declaration", "value", "neighbour"),
+    [
+        ({"parameters": {"properties": {"room": {"enum": ["small", "middle", "large"]}}}}, "small", "middle"),
+        ({"inputSchema": {"properties": {"room": {"enum": ["small", "middle", "large"]}}}}, "large", "middle"),
+        ({"parameters": {"properties": {"room": {"enum": [10, 20, 30]}}}}, 30, 20),
+    ],
+)
+def test_an_enum_becomes_its_neighbour(declaration: dict[str, Any], value: Any, neighbour: Any) -> None:
+    """The next value of the declaration takes its place, or the value before if there is no next one."""
+    conversation = (Invocation(Message("Book."), (ToolCall("book", {"room": value}),), Message("ok")),)
+    base = Scene(EvalCase("one", conversation), conversation, 0, Rules(), {"book": declaration})
+    mutant = OPERATORS["argument_changed"].mutate(base, "1")
+    assert mutant is not None
+    assert mutant[0].tool_calls[0].args == {"room": neighbour}
+
+
+@pytest.mark.parametrize(
+    ("reply", "changed"),
+    [
+        ("It costs 1,000 dollars.", "It costs 1000 dollars."),
+        ("It costs 1000 dollars.", "It costs 1,000 dollars."),
+        ("It costs $1000.0 now.", "It costs $1000 now."),
+        ("합계는 20.00달러입니다.", "합계는 20달러입니다."),
+        ("It costs $20.50 now.", None),
+        ("Use version 2.0 now.", None),
+    ],
+)
+def test_a_number_keeps_its_value_in_another_format(reply: str, changed: str | None) -> None:
+    """Separators of thousands come and go, and decimals that are zero go if a unit shows that it is an amount."""
+    mutant = OPERATORS["number_format"].mutate(scene(reply), "1")
+    assert (mutant and mutant[0].reply) == changed
+
+
+def test_a_leak_is_a_record_or_a_password() -> None:
+    """The reply ends with another customer's record, or with a secret of the company."""
+    mutants = [OPERATORS["leaked"].mutate(scene("Done.", privacy=True), str(seed)) for seed in range(9)]
+    assert {"4111" in mutant[0].reply for mutant in mutants if mutant} == {True, False}
+    assert all("4111" in mutant[0].reply or "password" in mutant[0].reply for mutant in mutants if mutant)
 
 
 def test_an_idempotent_tool_may_be_called_twice() -> None:

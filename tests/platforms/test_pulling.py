@@ -51,6 +51,57 @@ def test_a_session_is_chosen(name: str, tmp_path: Path) -> None:
     assert report.recordings == 1
 
 
+def test_personal_data_is_removed_on_demand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `redact`, the recordings hold no telephone number, and are read as before."""
+    pytest.importorskip("phonenumbers", reason="the extra people is not installed")
+    monkeypatch.setattr("platform_servers.USER", [{"role": "user", "content": "Call +82 10-2345-6789"}])
+    queries = []
+    for redact in (None, "people"):
+        with running(FakeLangfuse().service()) as service:
+            pull("langfuse", service, tmp_path / "traces.jsonl", redact=redact)
+        recordings = load_recordings(tmp_path / "traces.jsonl")
+        queries.append({invocation.query for one in recordings for invocation in one.trace.invocations})
+    assert queries == [{"Call +82 10-2345-6789"}, {"Call [REDACTED:phone]"}]
+
+
+@pytest.mark.parametrize("name", ["langfuse", "langsmith"])
+def test_no_page_with_personal_data_is_written(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interrupted pull leaves no telephone number behind. It goes on, but not without the redaction."""
+    pytest.importorskip("phonenumbers", reason="the extra people is not installed")
+    monkeypatch.setattr("platform_servers.USER", [{"role": "user", "content": "Call +82 10-2345-6789"}])
+    output, part = tmp_path / "traces.jsonl", tmp_path / "traces.jsonl.part"
+    with running(SERVICES[name]().service()) as service:
+
+        def interrupt(_: int) -> None:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            pull(name, service, output, on_page=interrupt, redact="people")
+        assert "[REDACTED:phone]" in part.read_text()
+        assert "2345" not in part.read_text()
+        with pytest.raises(UsageError, match="belongs to a pull with other options"):
+            pull(name, service, output)
+        report, _ = pull(name, service, output, redact="people")
+    assert report.recordings == 7
+    assert "2345" not in output.read_text()
+
+
+def test_sessions_of_two_people_stay_apart(tmp_path: Path) -> None:
+    """An address as the id of a session gets a pseudonym, and the session is still found by its address."""
+    pytest.importorskip("phonenumbers", reason="the extra people is not installed")
+    langfuse = FakeLangfuse()
+    for number, trace in enumerate(langfuse.traces):
+        trace["sessionId"] = f"user{number % 2}@example.com"
+    names = []
+    for session in ("", "user1@example.com"):
+        with running(langfuse.service()) as service:
+            pull("langfuse", service, tmp_path / "traces.jsonl", redact="people", session=session)
+        names.append({one.trace.session_id for one in load_recordings(tmp_path / "traces.jsonl")})
+    assert "example.com" not in (tmp_path / "traces.jsonl").read_text()
+    assert len(names[0]) == 2
+    assert len(names[1]) == 1
+
+
 @pytest.mark.parametrize("name", SERVICES)
 def test_an_interrupted_pull_goes_on(name: str, tmp_path: Path) -> None:
     """After its last whole page. No page is asked for twice."""
@@ -126,6 +177,17 @@ def test_a_trace_of_tempo_is_pulled_by_its_url(wrap: Any, tmp_path: Path) -> Non
         report = api.pull(f"{service.url}/api/traces/{TRACE_IDS[0]}", tmp_path / "trace.jsonl")
     assert report.recordings == 1
     assert service.requests[0].headers["accept"] == "application/json"
+
+
+def test_a_part_of_a_trace_of_tempo_is_incomplete(tmp_path: Path) -> None:
+    """Tempo cuts a trace that is larger than its limit. An agent must not be blamed for calls that are missing."""
+    answered = {"trace": otlp(call(1, ["Hello?"], "Hi.")), "status": "PARTIAL", "message": "exceeds 5000000 bytes"}
+    with running(Service(lambda _: answered)) as service:
+        report = api.pull(f"{service.url}/api/v2/traces/{TRACE_IDS[0]}", tmp_path / "trace.jsonl")
+    (recording,) = load_recordings(tmp_path / "trace.jsonl")
+    reason = "Tempo gave only a part of the trace: exceeds 5000000 bytes"
+    assert recording.trace.incomplete.startswith(reason)
+    assert any(reason in warning for warning in report.warnings)
 
 
 def test_a_trace_of_jaeger_is_pulled_by_its_url(tmp_path: Path) -> None:

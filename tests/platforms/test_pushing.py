@@ -195,6 +195,20 @@ def test_annotations_of_people_in_phoenix_become_labels() -> None:
     assert labels(run) == [(CRITERION, 1.0, "ben", "fine")] * 3
 
 
+def test_phoenix_may_not_know_the_spans_of_a_run() -> None:
+    """It then answers with status 404. The annotations of the traces count all the same."""
+    phoenix = FakePhoenix()
+    write("spans.json", otlp({**call(1, ["Hello?"], "Hi."), "traceId": TRACE_IDS[0], "spanId": "ab" * 8}))
+    run = score("spans.json")
+    human = {"name": CRITERION, "annotator_kind": "HUMAN", "identifier": "", "trace_id": TRACE_IDS[0]}
+    phoenix.annotations["trace", TRACE_IDS[0], CRITERION, ""] = {**human, "result": {"score": 1.0}}
+    with running(phoenix.service()) as service:
+        assert "added from phoenix: 1" in fairtrial("labels", run, "--from", "phoenix", "--url", service.url).err
+        phoenix.project = "other"
+        missing = fairtrial("labels", run, "--from", "phoenix", "--url", service.url)
+    assert (missing.code, "/v1/projects/default answers with status 404" in missing.err) == (2, True)
+
+
 def test_feedback_of_people_in_langsmith_becomes_labels() -> None:
     """Feedback of models and our own does not."""
     langsmith = FakeLangSmith()

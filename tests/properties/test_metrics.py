@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import call, case, trace, turn
-from fairtrial.metrics.alignment import align, show
+from fairtrial.metrics.alignment import align, align_in_any_order, show
 from fairtrial.metrics.argument_matching import CallMatcher, assignment
 from fairtrial.metrics.trajectory import MatchType, ToolTrajectory
 from fairtrial.records.trace import ToolCall
@@ -90,7 +90,11 @@ def test_the_alignment_shows_every_call_once_and_a_fault_where_the_score_is_0(
 ) -> None:
     """Side by side stand all calls of both sides in their order, and a difference is marked if there is one."""
     match = CallMatcher({}, ignore_args=False)
-    rows = align(actual, expected, match, match_type=kind)
+    start = match.common_prefix(actual, expected)
+    if kind == "ANY_ORDER":
+        rows, _ = align_in_any_order(actual, expected, assignment(actual, expected, match))
+    else:
+        rows = align(actual, expected, match, surplus_is_fault=kind == "EXACT", start=start)
     shown = [row.actual for row in rows if row.actual]
     assert [row.expected for row in rows if row.expected] == expected
     assert sorted(map(repr, shown)) == sorted(map(repr, actual))

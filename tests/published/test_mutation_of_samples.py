@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
 from fairtrial import api
 
-pytestmark = pytest.mark.shared
+PICTURE = Path(__file__).parents[2] / "docs" / "mutation.svg"
 
 TABLE = {
     "number_changed": (0, 35),
@@ -23,6 +24,7 @@ TABLE = {
 }
 
 
+@pytest.mark.shared
 def test_the_default_criteria_on_the_samples_of_the_peer(shared: Path) -> None:
     """Words in common notice no changed number and no negation, and the comparison of calls notices every call."""
     folders = [shared / "data" / name for name in ("adk-python", "adk-samples")]
@@ -35,3 +37,10 @@ def test_the_default_criteria_on_the_samples_of_the_peer(shared: Path) -> None:
     criteria = {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}
     report = api.mutate(files, criteria, operators=[*TABLE])
     assert {row.operator: (row.overall.caught, row.overall.mutants) for row in report.operators} == TABLE
+
+
+def test_the_picture_shows_the_table() -> None:
+    """The second picture of the README holds the counts of every operator."""
+    texts = [element.text for element in ET.parse(PICTURE).iter("{http://www.w3.org/2000/svg}text")]  # noqa: S314
+    counts = {name: texts[texts.index(name) + 1] for name in TABLE}
+    assert counts == {name: f"{caught} of {mutants}" for name, (caught, mutants) in TABLE.items()}

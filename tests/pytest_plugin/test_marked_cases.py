@@ -35,7 +35,7 @@ def test_the_numbers_of_the_run_end_the_report(pytester: pytest.Pytester) -> Non
     prepare(pytester, "good", "fail")
     pytester.makepyfile(MARKED.format(more=""))
     result = session(pytester, "-q")
-    result.stdout.fnmatch_lines(["*= fairtrial =*", "*response_match_score*50 %*", "*FAILED: 1 failed*"])
+    result.stdout.fnmatch_lines(["*= fairtrial =*", "*response_match_score*50 %*", "*FAILED: 1 case failed*"])
     command = next(line for line in result.outlines if line.startswith("fairtrial show"))
     pytester._monkeypatch.chdir(pytester.path)
     shown = fairtrial(*command.split()[1:])

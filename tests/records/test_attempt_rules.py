@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from fairtrial.aggregation import aggregate
 from fairtrial.records.attempt import Failure
-from fairtrial.records.attempt_rule import AttemptRule, AttemptRules, RuleName, case_verdict, evidence_of
+from fairtrial.records.attempt_rule import AttemptRule, AttemptRules, RuleName, case_evidence, evidence_of
 from fairtrial.records.result import CaseResult, Outcome, Verdict
 from fairtrial.records.score import Range, Score
 
@@ -27,7 +27,7 @@ def attempts(*values: float | str | None) -> list[CaseResult]:
 def verdict(name: RuleName, number: float, *values: float | str | None) -> Verdict:
     """The verdict of a case with these attempts."""
     rule = AttemptRule(name, number)
-    return case_verdict(rule, [evidence_of(result, result.verdict, rule) for result in attempts(*values)])
+    return case_evidence(rule, [evidence_of(result, result.verdict, rule) for result in attempts(*values)]).verdict
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_more_attempts_do_not_make_a_build_redder() -> None:
     by_mean, strict = aggregate(results, rules=AttemptRules({"": AttemptRule("mean")})), aggregate(results)
     assert [by_mean.verdict, strict.verdict] == [P, F]
     assert [by_mean.case_verdicts, by_mean.cases] == [{"passed": 1}, {"passed": 9, "failed": 1}]
-    assert strict.reasons == ("1 failed",)
+    assert strict.reasons == ("1 case failed",)
 
 
 def test_each_case_has_its_own_rule() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import pickle
 import random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairtrial.records.average import mean
+from fairtrial.records.average import RunningMean, mean
 from fairtrial.records.result import Outcome, Verdict
 from fairtrial.records.score import Score, mean_of
 
@@ -30,6 +32,30 @@ def test_a_mean_lies_between_the_smallest_and_the_largest_value(values: list[flo
 def test_a_sum_out_of_range_has_a_mean() -> None:
     """Twice 1.5e308 is more than a float holds; the mean is 1.5e308."""
     assert mean([1.5e308, 1.5e308]) == 1.5e308
+
+
+@given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=200), st.integers(0, 200))
+def test_a_running_mean_is_the_mean(values: list[float], cut: int) -> None:
+    """To the last digit, also if its numbers were added in two parts."""
+    if {math.inf, -math.inf} <= {*values}:
+        return
+    parts = [part for part in (values[:cut], values[cut:]) if part]
+    means = [RunningMean(part[0]) for part in parts]
+    for running, part in zip(means, parts, strict=True):
+        for value in part[1:]:
+            running.add(value)
+    for other in means[1:]:
+        means[0].merge(other)
+    assert (means[0].count, means[0].value) == (len(values), mean(values))
+
+
+def test_a_running_mean_stays_small() -> None:
+    """A hundred thousand numbers take no more memory than a hundred."""
+    running, sizes = RunningMean(0.1), {}
+    for number in range(1, 100_001):
+        running.add(number / 7)
+        sizes[number] = len(pickle.dumps(running._addends)) if number in {100, 100_000} else 0
+    assert sizes[100_000] < 2 * sizes[100]
 
 
 @pytest.mark.parametrize("value", [0.7, 0.1, 0.29, 0.35, 0.93])

@@ -55,7 +55,7 @@ def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def test_reports_fit_the_schema(reports: list[Any]) -> None:
     """Reports of runs and of scored recordings validate, with errors, unscored and informational outcomes in them."""
     for report in reports:
-        jsonschema.validate(report, schema())
+        jsonschema.Draft202012Validator(schema()).validate(report)
     seen = {one["verdict"] for report in reports for each in report["cases"] for one in each["outcomes"]}
     assert seen == {"passed", "failed", "unscored", "not_applicable", "informational"}
 

@@ -124,7 +124,8 @@ def test_the_numbers_over_valid_attempts_are_in_the_output(tmp_path: Path) -> No
     spoiled = (Fault("judge", ("no quorum",)),)
     said = output(tmp_path, replace(PASSED, invalidations=()), replace(FAILED, invalidations=spoiled))
     assert (
-        said == "failed\n1 failed\ninvalid attempts: judge 1\nmatch over 1 valid attempt: pass rate 100 %, of all 50 %"
+        said
+        == "failed\n1 case failed\ninvalid attempts: judge 1\nmatch over 1 valid attempt: pass rate 100 %, of all 50 %"
     )
 
 
@@ -137,7 +138,7 @@ def test_allowed_unscored_attempts_are_skipped(tmp_path: Path) -> None:
 
 def test_the_verdict_of_the_run_is_in_the_output(tmp_path: Path) -> None:
     """Why a run is what it is stands at its end."""
-    assert output(tmp_path, OPEN) == "unscored\n1 could not be scored\nno case passed"
+    assert output(tmp_path, OPEN) == "unscored\n1 case could not be scored\nno case passed"
 
 
 hostile = st.text(st.characters(codec="utf-8", exclude_categories=())) | st.sampled_from(

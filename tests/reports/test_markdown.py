@@ -14,8 +14,9 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from msgspec.structs import replace
 
-from fairtrial.records.result import CaseResult, Verdict
+from fairtrial.records.result import CaseResult, Outcome, Verdict
 from fairtrial.records.run import RunInfo
+from fairtrial.records.score import Range, Score
 from fairtrial.records.summary import Summary
 from fairtrial.reports import markdown
 from fairtrial.reports.markdown_comparison import comparison_markdown
@@ -79,6 +80,15 @@ def test_a_reviewer_sees_verdict_numbers_and_reasons() -> None:
     assert "two words differ" in text
     assert "agent: boom" in text
     assert text.endswith("Look closer: `fairtrial show 20260101-000000-aaaaaa`\n")
+
+
+def test_an_amount_has_its_unit() -> None:
+    """Seconds stand beside a mean duration."""
+    times = [
+        CaseResult(str(n), n, (Outcome("invocation_duration_v1", Score(1.5 + n), range=Range(0.0, None)),))
+        for n in range(2)
+    ]
+    assert "| `invocation_duration_v1` | 2.00 s (" in report(*times)
 
 
 def test_the_change_since_a_baseline_stands_beside_each_number() -> None:

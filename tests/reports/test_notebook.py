@@ -77,10 +77,23 @@ def test_hostile_text_stays_text(record: Record) -> None:
         assert not {"\x1b", "\u202e", "\x00"} & {*text}
 
 
+MANY = (
+    replace(TRACE, invocations=TRACE.invocations * 500),
+    Trace((Invocation(Message("한" * 500), (), Message("국" * 500)),) * 50),
+    replace(RICH, outcomes=RICH.outcomes * 500),
+    replace(SUMMARY, criteria=SUMMARY.criteria * 1000),
+    replace(COMPARISON, rows=COMPARISON.rows * 100),
+)
+
+
 @pytest.mark.parametrize("record", [RICH, TRACE], ids=lambda record: type(record).__name__)
 def test_views_are_small(record: Record) -> None:
     """A notebook stores them, so a megabyte of text is cut."""
     for text in LONG:
-        assert len(html_of(filled(record, text))) <= 100_000
-    many = replace(TRACE, invocations=TRACE.invocations * 500)
-    assert len(html_of(many)) <= 100_000
+        assert len(html_of(filled(record, text)).encode()) <= 100_000
+
+
+@pytest.mark.parametrize("record", MANY, ids=lambda record: type(record).__name__)
+def test_views_of_long_records_are_small(record: Record) -> None:
+    """A thousand outcomes or criteria are cut too."""
+    assert len(html_of(record).encode()) <= 100_000

@@ -72,6 +72,25 @@ def test_a_histogram_holds_every_value_and_the_threshold() -> None:
         plots.plot_histogram(RESULTS, "nothing")
 
 
+def test_no_legend_hides_data() -> None:
+    """Each legend stands above the axes."""
+    own = Calibration("safe", "m", JudgeState.BIASED, judged=Estimate(0.9, 0.8, 1.0), corrected=Estimate(0.7, 0.5, 0.8))
+    for figure in (
+        plots.plot_intervals(SUMMARY),
+        plots.plot_attempts(RESULTS),
+        plots.plot_histogram(RESULTS, "match"),
+        plots.plot_calibration((own,)),
+    ):
+        axes = drawn(figure)
+        assert axes.get_legend().get_window_extent().y0 >= axes.get_window_extent().y1
+
+
+def test_attempts_are_counted_in_whole_numbers() -> None:
+    """The axis of a histogram has no half attempts."""
+    axes = drawn(plots.plot_histogram(RESULTS[:2], "match"))
+    assert all(tick.is_integer() for tick in axes.get_yticks())
+
+
 def test_a_calibration_shows_judge_and_people() -> None:
     """Side by side, with both intervals."""
     own = Calibration("safe", "m", JudgeState.BIASED, judged=Estimate(0.9, 0.8, 1.0), corrected=Estimate(0.7, 0.5, 0.8))

@@ -284,7 +284,7 @@ def test_the_summary_names_methods_and_counts() -> None:
     shown = report(results)
     assert re.search(r"match +0\.67 +0\.06 … 0\.98 +67 % +6 % … 98 % +2 +1", shown)
     assert "4 attempts in 1.0 s: 2 passed, 1 failed, 1 error  (intervals: Wilson with t)" in shown
-    assert "✗ FAILED: 1 failed; 1 ended with an error of the agent" in shown
+    assert "✗ FAILED: 1 case failed; 1 case ended with an error of the agent" in shown
 
 
 def test_one_case_has_no_interval_of_its_mean() -> None:

@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairtrial.stats.agreement import (
+    Measurement,
     Pair,
     agreement_interval,
+    alpha,
     has_empty_margin,
     kappa,
     krippendorff,
@@ -127,6 +129,58 @@ def test_equal_weights_change_nothing() -> None:
     assert all(map(close, plain, heavy))
 
 
+# Five cases, with the verdicts of a judge that is right (1) or wrong (0) on their attempts.
+IN_CASES = (("a", "1110"), ("b", "11"), ("c", "101"), ("d", "00"), ("e", "111"))
+
+
+def share_of(*cases: tuple[str, str], weights: str = "") -> tuple[float, float, float]:
+    """The share of right verdicts, each a digit, with the weights of the cases as digits."""
+    own = weights or "1" * len(cases)
+    hits = [(hit == "1", float(weight)) for (_, hits), weight in zip(cases, own, strict=True) for hit in hits]
+    share = share_interval(hits, max(map(float, own)), [case for case, hits in cases for _ in hits])
+    assert share is not None
+    return share
+
+
+@pytest.mark.parametrize(
+    ("weights", "p", "error"), [("11111", 0.7142857142857143, 0.14157589), ("14142", 0.6551724137931034, 0.2423249)]
+)
+def test_items_of_a_case_count_together(weights: str, p: float, error: float) -> None:
+    """The cluster-robust standard errors are those of statsmodels 0.15, of a regression on a constant.
+
+    WLS(hits, ones, weights).fit(cov_type="cluster", cov_kwds={"groups": cases}). Wilson's interval has the number of
+    trials with that error, at least the number of cases, and Student's quantile of 4 degrees of freedom.
+    """
+    trials, t = max(5.0, p * (1 - p) / error**2), 2.7764451052
+    half = t * sqrt(p * (1 - p) / trials + (t / 2 / trials) ** 2)
+    ends = [(p + t**2 / 2 / trials + side * half) / (1 + t**2 / trials) for side in (-1, 1)]
+    assert share_of(*IN_CASES, weights=weights) == pytest.approx((p, *ends), abs=1e-6)
+
+
+def test_a_share_of_right_verdicts_only_is_worth_its_cases() -> None:
+    """Four right verdicts on each of three cases: Wilson's interval of 3 of 3 with t(2) = 4.302653."""
+    share = share_of(("a", "1111"), ("b", "1111"), ("c", "1111"))
+    assert share == pytest.approx((1.0, 3 / (3 + 4.302653**2), 1.0), abs=1e-6)
+
+
+def test_verdicts_on_one_case_say_nothing_of_others() -> None:
+    """Several items of a single case have the interval 0 to 1. One item has Wilson's interval of one trial."""
+    assert share_of(("a", "110")) == (2 / 3, 0.0, 1.0)
+    assert share_of(("a", "1"))[1] > 0
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.booleans(), st.sampled_from([1.0, 3.0])), min_size=1, max_size=40))
+def test_cases_never_narrow_the_interval_of_a_share(items: list[tuple[int, bool, float]]) -> None:
+    """Items of the same case tell at most as much as items of different cases."""
+    hits = [(hit, weight) for _, hit, weight in items]
+    alone, clustered = share_interval(hits, 3.0), share_interval(hits, 3.0, [case for case, _, _ in items])
+    assert alone is not None
+    assert clustered is not None
+    assert clustered[0] == alone[0]
+    assert clustered[1] <= alone[1]
+    assert clustered[2] >= alone[2]
+
+
 def test_a_table_of_one_category_has_no_kappa() -> None:
     """Kappa and Matthews' correlation are undefined if everything is in one cell."""
     table = [[9.0, 0.0], [0.0, 0.0]]
@@ -169,11 +223,57 @@ def test_an_interval_of_kappa_holds_it_and_has_a_width(answers: list[tuple[int, 
         assert interval[0] <= value <= interval[1]
 
 
+def test_the_interval_of_kappa_leaves_out_whole_cases() -> None:
+    """By hand: three cases of two items, each left out once, on the scale of atanh, with t(2) = 4.302653.
+
+    Each of the four cells gets 1/2.
+    """
+    cases = [[(0, 0), (1, 1)], [(0, 0), (0, 1)], [(1, 1), (1, 0)]]
+    pairs = [(*answers, 1.0) for items in cases for answers in items]
+
+    def stretched(items: list[tuple[int, int]]) -> float:
+        table = [[0.5 + items.count((i, j)) for j in range(2)] for i in range(2)]
+        return atanh(kappa(table) or 0.0)
+
+    reduced = [stretched([pair for other in cases if other is not left for pair in other]) for left in cases]
+    mean = sum(reduced) / 3
+    half = 4.302653 * sqrt(2 / 3 * sum((value - mean) ** 2 for value in reduced))
+    centre = stretched([pair for items in cases for pair in items])
+    interval = agreement_interval(kappa, pairs, 2, ["a", "a", "b", "b", "c", "c"])
+    assert interval == pytest.approx((tanh(centre - half), tanh(centre + half)), abs=1e-6)
+
+
+def test_one_case_has_no_interval_of_kappa() -> None:
+    """Nothing shows how much cases differ."""
+    assert agreement_interval(kappa, [(0, 0, 1.0), (1, 1, 1.0)], 2, ["a", "a"]) is None
+
+
 def test_cohen_1960() -> None:
     """The example of the paper: three categories, 200 patients, 70 % observed and 41 % expected agreement."""
     table = ((88, 14, 18), (10, 40, 10), (2, 6, 12))
     assert kappa(table) == pytest.approx((0.70 - 0.41) / (1 - 0.41))
     assert kappa(table) == pytest.approx(0.492, abs=0.0005)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=30))
+def test_alpha_of_a_table_is_that_of_its_items(answers: list[tuple[int, int]]) -> None:
+    """Both formulas of Krippendorff's alpha agree, for categories and for grades at unequal distances."""
+    table = table_of([(*own, 1.0) for own in answers], 4)
+    assert close(alpha(table), krippendorff(answers))
+    values = [1.0, 2.0, 4.0, 8.0]
+    graded = krippendorff([[values[answer] for answer in own] for own in answers], "interval")
+    assert close(alpha(table, values), graded)
+
+
+@pytest.mark.parametrize(
+    ("measurement", "alpha_of_the_paper"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]
+)
+def test_krippendorff_2011(measurement: Measurement, alpha_of_the_paper: float) -> None:
+    """The reliability data of the paper: four observers, twelve units, missing answers."""
+    observers = ("1233214 12...", "1233224 125.3", ".333234 2251.", "1233244 1251.")
+    units = zip(*(row.replace(" ", "") for row in observers), strict=True)
+    items = [[float(answer) for answer in unit if answer != "."] for unit in units]
+    assert krippendorff(items, measurement) == pytest.approx(alpha_of_the_paper, abs=0.0006)
 
 
 def test_the_interval_of_alpha_leaves_out_whole_cases() -> None:

@@ -28,6 +28,7 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Quote, Range, Score
 from fairtrial.records.trace import Message, Thought, ToolResult, Trace
 from fairtrial.store import Store
+from fairtrial.store.compiled_statements import STATEMENTS
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
@@ -184,6 +185,15 @@ def test_an_open_store_is_read_while_it_is_written(store: Store, run: str) -> No
     for one in store.results(run):
         store.add_result(run, result(one.position + 10))
     assert len(list(store.results(run))) == 6
+
+
+def test_a_statement_is_compiled_once_for_all_stores(tmp_path: Path) -> None:
+    """A second store finds every statement of the first one."""
+    Store(f"sqlite:///{tmp_path}/first.db").close()
+    compiled = set(STATEMENTS)
+    assert compiled
+    Store(f"sqlite:///{tmp_path}/second.db").close()
+    assert set(STATEMENTS) == compiled
 
 
 WRITES = 200

@@ -11,17 +11,18 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import golden_store
 import pytest
 import sqlalchemy as sa
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
-from alembic.operations import Operations
 
 from fairtrial.errors import StoreError, UsageError
 from fairtrial.store import Store
 from fairtrial.store.schema import METADATA, SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    from alembic.operations import Operations
 
 VERSIONS = sorted(int(file.stem.removeprefix("version_")) for file in golden_store.FOLDER.glob("version_*.sql"))
 
@@ -97,6 +98,9 @@ def test_a_golden_store_is_read(version: int, tmp_path: Path) -> None:
 
 def test_there_is_a_golden_store_of_this_version(tmp_path: Path) -> None:
     """Whoever changes a table gives the schema a new version, with a migration and a golden store."""
+    from alembic.autogenerate import compare_metadata
+    from alembic.migration import MigrationContext
+
     engine = sa.create_engine(golden(SCHEMA_VERSION, tmp_path))
     with engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), METADATA) == []

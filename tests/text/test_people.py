@@ -2,45 +2,87 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import random
+import unicodedata
+from typing import Any
+from urllib.parse import unquote
+
 import pytest
 
 from fairtrial.text.redact import redact
 from fairtrial.text.redact_json import redact_json
+from people_corpus import Example, negatives, positives
 
-PERSONAL = {
-    "phone": [
-        *("+1 212-555-2368", "(212) 555-2368", "212-555-2368", "+44 20 7946 0958", "020 7946 0958", "07911 123456"),
-        *("+49 30 901820", "030 901820", "+33 1 42 68 53 00", "01 42 68 53 00", "+34 912 34 56 78", "+81 3-3224-9999"),
-        *("03-3224-9999", "090-1234-5678", "+82 2-2133-7979", "010-2345-6789", "02-2133-7979", "+86 138 0013 8000"),
-        *("13800138000", "010-6552-9988", "0171 1234567"),
-    ],
-    "card": ["4111 1111 1111 1111", "5500-0000-0000-0004", "378282246310005", "6011111111111117"],
-    "account": ["DE89 3704 0044 0532 0130 00", "GB29NWBK60161331926819", "FR1420041010050500013M02606"],
-    "person": ["900101-1234568", "11010519491231002X", "マイナンバー 1234 5678 9018", "078-05-1120"],
-    "ip_address": ["203.0.113.7", "2001:db8::8a2e:370:7334"],
-    "home": ["/home/gildong/notes.txt", "/Users/jane/x", r"C:\Users\taro\x"],
+SHARE = 0.95
+EXAMPLES = list(positives(random.Random(2026), each=3))
+KINDS = {
+    "phone": "+34 912 34 56 78",
+    "card": "4111 1111 1111 1111",
+    "account": "DE89 3704 0044 0532 0130 00",
+    "person": "900101-1234568",
+    "ip_address": "203.0.113.7",
+    "home": "/home/gildong/notes.txt",
 }
-LOOK_ALIKES = [
-    *("order 4111 1111 1111 1112", "invoice 1234567890123456", "2026-01-02 12:30:45", "version 1.2.3.4", "v10.0.0.1"),
-    *("127.0.0.1:8080", "::1", "12:30:45", "order 20260102-1234", "ISBN 978-3-16-148410-0", "1,234,567.89"),
-    *("DE00 3704 0044 0532 0130 00", "110105194912310021", "1234 5678 9012", "commit 0123456789abcdef", "3.11.7"),
-    *("/home page", "std::vector", "ratio 3:4:5", "000-12-3456", "score 0.123 456", "INV-2026-000123", "10x20x30"),
-]
 
 
-@pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in PERSONAL.items() for text in texts])
-def test_personal_data_goes_if_the_user_says_so(kind: str, text: str) -> None:
-    """By the formats of eight countries and their check digits. Without the option it stays."""
+def is_left(example: Example) -> bool:
+    """Return whether the personal data of an example is left of it, in whatever encoding it stands."""
+    clean = redact(example.text, people=True)[0]
+    if example.place == "base64":
+        clean = base64.b64decode(clean).decode()
+    if example.place.startswith("json"):
+        clean = json.dumps(json.loads(clean), ensure_ascii=False).replace("\\\\", "\\")
+    return example.personal in unicodedata.normalize("NFKC", unquote(clean))
+
+
+@pytest.mark.parametrize("category", sorted({example.category for example in EXAMPLES}))
+def test_personal_data_of_eight_countries_is_found(category: str) -> None:
+    """At least 95 % of each kind, in sentences of five languages, JSON, CSV, tables, URLs, logs and base64."""
+    examples = [example for example in EXAMPLES if example.category == category]
+    left = [example.text for example in examples if is_left(example)]
+    assert len(left) <= (1 - SHARE) * len(examples), left
+
+
+def test_no_look_alike_is_taken() -> None:
+    """Order numbers, versions, dates, ids, hashes, timestamps and barcodes stay as they are."""
+    texts = [example.text for example in negatives(random.Random(2027), each=30)]
+    assert not [text for text in texts if redact(text, people=True)[0] != text]
+
+
+def test_personal_data_stays_unless_the_user_says_so() -> None:
+    """Without the option, only secrets and e-mail addresses go."""
+    texts = [example.text for example in EXAMPLES if example.category.startswith(("phone", "person", "card", "home"))]
+    assert not [text for text in texts if redact(text) != (text, ())]
+
+
+def test_redacting_again_changes_nothing() -> None:
+    """The words in place of personal data are not personal data."""
+    for example in EXAMPLES:
+        clean = redact(example.text, people=True)[0]
+        assert redact(clean, people=True)[0] == clean
+
+
+@pytest.mark.parametrize(("kind", "text"), KINDS.items())
+def test_each_kind_is_named(kind: str, text: str) -> None:
+    """The words in place of the data say which kind it was."""
     clean, redactions = redact(f"see {text} please", people=True)
     assert [redaction.kind for redaction in redactions] == [kind], clean
-    assert redact(f"see {text} please") == (f"see {text} please", ())
-    assert redact(clean, people=True)[0] == clean
+    assert f"[REDACTED:{kind}]" in clean
 
 
-@pytest.mark.parametrize("text", LOOK_ALIKES)
-def test_what_only_looks_like_personal_data_stays(text: str) -> None:
-    """Order numbers, versions, dates and numbers whose check digit does not fit."""
-    assert redact(f"see {text} please", people=True) == (f"see {text} please", ())
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        (r"C:\Users\Jane Kim\x", r"C:\Users\[REDACTED:home]\x"),
+        ("/home/gildong/a", "/home/[REDACTED:home]/a"),
+        ("/home/ubuntu/a", "/home/ubuntu/a"),
+    ],
+)
+def test_of_a_home_folder_only_the_name_of_the_user_goes(text: str, clean: str) -> None:
+    """The rest of the path stays, because it is part of the reasoning. Services are not persons."""
+    assert redact(text, people=True)[0] == clean
 
 
 def test_personal_data_goes_from_json_too() -> None:
@@ -48,3 +90,23 @@ def test_personal_data_goes_from_json_too() -> None:
     clean, redactions = redact_json({"a": ['{"ip": "203.0.113.7"}']}, people=True)
     assert clean == {"a": ['{"ip": "[REDACTED:ip_address]"}']}
     assert [(redaction.kind, redaction.pointer) for redaction in redactions] == [("ip_address", "/a/0")]
+
+
+@pytest.mark.parametrize(
+    ("value", "clean"),
+    [
+        ({"phone": "2125552368"}, {"phone": "[REDACTED:phone]"}),
+        ({"phone": 2125552368}, {"phone": "[REDACTED:phone]"}),
+        ({"phones": ["2125552368"]}, {"phones": ["[REDACTED:phone]"]}),
+        ({"ssn": "078051120"}, {"ssn": "[REDACTED:person]"}),
+        ({"order": "2125552368"}, {"order": "2125552368"}),
+        ({"order_id": "4111111111111111"}, {"order_id": "4111111111111111"}),
+        ({"version": "10.2.3.4"}, {"version": "10.2.3.4"}),
+        ({"host": "10.2.3.4"}, {"host": "[REDACTED:ip_address]"}),
+        ({"count": 2125552368, "ok": True}, {"count": 2125552368, "ok": True}),
+    ],
+    ids=str,
+)
+def test_the_key_of_a_number_tells_whether_it_is_personal(value: Any, clean: Any) -> None:
+    """As the word before a number does in a text."""
+    assert redact_json(value, people=True)[0] == clean

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import secret_corpus
+from fairtrial.text.layers import decode_layers
 from fairtrial.text.provider_keys import checksum_fits
 from fairtrial.text.redact import redact
 from fairtrial.text.redact_json import redact_json
@@ -126,7 +127,7 @@ def test_a_private_key_that_was_cut_off_goes_too() -> None:
 
 
 def test_every_part_of_a_json_value_is_redacted_with_its_pointer() -> None:
-    """Strings, keys, and values under a telling key, at any depth; numbers and null stay."""
+    """Strings, keys, and values under a telling key, at any depth; numbers and null stay. No pointer holds a secret."""
     value = {
         "a/b": ["x", "mail jane@example.com"],
         "password": 12345678,
@@ -142,7 +143,7 @@ def test_every_part_of_a_json_value_is_redacted_with_its_pointer() -> None:
         "[REDACTED:email]": None,
         "nested": {"apiKey": "[REDACTED:pair]", "secrets": ["abcd1234efgh"]},
     }
-    assert [one.pointer for one in found] == ["/a~1b/1", "/password", "/jane@example.com", "/nested/apiKey"]
+    assert [one.pointer for one in found] == ["/a~1b/1", "/password", "/[REDACTED:email]", "/nested/apiKey"]
 
 
 HIDDEN = "{9xQ$kz7Lm"
@@ -229,3 +230,66 @@ def test_any_text_can_be_redacted_twice(before: str, example: secret_corpus.Exam
     """Whatever stands around a secret, redacting twice is redacting once."""
     once = redact(f"{before} {example.text} {after}")[0]
     assert redact(once)[0] == once
+
+
+@given(st.text("\\\"'/nubx0025cfFpｐ%C3A9 é", max_size=12))
+def test_each_part_of_a_layer_has_its_place_in_the_text(text: str) -> None:
+    """A layer ends where the text ends, and the part of a text behind a place decodes to the part of the layer."""
+    for layer in decode_layers(text):
+        assert layer.outer(len(layer.text)) == len(text)
+        places = [layer.outer(place) for place in range(len(layer.text) + 1)]
+        assert places == sorted(places)
+        steps = zip(layer.text, places, places[1:], strict=False)
+        assert all(end - start > 1 or text[start:end] in (char, wide(char)) for char, start, end in steps)
+
+
+def wide(char: str) -> str:
+    """Return the full-width form of a letter."""
+    return chr(ord(char) + 0xFEE0) if "!" <= char <= "~" else char
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password -> {}",
+        "password\t{}",
+        'the password "{}" works',
+        "ALTER USER app WITH PASSWORD '{}';",
+        "CREATE USER app IDENTIFIED BY '{}';",
+        "password = '''{}'''",
+        'password = """{}"""',
+        "password: |\n  {}\nhost: db",
+    ],
+)
+@pytest.mark.parametrize("secret", ["k9xQzL7mTt4v", "$9xQkz7Lm2", "{9xQkz7Lm2p"])
+def test_a_password_stands_behind_other_signs(text: str, secret: str) -> None:
+    """Arrows, tabulators, quotes alone, SQL, and the blocks of TOML and YAML."""
+    assert redact(text.format(secret))[0] == text.format("[REDACTED:pair]")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'the field password "must be set"',
+        "a token 'userIdentifier' and a password 'policy'",
+        "password\temail\tname",
+        "password -> hash -> store",
+        "identified by 'name'",
+        "password: |\n  see the vault",
+        "token: >\n  none",
+    ],
+)
+def test_words_behind_other_signs_stay(text: str) -> None:
+    """A sentence may quote a word after a name, and a table may have a column of passwords."""
+    assert redact(text) == (text, ())
+
+
+@pytest.mark.parametrize(
+    "text", ["password={}", 'password="{}"', "x --token '{}' y", "DB_PASSWORD = {}", '"apiKey": "{}"']
+)
+def test_nothing_is_left_of_a_very_long_secret(text: str) -> None:
+    """A token may have thousands of characters, more than a pattern looks at."""
+    secret = "aB3.x_9Zk-" * 500
+    clean, redactions = redact(text.format(secret))
+    assert clean == text.format("[REDACTED:pair]")
+    assert len(redactions) == 1

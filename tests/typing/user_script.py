@@ -13,10 +13,12 @@ import fairtrial
 from fairtrial import (
     About,
     Agent,
+    AgentCost,
     AgentDetails,
     AgentError,
     Agreement,
     Ballot,
+    BatchOptions,
     Behavior,
     Budget,
     Calibration,
@@ -78,6 +80,7 @@ from fairtrial import (
     ReasoningValue,
     RecordedJudge,
     Recording,
+    Redaction,
     Reply,
     ReportCard,
     ResponseEvaluation,
@@ -138,6 +141,7 @@ from fairtrial import (
     mutate,
     open_run,
     plan,
+    redact,
     report_card,
     route_call,
     save_eval_set,
@@ -281,6 +285,7 @@ METRIC: Metric = polite
 
 # Judges: the model by name, or one's own; options as in a configuration.
 MODELS = ModelOptions(custom_models={"lenient": MODEL}, budget=Budget(max_calls=100), concurrency=4)
+HALF_PRICE = ModelOptions(batch=BatchOptions(most_requests=1000, poll=60.0))
 JUDGES = Judges(model="lenient", votes=1, models=MODELS)
 DEFAULTS = JudgeOptions(judge_model="lenient", num_samples=3)
 PANEL = JudgeOptions(judge_models=("gemini-2.5-flash", PanelMember("mine", base_url="http://localhost:8000/v1")))
@@ -293,7 +298,10 @@ CRITERIA = (
     Criterion("shorter", Shorter(50)),
     Criterion("calls", ToolTrajectory(match_type="IN_ORDER"), threshold=1.0),
     Criterion("words", ResponseMatch(), threshold=0.1),
-    *(Criterion(type(metric).__qualname__, metric) for metric in (ToolCallCount(), InferenceCallCount(), TokenUsage())),
+    *(
+        Criterion(type(metric).__qualname__, metric)
+        for metric in (ToolCallCount(), InferenceCallCount(), TokenUsage(), AgentCost())
+    ),
     Criterion("seconds", InvocationDuration(), lower_is_better=True),
     Criterion("value", ReasoningValue()),
 )
@@ -374,6 +382,10 @@ def main(folder: Path) -> list[str]:
     fit: Callable[..., ValueModel] = fit_value
     assert callable(fit)
     worth: TraceValue = value(Trace((EXPECTED, PHOTO)), embedder="none", confidence=0.9, success=True)
+    clean, redactions = redact(Trace((EXPECTED,)), people=False)
+    removed: tuple[Redaction, ...] = redactions
+    assert_type(clean, Trace)
+    assert removed == ()
     problems: tuple[str, ...] = ()
     try:
         load_eval_set(folder / "nothing.json")

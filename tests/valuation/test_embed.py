@@ -5,15 +5,18 @@ from __future__ import annotations
 import importlib.util
 import json
 import pickle
+import random
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from fairtrial.errors import UsageError
-from fairtrial.valuation import weights
+from fairtrial.valuation import embed, weights
+from fairtrial.valuation.bert import Bert
 from fairtrial.valuation.embed import MiniLM, embedder, installed_embedder, name_of
 
 
@@ -34,6 +37,31 @@ def test_vectors_are_those_of_the_reference(shared: Path, minilm: MiniLM) -> Non
     texts = [item["text"] for item in items]
     assert np.abs(minilm(texts) - expected).max() < 1e-5
     assert np.abs(np.concatenate([minilm([text]) for text in texts]) - expected).max() < 1e-5
+
+
+def test_vectors_are_the_same_by_both_computations(minilm: MiniLM) -> None:
+    """Onnxruntime computes what numpy computes, to 1e-6, for texts of any length in one batch."""
+    pytest.importorskip("onnx", reason="the extra embed-fast is not installed")
+    pytest.importorskip("onnxruntime", reason="the extra embed-fast is not installed")
+    from fairtrial.valuation.bert_onnx import OnnxBert
+
+    bert = Bert(minilm.folder)
+    rng = random.Random(5)
+    ids = [[101, *(rng.randrange(1000, 30000) for _ in range(size)), 102] for size in (0, 1, 7, 64, 510)]
+    assert np.abs(OnnxBert(bert).encode(ids) - bert.encode(ids)).max() < 1e-6
+
+
+@pytest.mark.shared
+def test_vectors_by_numpy_are_those_of_the_reference(
+    shared: Path, minilm: MiniLM, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without onnxruntime, the texts agree to 1e-5 as well."""
+    items = json.loads((shared / "vectors" / "embeddings.json").read_text(encoding="utf-8"))["items"][:5]
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    embed._loaded.cache_clear()
+    vectors = minilm([item["text"] for item in items])
+    embed._loaded.cache_clear()
+    assert np.abs(vectors - np.array([item["vector"] for item in items])).max() < 1e-5
 
 
 def test_vectors_have_unit_length_and_the_documented_shape(minilm: MiniLM) -> None:
@@ -84,6 +112,45 @@ def test_a_folder_is_an_embedder(minilm: MiniLM, tmp_path: Path) -> None:
     assert named is not None
     assert name_of(named) == str(tmp_path)
     assert np.array_equal(named(["some text"]), minilm(["some text"]))
+
+
+def test_a_folder_may_hold_a_unigram_tokenizer(tmp_path: Path) -> None:
+    """A small BERT with the kind of tokenizer that multilingual models have embeds Korean, Japanese and Chinese."""
+    numpy_files = pytest.importorskip("safetensors.numpy", reason="the extra embed is not installed")
+    tokenizers = pytest.importorskip("tokenizers", reason="the extra embed is not installed")
+    texts = ["메모리 누수", "メモリ不足", "内存泄漏"]
+    pieces = ["<unk>", *sorted(set("".join(texts)))]
+    unigram = tokenizers.models.Unigram([(piece, -1.0) for piece in pieces], unk_id=0)
+    tokenizers.Tokenizer(unigram).save(str(tmp_path / "tokenizer.json"))
+    numpy_files.save_file(_small_bert(len(pieces)), tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text('{"model_type": "bert", "num_attention_heads": 2}')
+    small = embedder(str(tmp_path))
+    assert isinstance(small, MiniLM)
+    vectors = small(texts)
+    assert vectors.shape == (3, 8)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-6)
+    assert (vectors @ vectors.T - np.eye(3)).max() < 0.999
+    assert small.count_tokens(texts) == [(6, 6), (5, 5), (4, 4)]
+
+
+def _small_bert(words: int, size: int = 8) -> dict[str, NDArray[np.float32]]:
+    """Return the weights of a random BERT encoder with one layer."""
+    rng = np.random.default_rng(1)
+    layer = "encoder.layer.0"
+    shapes: dict[str, tuple[int, ...]] = {
+        "embeddings.word_embeddings.weight": (words, size),
+        "embeddings.position_embeddings.weight": (16, size),
+        "embeddings.token_type_embeddings.weight": (2, size),
+        f"{layer}.intermediate.dense.weight": (2 * size, size),
+        f"{layer}.intermediate.dense.bias": (2 * size,),
+        f"{layer}.output.dense.weight": (size, 2 * size),
+        f"{layer}.output.dense.bias": (size,),
+    }
+    for name in ("self.query", "self.key", "self.value", "output.dense"):
+        shapes |= {f"{layer}.attention.{name}.weight": (size, size), f"{layer}.attention.{name}.bias": (size,)}
+    for name in ("embeddings", f"{layer}.attention.output", f"{layer}.output"):
+        shapes |= {f"{name}.LayerNorm.weight": (size,), f"{name}.LayerNorm.bias": (size,)}
+    return {name: rng.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
 
 
 @pytest.mark.parametrize("content", [b"\x02\0\0\0\0\0\0\0{}", b"\xff\0\0\0\0\0\0\0{"], ids=["another kind", "cut off"])
@@ -166,7 +233,8 @@ def test_help_loads_no_heavy_library() -> None:
         "import sys; from fairtrial.cli.value_command import value; import fairtrial.api.valuing\n"
         "try: value(['--help'])\n"
         "except SystemExit: pass\n"
-        "print([n for n in ('numpy', 'tokenizers', 'safetensors', 'pyarrow', 'torch') if n in sys.modules])"
+        "heavy = ('numpy', 'onnx', 'onnxruntime', 'tokenizers', 'safetensors', 'pyarrow', 'torch')\n"
+        "print([name for name in heavy if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"

@@ -7,6 +7,7 @@ import math
 import random
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from fairtrial.valuation.model_fitting import Example, area_under_curve, calibra
 from fairtrial.valuation.trace_features import trace_features
 from reasonings import reasoning
 
-sklearn = pytest.importorskip("sklearn")
+pytestmark = pytest.mark.skipif(find_spec("sklearn") is None, reason="needs the extra fit")
 
 
 def trace(number: int, *, calls: int, errors: int = 0, **changes: Any) -> ReasoningTrace:
@@ -87,7 +88,7 @@ def test_only_numbers_about_the_objective_may_raise_a_score(model: ValueModel) -
 
 def test_verdicts_without_a_pattern_are_refused() -> None:
     """If nothing in the traces tells the verdict, no model is made."""
-    with pytest.raises(UsageError, match="no model is written, because it does not predict other tasks"):
+    with pytest.raises(UsageError, match="no model is written, because it is not shown to predict other tasks"):
         fit_model(examples(effect=0.0), ["run-1"])
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import fairtrial
 from fairtrial.errors import UsageError
@@ -56,13 +57,13 @@ def test_similarity_is_the_exact_share_of_common_shingles() -> None:
 def test_no_pair_above_the_threshold_is_missed() -> None:
     """Of 120 traces, the same are merged as when each is compared with each earlier trace that stands for itself."""
     texts = variants(20, 5, random.Random(2))
-    finder = DuplicateFinder(DedupOptions())
+    found = DuplicateFinder(DedupOptions()).find([trace(number, words) for number, words in enumerate(texts)])
     originals: list[int] = []
     for number, words in enumerate(texts):
         shares = [(jaccard(words, texts[other]), other) for other in originals]
         share, nearest = max(shares, key=lambda pair: pair[0], default=(0.0, -1))
         expected = [f"kp:trace:{nearest}", round(share, 9)] if share >= 0.8 else []
-        duplicate = finder.find(trace(number, words))
+        duplicate = found[number]
         assert ([duplicate.of, round(duplicate.similarity, 9)] if duplicate else []) == expected
         originals += [] if duplicate else [number]
     assert 20 < len(originals) < 120
@@ -71,9 +72,8 @@ def test_no_pair_above_the_threshold_is_missed() -> None:
 def test_traces_with_different_tools_are_never_duplicates() -> None:
     """The same words in a call of another tool are another trace, for steps and for vectors."""
     finder = DuplicateFinder(DedupOptions(similarity=0.01, cosine=0.01))
-    vector = np.array([1.0, 0.0], dtype=np.float32)
-    assert finder.find(trace(0, list(WORDS), tool="grep"), vector) is None
-    assert finder.find(trace(1, list(WORDS), tool="delete"), vector) is None
+    traces = [trace(number, list(WORDS), tool=tool) for number, tool in enumerate(["grep", "delete"])]
+    assert finder.find(traces, np.array([[1.0, 0.0]] * 2, dtype=np.float32)) == [None, None]
 
 
 def test_a_chain_of_small_changes_is_not_merged_into_its_first_trace() -> None:
@@ -83,7 +83,7 @@ def test_a_chain_of_small_changes_is_not_merged_into_its_first_trace() -> None:
     merges: dict[str, float] = {}
     for number in range(30):
         words = [*words[2:], f"n{number}a", f"n{number}b"]
-        duplicate = finder.find(trace(number, words))
+        (duplicate,) = finder.find([trace(number, words)])
         if duplicate is not None:
             merges[f"kp:trace:{number}"] = duplicate.similarity
     assert 0 < len(merges) < 29
@@ -93,13 +93,35 @@ def test_a_chain_of_small_changes_is_not_merged_into_its_first_trace() -> None:
 def test_other_words_with_the_same_meaning_are_merged_by_their_vectors() -> None:
     """Texts in another order share few shingles, and have the same vector as sums of words."""
     words, mixed = list(WORDS), sorted(WORDS)
-    finder = DuplicateFinder(DedupOptions())
     vectors = by_words([" ".join(words), " ".join(mixed)])
-    assert finder.find(trace(0, words), vectors[0]) is None
-    duplicate = finder.find(trace(1, mixed), vectors[1])
+    first, duplicate = DuplicateFinder(DedupOptions()).find([trace(0, words), trace(1, mixed)], vectors)
+    assert first is None
     assert duplicate is not None
     assert (duplicate.of, duplicate.by) == ("kp:trace:0", "embedding")
     assert duplicate.similarity == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("sizes", [[1] * 900, [512, 388], [900]], ids=["one by one", "chunks", "all"])
+def test_vectors_are_compared_with_all_earlier_originals(sizes: list[int]) -> None:
+    """In blocks as one by one: 900 traces with three sets of tools are merged as a search through all would merge."""
+    rng = np.random.default_rng(3)
+    centres = rng.normal(size=(120, 16))
+    rows = centres[rng.integers(0, 120, 900)] + 0.05 * rng.normal(size=(900, 16))
+    vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    texts = [[f"w{number}-{place}" for place in range(20)] for number in range(900)]
+    traces = [trace(number, words, tool=f"tool_{number % 3}") for number, words in enumerate(texts)]
+    finder, merges, low = DuplicateFinder(DedupOptions()), [], 0
+    for size in sizes:
+        merges += finder.find(traces[low : low + size], vectors[low : low + size])
+        low += size
+    originals: list[int] = []
+    for number, duplicate in enumerate(merges):
+        cosines = {other: float(vectors[number] @ vectors[other]) for other in originals if (number - other) % 3 == 0}
+        nearest = max(cosines, key=cosines.__getitem__, default=-1)
+        is_repeated = nearest >= 0 and cosines[nearest] >= 0.98
+        assert (duplicate.of if duplicate else "") == (f"kp:trace:{nearest}" if is_repeated else "")
+        originals += [] if duplicate else [number]
+    assert 300 < len(originals) < 700
 
 
 @pytest.mark.parametrize("limits", [{"similarity": 0.0}, {"similarity": 1.5}, {"cosine": -1.0}])
@@ -124,3 +146,15 @@ def test_python_programs_find_duplicates_of_traces_that_they_hold() -> None:
     assert fairtrial.find_duplicates([], embedder=by_words) == ()
     by_vector = fairtrial.find_duplicates(traces, embedder=by_words, similarity=1.0, cosine=0.1)
     assert [duplicate and duplicate.by for duplicate in by_vector] == [None, "embedding", "embedding"]
+
+
+def test_whole_traces_are_embedded_on_demand() -> None:
+    """Two traces with equal contents and different results have equal vectors, unless everything is embedded."""
+    traces = [trace(0, list(WORDS)), trace(1, list(WORDS))]
+    steps = [replace(traces[1].steps[0], output_summary=" ".join(f"r{place}" for place in range(200)))]
+    traces[1] = replace(traces[1], steps=tuple(steps))
+    _, contents = fairtrial.find_duplicates(traces, embedder=by_words)
+    _, whole = fairtrial.find_duplicates(traces, embedder=by_words, novelty_of="trace")
+    assert contents is not None
+    assert contents.by == "embedding"
+    assert whole is None

@@ -115,6 +115,8 @@ def test_the_reasons_name_the_traces_that_are_covered() -> None:
     first = selection.traces[0]
     assert len(first.examples) == 2
     assert first.reason.endswith(f"covers 3 traces, for example {', '.join(first.examples)}")
+    (alone,) = fairtrial.select(traces[:1], budget=1, by="coverage", embedder=by_words).traces
+    assert alone.reason.endswith("covers 1 trace")
 
 
 def test_selection_by_value_takes_the_highest_values() -> None:

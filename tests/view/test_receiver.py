@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import sqlite3
+import zlib
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,7 @@ from fairtrial import Criterion, Trace
 from fairtrial.errors import UsageError
 from fairtrial.records.case import EvalCase
 from receivers import receiving
-from span_files import answer, below, call, messages, otlp, span
+from span_files import answer, below, call, messages, otlp, request, span, tool
 
 
 def replies(trace: Trace, _case: EvalCase) -> bool:
@@ -45,6 +48,75 @@ def test_a_conversation_is_scored_when_it_is_ended(tmp_path: Path) -> None:
     assert (result.case_id, result.verdict) == ("s-1", "passed")
     (recorded,) = [recording for _, recording in running.run.recordings]
     assert [(own.query, own.reply) for own in recorded.trace.invocations] == [("Hello?", "Hi.")]
+
+
+def _stored(folder: Path) -> bytes:
+    """Everything that a receiver stored, with its compressed bodies unpacked."""
+    with closing(sqlite3.connect(folder / "store.db")) as store:
+        tables = [name for (name,) in store.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        rows = [row for table in tables for row in store.execute(f'SELECT * FROM "{table}"')]  # noqa: S608
+    return b"\n".join(_unpacked(value) for row in rows for value in row)
+
+
+def _unpacked(value: Any) -> bytes:
+    with suppress(zlib.error, TypeError):
+        return zlib.decompress(value)
+    return value if isinstance(value, bytes) else str(value).encode()
+
+
+def test_personal_data_is_removed_before_it_is_stored(tmp_path: Path) -> None:
+    """From texts, arguments of tools, resources and names of spans."""
+    pytest.importorskip("phonenumbers", reason="the extra people is not installed")
+    with receiving(tmp_path, None, REPLIES, redact="people") as running:
+        own = conversation(1, "s-1", "Call me at +82 10-2345-6789", reply="I will call +82 10-2345-6789.")
+        inner = below(tool(2, "call", **{"gen_ai.tool.call.arguments": '{"phone": "010-2345-6789"}'}), own)
+        inner["name"] = "GET /users/jane.doe@example.com"
+        document = otlp(own, inner)
+        resource = [{"key": "host.user", "value": {"stringValue": "/home/jane/agent.py"}}]
+        document["resourceSpans"][0]["resource"] = {"attributes": resource}
+        running.send(document)
+        running.end("s-1")
+        running.result()
+    stored = _stored(tmp_path)
+    assert b"[REDACTED:phone]" in stored
+    assert not [data for data in (b"2345", b"example.com", b"jane") if data in stored]
+
+
+def test_personal_data_stays_by_default(tmp_path: Path) -> None:
+    """Eval sets name telephone numbers and addresses, which would otherwise not match."""
+    with receiving(tmp_path, None, REPLIES) as running:
+        running.send(otlp(conversation(1, "s-1", "Call me at +82 10-2345-6789")))
+        running.end("s-1")
+        running.result()
+    (recording,) = [recording for _, recording in running.run.recordings]
+    assert recording.trace.invocations[0].query == "Call me at +82 10-2345-6789"
+
+
+def test_conversations_of_two_people_stay_apart(tmp_path: Path) -> None:
+    """An address as the id of a conversation gets a pseudonym, and the conversation can be ended by its address."""
+    pytest.importorskip("phonenumbers", reason="the extra people is not installed")
+    names = []
+    with receiving(tmp_path, None, REPLIES, redact="people") as running:
+        for number, person in enumerate(("jane@example.com", "john@example.com", "jane@example.com"), 1):
+            running.send(otlp(conversation(number, person, f"Question {number}?")))
+            running.end(person)
+            names.append(running.result().case_id)
+    assert names[0] == names[2] != names[1]
+    assert b"example.com" not in _stored(tmp_path)
+
+
+def test_secrets_of_the_process_are_not_stored(tmp_path: Path) -> None:
+    """The resource of a span may hold the command line of the agent."""
+    with receiving(tmp_path, None, REPLIES) as running:
+        document = otlp(conversation(1, "s-1"))
+        arguments = [{"stringValue": text} for text in ("agent.py", "--password", "x9Kq2Lm8Zt4v")]
+        resource = [{"key": "process.command_args", "value": {"arrayValue": {"values": arguments}}}]
+        document["resourceSpans"][0]["resource"] = {"attributes": resource}
+        running.send(document)
+        running.end("s-1")
+        running.result()
+    assert b"[REDACTED:pair]" in _stored(tmp_path)
+    assert b"x9Kq2Lm8Zt4v" not in _stored(tmp_path)
 
 
 def test_a_conversation_is_scored_when_nothing_came_for_a_while(tmp_path: Path) -> None:
@@ -77,6 +149,95 @@ def test_spans_that_come_later_replace_the_result(tmp_path: Path) -> None:
     assert result.attempt == 1
     (recording,) = [recording for _, recording in running.run.recordings]
     assert [invocation.query for invocation in recording.trace.invocations] == ["Hello?", "And now?"]
+
+
+def test_traces_without_an_id_are_joined_by_their_history(tmp_path: Path) -> None:
+    """As in files: each trace repeats what was said before. Another conversation with a text of its own stays alone."""
+    texts = ["Hello?", "Hi.", "And now?", "Hi.", "Bye."]
+    with receiving(tmp_path, None, REPLIES, idle=0) as running:
+        for number in (1, 2, 3):
+            running.send(otlp(call(number, texts[: 2 * number - 1], "Hi.")))
+            assert running.result().case_id == f"{1:032x}"
+        running.send(otlp(call(4, ["Other", "Hi.", "And now?"], "Hi.")))
+        assert running.result().case_id == f"{4:032x}"
+    assert "joined 2 traces without a conversation id to an earlier trace, by the history" in running.receiver.warnings
+    recordings = {recording.trace.session_id: recording.trace for _, recording in running.run.recordings}
+    queries = [[invocation.query for invocation in trace.invocations] for trace in recordings.values()]
+    assert queries == [["Hello?", "And now?", "Bye."], ["And now?"]]
+
+
+def test_the_beginning_of_a_conversation_may_come_last(tmp_path: Path) -> None:
+    """The traces of a conversation are sent by different processes."""
+    with receiving(tmp_path, None, REPLIES, idle=0) as running:
+        for number, texts in ((2, ["Hello?", "Hi.", "And now?"]), (1, ["Hello?"])):
+            running.send(otlp(call(number, texts, "Hi.")))
+            assert running.result().case_id == f"{2:032x}"
+    (recording,) = [recording for _, recording in running.run.recordings]
+    assert [invocation.query for invocation in recording.trace.invocations] == ["Hello?", "And now?"]
+
+
+def test_no_trace_is_joined_where_two_could_go_on(tmp_path: Path) -> None:
+    """Nobody knows which of both the user meant. The first was joined and scored, and is now alone again."""
+    with receiving(tmp_path, None, REPLIES, idle=0) as running:
+        for number, last, name in ((1, None, 1), (2, "a", 1), (3, "b", 3)):
+            running.send(otlp(call(number, ["Hello?", *(["Hi.", last] if last else [])], "Hi.")))
+            assert name in {int(running.result().case_id, 16) for _ in range(3 if number == 3 else 1)}
+    recordings = {int(recording.case_id, 16): recording.trace for _, recording in running.run.recordings}
+    queries = {number: [own.query for own in trace.invocations] for number, trace in recordings.items()}
+    assert queries == {1: ["Hello?"], 2: ["a"], 3: ["b"]}
+    assert running.receiver.waiting == 0
+
+
+def test_two_that_could_go_on_stay_alone_over_a_restart(tmp_path: Path) -> None:
+    """The second comes after the restart, and a third one, which is not joined either."""
+    for number, last, results in ((1, None, 1), (2, "a", 1), (3, "b", 3), (4, "c", 1)):
+        with receiving(tmp_path, None, REPLIES, idle=0) as running:
+            running.send(otlp(call(number, ["Hello?", *(["Hi.", last] if last else [])], "Hi.")))
+            for _ in range(results):
+                running.result()
+    recordings = {int(recording.case_id, 16): recording.trace for _, recording in running.run.recordings}
+    queries = {number: [own.query for own in trace.invocations] for number, trace in recordings.items()}
+    assert queries == {1: ["Hello?"], 2: ["a"], 3: ["b"], 4: ["c"]}
+
+
+def test_histories_are_joined_over_a_restart(tmp_path: Path) -> None:
+    """The conversation is scored again with its new turn."""
+    for number, texts in ((1, ["Hello?"]), (2, ["Hello?", "Hi.", "And now?"])):
+        with receiving(tmp_path, None, REPLIES, idle=0) as running:
+            running.send(otlp(call(number, texts, "Hi.")))
+            assert running.result().case_id == f"{1:032x}"
+    (recording,) = [recording for _, recording in running.run.recordings]
+    assert [invocation.query for invocation in recording.trace.invocations] == ["Hello?", "And now?"]
+
+
+def test_the_traces_of_a_tool_loop_are_joined_over_a_restart(tmp_path: Path) -> None:
+    """Each call of the model is a trace of its own. Any of them may go on, or get a late span, after each restart."""
+    late_tool = below(tool(9, "get", **{"gen_ai.tool.call.result": "y"}), request(2, ("Hello?",), 1))
+    for spans in (
+        [request(1, ("Hello?",), 0), request(2, ("Hello?",), 1)],
+        [late_tool],
+        [request(3, ("Hello?",), 2, "Hi.")],
+    ):
+        with receiving(tmp_path, None, REPLIES, idle=0.2) as running:
+            running.send(otlp(*spans))
+            assert running.result().case_id == f"{1:032x}"
+    (recording,) = [recording for _, recording in running.run.recordings]
+    turns = [(own.query, len(own.tool_calls), own.reply) for own in recording.trace.invocations]
+    assert turns == [("Hello?", 2, "Hi.")]
+
+
+def test_two_that_could_go_on_with_a_tool_loop_stay_alone_over_a_restart(tmp_path: Path) -> None:
+    """The second that goes on with the same call comes after the restart."""
+    for spans, results in (
+        ([request(1, ("Hello?",), 0), request(2, ("Hello?",), 1, "a")], 1),
+        ([request(3, ("Hello?",), 1, "b")], 3),
+    ):
+        with receiving(tmp_path, None, REPLIES, idle=0.2) as running:
+            running.send(otlp(*spans))
+            for _ in range(results):
+                running.result()
+    replies = {int(each.case_id, 16): each.trace.invocations[-1].reply for _, each in running.run.recordings}
+    assert replies == {1: "", 2: "a", 3: "b"}
 
 
 def test_a_restart_goes_on_with_what_waits(tmp_path: Path) -> None:
@@ -170,6 +331,7 @@ UNREADABLE: list[tuple[bytes, dict[str, str], int]] = [
     (b"{}", {"content_type": "text/plain"}, 415),
     (b"{}", {"content_encoding": "br"}, 415),
     (b"\x1f\x8bnot", {"content_encoding": "gzip"}, 400),
+    (gzip.compress(b"{}")[:-1], {"content_encoding": "gzip"}, 400),
     (gzip.compress(b" " * (65 << 20), 1), {"content_encoding": "gzip"}, 413),
 ]
 
@@ -186,6 +348,37 @@ def test_metrics_are_accepted_and_dropped(tmp_path: Path) -> None:
     """So that an exporter of everything reports no error."""
     with receiving(tmp_path, None, REPLIES) as running:
         assert running.send({"resourceMetrics": []}, path="/v1/metrics").json() == {}
+
+
+def test_metrics_are_forwarded(tmp_path: Path) -> None:
+    """A receiver between an agent and its collector takes nothing from the collector."""
+    forwarded: list[str] = []
+
+    def keep(path: str, *_: Any) -> bool:
+        forwarded.append(path)
+        return True
+
+    with receiving(tmp_path, None, REPLIES, forward=keep) as running:
+        running.send({"resourceMetrics": []}, path="/v1/metrics")
+    assert forwarded == ["/v1/metrics"]
+
+
+def test_a_gzip_stream_may_have_several_members(tmp_path: Path) -> None:
+    """RFC 1952 allows it. Spans in the second member would be lost although the answer is 200."""
+    text = json.dumps(otlp(conversation(1, "s"))).encode()
+    packed = gzip.compress(text[:100]) + gzip.compress(text[100:])
+    with receiving(tmp_path, None, REPLIES) as running:
+        running.send(packed, content_encoding="gzip")
+        assert running.receiver.waiting == 1
+
+
+@pytest.mark.parametrize("path", ["/v1/traces", "/v1/logs"])
+@pytest.mark.parametrize("request_body", [{}, {"resourceSpans": []}, {"resourceLogs": []}])
+def test_an_empty_request_is_accepted(path: str, request_body: dict[str, Any], tmp_path: Path) -> None:
+    """Every list of a request is optional in OTLP."""
+    with receiving(tmp_path, None, REPLIES) as running:
+        assert running.send(request_body, path=path).json() == {}
+        assert running.receiver.waiting == 0
 
 
 def test_log_records_complete_spans(tmp_path: Path) -> None:

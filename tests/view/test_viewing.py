@@ -15,8 +15,10 @@ from msgspec.structs import replace
 
 from fairtrial import api
 from fairtrial.api.view_index import CaseQuery
-from fairtrial.records.result import CaseResult
-from fairtrial.reports.view_shapes import schema
+from fairtrial.records.result import CaseResult, Outcome
+from fairtrial.records.score import Score
+from fairtrial.records.trace import Trace
+from fairtrial.reports.view_schema import schema
 from fairtrial.store import Store
 from finished import FinishedRun
 from report_pages import run as report_run
@@ -62,7 +64,7 @@ def live(tmp_path: Path) -> Iterator[tuple[Store, FinishedRun, api.StoreViewer]]
 def valid(value: Any, shape: str) -> None:
     """Check JSON against the schema of the view model."""
     jsonschema = pytest.importorskip("jsonschema")
-    jsonschema.validate(value, {**schema(), "anyOf": [{"$ref": f"#/$defs/{shape}"}]})
+    jsonschema.Draft202012Validator({**schema(), "anyOf": [{"$ref": f"#/$defs/{shape}"}]}).validate(value)
 
 
 def test_the_answers_have_the_documented_shapes(site: Site) -> None:
@@ -213,7 +215,7 @@ def test_two_runs_are_compared(viewer: api.StoreViewer) -> None:
     opened = viewer.open(SECOND, FIRST)
     assert [run.id for run in opened.runs] == [FIRST, SECOND]
     assert opened.comparison is not None
-    # Each case whose two attempts passed in one run and did not in the other, or whose attempts differ.
+    # Each case whose verdict changed, or whose attempts differ.
     changed = {case.candidate for case in opened.comparison.cases if case.change != "same"}
     assert set(viewer.find_cases(SECOND, CaseQuery(flags=("changed",)), FIRST).positions) == changed
     assert viewer.open(FIRST, FIRST).problem == "a run cannot be compared with itself"
@@ -358,3 +360,63 @@ def test_secrets_do_not_reach_the_page(tmp_path: Path) -> None:
         site.sign_in()
         for path in ("/api/runs", f"/api/runs/{FIRST}", f"/api/runs/{FIRST}/rows?at=0", f"/api/runs/{FIRST}/cases/0/1"):
             assert secret.encode() not in site.request("GET", path).body
+
+
+def test_a_flaky_case_names_its_cause(tmp_path: Path) -> None:
+    """The judge if equal traces got different verdicts, the agent if the traces differ, nobody without a difference."""
+    own = report_run(FIRST, cases=3)
+    values = {(0, 1): 1.0, (1, 1): 1.0, (2, 1): 1.0, (2, 2): 1.0}
+    results = [
+        replace(own_result, outcomes=(Outcome("m", Score(values.get(place, 0.0)), 0.5),), failure=None)
+        for own_result in own.results
+        for place in [(own_result.position, own_result.attempt)]
+    ]
+    recorded = [
+        (position, replace(recording, trace=Trace()) if (position, recording.attempt) == (1, 2) else recording)
+        for position, recording in own.recorded
+    ]
+    store = Store(f"sqlite:///{tmp_path}/runs.db")
+    fill(store, FinishedRun(own.info, results, own.expectations, recorded))
+    with closing(store), closing(api.StoreViewer(store.url)) as viewer:
+        assert [row.cause for row in viewer.rows(FIRST, [0, 1, 2])] == ["judge", "agent", None]
+        assert api.reread(store.url, FIRST).flaky_causes([0, 1]) == {0: "judge", 1: "agent"}
+
+
+def scored(run_id: str, *values: tuple[float, float], rule: str = "mean") -> FinishedRun:
+    """A run with the values of two attempts at each case on a criterion that needs 0.5."""
+    own = report_run(run_id, cases=len(values))
+    results = [
+        replace(result, outcomes=(Outcome("m", Score(values[result.position][result.attempt - 1]), 0.5),), failure=None)
+        for result in own.results
+    ]
+    config = {**own.info.config, "attempt_rules": {"eval_sets": {"shop": {"name": rule}}}}
+    return FinishedRun(replace(own.info, config=config), results, own.expectations, own.recorded)
+
+
+@pytest.mark.parametrize(("rule", "verdicts"), [("mean", ["passed", "failed"]), ("all", ["failed", "failed"])])
+def test_the_verdict_of_a_case_follows_its_rule(tmp_path: Path, rule: str, verdicts: list[str]) -> None:
+    """The means of the cases are 0.6 and 0.4, and one attempt at each passed."""
+    with closing(Store(f"sqlite:///{tmp_path}/runs.db")) as store:
+        fill(store, scored(FIRST, (1.0, 0.2), (0.8, 0.0), rule=rule))
+        with closing(api.StoreViewer(store.url)) as viewer:
+            assert [row.verdict for row in viewer.rows(FIRST, [0, 1])] == verdicts
+
+
+def test_a_case_is_broken_or_fixed_if_its_verdict_changed(tmp_path: Path) -> None:
+    """As in `fairtrial compare`: by the rule of the case. A case with the same verdict and other attempts is flaky."""
+    with closing(Store(f"sqlite:///{tmp_path}/runs.db")) as store:
+        fill(store, scored(FIRST, (1.0, 1.0), (1.0, 0.0), (1.0, 0.0), (0.0, 0.0), rule="all"))
+        fill(store, scored(SECOND, (1.0, 0.0), (1.0, 1.0), (0.0, 0.0), (0.0, 0.0), rule="all"))
+        with closing(api.StoreViewer(store.url)) as viewer:
+            comparison = viewer.open(SECOND, FIRST).comparison
+    assert comparison is not None
+    assert [case.change for case in comparison.cases] == ["broken", "fixed", "flaky", "same"]
+
+
+def test_the_list_of_runs_counts_cases_by_their_verdicts(tmp_path: Path) -> None:
+    """Beside the verdicts of their attempts."""
+    with closing(Store(f"sqlite:///{tmp_path}/runs.db")) as store:
+        fill(store, scored(FIRST, (1.0, 0.0), (1.0, 1.0), rule="all"))
+        with closing(api.StoreViewer(store.url)) as viewer:
+            (row,) = viewer.runs().runs
+    assert (row.counts, row.case_verdicts) == ({"passed": 3, "failed": 1}, {"passed": 1, "failed": 1})

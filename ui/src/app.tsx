@@ -4,12 +4,12 @@ import { Case } from "./attempt";
 import { Bar } from "./bar";
 import { type Choices, useChoices } from "./choices";
 import { Compare } from "./compare";
-import { LanguageContext, PageContext, type Page } from "./context";
+import { LanguageContext, PageContext, type Page, ReadingContext } from "./context";
 import { Help } from "./help";
 import { actionOf, isTyping } from "./keys";
 import { Setup } from "./setup";
 import { type Filter, EVERYTHING, type Source } from "./source";
-import { RUNS, type State, format, parse } from "./state";
+import { RUNS, type State, format, labelsOf, parse } from "./state";
 import { Summary } from "./summary";
 import { visibleLine } from "./visible";
 
@@ -136,7 +136,8 @@ export function App({ source, choices }: { source: Source; choices: Choices }) {
     };
   });
 
-  const page: Page = { language, source, state, run, showsThoughts, showsExpected, navigate, link };
+  const page: Page = { language, source, state, run, navigate, link };
+  const reading = useMemo(() => ({ showsThoughts, showsExpected }), [showsThoughts, showsExpected]);
   const isAt = (name: string) => state.page === name || (name === "summary" && state.page === "case");
   const names = ["summary", ...(source.comparison ? (["compare"] as const) : []), "setup"] as const;
   const texts = { summary: "summary", compare: "comparison", setup: "setup" } as const;
@@ -146,13 +147,14 @@ export function App({ source, choices }: { source: Source; choices: Choices }) {
     isCurrent: isAt(name),
   }));
   const back = { link: RUNS, text: language.text("runs"), isCurrent: false };
+  const labels = { link: labelsOf(run.id), text: language.text("labels"), isCurrent: false };
   return (
     <LanguageContext.Provider value={language}>
       <PageContext.Provider value={page}>
         <Bar
           choices={choices}
           main={main}
-          tabs={source.hasOtherRuns ? [back, ...tabs] : tabs}
+          tabs={source.hasOtherRuns ? [back, ...tabs, labels] : tabs}
           onHelp={() => setHelp(true)}
         >
           {source.runs.length > 1 ? (
@@ -181,10 +183,12 @@ export function App({ source, choices }: { source: Source; choices: Choices }) {
               {source.problem() === "lost" ? language.text("lostServer") : visibleLine(source.problem())}
             </p>
           )}
-          {state.page === "summary" && <Summary key={run.id} />}
-          {state.page === "case" && <Case />}
-          {state.page === "compare" && <Compare />}
-          {state.page === "setup" && <Setup />}
+          <ReadingContext.Provider value={reading}>
+            {state.page === "summary" && <Summary key={run.id} />}
+            {state.page === "case" && <Case />}
+            {state.page === "compare" && <Compare />}
+            {state.page === "setup" && <Setup />}
+          </ReadingContext.Provider>
         </main>
         {hasHelp && <Help choices={choices} onClose={() => setHelp(false)} />}
       </PageContext.Provider>

@@ -89,7 +89,7 @@ export function Case() {
         <Informational outcomes={attempt.outcomes} attempt={attempt} />
       </section>
       <Labels labels={attempt.labels ?? []} />
-      <Conversation attempt={attempt} />
+      <Conversation attempt={attempt} run={run} />
       <Details attempt={attempt} />
     </article>
   );

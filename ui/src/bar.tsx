@@ -9,7 +9,8 @@ export interface BarProps {
   readonly main: RefObject<HTMLElement | null>;
   readonly tabs: readonly { readonly link: string; readonly text: string; readonly isCurrent: boolean }[];
   readonly children?: ComponentChildren;
-  onHelp(): void;
+  /** Shows the keys. A page without keys has no help. */
+  readonly onHelp?: (() => void) | undefined;
 }
 
 export function Bar({ choices, main, tabs, children, onHelp }: BarProps) {
@@ -48,9 +49,11 @@ export function Bar({ choices, main, tabs, children, onHelp }: BarProps) {
               <option value="dark">{language.text("themeDark")}</option>
             </select>
           </label>
-          <button type="button" class="quiet" onClick={onHelp}>
-            {language.text("help")} <kbd aria-hidden="true">{badge("help")}</kbd>
-          </button>
+          {onHelp && (
+            <button type="button" class="quiet" onClick={onHelp}>
+              {language.text("help")} <kbd aria-hidden="true">{badge("help")}</kbd>
+            </button>
+          )}
         </span>
       </header>
     </>

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preac
 import { usePage } from "./context";
 import { badge } from "./keys";
 import { AttemptMarks, Name, Verdict } from "./marks";
-import { isFlaky, passedOf, verdictOf } from "./rows";
+import { isFlaky, passedOf, worstVerdict } from "./rows";
 import { SearchBox } from "./searchbox";
 import { type CaseList, EVERYTHING, type Filter, type Query } from "./source";
 import { isLimited } from "./state";
@@ -20,6 +20,8 @@ const FLAGS: readonly [Filter, "flaky" | "changed" | "labelled" | "invalid"][] =
   ["labelled", "labelled"],
   ["invalid", "invalid"],
 ];
+
+const FLAKY = { agent: "flakyAgent", judge: "flakyJudge", unknown: "flaky" } as const;
 
 /** The list that belongs to a query. While a new list is read, the old list stays. */
 export function useList(query: Query): { list: CaseList | null; isReading: boolean } {
@@ -205,7 +207,7 @@ function Grid({ list }: { list: CaseList }) {
   };
   const open = (row: CaseRow | undefined) => {
     if (!row) return;
-    const worst = row.attempts.find((attempt) => attempt.verdict === verdictOf(row));
+    const worst = row.attempts.find((attempt) => attempt.verdict === worstVerdict(row));
     navigate({ page: "case", position: row.position, attempt: worst?.attempt ?? 1 });
   };
 
@@ -279,11 +281,10 @@ function Row({ row, index, isCurrent, onOpen, onFocus }: RowProps) {
       </div>
     );
   }
-  const verdict = verdictOf(row);
   const several = row.attempts.length > 1;
   return (
     <div
-      class={`row ${verdict}`}
+      class={`row ${row.verdict}`}
       role="row"
       aria-rowindex={index + 1}
       data-index={index}
@@ -293,8 +294,8 @@ function Row({ row, index, isCurrent, onOpen, onFocus }: RowProps) {
       onFocus={onFocus}
     >
       <div role="gridcell" class="row-verdict">
-        <Verdict verdict={verdict} />
-        {isFlaky(row) && <span class="tag">{language.text("flaky")}</span>}
+        <Verdict verdict={row.verdict} />
+        {isFlaky(row) && <span class="tag">{language.text(FLAKY[row.cause ?? "unknown"])}</span>}
       </div>
       <div role="gridcell" class="row-name">
         <div class="name">

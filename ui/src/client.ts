@@ -25,10 +25,10 @@ export class Client {
     return this.request<T>(address(path, parameters), { headers: { accept: "application/json" } });
   }
 
-  /** Asks the server to change something. */
-  send<T>(method: "POST" | "DELETE", path: string, body: unknown): Promise<T> {
+  /** Asks the server to change something. With `keepalive` the request outlives the page. */
+  send<T>(method: "POST" | "DELETE", path: string, body: unknown, keepalive = false): Promise<T> {
     const headers = { "content-type": "application/json", "x-fairtrial-token": this.token };
-    return this.request<T>(path, { method, headers, body: JSON.stringify(body) });
+    return this.request<T>(path, { method, headers, body: JSON.stringify(body), keepalive });
   }
 
   private async request<T>(path: string, options: RequestInit): Promise<T> {

@@ -2,8 +2,10 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useAttempt } from "./attempt";
 import { usePage } from "./context";
-import { Conversation } from "./conversation";
-import { Estimate, IntervalPicture, Name, Verdict } from "./marks";
+import type { Language } from "./i18n";
+import { Estimate, IntervalPicture, Name } from "./marks";
+import { SideBySide } from "./sidebyside";
+import { Table, type TableRow } from "./table";
 import { Foreign } from "./text";
 import type { ComparedCase, ComparedMeasure, ComparisonView } from "./view";
 
@@ -37,7 +39,7 @@ export function Compare() {
         ))}
         <Measures comparison={comparison} />
       </section>
-      {state.position !== null && <SideBySide comparison={comparison} position={state.position} />}
+      {state.position !== null && <OpenedCase comparison={comparison} position={state.position} />}
       <ComparedCases comparison={comparison} />
     </>
   );
@@ -69,52 +71,39 @@ function Measures({ comparison }: { comparison: ComparisonView }) {
   const { language } = usePage();
   const rows = comparison.rows.filter((row) => row.base !== null || row.candidate !== null || !row.informational);
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-labelledby="compare-title">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{language.text("measure")}</th>
-            <th scope="col">{language.text("base")}</th>
-            <th scope="col">{language.text("candidate")}</th>
-            <th scope="col">{language.text("difference")}</th>
-            <th scope="col">{language.text("conclusion")}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <Measure key={row.measure} row={row} margin={comparison.margin} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      name={{ titleId: "compare-title" }}
+      columns={(["measure", "base", "candidate", "difference", "conclusion"] as const).map((name) => language.text(name))}
+      rows={rows.map((row) => measureRow(row, language, comparison.margin))}
+    />
   );
 }
 
-function Measure({ row, margin }: { row: ComparedMeasure; margin?: number | null }) {
-  const { language } = usePage();
+function measureRow(row: ComparedMeasure, language: Language, margin?: number | null): TableRow {
   const write = row.is_rate ? language.rate : language.number;
   const reach = Math.max(Math.abs(row.low ?? 0), Math.abs(row.high ?? 0), Math.abs(row.difference ?? 0), 1e-9);
   const difference = { value: row.difference, low: row.low, high: row.high };
-  return (
-    <tr>
-      <th scope="row">
+  return {
+    key: row.measure,
+    head: (
+      <>
         <Name text={row.measure} />
         <div class="muted">{language.text("casesFound", { count: row.cases })}</div>
-      </th>
-      <td>{write(row.base)}</td>
-      <td>{write(row.candidate)}</td>
-      <td>
-        <div class="estimate-cell">
-          <IntervalPicture estimate={difference} low={-reach} high={reach} zero />
-          <Estimate estimate={difference} percent={row.is_rate} signed />
-        </div>
-      </td>
-      <td>
+      </>
+    ),
+    cells: [
+      write(row.base),
+      write(row.candidate),
+      <div class="estimate-cell">
+        <IntervalPicture estimate={difference} low={-reach} high={reach} zero />
+        <Estimate estimate={difference} percent={row.is_rate} signed />
+      </div>,
+      <>
         {row.comparable ? language.text(conclusion(row), { margin: write(margin) }) : language.text("notComparable")}
         {row.why && <Foreign class="muted" text={row.why} />}
-      </td>
-    </tr>
-  );
+      </>,
+    ],
+  };
 }
 
 function conclusion(row: ComparedMeasure) {
@@ -196,68 +185,26 @@ function share(counts: readonly [number, number] | readonly number[] | undefined
   return attempts ? `${passed}/${attempts}` : "–";
 }
 
-/** The two transcripts of a case. Scrolling one scrolls the other, so that equal invocations stand beside each other. */
-function SideBySide({ comparison, position }: { comparison: ComparisonView; position: number }) {
-  const { language, state } = usePage();
+/** The two transcripts of a case. */
+function OpenedCase({ comparison, position }: { comparison: ComparisonView; position: number }) {
+  const { language, state, source } = usePage();
+  const agentsOf = (id: string) => source.runs.find((view) => view.id === id)?.agents ?? [];
   const entry = comparison.cases.find((compared) => isOpen(compared, position));
   const base = useAttempt(comparison.base, entry?.base ?? null, state.attempt);
   const candidate = useAttempt(comparison.candidate, entry?.candidate ?? null, state.attempt);
-  const panes = [useRef<HTMLDivElement>(null), useRef<HTMLDivElement>(null)] as const;
   const heading = useRef<HTMLHeadingElement>(null);
-  const isTied = useRef(false);
   useEffect(() => heading.current?.scrollIntoView({ block: "start" }), [position]);
   if (!entry) return null;
-  const tie = (from: number) => {
-    if (isTied.current) return;
-    const [source, target] = [panes[from]?.current, panes[1 - from]?.current];
-    if (!source || !target) return;
-    isTied.current = true;
-    target.scrollTop = aligned(source, target);
-    requestAnimationFrame(() => {
-      isTied.current = false;
-    });
-  };
   return (
     <section aria-labelledby="pair-title">
       <h2 id="pair-title" ref={heading}>
         <Name text={entry.name} /> <span class={`tag ${entry.change}`}>{language.text(NAMES[entry.change])}</span>
       </h2>
       {entry.change === "expectation_changed" && <p class="warning">{language.text("expectationChanged")}</p>}
-      <div class="panes">
-        {[base, candidate].map((opened, side) => (
-          <div
-            key={side}
-            ref={panes[side]}
-            class="pane"
-            tabIndex={0}
-            role="region"
-            aria-label={language.text(side === 0 ? "base" : "candidate")}
-            onScroll={() => tie(side)}
-          >
-            <div class="caption">
-              {language.text(side === 0 ? "base" : "candidate")}{" "}
-              {opened.attempt && <Verdict verdict={opened.attempt.verdict} />}
-            </div>
-            {opened.attempt ? (
-              <Conversation attempt={opened.attempt} headless />
-            ) : (
-              <p class="note">{language.text("notInThisRun")}</p>
-            )}
-          </div>
-        ))}
-      </div>
+      <SideBySide
+        base={{ attempt: base.attempt, agents: agentsOf(comparison.base) }}
+        candidate={{ attempt: candidate.attempt, agents: agentsOf(comparison.candidate) }}
+      />
     </section>
   );
-}
-
-/** The scroll position at which the same invocation stands at the top of the other pane. */
-function aligned(source: HTMLElement, target: HTMLElement): number {
-  const ours = [...source.querySelectorAll<HTMLElement>("[data-invocation]")];
-  const theirs = [...target.querySelectorAll<HTMLElement>("[data-invocation]")];
-  let index = 0;
-  while (index + 1 < ours.length && (ours[index + 1]?.offsetTop ?? 0) <= source.scrollTop) index++;
-  const [own, other] = [ours[index], theirs[Math.min(index, theirs.length - 1)]];
-  if (!own || !other) return source.scrollTop;
-  const part = (source.scrollTop - own.offsetTop) / Math.max(1, own.offsetHeight);
-  return other.offsetTop + part * other.offsetHeight;
 }

@@ -11,12 +11,17 @@ export interface Page {
   readonly source: Source;
   readonly state: State;
   readonly run: RunView;
-  readonly showsThoughts: boolean;
-  readonly showsExpected: boolean;
   navigate(change: Partial<State>): void;
   link(change: Partial<State>): string;
 }
 
+/** What a reader wants to see of a conversation. */
+export interface Reading {
+  readonly showsThoughts: boolean;
+  readonly showsExpected: boolean;
+}
+
+export const ReadingContext = createContext<Reading>({ showsThoughts: false, showsExpected: true });
 export const PageContext = createContext<Page | null>(null);
 export const LanguageContext = createContext<Language>(new Language("en"));
 
@@ -24,6 +29,10 @@ export function usePage(): Page {
   const page = useContext(PageContext);
   if (!page) throw new Error("a component stands outside of the page of a run");
   return page;
+}
+
+export function useReading(): Reading {
+  return useContext(ReadingContext);
 }
 
 /** The language of the page, also of a page that is not about a run. */

@@ -1,32 +1,38 @@
 // A conversation as it was recorded: messages, with steps, thoughts and tool results folded, and the expectation.
 import { useState } from "preact/hooks";
-import { usePage } from "./context";
+import { useLanguage, useReading } from "./context";
 import { badge } from "./keys";
 import { Name } from "./marks";
 import { Foreign, Json, jsonText } from "./text";
-import type { AttemptView, ExpectedView, InvocationView, OutcomeView, PartView, StepView } from "./view";
+import type { AttemptView, ExpectedView, InvocationView, OutcomeView, PartView, RunView, StepView } from "./view";
 import { shortened } from "./visible";
 
 const BRIEF = 140;
 
-export function Conversation({ attempt, headless = false }: { attempt: AttemptView; headless?: boolean }) {
-  const { language, showsExpected: wantsExpected, run } = usePage();
-  const showsExpected = wantsExpected && !headless;
+export interface ConversationProps {
+  readonly attempt: Pick<AttemptView, "trace" | "expected" | "outcomes" | "agents">;
+  /** The run of the attempt. A page that hides the agents has none. */
+  readonly run?: Pick<RunView, "traces" | "agents">;
+  /** Texts to mark, beside those that criteria and judges quote. */
+  readonly quotes?: readonly string[];
+}
+
+export function Conversation({ attempt, run, quotes = [] }: ConversationProps) {
+  const language = useLanguage();
+  const showsExpected = useReading().showsExpected;
   const { trace, expected } = attempt;
-  const marks = quotesOf(attempt.outcomes);
+  const marks = [...quotes, ...quotesOf(attempt.outcomes)];
   const count = Math.max(trace?.length ?? 0, showsExpected ? (expected?.conversation?.length ?? 0) : 0);
   return (
-    <section class="conversation" aria-labelledby={headless ? undefined : "conversation-title"}>
-      {!headless && (
-        <h2 id="conversation-title">
-          {language.text("conversation")}{" "}
-          <span class="muted keys" aria-hidden="true">
-            <kbd>{badge("expected")}</kbd> {language.text("expected")} <kbd>{badge("thoughts")}</kbd>{" "}
-            {language.text("thoughts")}
-          </span>
-        </h2>
-      )}
-      {!trace && <p class="note">{language.text(run.traces === "none" ? "tracesNone" : "tracesFailed")}</p>}
+    <section class="conversation" aria-labelledby="conversation-title">
+      <h2 id="conversation-title">
+        {language.text("conversation")}{" "}
+        <span class="muted keys" aria-hidden="true">
+          <kbd>{badge("expected")}</kbd> {language.text("expected")} <kbd>{badge("thoughts")}</kbd>{" "}
+          {language.text("thoughts")}
+        </span>
+      </h2>
+      {!trace && <p class="note">{language.text(run?.traces === "none" ? "tracesNone" : "tracesFailed")}</p>}
       {expected?.scenario && <Scenario expected={expected} />}
       <ol class="invocations">
         {Array.from({ length: count }, (_, index) => (
@@ -36,7 +42,7 @@ export function Conversation({ attempt, headless = false }: { attempt: AttemptVi
             actual={trace?.[index]}
             expected={showsExpected ? expected?.conversation?.[index] : undefined}
             marks={marks}
-            agents={attempt.agents ?? run.agents ?? []}
+            agents={attempt.agents ?? run?.agents ?? []}
           />
         ))}
       </ol>
@@ -65,7 +71,7 @@ function quotesOf(outcomes: readonly (OutcomeView | PartView)[]): string[] {
 }
 
 function Scenario({ expected }: { expected: ExpectedView }) {
-  const { language } = usePage();
+  const language = useLanguage();
   return (
     <details>
       <summary>{language.text("scenario")}</summary>
@@ -74,29 +80,23 @@ function Scenario({ expected }: { expected: ExpectedView }) {
   );
 }
 
+export type Agents = readonly { readonly name: string }[];
+
 interface InvocationProps {
   readonly index: number;
   readonly actual?: InvocationView;
   readonly expected?: InvocationView;
   readonly marks: readonly string[];
-  readonly agents: readonly { readonly name: string }[];
+  readonly agents: Agents;
 }
 
 export function Invocation({ index, actual, expected, marks, agents }: InvocationProps) {
-  const { language } = usePage();
+  const language = useLanguage();
   const user = actual?.user ?? expected?.user;
-  const names = (actual?.agents ?? []).map((agent) => agents[agent]?.name ?? "").filter(Boolean);
-  const total = actual?.durations?.total;
-  const tokens = (actual?.usages ?? []).reduce((sum, usage) => sum + (usage.input_tokens ?? 0) + (usage.output_tokens ?? 0), 0);
-  const facts = [
-    language.text("invocation", { number: String(index + 1) }),
-    ...(names.length > 1 ? [language.list(names)] : []),
-    ...(typeof total === "number" ? [language.seconds(total)] : []),
-    ...(tokens ? [language.text("tokens", { count: tokens })] : []),
-  ];
+  const facts = useFacts(index, actual, agents);
   return (
     <li class="invocation" data-invocation={index}>
-      <div class="caption">{facts.join(" · ")}</div>
+      <div class="caption">{facts}</div>
       {user && <Bubble step={user} side="user" name={language.text("user")} marks={marks} />}
       <div class={expected ? "beside" : ""}>
         {expected && (
@@ -118,16 +118,44 @@ export function Invocation({ index, actual, expected, marks, agents }: Invocatio
   );
 }
 
+/** What stands above an invocation: its number, who spoke, how long it took, and its tokens. */
+export function useFacts(index: number, invocation: InvocationView | undefined, agents: Agents): string {
+  const language = useLanguage();
+  const names = (invocation?.agents ?? []).map((agent) => agents[agent]?.name ?? "").filter(Boolean);
+  const total = invocation?.durations?.total;
+  const tokens = (invocation?.usages ?? []).reduce((sum, usage) => sum + (usage.input_tokens ?? 0) + (usage.output_tokens ?? 0), 0);
+  return [
+    language.text("invocation", { number: String(index + 1) }),
+    ...(names.length > 1 ? [language.list(names)] : []),
+    ...(typeof total === "number" ? [language.seconds(total)] : []),
+    ...(tokens ? [language.text("tokens", { count: tokens })] : []),
+  ].join(" · ");
+}
+
+/** The steps that the reader wants to see. */
+export function useShownSteps(invocation: InvocationView | undefined): readonly StepView[] {
+  const { showsThoughts } = useReading();
+  return (invocation?.steps ?? []).filter((step) => showsThoughts || step.kind !== "thought");
+}
+
 function Answer({ invocation, marks }: { invocation: InvocationView; marks: readonly string[] }) {
-  const { language, showsThoughts } = usePage();
-  const { steps, reply } = invocation;
-  const shown = (steps ?? []).filter((step) => showsThoughts || step.kind !== "thought");
-  const hidden = (steps?.length ?? 0) - shown.length;
   return (
     <>
-      {shown.map((step, index) => (
+      {useShownSteps(invocation).map((step, index) => (
         <Step key={index} step={step} marks={marks} />
       ))}
+      <Reply invocation={invocation} marks={marks} />
+    </>
+  );
+}
+
+/** The reply, and what is not shown of the steps before it. */
+export function Reply({ invocation, marks }: { invocation: InvocationView; marks: readonly string[] }) {
+  const language = useLanguage();
+  const { steps, reply } = invocation;
+  const hidden = (steps?.length ?? 0) - useShownSteps(invocation).length;
+  return (
+    <>
       {hidden > 0 && <p class="muted">{language.text("hiddenThoughts", { count: hidden })}</p>}
       {steps === null && <p class="muted">{language.text("stepsUnknown")}</p>}
       {reply ? (
@@ -139,7 +167,7 @@ function Answer({ invocation, marks }: { invocation: InvocationView; marks: read
   );
 }
 
-function Bubble(props: { step: StepView; side: "user" | "agent"; name: string; marks: readonly string[] }) {
+export function Bubble(props: { step: StepView; side: "user" | "agent"; name: string; marks: readonly string[] }) {
   const { step, side, name, marks } = props;
   return (
     <div class={`bubble ${side}`}>
@@ -159,8 +187,8 @@ function Bubble(props: { step: StepView; side: "user" | "agent"; name: string; m
   );
 }
 
-function Step({ step, marks }: { step: StepView; marks: readonly string[] }) {
-  const { language } = usePage();
+export function Step({ step, marks }: { step: StepView; marks: readonly string[] }) {
+  const language = useLanguage();
   if (step.kind === "message") return <Bubble step={step} side="agent" name={step.author || language.text("agent")} marks={marks} />;
   const isCall = step.kind === "tool_call";
   const name = { tool_call: "toolCall", tool_result: "toolResult", thought: "thought" } as const;
@@ -194,7 +222,7 @@ function Step({ step, marks }: { step: StepView; marks: readonly string[] }) {
 
 /** Content that the recording does not hold, or only in part. */
 function Withheld({ step }: { step: StepView }) {
-  const { language } = usePage();
+  const language = useLanguage();
   if (!step.withheld) return null;
   return (
     <>
@@ -213,7 +241,7 @@ const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"])
 
 /** Content that is not text. A picture of a known type is shown on a click; everything else is named. */
 function Attachments({ step }: { step: StepView }) {
-  const { language } = usePage();
+  const language = useLanguage();
   const [shown, setShown] = useState<number | null>(null);
   return (
     <>

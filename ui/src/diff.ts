@@ -34,13 +34,26 @@ export function diffWords(before: string, after: string): Change[] {
   ]);
 }
 
-/** Follows a longest common subsequence. Equal spaces alone do not hold two changes apart. */
+/** The changes from one list of words to another. Very long lists are replaced as a whole. */
 function changes(old: readonly string[], now: readonly string[]): Change[] {
-  const replaced: Change[] = [
-    { kind: "removed", text: old.join("") },
-    { kind: "added", text: now.join("") },
-  ];
-  if (old.length === 0 || now.length === 0 || old.length * now.length > MOST_WORDS * 1000) return replaced;
+  if (old.length === 0 || now.length === 0 || old.length * now.length > MOST_WORDS * 1000) {
+    return [
+      { kind: "removed", text: old.join("") },
+      { kind: "added", text: now.join("") },
+    ];
+  }
+  return pairs(old, now).map(([i, j]) =>
+    j === null
+      ? { kind: "removed", text: old[i ?? 0]! }
+      : { kind: i === null ? "added" : "equal", text: now[j]! },
+  );
+}
+
+/** Two places of equal entries, or the place of an entry that only one list has. */
+export type Pair = readonly [number | null, number | null];
+
+/** Follows a longest common subsequence: every place of both lists once, in order. */
+export function pairs(old: readonly string[], now: readonly string[]): Pair[] {
   const width = now.length + 1;
   const lengths = new Uint16Array((old.length + 1) * width);
   for (let i = old.length - 1; i >= 0; i--) {
@@ -51,16 +64,15 @@ function changes(old: readonly string[], now: readonly string[]): Change[] {
           : Math.max(lengths[(i + 1) * width + j]!, lengths[i * width + j + 1]!);
     }
   }
-  const found: Change[] = [];
+  const found: Pair[] = [];
   let [i, j] = [0, 0];
   while (i < old.length || j < now.length) {
     if (i < old.length && j < now.length && old[i] === now[j]) {
-      found.push({ kind: "equal", text: old[i]! });
-      [i, j] = [i + 1, j + 1];
+      found.push([i++, j++]);
     } else if (i < old.length && (j >= now.length || lengths[(i + 1) * width + j]! >= lengths[i * width + j + 1]!)) {
-      found.push({ kind: "removed", text: old[i++]! });
+      found.push([i++, null]);
     } else {
-      found.push({ kind: "added", text: now[j++]! });
+      found.push([null, j++]);
     }
   }
   return found;

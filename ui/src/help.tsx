@@ -2,8 +2,9 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Choices } from "./choices";
 import { KEYS, type Key, badgeOf } from "./keys";
+import { visibleLine } from "./visible";
 
-export function Help(props: { choices: Choices; keys?: readonly Key[]; onClose: () => void }) {
+export function Help(props: { choices: Choices; keys?: readonly Key<unknown>[]; onClose: () => void }) {
   const { language, singleKeys, setSingleKeys } = props.choices;
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
@@ -16,7 +17,7 @@ export function Help(props: { choices: Choices; keys?: readonly Key[]; onClose: 
             <dt>
               <kbd>{badgeOf(entry)}</kbd>
             </dt>
-            <dd>{language.text(entry.text)}</dd>
+            <dd>{typeof entry.text === "string" ? language.text(entry.text) : visibleLine(entry.text.answer)}</dd>
           </div>
         ))}
       </dl>

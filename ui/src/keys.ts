@@ -15,10 +15,14 @@ export type Action =
   | "thoughts"
   | "help";
 
-export interface Key {
+/** What a key does on the page of a queue. An answer is its place among the answers. */
+export type LabelAction = number | "unsure" | "note" | "undo" | "side" | "reference" | "expected" | "thoughts" | "back" | "help";
+
+export interface Key<A = Action> {
   readonly key: string;
-  readonly action: Action;
-  readonly text: TextName;
+  readonly action: A;
+  /** What the key does: a text of the page, or the name of an answer. */
+  readonly text: TextName | { readonly answer: string };
 }
 
 export const KEYS: readonly Key[] = [
@@ -37,8 +41,29 @@ export const KEYS: readonly Key[] = [
 ];
 
 export function badge(action: Action): string {
-  const entry = KEYS.find((own) => own.action === action);
+  return badgeIn(KEYS, action);
+}
+
+export function badgeIn<A>(keys: readonly Key<A>[], action: A): string {
+  const entry = keys.find((own) => own.action === action);
   return entry ? badgeOf(entry) : "";
+}
+
+/** Returns the keys of a queue with some answers. Unsure comes after two answers, and is 0 after named answers. */
+export function labelKeys(answers: readonly (TextName | { readonly answer: string })[]): readonly Key<LabelAction>[] {
+  const isNamed = answers.some((answer) => typeof answer !== "string");
+  return [
+    ...answers.map((text, place) => ({ key: String(place + 1), action: place, text })),
+    { key: isNamed ? "0" : "3", action: "unsure", text: "unsure" },
+    { key: "u", action: "undo", text: "keyUndo" },
+    { key: "n", action: "note", text: "keyNote" },
+    { key: "s", action: "side", text: "keySide" },
+    { key: "r", action: "reference", text: "keyReference" },
+    { key: "e", action: "expected", text: "keyExpected" },
+    { key: "t", action: "thoughts", text: "keyThoughts" },
+    { key: "Escape", action: "back", text: "keyBackToLabels" },
+    { key: "?", action: "help", text: "keyHelp" },
+  ];
 }
 
 export function badgeOf(entry: { readonly key: string }): string {
@@ -61,8 +86,12 @@ interface Pressed {
 
 /** Returns what a key does. Single characters do nothing while somebody types, or if they are switched off. */
 export function actionOf(event: Pressed, typing: boolean, singleKeys: boolean): Action | undefined {
+  return actionIn(KEYS, event, typing, singleKeys);
+}
+
+export function actionIn<A>(keys: readonly Key<A>[], event: Pressed, typing: boolean, singleKeys: boolean): A | undefined {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return undefined;
-  const entry = KEYS.find(({ key }) => key === event.key);
+  const entry = keys.find(({ key }) => key === event.key);
   if (!entry) return undefined;
   if (entry.key.length === 1 && (typing || !singleKeys)) return undefined;
   return entry.action;

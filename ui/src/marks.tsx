@@ -1,5 +1,6 @@
 // Verdicts by mark and word, and pictures of numbers. Each picture has its numbers beside it as text.
 import { useLanguage } from "./context";
+import type { PartView } from "./view";
 import { visibleLine } from "./visible";
 
 const MARKS: Readonly<Record<string, string>> = {
@@ -80,8 +81,13 @@ export function CountsBar({ counts }: { counts: Readonly<Record<string, number>>
   );
 }
 
+/** A number with its unit, if it has one. */
+export function quantity(number: string, unit?: string): string {
+  return unit ? `${number}\u00a0${unit}` : number;
+}
+
 /** A number with its interval as text. */
-export function Estimate(props: { estimate: Interval; percent?: boolean; signed?: boolean }) {
+export function Estimate(props: { estimate: Interval; percent?: boolean; signed?: boolean; unit?: string }) {
   const language = useLanguage();
   const { value, low, high } = props.estimate;
   const write = props.percent ? language.rate : language.number;
@@ -89,7 +95,7 @@ export function Estimate(props: { estimate: Interval; percent?: boolean; signed?
   if (value === null || value === undefined) return <span class="estimate">–</span>;
   return (
     <span class="estimate">
-      <b>{signed(value)}</b>
+      <b>{quantity(signed(value), props.unit)}</b>
       {typeof low === "number" && typeof high === "number" && (
         <span class="ends">
           {signed(low)} … {signed(high)}
@@ -115,6 +121,28 @@ export function AttemptMarks({ attempts }: { attempts: readonly { attempt: numbe
       ))}
       {attempts.length > 12 && <span class="muted">+{attempts.length - 12}</span>}
     </span>
+  );
+}
+
+/** The kinds of parts by name. */
+export const PARTS = {
+  invocation: "partInvocation",
+  rubric: "partRubric",
+  sentence: "partSentence",
+  question: "partQuestion",
+  call: "partCall",
+  message: "partMessage",
+} as const;
+
+/** The name of a part of an outcome: its kind and number, or its label or id. */
+export function PartName({ part: { key, label } }: { part: Pick<PartView, "key" | "label"> }) {
+  const language = useLanguage();
+  if (!key || typeof key.index !== "number") return <Name text={label || key?.id || "–"} />;
+  const number = String(key.index + 1);
+  return (
+    <>
+      {language.text(key.kind, { number })} {label && label !== `${key.kind} ${number}` && <Name text={label} />}
+    </>
   );
 }
 

@@ -1,7 +1,6 @@
 // One criterion on one attempt: value and threshold, parts, trajectory diff, reply against reference, ballots.
-import type { ComponentChildren } from "preact";
 import { usePage } from "./context";
-import { IntervalPicture, Name, Verdict } from "./marks";
+import { IntervalPicture, Name, PartName, Verdict, quantity } from "./marks";
 import { Foreign, Json, WordDiff } from "./text";
 import { Trajectory } from "./trajectory";
 import type { AttemptView, BallotView, OutcomeView, PartView, QuoteView, StepView, VoteView } from "./view";
@@ -17,7 +16,7 @@ export function Outcome({ outcome, attempt }: { outcome: OutcomeView; attempt: A
         <Name text={outcome.criterion} />
       </span>
       <span class="outcome-value">
-        <b>{language.number(outcome.value)}</b>
+        <b>{quantity(language.number(outcome.value), outcome.unit)}</b>
         {typeof outcome.threshold === "number" && (
           <span class="muted">
             {language.text(outcome.lower_is_better ? "needsAtMost" : "needsAtLeast", {
@@ -87,7 +86,7 @@ function Reason({ text, calls }: { text: string; calls?: readonly unknown[] }) {
 
 function Part({ part, attempt, threshold }: { part: PartView; attempt: AttemptView; threshold?: number | null }) {
   const { language } = usePage();
-  const name = partName(part, language.text);
+  const name = <PartName part={part} />;
   const isPerfect = part.value === 1 && !part.reason && !part.quotes?.length && !part.parts?.length && !part.calls?.length;
   const hasBody = Boolean(part.reason || part.quotes?.length || part.ballots?.length || part.parts?.length || part.calls?.length);
   const head = (
@@ -113,29 +112,6 @@ function Part({ part, attempt, threshold }: { part: PartView; attempt: AttemptVi
       </div>
     </details>
   );
-}
-
-function partName(part: PartView, text: ReturnType<typeof usePage>["language"]["text"]): ComponentChildren {
-  const index = part.key?.index;
-  if (part.key && typeof index === "number") {
-    const number = String(index + 1);
-    const names = {
-      invocation: "invocation",
-      rubric: "rubric",
-      sentence: "sentence",
-      question: "question",
-      call: "call",
-      message: "message",
-    } as const;
-    const own = text(names[part.key.kind], { number });
-    const label = part.label === `${part.key.kind} ${number}` ? "" : part.label;
-    return (
-      <>
-        {own} {label && <Name text={label} />}
-      </>
-    );
-  }
-  return <Name text={part.label || part.key?.id || "–"} />;
 }
 
 interface EvidenceProps {

@@ -63,7 +63,7 @@ function Criterion({ name, points }: { name: string; points: readonly Point[] })
   return (
     <figure>
       <figcaption>
-        <Name text={name} /> <Estimate estimate={last.criterion.mean} />
+        <Name text={name} /> <Estimate estimate={last.criterion.mean} unit={last.criterion.unit} />
       </figcaption>
       <Line points={points} />
       <details>
@@ -72,7 +72,7 @@ function Criterion({ name, points }: { name: string; points: readonly Point[] })
           {points.map(({ run, criterion }) => (
             <li key={run.id}>
               <a href={`#run=${encodeURIComponent(run.id)}`}>{visibleLine(run.id)}</a>{" "}
-              <Estimate estimate={criterion.mean} />
+              <Estimate estimate={criterion.mean} unit={criterion.unit} />
             </li>
           ))}
         </ol>

@@ -6,8 +6,8 @@ export type CaseChange = ComparedCase["change"];
 
 const ATTENTION = ["failed", "error", "unscored", "passed", "informational"];
 
-/** The verdict of a case: that of the attempt that needs attention most. */
-export function verdictOf(row: CaseRow): string {
+/** The verdict of the attempt that needs attention most. */
+export function worstVerdict(row: CaseRow): string {
   let worst = ATTENTION.length - 1;
   for (const attempt of row.attempts) {
     worst = Math.min(worst, ATTENTION.indexOf(attempt.verdict));
@@ -28,7 +28,7 @@ export function isFlaky(row: CaseRow): boolean {
 
 /** A number by which rows are sorted: what needs attention comes first. */
 export function attention(row: CaseRow): number {
-  const worst = ATTENTION.indexOf(verdictOf(row)) * 4;
+  const worst = ATTENTION.indexOf(worstVerdict(row)) * 4;
   return worst + (isFlaky(row) ? 1 : 0) + (row.attempts.some((attempt) => attempt.invalid) ? 0 : 2);
 }
 

@@ -176,10 +176,20 @@ function Run({ run, isChosen, onChoose }: { run: RunRow; isChosen: boolean; onCh
         </div>
       </div>
       <div class="run-numbers">
-        <div>{typeof run.pass_rate === "number" && <b>{language.rate(run.pass_rate)}</b>}</div>
+        {run.finished && <Passed verdicts={run.case_verdicts ?? {}} />}
         <div class="muted">{language.text("attemptsFound", { count: total })}</div>
         <div class="muted">{language.date(run.started)}</div>
       </div>
     </li>
   );
+}
+
+/** How many of the cases that can pass passed. Cases that only inform, and cases to which nothing applies, cannot. */
+function Passed({ verdicts }: { verdicts: Readonly<Record<string, number>> }) {
+  const language = useLanguage();
+  const decided = Object.entries(verdicts).filter(([verdict]) => verdict !== "informational" && verdict !== "not_applicable");
+  const count = decided.reduce((sum, [, own]) => sum + own, 0);
+  if (count === 0) return null;
+  const passed = verdicts.passed ?? 0;
+  return <b>{language.text("casesPassed", { passed, count })}</b>;
 }

@@ -6,6 +6,16 @@ export type Page = "summary" | "case" | "compare" | "setup";
 /** The fragment of the list of runs, which only a viewer has. */
 export const RUNS = "#page=runs";
 
+/** The fragment of the page about the labels of a run, which only a viewer has. */
+export function labelsOf(run: string): string {
+  return `#page=labels&run=${encodeURIComponent(run)}`;
+}
+
+/** The fragment of a queue of outcomes that people label. */
+export function queueOf(run: string, queue: number): string {
+  return `#page=label&run=${encodeURIComponent(run)}&queue=${queue}`;
+}
+
 export interface State {
   readonly page: Page;
   readonly run: string;

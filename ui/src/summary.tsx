@@ -1,7 +1,8 @@
 // The numbers of a run: verdict, reasons, criteria with intervals, cost, invalid attempts.
 import { Cases } from "./cases";
 import { usePage } from "./context";
-import { CountsBar, Estimate, IntervalPicture, Name, Verdict } from "./marks";
+import { CountsBar, Estimate, IntervalPicture, Name, Verdict, type Interval } from "./marks";
+import { Table } from "./table";
 import { Foreign } from "./text";
 import type { CriterionView, ProgressView, RunView, UsageView } from "./view";
 
@@ -36,6 +37,7 @@ function Head({ run }: { run: RunView }) {
         <h1 id="verdict-title">
           <Verdict verdict={run.verdict} large />
         </h1>
+        {run.attempts !== run.cases && <div class="caption">{language.text("attemptsFound", { count: run.attempts })}</div>}
         <ul class="counts-list">
           {Object.entries(run.counts).map(([verdict, count]) => (
             <li key={verdict}>
@@ -132,42 +134,32 @@ function Criteria({ criteria }: { criteria: readonly CriterionView[] }) {
   const empty = criteria.filter((criterion) => !shown.includes(criterion));
   return (
     <>
-      <div class="scroll" tabIndex={0} role="region" aria-labelledby="criteria-title">
-        <table class="criteria">
-          <thead>
-            <tr>
-              <th scope="col">{language.text("criterion")}</th>
-              <th scope="col">{language.text("verdicts")}</th>
-              <th scope="col">{language.text("mean")}</th>
-              {hasRates && <th scope="col">{language.text("passRate")}</th>}
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((criterion) => (
-              <tr key={criterion.name}>
-                <th scope="row">
-                  <a href={link({ query: { ...state.query, criterion: criterion.name } })}>
-                    <Name text={criterion.name} />
-                  </a>
-                  <Threshold criterion={criterion} />
-                  <Judge criterion={criterion} />
-                </th>
-                <td>
-                  <Counts criterion={criterion} />
-                </td>
-                <td>
-                  <Mean criterion={criterion} />
-                </td>
-                {hasRates && (
-                  <td>
-                    <Rate criterion={criterion} />
-                  </td>
-                )}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        name={{ titleId: "criteria-title" }}
+        columns={[
+          language.text("criterion"),
+          language.text("verdicts"),
+          language.text("mean"),
+          ...(hasRates ? [language.text("passRate")] : []),
+        ]}
+        rows={shown.map((criterion) => ({
+          key: criterion.name,
+          head: (
+            <>
+              <a href={link({ query: { ...state.query, criterion: criterion.name } })}>
+                <Name text={criterion.name} />
+              </a>
+              <Threshold criterion={criterion} />
+              <Judge criterion={criterion} />
+            </>
+          ),
+          cells: [
+            <Counts criterion={criterion} />,
+            <Mean criterion={criterion} />,
+            ...(hasRates ? [<Rate criterion={criterion} />] : []),
+          ],
+        }))}
+      />
       {empty.length > 0 && (
         <p class="note">
           {language.text("withoutData", { names: language.list(empty.map((criterion) => criterion.name)) })}
@@ -195,13 +187,14 @@ function Judge({ criterion }: { criterion: CriterionView }) {
     biased: "judgeBiased",
     good: "judgeGood",
   } as const;
-  const agreement = judge.agreement.value;
   return (
     <div class={`judge ${judge.state === "good" ? "" : "warning"}`}>
       <Name text={judge.judge} />
       <div>{language.text(states[judge.state], { count: judge.labels })}</div>
-      {typeof agreement === "number" && (
-        <div>{language.text("agreesWithPeople", { value: language.rate(agreement) })}</div>
+      {typeof judge.agreement.value === "number" && (
+        <div>
+          {language.text("agreesWithPeople")} <Estimate estimate={judge.agreement} percent />
+        </div>
       )}
       {typeof criterion.self_agreement === "number" && (
         <div>{language.text("selfAgreement", { value: language.rate(criterion.self_agreement) })}</div>
@@ -247,7 +240,7 @@ function Mean({ criterion }: { criterion: CriterionView }) {
   return (
     <div class="estimate-cell">
       <IntervalPicture estimate={criterion.mean} low={low} high={high} threshold={criterion.threshold} />
-      <Estimate estimate={criterion.mean} />
+      <Estimate estimate={criterion.mean} unit={criterion.unit} />
       {possible && (
         <div class="muted">
           {language.text("possible", { low: language.number(possible.low), high: language.number(possible.high) })}
@@ -255,7 +248,7 @@ function Mean({ criterion }: { criterion: CriterionView }) {
       )}
       {valid && valid.mean.value !== criterion.mean.value && (
         <div class="muted">
-          {language.text("overValid", { count: valid.n })} <Estimate estimate={valid.mean} />
+          {language.text("overValid", { count: valid.n })} <Estimate estimate={valid.mean} unit={criterion.unit} />
         </div>
       )}
     </div>
@@ -286,38 +279,24 @@ function PassK({ run }: { run: RunView }) {
   return (
     <section aria-labelledby="passk-title">
       <h2 id="passk-title">{language.text("repeated")}</h2>
-      <div class="scroll" tabIndex={0} role="region" aria-labelledby="passk-title">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">k</th>
-              <th scope="col">{language.text("passHat")}</th>
-              <th scope="col">{language.text("passAt")}</th>
-              <th scope="col">{language.text("cases")}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((row) => (
-              <tr key={row.k}>
-                <th scope="row">{row.k}</th>
-                <td>
-                  <div class="estimate-cell">
-                    <IntervalPicture estimate={row.pass_hat} low={0} high={1} />
-                    <Estimate estimate={row.pass_hat} percent />
-                  </div>
-                </td>
-                <td>
-                  <div class="estimate-cell">
-                    <IntervalPicture estimate={row.pass_at} low={0} high={1} />
-                    <Estimate estimate={row.pass_at} percent />
-                  </div>
-                </td>
-                <td>{language.number(row.cases)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        name={{ titleId: "passk-title" }}
+        columns={["k", language.text("passHat"), language.text("passAt"), language.text("cases")]}
+        rows={rows.map((row) => ({
+          key: row.k,
+          head: row.k,
+          cells: [<Share estimate={row.pass_hat} />, <Share estimate={row.pass_at} />, language.number(row.cases)],
+        }))}
+      />
     </section>
+  );
+}
+
+function Share({ estimate }: { estimate: Interval }) {
+  return (
+    <div class="estimate-cell">
+      <IntervalPicture estimate={estimate} low={0} high={1} />
+      <Estimate estimate={estimate} percent />
+    </div>
   );
 }

@@ -6,6 +6,13 @@ export interface AgentView {
   tools?: (Record<string, unknown>)[];
 }
 
+export interface AgreementView {
+  labels: number;
+  people: PeopleAgreementView[];
+  judges: JudgeAgreementView[];
+  disagreements: DisagreementView[];
+}
+
 export interface AnswerView {
   answer: string;
   rationale?: string;
@@ -75,9 +82,11 @@ export interface CaseRow {
   position: number;
   name: string;
   eval_set: string;
+  verdict: "error" | "failed" | "informational" | "passed" | "unscored";
   attempts: AttemptRow[];
   query?: string;
   reason?: string;
+  cause?: "agent" | "judge" | null;
 }
 
 export interface ClaimDecision {
@@ -99,6 +108,11 @@ export interface ClaimDecision {
   needed: Needed | null;
   is_rate: boolean;
   lower_is_better: boolean;
+}
+
+export interface ClaimedItems {
+  queue: QueueView;
+  items: LabelItemView[];
 }
 
 export interface ComparedCase {
@@ -162,6 +176,7 @@ export interface CriterionView {
   mean: EstimateView;
   pass_rate: EstimateView;
   counts: Record<string, number>;
+  unit?: string;
   threshold?: number | null;
   lower_is_better?: boolean;
   valid?: ValidView | null;
@@ -179,6 +194,15 @@ export interface DecisionView {
   applicable?: boolean;
   counted?: Record<string, number>;
   abstained?: number;
+}
+
+export interface DisagreementView {
+  criterion: string;
+  position: number;
+  attempt: number;
+  name: string;
+  passed: boolean;
+  part?: KeyView | null;
 }
 
 export interface Durations {
@@ -260,6 +284,19 @@ export interface InvocationView {
   agents?: number[];
 }
 
+export interface JudgeAgreementView {
+  criterion: string;
+  judge: string;
+  labels: number;
+  accuracy: EstimateView;
+  sensitivity: EstimateView;
+  specificity: EstimateView;
+  kappa: EstimateView;
+  alpha: EstimateView;
+  table?: number[][] | null;
+  part?: "call" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
+}
+
 export interface JudgeView {
   state: "biased" | "good" | "too few" | "unchecked" | "useless";
   judge: string;
@@ -276,6 +313,45 @@ export interface KeyView {
   id?: string;
 }
 
+export interface LabelCriterionView {
+  name: string;
+  range: RangeView;
+  judged?: boolean;
+  parts?: ("call" | "invocation" | "message" | "question" | "rubric" | "sentence")[];
+}
+
+export interface LabelItemView {
+  number: number;
+  copy: number;
+  trace: InvocationView[];
+  expected?: ExpectedView | null;
+  text?: string;
+  invocation?: number | null;
+  outcome?: OutcomeView | null;
+  labels?: LabelView[];
+}
+
+export interface LabelProgressView {
+  done: number;
+  total: number;
+  mine?: number;
+  elsewhere?: number;
+  median_seconds?: number | null;
+}
+
+export interface LabelRequest {
+  labeler: string;
+  window: string;
+  number: number;
+  copy: number;
+  value: number | null;
+  seconds: number;
+  note?: string;
+  side?: "agent" | "environment" | "expectation" | "infrastructure" | "judge" | "simulator" | null;
+  reference?: string;
+  again?: boolean;
+}
+
 export interface LabelView {
   criterion: string;
   value?: number | null;
@@ -283,6 +359,12 @@ export interface LabelView {
   note?: string;
   at?: string;
   part?: string;
+}
+
+export interface LabelsView {
+  run: string;
+  criteria: LabelCriterionView[];
+  queues: QueueView[];
 }
 
 export interface McNemar {
@@ -318,6 +400,7 @@ export interface OutcomeView {
   criterion: string;
   verdict: "failed" | "informational" | "not_applicable" | "passed" | "unscored";
   value?: number | null;
+  unit?: string;
   threshold?: number | null;
   lower_is_better?: boolean;
   reason?: string;
@@ -373,6 +456,18 @@ export interface PassK {
   pass_at: IntervalEstimate;
 }
 
+export interface PeopleAgreementView {
+  criterion: string;
+  labelers: string[];
+  items: number;
+  raw: EstimateView;
+  kappa: EstimateView;
+  alpha: EstimateView;
+  values?: number[];
+  confusion?: number[][];
+  part?: "call" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
+}
+
 export interface ProgressView {
   attempts: number;
   is_alive: boolean;
@@ -386,6 +481,38 @@ export interface ProgressView {
 export interface PromptView {
   system: string;
   text: string;
+}
+
+export interface QueueRequest {
+  criterion: string;
+  by?: "disagreement" | "random" | "stratum" | "uncertain";
+  sample?: number;
+  seed?: number;
+  part?: "call" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
+  overlap?: number;
+  labelers?: number;
+  blind?: boolean;
+  answers?: Record<string, number>;
+  question?: string;
+}
+
+export interface QueueView {
+  number: number;
+  criterion: string;
+  by: "disagreement" | "random" | "stratum" | "uncertain";
+  sample: number;
+  seed: number;
+  blind: boolean;
+  progress: LabelProgressView;
+  part?: "call" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
+  overlap?: number;
+  labelers?: number;
+  population?: number;
+  question?: string;
+  description?: string;
+  answers?: Record<string, number>;
+  graded?: boolean;
+  range?: RangeView | null;
 }
 
 export interface QuoteView {
@@ -409,6 +536,7 @@ export interface RunCriterion {
   mean: EstimateView;
   pass_rate: EstimateView;
   range: RangeView;
+  unit?: string;
   threshold?: number | null;
 }
 
@@ -429,7 +557,7 @@ export interface RunRow {
   tags?: string[];
   target?: string;
   suite?: string;
-  pass_rate?: number | null;
+  case_verdicts?: Record<string, number>;
   criteria?: RunCriterion[];
 }
 
@@ -519,4 +647,9 @@ export interface VoteView {
   replies?: string[];
   seconds?: number | null;
   cost?: number | null;
+}
+
+export interface WindowRequest {
+  labeler: string;
+  window: string;
 }

@@ -3,6 +3,8 @@ import { useEffect, useState } from "preact/hooks";
 import { App } from "./app";
 import { type Choices, useChoices } from "./choices";
 import type { Client } from "./client";
+import { Labelling } from "./labelling";
+import { Labels } from "./labels";
 import { Runs } from "./runs";
 import { ServerSource, problemOf } from "./server";
 import { RUNS } from "./state";
@@ -22,6 +24,13 @@ export function Viewer({ client, made }: { client: Client; made: string }) {
   }, []);
   const values = new URLSearchParams(fragment.replace(/^#/, ""));
   const [run, base] = [values.get("run") ?? "", values.get("base") ?? ""];
+  const key = `${values.get("page")}/${run}`;
+  if (run && values.get("page") === "labels") return <Labels key={key} client={client} choices={choices} run={run} />;
+  if (run && values.get("page") === "label") {
+    const queue = Number(values.get("queue")) || 0;
+    const name = values.get("as") ?? "";
+    return <Labelling key={`${key}/${queue}`} client={client} choices={choices} run={run} queue={queue} named={name} />;
+  }
   if (!run || values.get("page") === "runs") return <Runs client={client} choices={choices} />;
   // With two runs, either of them may be the one that is shown.
   return <Opened key={base ? "" : run} client={client} choices={choices} run={run} base={base} />;

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
-import { diffWords, words } from "../src/diff";
+import { diffWords, pairs, words } from "../src/diff";
 import { restore } from "../src/embedded";
 import { choose, Language, TEXTS } from "../src/i18n";
 import { actionOf, badge, KEYS } from "../src/keys";
-import { attention, isFlaky, matches, verdictOf } from "../src/rows";
+import { attention, isFlaky, matches, worstVerdict } from "../src/rows";
 import { find, split } from "../src/search";
 import { EVERYTHING } from "../src/source";
 import { format, parse } from "../src/state";
@@ -32,7 +32,7 @@ function found(text: string, ...attempts: string[][]): number[] {
 
 function row(...verdicts: CaseRow["attempts"][number]["verdict"][]): CaseRow {
   const attempts = verdicts.map((verdict, index) => ({ place: index, attempt: index + 1, verdict }));
-  return { position: 0, name: "case", eval_set: "shop", attempts };
+  return { position: 0, name: "case", eval_set: "shop", verdict: "failed", attempts };
 }
 
 test("a search finds attempts without regard to case", () => {
@@ -139,8 +139,18 @@ test("a link with wrong values opens the summary of the last run", () => {
   });
 });
 
-test("the verdict of a case is that of its worst attempt, and what needs attention comes first", () => {
-  assert.equal(verdictOf(row("passed", "error", "unscored")), "error");
+test("entries that both lists have in the same order are pairs", () => {
+  assert.deepEqual(pairs(["get", "cancel"], ["find", "get", "refund", "cancel"]), [
+    [null, 0],
+    [0, 1],
+    [null, 2],
+    [1, 3],
+  ]);
+  assert.deepEqual(pairs(["a"], []), [[0, null]]);
+});
+
+test("the case whose attempt is worst needs attention first", () => {
+  assert.equal(worstVerdict(row("passed", "error", "unscored")), "error");
   const rows = [row("passed"), row("failed", "passed"), row("failed", "failed"), row("unscored")];
   const sorted = [...rows].sort((a, b) => attention(a) - attention(b));
   assert.deepEqual(sorted, [rows[2], rows[1], rows[3], rows[0]]);

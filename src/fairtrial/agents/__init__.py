@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -36,9 +37,14 @@ KINDS: dict[str, _Kind] = {
     "adk-server": _Kind("adk_server"),
     "langgraph-server": _Kind("langgraph_server"),
     "langgraph": _Kind("langgraph", ("langchain_core:Runnable", "langgraph:StateGraph")),
+    "llama-index": _Kind("llama_index", ("llama_index:BaseWorkflowAgent", "llama_index:AgentWorkflow")),
     "openai-agents": _Kind("openai_agents", ("agents:AgentBase",)),
     "google-genai": _Kind("google_genai", ("google.genai:_BaseChat",)),
+    "claude": _Kind("claude", ("claude_agent_sdk:ClaudeAgentOptions", "claude_agent_sdk:ClaudeSDKClient")),
+    "crewai": _Kind("crewai", ("crewai:BaseAgent", "crewai:Crew")),
+    "smolagents": _Kind("smolagents", ("smolagents:MultiStepAgent",)),
     "strands": _Kind("strands", ("strands:Agent",)),
+    "agent-framework": _Kind("agent_framework", ("agent_framework:BaseAgent",)),
     "agno": _Kind("agno", ("agno.agent:Agent",)),
     "pydantic-ai": _Kind("pydantic_ai", ("pydantic_ai:AbstractAgent",)),
 }
@@ -89,12 +95,19 @@ def _plugin(kind: str) -> Any:
 
     A package declares it in the group of entry points. Raises UsageError if the module cannot be imported.
     """
-    for entry_point in entry_points(group=PLUGINS, name=kind):
-        try:
-            return entry_point.load()
-        except Exception as error:
-            raise UsageError(f"--agent: the entry point {kind!r} of {PLUGINS} cannot be loaded: {error}") from error
-    return None
+    entry_point = _plugins().get(kind)
+    if entry_point is None:
+        return None
+    try:
+        return entry_point.load()
+    except Exception as error:
+        raise UsageError(f"--agent: the entry point {kind!r} of {PLUGINS} cannot be loaded: {error}") from error
+
+
+@functools.cache
+def _plugins() -> dict[str, EntryPoint]:
+    """Return the entry points of installed packages. They are read once, because all packages have to be looked at."""
+    return {entry_point.name: entry_point for entry_point in reversed(tuple(entry_points(group=PLUGINS)))}
 
 
 def _nearest_target(target: str) -> str:

@@ -16,10 +16,10 @@ from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.calling import declaration
 from fairtrial.agents.factories import AgentSource
 from fairtrial.agents.observer import Observer
-from fairtrial.agents.plain import as_text, plain
+from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.user_parts import content_of, kind_of
 from fairtrial.errors import AgentError
-from fairtrial.formats.messages import arguments_of, response_of
+from fairtrial.formats.messages import arguments_of
 from fairtrial.importing import import_extra, import_object
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
@@ -238,8 +238,7 @@ def _routed(function_call: Any, author: str, observer: Observer) -> Any:
 
 def _response(value: Any) -> Json:
     content = getattr(value, "content", value) if type(value).__name__ == "ToolResult" else value
-    answer = plain(content)
-    return response_of(answer) if isinstance(answer, str) else answer
+    return as_response(content)
 
 
 def _declaration(tool: Any) -> dict[str, Json]:

@@ -64,6 +64,24 @@ class AgentSource:
         return agent, dict(options)
 
 
+def factory_source(
+    thing: Any, is_agent: Callable[[Any], bool], kind: str, options: tuple[str, ...] = ()
+) -> AgentSource:
+    """Return the source of agents that hold their conversation. Raises UsageError if it is not a factory."""
+    source = AgentSource(thing, is_agent, kind, options)
+    if not source.is_factory:
+        raise UsageError(one_conversation(kind))
+    return source
+
+
+def one_conversation(kind: str) -> str:
+    """Return why an agent cannot be shared by conversations."""
+    return (
+        f"{kind} holds its conversation, so that each conversation needs an agent of its own; "
+        "name a function that makes it"
+    )
+
+
 def _arguments(factory: Callable[..., Any], case: EvalCase) -> tuple[Any, ...]:
     """Return what a factory takes: nothing, the case, or a configuration with the state of the case."""
     parameters = [

@@ -227,6 +227,12 @@ async def in_thread(function: Callable[[Report], Iterable[Any]]) -> AsyncGenerat
         yield item
 
 
+async def result_in_thread(function: Callable[[], Any]) -> Any:
+    """Return what a sync function returns. If it hangs, it cannot keep the process alive."""
+    async with aclosing(in_thread(lambda _: [function()])) as answers:
+        return await anext(answers)
+
+
 async def in_task(function: Callable[[Report], AsyncIterator[Any]]) -> AsyncGenerator[Any, None]:
     """Yield the items that an async function reports and yields. The function is cancelled if the session closes."""
     queue = _ItemQueue()

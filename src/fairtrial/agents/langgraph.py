@@ -13,6 +13,7 @@ from typing import Any
 from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.factories import AgentSource
+from fairtrial.agents.graph_functions import INTERRUPT, is_workflow, workflow_states
 from fairtrial.agents.graph_stops import Stop, stop_of, with_checkpointer
 from fairtrial.agents.plain import plain
 from fairtrial.agents.stopwatch import Stopwatch
@@ -27,7 +28,6 @@ from fairtrial.records.record import Json
 from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, Thought, ToolCall, ToolResult, Usage
 
 EXTRA = "agents-langgraph"
-_INTERRUPT = "__interrupt__"
 _NO_TOOLS = "the graph has no ToolNode, and other nodes call tools themselves"
 
 
@@ -129,6 +129,7 @@ class LangGraphSession:
         self._has_memory = has_memory
         self._reported: dict[str | int, Any] = {}
         self._interrupted = False
+        self._interrupts: dict[str, Any] = {}
         self._approvals = approvals
         self._stop: Stop | None = None
         self._user_message_id = ""
@@ -138,7 +139,7 @@ class LangGraphSession:
     @property
     def about(self) -> About:
         """The agents with a request to a chat model in the latest run, and the state without messages."""
-        state: Json = plain({key: value for key, value in self._state.items() if key not in ("messages", _INTERRUPT)})
+        state: Json = plain({key: value for key, value in self._state.items() if key not in ("messages", INTERRUPT)})
         return About(tuple(self._with_tool_nodes().values()), state or None)
 
     async def declared(self) -> About:
@@ -184,39 +185,50 @@ class LangGraphSession:
         """Yield the items of a run. Raises AgentError if the state has no messages."""
         watch = _Watch(_name(self._runnable), self._agents)
         config = {"callbacks": [_handler(watch)], **self._config}
+        self._interrupts = {}
         try:
             async with aclosing(self._states(graph_input, config)) as states:
                 async for state in states:
                     for item in (*watch.take_usages(), *self._new_items(state, watch.name)):
                         yield item
                     self._state = state
+                    # A graph that interrupts several nodes at once tells of each in a state of its own.
+                    self._interrupts |= {interrupt.id: interrupt for interrupt in state.get(INTERRUPT) or ()}
         except Exception:
             for item in watch.take_usages():
                 yield item
             raise
-        interrupts = self._state.get(_INTERRUPT) or ()
+        interrupts = list(self._interrupts.values())
         self._stop = await stop_of(self._runnable, self._config, interrupts, self._state.get("messages") or [])
         self._interrupted = bool(interrupts)
-        for interrupt in interrupts if self._stop is None else ():
-            question = interrupt.value if isinstance(interrupt.value, str) else str(plain(interrupt.value))
-            yield Message(question, watch.name)
+        if interrupts and self._stop is None:
+            values = [interrupt.value for interrupt in interrupts]
+            questions = [value if isinstance(value, str) else str(plain(value)) for value in values]
+            yield Message("\n".join(questions), watch.name)
         yield watch.times.durations
 
     def _input(self, message: str, parts: Sequence[Part]) -> Any:
         self._earlier_messages = len(self._state.get("messages", ()))
         if self._interrupted:
-            return import_extra("langgraph.types", EXTRA).Command(resume=message)
+            return import_extra("langgraph.types", EXTRA).Command(resume=dict.fromkeys(self._interrupts, message))
         human = import_extra("langchain_core.messages", EXTRA).HumanMessage(
             langchain_content(message, parts), id=str(uuid.uuid4())
         )
         is_first, self._user_message_id = not self._user_message_id, human.id
-        state = {key: value for key, value in self._state.items() if key != _INTERRUPT}
+        state = {key: value for key, value in self._state.items() if key != INTERRUPT}
         if self._has_memory and not is_first:
             return {"messages": [human]}
         return {**state, "messages": [*state.get("messages", ()), human]}
 
     async def _states(self, graph_input: Any, config: dict[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
         """Yield the states of a graph after each step. Another runnable has one state only, its output."""
+        if is_workflow(self._runnable):
+            earlier = self._state.get("messages", ())
+            states = workflow_states(self._runnable, graph_input, earlier, config, self._options)
+            async with aclosing(states):
+                async for state in states:
+                    yield state
+            return
         if hasattr(self._runnable, "get_graph") and hasattr(self._runnable, "stream_channels"):
             async for state in self._runnable.astream(graph_input, config, stream_mode="values", **self._options):
                 yield _with_messages(state)
@@ -248,7 +260,7 @@ class LangGraphSession:
 
 def _with_messages(state: Any) -> dict[str, Any]:
     messages = state.get("messages") if isinstance(state, dict) else None
-    if isinstance(state, dict) and _INTERRUPT in state and messages is None:
+    if isinstance(state, dict) and INTERRUPT in state and messages is None:
         return state
     if not isinstance(messages, list) or not all(hasattr(message, "content_blocks") for message in messages):
         got = ", ".join(map(repr, state)) if isinstance(state, dict) else type(state).__name__

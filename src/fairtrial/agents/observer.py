@@ -14,7 +14,7 @@ from fairtrial.agents.routing import Answer, route_call
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.record import Json
-from fairtrial.records.trace import AgentDetails, Message, ToolCall, ToolResult
+from fairtrial.records.trace import AgentDetails, Message, ToolCall, ToolResult, Trace
 from fairtrial.text.display import described
 
 
@@ -64,7 +64,7 @@ class Observer:
                 self._open_calls[item.id] = item
             self._report(item)
 
-    def note_result(self, call_id: str, response: Json, *, is_error: bool = False) -> None:
+    def note_result(self, call_id: str, response: Json, *, is_error: bool = False, inner: Trace | None = None) -> None:
         """Report the result of a call. The first report of a result counts.
 
         A framework answers some calls itself, for example calls that a user rejects, or calls of unknown tools. Their
@@ -72,7 +72,17 @@ class Observer:
         """
         call = self._open_calls.pop(call_id, None)
         if call is not None:
-            self._report(ToolResult(call.name, response, call_id, call.author, is_error=is_error))
+            self._times.end("tool", call_id)
+            self._report(ToolResult(call.name, response, call_id, call.author, is_error=is_error, inner=inner))
+
+    def begin_tool(self, call_id: str) -> None:
+        """Measure a tool that runs elsewhere. It ends with the result of its call."""
+        self._times.start("tool", call_id)
+
+    @property
+    def open_calls(self) -> tuple[ToolCall, ...]:
+        """The calls that have no result yet, in their order."""
+        return tuple(self._open_calls.values())
 
     def note_request(self, name: str, instructions: str, tools: Iterable[dict[str, Json]]) -> None:
         """Note the request of an agent to its model. The latest instructions count, and all tools."""
@@ -99,8 +109,12 @@ class Observer:
         real: Callable[[], Awaitable[Any]],
         *,
         as_json: Callable[[Any], Json] = plain,
+        has_failed: Callable[[Any], bool] = lambda _: False,
     ) -> Answer:
-        """Return the answer of a tool or of the environment, and report it. An exception is reported as the result."""
+        """Return the answer of a tool or of the environment, and report it. An exception is reported as the result.
+
+        `has_failed` says of what a tool returned whether it is an error.
+        """
         self._times.start("tool", call.id)
         try:
             if self.environment is None:
@@ -112,5 +126,8 @@ class Observer:
             raise
         finally:
             self._times.end("tool", call.id)
-        self.note_result(call.id, as_json(answer.value) if answer.own else answer.value)
+        if answer.own:
+            self.note_result(call.id, as_json(answer.value), is_error=has_failed(answer.value))
+        else:
+            self.note_result(call.id, answer.value)
         return answer

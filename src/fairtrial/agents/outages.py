@@ -34,6 +34,22 @@ _TRANSPORT_ERRORS = (
     ("pydantic_ai", "ModelConnectionError"),
 )
 """Exceptions of clients, by package and class, that mean that no response came."""
+_NAMED: dict[str, int | None] = {
+    "AuthenticationError": 401,
+    "RateLimitError": 429,
+    "ResourceExhausted": 429,
+    "TooManyRequests": 429,
+    "ThrottlingException": 429,
+    "InternalServerError": 500,
+    "ServiceUnavailable": 503,
+    "ServiceUnavailableError": 503,
+    "OverloadedError": 529,
+    "DeadlineExceeded": 504,
+    **dict.fromkeys(("APIConnectionError", "APITimeoutError", "ClientConnectorError", "EndpointConnectionError")),
+    **dict.fromkeys(("ConnectError", "ConnectTimeout", "ReadError", "ReadTimeout", "RemoteProtocolError")),
+    **dict.fromkeys(("ConnectionError", "ConnectionRefusedError", "ConnectionResetError", "gaierror")),
+}
+"""Exceptions of clients by their class, with the status of the response, or None if no response came."""
 _LONGEST_CHAIN = 20
 
 
@@ -47,6 +63,22 @@ class Outage(NamedTuple):
     def is_retryable(self) -> bool:
         """Whether the same call may succeed soon."""
         return self.status in _RETRYABLE
+
+
+class ReportedOutageError(Exception):
+    """An outage that a server reports by the class of its exception."""
+
+    def __init__(self, name: str, status: int) -> None:
+        super().__init__(name)
+        self.status_code = status
+
+
+def outage_named(name: object) -> Exception | None:
+    """Return the cause of an error of which a server tells only the class, or None if the class is not an outage."""
+    if not isinstance(name, str) or name not in _NAMED:
+        return None
+    status = _NAMED[name]
+    return ConnectionError(name) if status is None else ReportedOutageError(name, status)
 
 
 def outage_of(error: BaseException) -> Outage | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from fairtrial.formats.messages import response_of
 from fairtrial.records.record import Json
 
 _DEEPEST = 100
@@ -32,7 +33,13 @@ def plain(value: Any, depth: int = 0) -> Json:
 
 def as_text(value: Any) -> str:
     """Return a text as it is, and any other value as the text of its JSON."""
-    return value if isinstance(value, str) else msgspec.json.encode(plain(value)).decode()
+    return str.__str__(value) if isinstance(value, str) else msgspec.json.encode(plain(value)).decode()
+
+
+def as_response(value: Any) -> Json:
+    """Return what a tool returned as JSON. A text that holds JSON becomes that JSON."""
+    answer = plain(value)
+    return response_of(answer) if isinstance(answer, str) else answer
 
 
 def _container(value: Any, depth: int) -> Json:
@@ -44,7 +51,8 @@ def _container(value: Any, depth: int) -> Json:
 
 
 def _text(value: str) -> str:
-    return _SURROGATE.sub("\ufffd", value)
+    # Subclasses of `str` are no JSON.
+    return _SURROGATE.sub("\ufffd", str.__str__(value))
 
 
 def _record(value: Any, depth: int) -> Json:

@@ -9,7 +9,7 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairtrial.agents.factories import AgentSource
+from fairtrial.agents.factories import AgentSource, factory_source, one_conversation
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.user_parts import content_of, kind_of
@@ -22,10 +22,7 @@ from fairtrial.records.record import Json
 from fairtrial.records.trace import About, AgentDetails, Message, Part, Thought, ToolCall, Usage
 
 EXTRA = "agents-strands"
-_ONE_CONVERSATION = (
-    "an agent of Strands holds its conversation, so that each conversation needs an agent of its own; "
-    "name a function that makes the agent"
-)
+_KIND = "an agent of Strands"
 
 
 def agent_at(target: str) -> StrandsAgent:
@@ -37,14 +34,11 @@ def agent_at(target: str) -> StrandsAgent:
 
 def agent_around(thing: Any) -> StrandsAgent:
     """Raise UsageError, because an agent cannot be shared by conversations."""
-    raise UsageError(f"agent: {_ONE_CONVERSATION}, for example strands:my_module:make_agent, got {thing!r}")
+    raise UsageError(f"agent: {one_conversation(_KIND)}, for example strands:my_module:make_agent, got {thing!r}")
 
 
 def _source(thing: Any) -> AgentSource:
-    source = AgentSource(thing, _is_agent, "a strands.Agent", ("invocation_state",))
-    if not source.is_factory:
-        raise UsageError(_ONE_CONVERSATION)
-    return source
+    return factory_source(thing, _is_agent, _KIND, ("invocation_state",))
 
 
 def _is_agent(thing: Any) -> bool:

@@ -15,6 +15,7 @@ _HOMES = {
     "attempt_argument": "fairtrial.config.attempt_options",
     "AttemptFilter": "fairtrial.api.attempt_filter",
     "AttemptOptions": "fairtrial.config.attempt_options",
+    "BatchOptions": "fairtrial.llm.model_options",
     "Budget": "fairtrial.llm.budget",
     "calibrate": "fairtrial.api.calibrating",
     "calibration_document": "fairtrial.reports.calibration_report",
@@ -31,6 +32,7 @@ _HOMES = {
     "Checked": "fairtrial.api.checking",
     "claims_in": "fairtrial.api.gating",
     "columns_in": "fairtrial.loading.shards",
+    "is_object_folder": "fairtrial.loading.object_folders",
     "compare": "fairtrial.api.comparing",
     "compare_all": "fairtrial.api.comparing",
     "compare_with_baseline": "fairtrial.api.comparing",
@@ -39,7 +41,7 @@ _HOMES = {
     "convert": "fairtrial.api.converting",
     "Converted": "fairtrial.api.converting",
     "cost_of": "fairtrial.api.pinging",
-    "DatasetOptions": "fairtrial.api.dataset_scoring",
+    "DatasetOptions": "fairtrial.api.dataset_options",
     "DatasetPlan": "fairtrial.api.dataset_scoring",
     "DEFAULT_MODEL": "fairtrial.llm.model",
     "DEFAULT_URL": "fairtrial.store",
@@ -57,6 +59,7 @@ _HOMES = {
     "executor_for": "fairtrial.batch.executors",
     "expect": "fairtrial.api.expecting",
     "export_run": "fairtrial.api.stored_runs",
+    "find_base_run": "fairtrial.api.comparing",
     "find_entry": "fairtrial.metrics.entries",
     "fit_value": "fairtrial.api.value_fitting",
     "flaky": "fairtrial.api.flaky_cases",
@@ -66,6 +69,7 @@ _HOMES = {
     "is_eval_set_name": "fairtrial.api.suites",
     "iter_recordings": "fairtrial.api.eval_files",
     "Judges": "fairtrial.judge.judges",
+    "label_file": "fairtrial.api.labelling",
     "label_report": "fairtrial.api.label_lists",
     "labels_as_rows": "fairtrial.api.label_lists",
     "list_cases": "fairtrial.api.suites",
@@ -92,7 +96,7 @@ _HOMES = {
     "ping": "fairtrial.api.pinging",
     "plan": "fairtrial.api.size_planning",
     "Plan": "fairtrial.api.planning",
-    "plan_dataset": "fairtrial.api.dataset_scoring",
+    "plan_dataset": "fairtrial.api.dataset_planning",
     "plan_degradation": "fairtrial.api.degrading",
     "plan_judge_check": "fairtrial.api.judge_checking",
     "plan_mutation": "fairtrial.api.mutating",
@@ -123,6 +127,7 @@ _HOMES = {
     "report_card_tables": "fairtrial.reports.report_card_report",
     "ReportOptions": "fairtrial.reports.report_table",
     "REPORTS": "fairtrial.reports.report_table",
+    "Redacted": "fairtrial.api.exporting",
     "reread": "fairtrial.api.stored_runs",
     "resume": "fairtrial.api.planning",
     "resume_command": "fairtrial.api.stored_runs",
@@ -152,6 +157,7 @@ _HOMES = {
     "write_html": "fairtrial.api.html_reports",
     "with_labels": "fairtrial.api.run_labels",
     "write_recordings": "fairtrial.api.conversations",
+    "write_references": "fairtrial.api.better_references",
     "write_starter": "fairtrial.api.starting",
     "MOST_OTLP_BYTES": "fairtrial.formats.spans.otlp_requests",
     "OTLP_PROTOBUF": "fairtrial.formats.spans.otlp_requests",
@@ -172,11 +178,18 @@ _HOMES = {
     "scores_to_push": "fairtrial.api.pushing",
     "export_recordings": "fairtrial.api.exporting",
     "ExportForm": "fairtrial.api.exporting",
+    "QueueRequest": "fairtrial.reports.label_shapes",
+    "WindowRequest": "fairtrial.reports.label_shapes",
+    "LabelRequest": "fairtrial.reports.label_shapes",
+    "ItemLostError": "fairtrial.api.label_desk",
+    "MOST_QUEUES": "fairtrial.api.label_desk",
+    "open_label_queue": "fairtrial.api.label_desk",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605  (names are imported when first used)
 
 if TYPE_CHECKING:
     from fairtrial.api.attempt_filter import AttemptFilter as AttemptFilter
+    from fairtrial.api.better_references import write_references as write_references
     from fairtrial.api.calibrating import calibrate as calibrate
     from fairtrial.api.case_checks import CaseCheck as CaseCheck
     from fairtrial.api.case_checks import check_case as check_case
@@ -187,12 +200,13 @@ if TYPE_CHECKING:
     from fairtrial.api.comparing import compare as compare
     from fairtrial.api.comparing import compare_all as compare_all
     from fairtrial.api.comparing import compare_with_baseline as compare_with_baseline
+    from fairtrial.api.comparing import find_base_run as find_base_run
     from fairtrial.api.conversations import write_recordings as write_recordings
     from fairtrial.api.converting import Converted as Converted
     from fairtrial.api.converting import convert as convert
-    from fairtrial.api.dataset_scoring import DatasetOptions as DatasetOptions
+    from fairtrial.api.dataset_options import DatasetOptions as DatasetOptions
+    from fairtrial.api.dataset_planning import plan_dataset as plan_dataset
     from fairtrial.api.dataset_scoring import DatasetPlan as DatasetPlan
-    from fairtrial.api.dataset_scoring import plan_dataset as plan_dataset
     from fairtrial.api.degrading import DegradationPlan as DegradationPlan
     from fairtrial.api.degrading import plan_degradation as plan_degradation
     from fairtrial.api.eval_files import iter_recordings as iter_recordings
@@ -204,16 +218,21 @@ if TYPE_CHECKING:
     from fairtrial.api.execution import execute as execute
     from fairtrial.api.expecting import expect as expect
     from fairtrial.api.exporting import ExportForm as ExportForm
+    from fairtrial.api.exporting import Redacted as Redacted
     from fairtrial.api.exporting import export_recordings as export_recordings
     from fairtrial.api.flaky_cases import flaky as flaky
     from fairtrial.api.gating import claims_in as claims_in
     from fairtrial.api.gating import gate as gate
     from fairtrial.api.html_reports import write_html as write_html
     from fairtrial.api.judge_checking import plan_judge_check as plan_judge_check
+    from fairtrial.api.label_desk import MOST_QUEUES as MOST_QUEUES
+    from fairtrial.api.label_desk import ItemLostError as ItemLostError
+    from fairtrial.api.label_desk import open_label_queue as open_label_queue
     from fairtrial.api.label_lists import agreement_of_labelers as agreement_of_labelers
     from fairtrial.api.label_lists import label_report as label_report
     from fairtrial.api.label_lists import labels_as_rows as labels_as_rows
     from fairtrial.api.labelling import add_labels as add_labels
+    from fairtrial.api.labelling import label_file as label_file
     from fairtrial.api.labelling import sample_file as sample_file
     from fairtrial.api.labelling import sample_outcomes as sample_outcomes
     from fairtrial.api.mutating import MutationPlan as MutationPlan
@@ -301,8 +320,10 @@ if TYPE_CHECKING:
     from fairtrial.llm.budget import Budget as Budget
     from fairtrial.llm.endpoint import mixed_sources as mixed_sources
     from fairtrial.llm.model import DEFAULT_MODEL as DEFAULT_MODEL
+    from fairtrial.llm.model_options import BatchOptions as BatchOptions
     from fairtrial.llm.model_options import ModelOptions as ModelOptions
     from fairtrial.loading import Match as Match
+    from fairtrial.loading.object_folders import is_object_folder as is_object_folder
     from fairtrial.loading.shards import Shard as Shard
     from fairtrial.loading.shards import columns_in as columns_in
     from fairtrial.metrics.entries import CATALOG as CATALOG
@@ -318,6 +339,9 @@ if TYPE_CHECKING:
     from fairtrial.reports.fit_report import print_fit as print_fit
     from fairtrial.reports.judge_check_report import describe_miss as describe_miss
     from fairtrial.reports.judge_check_report import print_judge_check as print_judge_check
+    from fairtrial.reports.label_shapes import LabelRequest as LabelRequest
+    from fairtrial.reports.label_shapes import QueueRequest as QueueRequest
+    from fairtrial.reports.label_shapes import WindowRequest as WindowRequest
     from fairtrial.reports.markdown_comparison import comparison_markdown as comparison_markdown
     from fairtrial.reports.mutation_files import mutation_junit as mutation_junit
     from fairtrial.reports.mutation_files import mutation_markdown as mutation_markdown

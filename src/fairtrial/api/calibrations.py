@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from fairtrial.judge_calibration import Place, assumed, calibrate_criterion, unchecked
+from fairtrial.judge_calibration import Place, assumed, calibrate_criterion, disagreeing_outcomes, unchecked
 from fairtrial.records.calibration import Calibration
 from fairtrial.records.keys import CaseKey, outcome_key
 from fairtrial.records.label import Label
@@ -43,6 +43,15 @@ def calibrations(store: Store, info: RunInfo, summary: Summary, *, alone: bool =
             yield calibration
 
 
+def disagreements(store: Store, run: str) -> Iterator[tuple[str, Place, bool]]:
+    """Yield the labelled outcomes of a run on which people and the judge disagree, with the verdict of people."""
+    for criterion, labels in sorted(_labels_by_place(store, run, store.labels(run), ()).items()):
+        outcomes = outcomes_at(store, run, criterion, labels)
+        if outcomes:
+            for place, passed in disagreeing_outcomes(labels, store.scores(run, criterion), outcomes):
+                yield criterion, place, passed
+
+
 def judge_of(signature: Any, criterion: str) -> str:
     """Return the name of a judge, from the signature of its criterion: its models, or else the metric."""
     options = signature.get("options", {}) if isinstance(signature, dict) else {}
@@ -55,21 +64,21 @@ def judge_of(signature: Any, criterion: str) -> str:
 def _labelled(
     store: Store, info: RunInfo, criterion: CriterionSummary, judge: str, labels: ByPlace
 ) -> Calibration | None:
-    outcomes = _outcomes(store, info.id, criterion.criterion, labels)
+    outcomes = outcomes_at(store, info.id, criterion.criterion, labels)
     if not outcomes:
         return None
     scores = store.scores(info.id, criterion.criterion)
     return calibrate_criterion(criterion, judge, labels, scores, outcomes, store.ballots(info.id))
 
 
-def _outcomes(store: Store, run: str, criterion: str, labels: ByPlace) -> dict[Place, Outcome]:
-    """Return the labelled outcomes of a criterion."""
+def outcomes_at(store: Store, run: str, criterion: str, places: Collection[Place]) -> dict[Place, Outcome]:
+    """Return the outcomes of a criterion at some places of a run."""
     outcomes: dict[Place, Outcome] = {}
-    for positions in _batches(sorted({position for position, _ in labels})):
+    for positions in _batches(sorted({position for position, _ in places})):
         for result in store.results(run, positions=positions):
             place = (result.position, result.attempt)
             for outcome in result.outcomes:
-                if place in labels and outcome.criterion == criterion:
+                if place in places and outcome.criterion == criterion:
                     outcomes[place] = outcome
     return outcomes
 

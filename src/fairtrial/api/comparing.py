@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import get_args
 
-from fairtrial.api.run_sources import RunSource, measured
-from fairtrial.api.stored_runs import Run
+from fairtrial.api.run_sources import RunSource, is_file, measured
+from fairtrial.api.stored_runs import Run, reread
 from fairtrial.comparison import compare_runs
 from fairtrial.errors import UsageError
 from fairtrial.measured_run import MeasuredRun
@@ -86,6 +86,13 @@ def compare_with_baseline(baseline: RunSource, run: Run, store: str = DEFAULT_UR
         return compare(baseline, run, store=store)
     except UsageError as error:
         return str(error)
+
+
+def find_base_run(baseline: RunSource, store: str = DEFAULT_URL) -> Run | None:
+    """Return a base run that is in a store, with its conversations. A file with a report has none."""
+    if isinstance(baseline, Run):
+        return baseline
+    return None if is_file(baseline) else reread(store, str(baseline))
 
 
 def check_about(about: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -13,9 +13,12 @@ from fairtrial.llm.call_cache import CallCache
 from fairtrial.llm.model import ignore
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.model_pool import ConnectsModels, ModelPool
-from fairtrial.planned_case import PlannedCase
+from fairtrial.planned_case import Environments, PlannedCase, Users
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.result import Criterion
+
+if TYPE_CHECKING:
+    from fairtrial.llm.batch_outbox import BatchOutbox
 
 T = TypeVar("T")
 
@@ -27,20 +30,22 @@ async def connected(
     cache: CallCache,
     ballots: MutableMapping[str, Ballot],
     note: Callable[[str], None] = ignore,
+    outbox: BatchOutbox | None = None,
 ) -> AsyncIterator[Callable[[PlannedCase], PlannedCase]]:
     """Yield a function that puts models of this run behind the criteria, the user and the tools of a case.
 
     The plan's cases stay as they are, so that a second run of the same plan shares nothing with this one. Raises
-    UsageError if a model cannot be called. `note` receives what people should know about a model.
+    UsageError if a model cannot be called. `note` receives what people should know about a model. Calls go into the
+    `outbox` if there is one.
     """
 
     def keep(ballot: Ballot) -> None:
         ballots[ballot.id] = ballot
 
-    async with ModelPool(options, cache, keep, note) as pool:
+    async with ModelPool(options, cache, keep, note, outbox) as pool:
         connection = _Connection(pool)
         for case in cases:
-            connection.case(case)  # all models must be known before the check
+            connection.parts(case)  # all models must be known before the check
         await pool.check()
         yield connection.case
 
@@ -59,11 +64,15 @@ class _Connection:
         self._connected: dict[int, Any] = {}
 
     def case(self, case: PlannedCase) -> PlannedCase:
-        return replace(
-            case,
-            criteria=self._once(case.criteria, lambda criteria: tuple(map(self._criterion, criteria))),
-            users=self._once(case.users, self._factory),
-            environments=self._once(case.environments, self._factory),
+        criteria, users, environments = self.parts(case)
+        return replace(case, criteria=criteria, users=users, environments=environments)
+
+    def parts(self, case: PlannedCase) -> tuple[tuple[Criterion, ...], Users | None, Environments | None]:
+        """Return the criteria, the users and the environments of a case with models of this run behind them."""
+        return (
+            self._once(case.criteria, self._criteria),
+            self._once(case.users, self._factory),
+            self._once(case.environments, self._factory),
         )
 
     def _once(self, item: T, connect: Callable[[T], T]) -> T:
@@ -72,6 +81,9 @@ class _Connection:
             self._connected[id(item)] = connect(item)
         connected: T = self._connected[id(item)]
         return connected
+
+    def _criteria(self, criteria: tuple[Criterion, ...]) -> tuple[Criterion, ...]:
+        return tuple(map(self._criterion, criteria))
 
     def _criterion(self, criterion: Criterion) -> Criterion:
         fields: Any = {name: value.connect_models(self._pool) for name, value in models_of(criterion.metric).items()}

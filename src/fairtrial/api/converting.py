@@ -13,6 +13,7 @@ from fairtrial.formats.agents_cli.write_dataset import dataset
 from fairtrial.formats.datasets.case_tables import KIND as TABLE
 from fairtrial.formats.datasets.column_roles import check_columns
 from fairtrial.formats.reading import NO_COLUMNS
+from fairtrial.formats.tau2_tasks import KIND as TAU2_TASKS
 from fairtrial.records.record import Record
 from fairtrial.text.display import count
 
@@ -38,13 +39,13 @@ def convert(
 ) -> Converted:
     """Return an eval set in another format: ADK's, or the dataset of agents-cli. The default is the other one.
 
-    The default for a table is ADK's format. `columns` names the columns of the table.
+    The default for a table and for tasks of tau2-bench is ADK's format. `columns` names the columns of the table.
     """
     check_columns(columns)
     loaded, _ = loading.read_file(Path(path), lenient=lenient, columns=columns)
     if loaded.eval_set is None:
         raise UsageError(f"{path}: holds {loaded.kind}; only eval sets and datasets are converted")
-    target = to or ("adk" if loaded.kind in ("agents-cli dataset", TABLE) else "agents-cli")
+    target = to or ("adk" if loaded.kind in ("agents-cli dataset", TABLE, TAU2_TASKS) else "agents-cli")
     if target == "agents-cli":
         content, losses = dataset(loaded.eval_set, loaded.recordings)
     else:

@@ -4,69 +4,48 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
-from heapq import nsmallest
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
 
-from fairtrial import loading
 from fairtrial.aggregation import scaled_to_population
-from fairtrial.api.arguments import Paths, check_match, paths_of
-from fairtrial.api.connection import models_of
-from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
-from fairtrial.api.dataset_sources import MANIFEST
-from fairtrial.api.dataset_summary import answered_positions, summarize
+from fairtrial.api.call_journal import CallJournal
+from fairtrial.api.dataset_cases import answered_positions
+from fairtrial.api.dataset_options import DatasetOptions
+from fairtrial.api.dataset_sources import FILES, MANIFEST
+from fairtrial.api.dataset_strata import draw_sample
+from fairtrial.api.dataset_summary import summarize
 from fairtrial.api.dataset_tables import OWN_CASE, SCHEMA_VERSION, TABLES
-from fairtrial.api.planning import EVAL_SET, Criteria, Notes, load_sets, now, run_info
-from fairtrial.api.score_planning import check_picklable
-from fairtrial.api.shard_scoring import FailedAttempt, Sample, ShardReport, ShardScorer, failures_path, smallest_shares
+from fairtrial.api.judge_estimates import estimate_judges
+from fairtrial.api.object_log import ObjectLog
+from fairtrial.api.planning import now
+from fairtrial.api.run_batches import OnBatch
+from fairtrial.api.shard_asking import ShardAsker
+from fairtrial.api.shard_scoring import FailedAttempt, Sample, ShardReport, ShardScorer, failures_path
+from fairtrial.api.shared_models import BATCHES, KEPT_CALLS, SharedModels, asks_models, kept_calls, shared_models
 from fairtrial.api.stored_runs import Run, open_store
 from fairtrial.api.temporary_store import temporary_store
-from fairtrial.batch.executors import Executor, InProcess
+from fairtrial.batch.executors import Executor, InProcess, ProcessPool
 from fairtrial.batch.shard_log import ShardLog
 from fairtrial.errors import UsageError
-from fairtrial.importing import import_extra
+from fairtrial.judge.ballot_costs import ballots_of
 from fairtrial.judge.judges import Judges
-from fairtrial.loading.data_files import DataFile, find_data_files
-from fairtrial.loading.shards import Columns, Shard, cut_into_shards
-from fairtrial.records.case import EvalSet
-from fairtrial.records.record import Json, Record
-from fairtrial.records.result import Criterion
+from fairtrial.llm.model import ignore
+from fairtrial.loading.data_files import DataFile
+from fairtrial.loading.shards import Shard
+from fairtrial.records.ballot import Ballot
+from fairtrial.records.record import Json
+from fairtrial.records.reply import Reply
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 
 LOG = "progress.jsonl"
 _FIRST_CHECK = 100
 """So many conversations are read before the share of refused ones can stop a run."""
-
-
-class DatasetOptions(Record, frozen=True):
-    """How a data set is scored into a folder.
-
-    `sample` is a number of conversations, or a share of them below 1. `seed` chooses which. `max_refused` is the share
-    of conversations that may be unreadable. `keep_failures` attempts that did not pass go into the store.
-    """
-
-    columns: Columns | None = None
-    sample: float | None = None
-    seed: int = 0
-    max_refused: float = 0.01
-    keep_failures: int = 1000
-
-    def check(self) -> None:
-        """Raise UsageError for a value that is not allowed."""
-        if self.sample is not None and not (
-            0 < self.sample < 1 or (self.sample >= 1 and self.sample == int(self.sample))
-        ):
-            raise UsageError(f"--sample: must be a share between 0 and 1, or a whole number, got {self.sample:g}")
-        if not 0 <= self.max_refused <= 1:
-            raise UsageError(f"--max-refused: must be a share from 0 to 1, got {self.max_refused:g}")
-        if self.keep_failures < 0:
-            raise UsageError(f"--keep-failures: must be at least 0, got {self.keep_failures}")
 
 
 OnShard = Callable[["Shard", ShardReport], None]
@@ -84,6 +63,7 @@ class DatasetPlan:
     scorer: ShardScorer
     options: DatasetOptions
     executor: Executor
+    judges: Judges
     warnings: tuple[str, ...] = ()
 
     @property
@@ -91,19 +71,96 @@ class DatasetPlan:
         """The number of bytes to read."""
         return sum(shard.size for shard in self.shards)
 
-    def run(self, *, store: str | None = None, resume: bool = False, on_shard: OnShard = lambda *_: None) -> Run:
+    @property
+    def estimate(self) -> str:
+        """About how many calls of judges there will be, and their cost, in words. It is empty without judges."""
+        return estimate_judges(self.scorer, self.shards, self.judges)
+
+    def run(
+        self,
+        *,
+        store: str | None = None,
+        resume: bool = False,
+        on_shard: OnShard = lambda *_: None,
+        on_batch: OnBatch = ignore,
+    ) -> Run:
         """Score the shards that are not finished yet, summarize the folder, and store the run.
 
+        If the calls of judges go into batches, all of them are asked first. `on_batch` receives what happens to them.
         Raises UsageError if too many conversations are refused. The folder can then be resumed with another limit.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        log = ShardLog(self.folder / LOG, ShardReport)
+        if self.scorer.objects is None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            return self.run_logged(ShardLog(self.folder / LOG, ShardReport), store, on_shard, on_batch, resume=resume)
+        with TemporaryDirectory(prefix="fairtrial-out-") as name:
+            plan = replace(self, folder=Path(name), scorer=replace(self.scorer, folder=Path(name)))
+            return plan.run_logged(ObjectLog(self.scorer.objects), store, on_shard, on_batch, resume=resume)
+
+    @property
+    def location(self) -> str:
+        """The folder or the URL of the results."""
+        return str(self.folder) if self.scorer.objects is None else self.scorer.objects.url
+
+    def run_logged(
+        self,
+        log: ShardLog[ShardReport] | ObjectLog,
+        store: str | None,
+        on_shard: OnShard,
+        on_batch: OnBatch,
+        *,
+        resume: bool,
+    ) -> Run:
+        """Score the shards that are not finished according to a log, which is removed at the end."""
         with closing(log):
             begun, reports = log.open(self._work, {"id": self.info.id, "started": self.info.started}, resume=resume)
             info = msgspec.structs.replace(self.info, id=begun["id"], started=begun["started"])
-            run = self._finish(info, [*reports, *self._finish_shards(log, reports, on_shard)], store)
+            journal = None if self.scorer.objects is None else CallJournal(self.scorer.objects)
+
+            def commit(report: ShardReport) -> None:
+                if journal is not None:
+                    journal.upload()
+                log.add(report)
+
+            with self._shared_models(info, on_batch, journal) as models:
+                self._ask_in_batches(models, reports)
+                reports += self._finish_shards(models, tuple(reports), commit, on_shard)
+                if self.scorer.objects is not None:
+                    self.scorer.objects.download(self.folder, FILES)
+                self._answer_for_nobody(models)
+            run = self._finish(info, reports, models.notes, store)
             log.remove()
+            if journal is not None:
+                journal.remove()
         return run
+
+    @contextmanager
+    def _shared_models(self, info: RunInfo, on_batch: OnBatch, journal: CallJournal | None) -> Iterator[SharedModels]:
+        """Call the models of the criteria during the block, if there are any."""
+        if not any(map(asks_models, self.scorer.criteria)):
+            yield SharedModels(self.scorer.criteria)
+            return
+        criteria, host = self.scorer.criteria, self.executor.host
+        with shared_models(criteria, self.judges, self.folder, info, host, on_batch, journal) as models:
+            yield models
+        # Every question has been answered, so that nothing is at a provider any more.
+        for path in self.folder.glob(f"{BATCHES}*"):
+            path.unlink()
+
+    def _ask_in_batches(self, models: SharedModels, earlier: Sequence[ShardReport]) -> None:
+        """Ask all questions in waves of batches: the second wave asks what the replies of the first leave open."""
+        if not models.asks_in_batches:
+            return
+        finished_numbers = {report.number for report in earlier}
+        waiting = [shard for shard in self.shards if shard.number not in finished_numbers]
+        judged = tuple(filter(asks_models, models.criteria))
+        asker = ShardAsker(self._scorer(replace(models, criteria=judged), sample=self._sample()))
+        while waiting:
+            missing = list(self.executor.map(asker, waiting))
+            models.check()
+            waiting = [shard for shard, number in zip(waiting, missing, strict=True) if number]
+            if waiting:
+                models.exchange()
+        models.end_batches()
 
     @property
     def _work(self) -> Json:
@@ -114,12 +171,16 @@ class DatasetPlan:
             "signatures": self.info.signatures,
             "cases": [case.digest for case in self.scorer.cases or ()],
             "match": self.scorer.match,
-            "sample": [self.options.sample, self.options.seed],
+            "sample": [self.options.sample, self.options.seed, self.options.stratify],
             "files": {file.path: [file.size, file.version] for file in self.files},
         }
 
     def _finish_shards(
-        self, log: ShardLog[ShardReport], earlier: Sequence[ShardReport], on_shard: OnShard
+        self,
+        models: SharedModels,
+        earlier: Sequence[ShardReport],
+        commit: Callable[[ShardReport], None],
+        on_shard: OnShard,
     ) -> Iterator[ShardReport]:
         limit = _RefusalLimit(self.options.max_refused)
         for report in earlier:
@@ -129,47 +190,59 @@ class DatasetPlan:
         waiting = [shard for shard in self.shards if shard.number not in finished_numbers]
         if not waiting:
             return
-        scorer = replace(self.scorer, sample=self._sample())
+        scorer = self._scorer(models, sample=self._sample())
         for report in self.executor.map(scorer, waiting):
-            log.add(report)
+            models.check()
+            commit(report)
             on_shard(self.shards[report.number], report)
             limit.add(report)
             yield report
         limit.check(at_end=True)
 
     def _sample(self) -> Sample | None:
-        """Return the sample. A number of conversations is a share of all of them, which are read for it first."""
-        wanted, seed = self.options.sample, self.options.seed
-        if wanted is None:
+        """Return the sample. Conversations are read for it first, except for a plain share."""
+        options = self.options
+        if options.sample is None:
             return None
-        if wanted < 1:
-            return Sample(wanted, seed)
-        number = int(wanted)
-        # One more than wanted: the sample is what lies below it.
-        work = partial(smallest_shares, number=number + 1, seed=seed, lenient=self.scorer.lenient)
-        smallest: list[float] = []
-        for shares in self.executor.map(work, self.shards):
-            smallest = nsmallest(number + 1, [*smallest, *shares])
-        return Sample(smallest[number] if len(smallest) > number else 1.0, seed)
+        lenient = self.scorer.lenient
+        return draw_sample(
+            options.sample, options.seed, options.stratify, self.shards, self.executor.map, lenient=lenient
+        )
 
-    def _finish(self, info: RunInfo, reports: Sequence[ShardReport], store: str | None) -> Run:
+    def _scorer(self, models: SharedModels, **changes: Any) -> ShardScorer:
+        """Return the scorer with criteria that ask shared models, for the cases of eval sets too."""
+        cases = self.scorer.cases
+        if cases is not None:
+            cases = tuple(msgspec.structs.replace(case, criteria=models.criteria) for case in cases)
+        return replace(self.scorer, criteria=models.criteria, cases=cases, link=models.link, **changes)
+
+    def _finish(self, info: RunInfo, reports: Sequence[ShardReport], notes: Sequence[str], store: str | None) -> Run:
         totals = _totals(reports)
-        self._answer_for_nobody()
+        kept = kept_calls(self.folder) if (self.folder / KEPT_CALLS).exists() else None
+        replies: Mapping[str, Reply] = {} if kept is None else kept.replies(info.id)
+        ballots: Mapping[str, Ballot] = {} if kept is None else kept.ballots(info.id)
         summary = summarize(
             self.folder,
             self.scorer.criteria,
+            ballots.values(),
+            # The processes of a cluster may not see the files of this machine.
+            (self.executor if isinstance(self.executor, ProcessPool) else InProcess()).map,
             answers_cases=self.scorer.cases is not None,
             informs=info.informs,
             rules=info.attempt_rules,
+            population=_strata(reports) if totals["outside_sample"] else {},
         )
-        if totals["outside_sample"]:
+        if totals["outside_sample"] and not self.options.stratify:
             summary = scaled_to_population(
                 summary, totals["conversations"], totals["conversations"] + totals["outside_sample"]
             )
-        summary = msgspec.structs.replace(summary, notes=(*summary.notes, *self._notes(totals)))
-        config = {**info.config, "dataset": {"folder": str(self.folder.resolve()), **totals}}
+        summary = msgspec.structs.replace(summary, notes=(*summary.notes, *notes, *self._notes(totals)))
+        location = str(self.folder.resolve()) if self.scorer.objects is None else self.location
+        config = {**info.config, "dataset": {"folder": location, **totals}}
         info = msgspec.structs.replace(info, config=config, finished=now(), verdict=summary.verdict)
-        run = _stored(self._failures(), info, summary, store)
+        run = _stored(self._failures(), info, summary, store, replies, ballots)
+        if kept is not None:
+            kept.close()
         manifest = {
             "schema": SCHEMA_VERSION,
             "tables": {name: dict(columns) for name, columns in TABLES.items()},
@@ -178,19 +251,25 @@ class DatasetPlan:
             "files": self.files,
             "shards": sorted(reports, key=lambda report: report.number),
         }
+        content = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
+        if self.scorer.objects is not None:
+            self.scorer.objects.upload(self.folder, KEPT_CALLS)
+            self.scorer.objects.write(MANIFEST, content)
+            return run
         half = self.folder / f".{MANIFEST}.half"
-        half.write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2))
+        half.write_bytes(content)
         half.replace(self.folder / MANIFEST)
         return run
 
-    def _answer_for_nobody(self) -> None:
+    def _answer_for_nobody(self, models: SharedModels) -> None:
         """Write the cases that no conversation answers, as an ordinary run counts them."""
         if self.scorer.cases is None or self.options.sample is not None:
             return
         positions = answered_positions(self.folder)
-        cases = [case for case in self.scorer.cases if case.position not in positions]
+        scorer = self._scorer(models)
+        cases = [case for case in scorer.cases or () if case.position not in positions]
         if cases:
-            self.scorer.score_unanswered(cases, len(self.shards))
+            scorer.score_unanswered(cases, len(self.shards))
 
     def _failures(self) -> Iterator[FailedAttempt]:
         """Yield the attempts that did not pass, in the order of the data set, as many as the store is to hold."""
@@ -207,6 +286,11 @@ class DatasetPlan:
                     remaining -= 1
                     yield decoder.decode(line)
 
+    @property
+    def _sampling(self) -> str:
+        seed = f"seed {self.options.seed}"
+        return f"stratified by {self.options.stratify}, {seed}" if self.options.stratify else seed
+
     def _notes(self, totals: Mapping[str, int]) -> Iterator[str]:
         read, refused, outside_sample = (totals[name] for name in ("conversations", "refused", "outside_sample"))
         if refused:
@@ -214,7 +298,7 @@ class DatasetPlan:
             yield f"{refused:,} of {total:,} were refused; refused/*.parquet names each with its reason"
         if outside_sample:
             yield (
-                f"a sample of {read:,} of {read + outside_sample:,} conversations (seed {self.options.seed}); "
+                f"a sample of {read:,} of {read + outside_sample:,} conversations ({self._sampling}); "
                 "the intervals are about all of them"
             )
         not_passed = totals["not_passed"]
@@ -247,6 +331,11 @@ class _RefusalLimit:
         )
 
 
+def _strata(reports: Sequence[ShardReport]) -> Counter[str]:
+    """Return the number of conversations of each stratum, in the sample and outside of it."""
+    return sum((Counter(report.strata) for report in reports), Counter[str]())
+
+
 def _totals(reports: Sequence[ShardReport]) -> dict[str, int]:
     verdicts = sum((Counter(report.verdicts) for report in reports), Counter[str]())
     return {
@@ -257,7 +346,14 @@ def _totals(reports: Sequence[ShardReport]) -> dict[str, int]:
     }
 
 
-def _stored(failures: Iterator[FailedAttempt], info: RunInfo, summary: Summary, store: str | None) -> Run:
+def _stored(
+    failures: Iterator[FailedAttempt],
+    info: RunInfo,
+    summary: Summary,
+    store: str | None,
+    replies: Mapping[str, Reply],
+    ballots: Mapping[str, Ballot],
+) -> Run:
     """Store a run with the attempts that did not pass. Attempts at the same case stand under one position."""
     run_store = open_store(store) if store is not None else temporary_store()
     positions: dict[object, int] = {}
@@ -272,77 +368,11 @@ def _stored(failures: Iterator[FailedAttempt], info: RunInfo, summary: Summary, 
         recording = msgspec.structs.replace(attempt.recording, attempt=place)
         run_store.add_recording(info.id, position, recording, may_wait=True)
         run_store.add_result(info.id, msgspec.structs.replace(attempt.result, position=position, attempt=place))
+        names = (name for outcome in attempt.result.outcomes for name in ballots_of(outcome.score))
+        for ballot in (ballots[name] for name in names if name in ballots):
+            run_store.ballots(info.id)[ballot.id] = ballot
+            for call in ballot.calls:
+                if call.key in replies:  # a call that failed has no reply
+                    run_store.replies(info.id)[call.key] = replies[call.key]
     run_store.finish(info, summary)
     return Run(info, summary, run_store)
-
-
-def plan_dataset(
-    paths: Sequence[str | Path],
-    folder: Path,
-    eval_set: EvalSet | Paths | None = None,
-    criteria: Criteria = None,
-    options: DatasetOptions = DatasetOptions(),  # noqa: B008  (a frozen record)
-    *,
-    executor: Executor | None = None,
-    match: loading.Match = "id",
-    lenient: bool = False,
-    allow_code: bool = False,
-    thresholds: Thresholds = NO_THRESHOLDS,
-) -> DatasetPlan:
-    """Read and check everything that scoring a data set needs, but not its conversations. Raises UsageError."""
-    import_extra("pyarrow", "parquet")
-    import_extra("duckdb", "scale")
-    check_match(match)
-    options.check()
-    if match == "order":
-        raise UsageError("--match order: a data set is read in parts that have no common order; match by id or query")
-    if (folder / MANIFEST).exists():
-        raise UsageError(f"{folder}: holds the results of a finished run; give another folder")
-    notes: list[str] = []
-    loaded_sets, set_notes = _sets(
-        eval_set, criteria, thresholds=thresholds, lenient=lenient, allow_code=allow_code, judges=Judges()
-    )
-    cases = None if eval_set is None else tuple(loading.plan_cases(loaded_sets))
-    own_criteria = _one_set_of_criteria(loaded_sets)
-    for criterion in own_criteria:
-        if models_of(criterion.metric):
-            raise UsageError(
-                f"--out: {criterion.name} asks a model, which the workers of a data set cannot; "
-                "leave it out of the configuration, or score without --out"
-            )
-        check_picklable(criterion, "--out")
-    files = tuple(find_data_files(paths))
-    shards = tuple(cut_into_shards(files, options.columns, notes.append))
-    arguments: dict[str, Any] = {
-        "paths": list(map(str, paths)),
-        "against": None if eval_set is None else [loaded.eval_set.id for loaded in loaded_sets],
-        "config": str(criteria) if isinstance(criteria, str | Path) else None,
-        "match": match,
-        "thresholds": dict(thresholds),
-        "lenient": lenient,
-        "allow_code": allow_code,
-        "options": msgspec.to_builtins(options),
-    }
-    scorer = ShardScorer(folder, own_criteria, cases, match, lenient, options.keep_failures)
-    info = run_info("score", arguments, set_notes, loaded_sets, {})
-    return DatasetPlan(
-        info, folder, files, shards, scorer, options, executor or InProcess(), (*set_notes.warnings, *notes)
-    )
-
-
-def _sets(
-    eval_set: EvalSet | Paths | None, criteria: Criteria, **settings: Any
-) -> tuple[list[loading.LoadedSet], Notes]:
-    """Return the eval sets with their criteria. Without eval sets, the criteria belong to a set without cases."""
-    if eval_set is None:
-        if criteria is None:
-            raise UsageError("--out needs --config, or --against with an eval set that has a configuration beside it")
-        return load_sets(EvalSet(loading.RECORDED), criteria, **settings)
-    return load_sets(eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, EVAL_SET), criteria, **settings)
-
-
-def _one_set_of_criteria(loaded_sets: Sequence[loading.LoadedSet]) -> tuple[Criterion, ...]:
-    first = loaded_sets[0].criteria
-    if any(loaded.criteria != first for loaded in loaded_sets):
-        raise UsageError("the eval sets have different criteria, and a data set has the same for all; give --config")
-    return first

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
 
 import msgspec
 
-from fairtrial.api.dataset_summary import iter_rows
+from fairtrial.api.dataset_cases import iter_cases
 from fairtrial.errors import FormatError, UsageError
+from fairtrial.loading.object_folders import ObjectFolder, is_object_folder
 from fairtrial.measured_run import MeasuredRun, measure_run
 from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow
 from fairtrial.records.keys import CaseKey
@@ -19,6 +19,8 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 
 MANIFEST = "manifest.json"
+FILES = ("results", "scores", "not_passed")
+"""The folders inside from which the numbers of a run are computed."""
 
 
 class Manifest(msgspec.Struct):
@@ -29,21 +31,32 @@ class Manifest(msgspec.Struct):
 
 
 def is_folder_of_results(path: str | Path) -> bool:
-    """Whether `fairtrial score --out` wrote and finished a folder."""
-    return (Path(path) / MANIFEST).is_file()
+    """Whether `fairtrial score --out` wrote and finished a folder. A folder in an object store counts unread."""
+    return is_object_folder(path) or (Path(path) / MANIFEST).is_file()
 
 
-def measure_folder(folder: Path, *, valid_only: bool = False) -> MeasuredRun:
+def measure_folder(folder: str | Path, *, valid_only: bool = False) -> MeasuredRun:
     """Return the numbers of the results in a folder. Raises UsageError if it is not there, or is not finished."""
+    if not is_object_folder(folder):
+        return _measure(Path(folder), str(folder), valid_only=valid_only)
+    with TemporaryDirectory(prefix="fairtrial-results-") as copy:
+        objects = ObjectFolder(str(folder))
+        objects.download(Path(copy), ("results", "scores"))
+        if MANIFEST in objects.names():
+            (Path(copy) / MANIFEST).write_bytes(*objects.read_each([MANIFEST]))
+        return _measure(Path(copy), str(folder), valid_only=valid_only)
+
+
+def _measure(folder: Path, name: str, *, valid_only: bool) -> MeasuredRun:
     try:
         manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest)
     except OSError:
         raise UsageError(
-            f"{folder}: holds no {MANIFEST}; the store has only the attempts that did not pass, so that their numbers "
+            f"{name}: holds no {MANIFEST}; the store has only the attempts that did not pass, so that their numbers "
             "would mislead"
         ) from None
     except msgspec.DecodeError as error:
-        raise FormatError(str(folder / MANIFEST), [f"must be a manifest of fairtrial: {error}"]) from None
+        raise FormatError(f"{name}/{MANIFEST}", [f"must be a manifest of fairtrial: {error}"]) from None
     terms = {
         criterion.criterion: CriterionTerms(
             criterion.criterion, criterion.threshold, criterion.lower_is_better, criterion.range
@@ -59,22 +72,15 @@ def measure_folder(folder: Path, *, valid_only: bool = False) -> MeasuredRun:
 
 
 def _attempts(folder: Path, cases: list[tuple[CaseKey, str]], *, answers_cases: bool) -> Iterator[AttemptRow]:
-    for of_case in iter_rows(folder, answers_cases=answers_cases):
-        for number, (_, group) in enumerate(groupby(of_case, key=lambda row: row["conversation"]), 1):
-            rows = list(group)
-            first = rows[0]
+    for of_case in iter_cases(folder, answers_cases=answers_cases):
+        for number, (row, outcomes) in enumerate(of_case, 1):
             if number == 1:
-                cases.append((CaseKey(first["eval_set"], first["case_id"], first["digest"]), first["case_id"]))
-            yield _attempt(rows, len(cases) - 1, number)
-
-
-def _attempt(rows: list[dict[str, Any]], position: int, number: int) -> AttemptRow:
-    first = rows[0]
-    return AttemptRow(
-        position,
-        number,
-        Verdict(first["verdict"]),
-        first["valid"],
-        first["failure_side"] == "agent",
-        [OutcomeRow(row["criterion"], row["value"], Verdict(row["outcome"])) for row in rows if row["criterion"]],
-    )
+                cases.append((CaseKey(row.eval_set, row.case_id, row.digest), row.case_id))
+            yield AttemptRow(
+                len(cases) - 1,
+                number,
+                Verdict(row.verdict),
+                row.valid,
+                row.failure_side == "agent",
+                [OutcomeRow(outcome.criterion, outcome.value, Verdict(outcome.verdict)) for outcome in outcomes],
+            )

@@ -2,88 +2,112 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairtrial.aggregation import aggregate
-from fairtrial.api.dataset_tables import result_of
-from fairtrial.importing import import_extra
-from fairtrial.records.attempt_rule import AttemptRules
-from fairtrial.records.result import CaseResult, Criterion
-from fairtrial.records.summary import Summary
+from msgspec.structs import replace
 
-_BATCH = 20_000
-_BUCKET = 100_000
-_MOST_BUCKETS = 64
-"""The number of outcomes that are sorted at once, roughly, unless this made too many buckets: each reads all files."""
-_MOST_MEMORY = "1GB"
-"""The limit of what sorting may use, for a case with very many attempts. A bucket takes less than 100 MB."""
+from fairtrial.aggregation import SummaryBuilder
+from fairtrial.api.dataset_cases import CaseGroup, runs_of_parts
+from fairtrial.api.dataset_strata import described_strata
+from fairtrial.api.dataset_tables import ResultReader, terms_of
+from fairtrial.records.attempt_rule import AttemptRules
+from fairtrial.records.ballot import Ballot
+from fairtrial.records.result import Criterion, Outcome
+from fairtrial.records.summary import Summary
+from fairtrial.stratification import StratumResults, with_strata
+
+NO_STRATA: Mapping[str, int] = {}
 
 
 def summarize(
-    folder: Path, criteria: Sequence[Criterion], *, answers_cases: bool, informs: bool, rules: AttemptRules
+    folder: Path,
+    criteria: Sequence[Criterion],
+    ballots: Iterable[Ballot] = (),
+    each: Callable[..., Iterable[GroupNumbers]] = map,
+    *,
+    answers_cases: bool,
+    informs: bool,
+    rules: AttemptRules,
+    population: Mapping[str, int] = NO_STRATA,
 ) -> Summary:
-    """Return the numbers of the results in a folder, as an ordinary run computes them.
+    """Return the numbers of the results in a folder, as an ordinary run computes them. `ballots` are all of the run.
 
     Conversations of the same case are its attempts: of the same case of an eval set if the conversations answer cases,
-    otherwise with the same id in the same file.
+    otherwise with the same id in the same file. `population` counts the conversations of each stratum, sampled or
+    not, if the sample is stratified. Its numbers are then estimates of the whole. `each` applies a function to groups
+    of results, in this process or in several that see the same folder. The groups do not depend on it.
     """
-    if not any((folder / "results").glob("*.parquet")):
-        return aggregate((), informs=informs, rules=rules)
-    by_name = {criterion.name: criterion for criterion in criteria}
-    return aggregate(_results(folder, by_name, answers_cases=answers_cases), informs=informs, rules=rules)
+    terms = {criterion.name: terms_of(criterion) for criterion in criteria}
+    counter = GroupCounter(terms, rules, stratified=bool(population))
+    total = GroupNumbers(SummaryBuilder(rules), {name: SummaryBuilder(rules) for name in population}, Counter())
+    for numbers in each(counter, runs_of_parts(folder, answers_cases=answers_cases)):
+        total.add(numbers)
+    summary = total.builder.summary(ballots, informs=informs)
+    if not population:
+        return summary
+    sizes = total.sample_sizes
+    by_stratum = {
+        name: StratumResults(population[name], sizes[name], results)
+        for name, results in total.strata.items()
+        if sizes[name]
+    }
+    note = described_strata(population, sizes)
+    return replace(with_strata(summary, by_stratum), notes=(*summary.notes, note))
 
 
-def answered_positions(folder: Path) -> set[int]:
-    """Return the positions of the cases that a conversation answers."""
-    if not any((folder / "results").glob("*.parquet")):
-        return set()
-    duckdb: Any = import_extra("duckdb", "scale")
-    query = "SELECT DISTINCT position FROM read_parquet(?) WHERE position IS NOT NULL"
-    with duckdb.connect() as database:
-        return {position for (position,) in database.execute(query, [str(folder / "results" / "*.parquet")]).fetchall()}
+@dataclass(frozen=True)
+class GroupNumbers:
+    """The numbers of a group of results, also of each stratum, and the number of its conversations by stratum."""
+
+    builder: SummaryBuilder
+    strata: dict[str, SummaryBuilder]
+    sample_sizes: Counter[str]
+
+    def add(self, group: GroupNumbers) -> None:
+        """Add the numbers of another group."""
+        self.builder.merge(group.builder)
+        for name, builder in group.strata.items():
+            self.strata[name].merge(builder)
+        self.sample_sizes.update(group.sample_sizes)
+
+    def close_cases(self) -> None:
+        """End the open cases. No attempt at them can follow."""
+        for builder in (self.builder, *self.strata.values()):
+            builder.close_cases()
 
 
-def iter_rows(folder: Path, *, answers_cases: bool) -> Iterator[Iterator[dict[str, Any]]]:
-    """Yield the rows of each case, a row for each outcome, the outcomes of a conversation one after the other."""
-    keys = ("position",) if answers_cases else ("file", "case_id")
-    for _, rows in groupby(_joined_rows(folder, keys), key=lambda row: [row[key] for key in keys]):
-        yield rows
+@dataclass(frozen=True)
+class GroupCounter:
+    """Counts the results of a group. It is picklable, so that any worker can do it."""
 
+    terms: Mapping[str, Outcome]
+    rules: AttemptRules
+    stratified: bool
 
-def _results(folder: Path, criteria: dict[str, Criterion], *, answers_cases: bool) -> Iterator[CaseResult]:
-    """Yield the results, the attempts of a case one after the other."""
-    for position, of_case in enumerate(iter_rows(folder, answers_cases=answers_cases)):
-        for _, rows in groupby(of_case, key=lambda row: row["conversation"]):
-            yield result_of(list(rows), position, criteria)
-
-
-def _joined_rows(folder: Path, keys: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Yield the outcomes with the columns of their conversations, case after case.
-
-    The cases are divided into buckets by a hash, so that what is sorted at once fits into memory.
-    """
-    duckdb: Any = import_extra("duckdb", "scale")
-    case = ", ".join(f"results.{key}" for key in keys)
-    query = f"""
-        SELECT file, position, results.case_id, results.eval_set, digest, conversation, results.verdict, valid, fault,
-            failure_side, inference_calls, input_tokens, output_tokens, simulator, environment,
-            criterion, value, scores.verdict AS outcome, open_parts
-        FROM read_parquet(?) AS results LEFT JOIN read_parquet(?) AS scores USING (conversation)
-        WHERE hash({case}) % ? = ?
-        ORDER BY {case}, conversation, number
-    """  # noqa: S608  (the names of columns are ours)
-    results, scores = (str(folder / table / "*.parquet") for table in ("results", "scores"))
-    with tempfile.TemporaryDirectory(prefix="fairtrial-sort-") as temporary, duckdb.connect() as database:
-        database.execute("SET memory_limit = ?", [_MOST_MEMORY])
-        database.execute("SET temp_directory = ?", [temporary])
-        # Each thread needs memory of its own, and the reader of the rows is slower than one thread.
-        database.execute("SET threads = 1")
-        ((rows,),) = database.execute("SELECT count(*) FROM read_parquet(?)", [scores]).fetchall()
-        buckets = min(rows // _BUCKET + 1, _MOST_BUCKETS)
-        for bucket in range(buckets):
-            for batch in database.sql(query, params=[results, scores, buckets, bucket]).to_arrow_reader(_BATCH):
-                yield from batch.to_pylist()
+    def __call__(self, group: CaseGroup) -> GroupNumbers:
+        """Return the numbers of a group. Cases of eval sets stay open, because other groups may have attempts."""
+        reader = ResultReader(self.terms)
+        numbers = GroupNumbers(SummaryBuilder(self.rules), {}, Counter())
+        positions: dict[Any, int] = {}
+        file = ""
+        for row, outcomes in group.conversations(stratified=self.stratified):
+            if row.file != file and not group.answers_cases:
+                numbers.close_cases()
+                positions.clear()
+                file = row.file
+            position = row.position if row.position is not None else positions.setdefault(row.case_id, len(positions))
+            result, verdicts = reader.result(row, outcomes, position)
+            numbers.builder.count(result, verdicts)
+            if self.stratified:
+                stratum = row.stratum or ""
+                numbers.sample_sizes[stratum] += 1
+                if stratum not in numbers.strata:
+                    numbers.strata[stratum] = SummaryBuilder(self.rules)
+                numbers.strata[stratum].count(result, verdicts)
+        if not group.answers_cases:
+            numbers.close_cases()
+        return numbers

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -11,8 +12,8 @@ from msgspec.structs import replace
 from fairtrial.batch.parts import Columns
 from fairtrial.records.attempt import Failure
 from fairtrial.records.model_usage import ModelUsage
-from fairtrial.records.result import CaseResult, Criterion, Fault, Outcome, Verdict
-from fairtrial.records.score import Score
+from fairtrial.records.result import CaseResult, Criterion, Fault, JudgeStats, Outcome, Verdict
+from fairtrial.records.score import FaultSide, Score
 
 SCHEMA_VERSION = 1
 """The version of these tables. It grows when a column changes its meaning or goes; new columns may come at any time."""
@@ -37,6 +38,7 @@ RESULTS: Columns = {
     "warnings": "list",
     "simulator": "string",
     "environment": "string",
+    "stratum": "string",
 }
 SCORES: Columns = {
     "conversation": "int64",
@@ -48,6 +50,7 @@ SCORES: Columns = {
     "verdict": "string",
     "reason": "string",
     "open_parts": "string",
+    "judge": "string",
 }
 REFUSED: Columns = {"file": "string", "place": "int64", "id": "string", "pointer": "string", "reason": "string"}
 TABLES = {"results": RESULTS, "scores": SCORES, "refused": REFUSED}
@@ -61,7 +64,7 @@ OWN_CASE = -1
 
 
 def result_row(
-    result: CaseResult, verdict: Verdict, conversation: int, file: str, place: int | None
+    result: CaseResult, verdict: Verdict, conversation: int, file: str, place: int | None, stratum: str | None
 ) -> tuple[Any, ...]:
     """Return the row of a conversation."""
     usage, failure, faults = result.usage or {}, result.failure, result.invalidations
@@ -85,6 +88,7 @@ def result_row(
         result.warnings,
         _json(result.simulator),
         _json(result.environment),
+        stratum,
     )
 
 
@@ -101,13 +105,31 @@ def score_rows(result: CaseResult, verdicts: Sequence[Verdict], conversation: in
             score.value,
             verdict.value,
             score.reason,
-            _json(_numbers(score)) if _is_open(score) else None,
+            _open_parts(score) if _is_open(score) else None,
+            None if outcome.judge_stats is None else _json(outcome.judge_stats),
         )
 
 
 def _is_open(score: Score) -> bool:
     """Whether something of a score is not scored, so that its parts bound its value."""
-    return score.value is None or any(_is_open(part) for part in score.parts)
+    if score.value is None:
+        return True
+    for part in score.parts:  # noqa: SIM110  # a loop is faster than a generator
+        if part.value is None or (part.parts and _is_open(part)):
+            return True
+    return False
+
+
+def _open_parts(score: Score) -> str | None:
+    """Return a score without its texts, as JSON."""
+    if score.value is None and not any(part.value is not None or part.parts for part in score.parts):
+        return _without_values(score.applicable, tuple([part.applicable for part in score.parts]))
+    return _json(_numbers(score))
+
+
+@lru_cache(maxsize=256)  # most open scores are of criteria that find nothing to measure
+def _without_values(applicable: bool, parts: tuple[bool, ...]) -> str | None:
+    return _json(Score(None, applicable=applicable, parts=tuple(Score(None, applicable=part) for part in parts)))
 
 
 def _numbers(score: Score) -> Score:
@@ -119,35 +141,101 @@ def _json(record: Any) -> str | None:
     return None if record is None else msgspec.json.encode(record).decode()
 
 
-def result_of(rows: Sequence[dict[str, Any]], position: int, criteria: dict[str, Criterion]) -> CaseResult:
-    """Return the result of a conversation from its joined rows, as far as the numbers of a run need it."""
-    row = rows[0]
-    calls = row["inference_calls"]
-    usage = ("inference_calls", "input_tokens", "output_tokens")
-    fault = Fault(row["fault"]) if row["fault"] else None
-    return CaseResult(
-        row["case_id"],
-        position,
-        tuple(_outcome_of(entry, criteria[entry["criterion"]]) for entry in rows if entry["criterion"] is not None),
-        failure=Failure(row["failure_side"], "") if row["failure_side"] else None,
-        invalidations=None if row["valid"] is None else (() if fault is None else (fault,)),
-        usage=None if calls is None else {name: row[name] for name in usage},
-        simulator=_usage_of(row["simulator"]),
-        environment=_usage_of(row["environment"]),
-        eval_set=row["eval_set"],
-    )
+class ConversationRow(NamedTuple):
+    """The columns of a conversation that the numbers of a run need."""
+
+    conversation: int
+    file: str
+    position: int | None
+    eval_set: str
+    case_id: str
+    digest: str
+    verdict: str
+    valid: bool | None
+    fault: str | None
+    failure_side: FaultSide | None
+    inference_calls: int | None
+    input_tokens: int | None
+    output_tokens: int | None
+    simulator: str | None
+    environment: str | None
+    stratum: str | None
 
 
-def _outcome_of(row: dict[str, Any], criterion: Criterion) -> Outcome:
-    score = Score(row["value"]) if row["open_parts"] is None else msgspec.json.decode(row["open_parts"], type=Score)
+class OutcomeColumns(NamedTuple):
+    """The columns of an outcome that the numbers of a run need."""
+
+    conversation: int
+    criterion: str
+    value: float | None
+    verdict: str
+    open_parts: str | None
+    judge: str | None
+
+
+def terms_of(criterion: Criterion) -> Outcome:
+    """Return the outcome of a criterion without a value: all that the numbers of a run need of the criterion."""
     return Outcome(
         criterion.name,
-        replace(score, value=row["value"]),
+        Score(),
         criterion.threshold,
         lower_is_better=criterion.lower_is_better,
         range=criterion.range,
         aggregation=criterion.aggregation,
     )
+
+
+class ResultReader:
+    """Makes results of rows again, as far as the numbers of a run need them.
+
+    `terms` are an outcome without a value of each criterion. Equal outcomes of a criterion are one record, because most
+    outcomes have one of a few values.
+    """
+
+    def __init__(self, terms: Mapping[str, Outcome]) -> None:
+        self._terms = terms
+        self._outcomes: dict[tuple[str, float | None, str | None], Outcome] = {}
+
+    def result(
+        self, row: ConversationRow, outcomes: Sequence[OutcomeColumns], position: int
+    ) -> tuple[CaseResult, list[Verdict]]:
+        """Return the result of a conversation, and the verdicts of its outcomes."""
+        fault = Fault(row.fault) if row.fault else None  # type: ignore[arg-type]
+        usage: Any = None
+        if row.inference_calls is not None:
+            usage = {name: getattr(row, name) for name in ("inference_calls", "input_tokens", "output_tokens")}
+        result = CaseResult(
+            row.case_id,
+            position,
+            tuple([self._outcome(outcome) for outcome in outcomes]),
+            failure=Failure(row.failure_side, "") if row.failure_side else None,  # type: ignore[arg-type]
+            invalidations=None if row.valid is None else (() if fault is None else (fault,)),
+            usage=usage,
+            simulator=_usage_of(row.simulator),
+            environment=_usage_of(row.environment),
+            eval_set=row.eval_set,
+        )
+        return result, [_VERDICTS[outcome.verdict] for outcome in outcomes]
+
+    def _outcome(self, row: OutcomeColumns) -> Outcome:
+        key = (row.criterion, row.value, row.open_parts)
+        outcome = self._outcomes.get(key)
+        if outcome is None:
+            if len(self._outcomes) >= _MOST_OUTCOMES:
+                self._outcomes.clear()
+            outcome = self._outcomes[key] = _outcome_of(row, self._terms[key[0]])
+        if row.judge is None:
+            return outcome
+        return replace(outcome, judge_stats=msgspec.json.decode(row.judge, type=JudgeStats))
+
+
+_VERDICTS = {verdict.value: verdict for verdict in Verdict}
+_MOST_OUTCOMES = 10_000
+
+
+def _outcome_of(row: OutcomeColumns, terms: Outcome) -> Outcome:
+    score = Score(row.value) if row.open_parts is None else msgspec.json.decode(row.open_parts, type=Score)
+    return replace(terms, score=replace(score, value=row.value))
 
 
 def _usage_of(text: str | None) -> ModelUsage | None:

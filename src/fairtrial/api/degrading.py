@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from msgspec.structs import replace
 
 from fairtrial.api.arguments import Paths
+from fairtrial.api.blocking import blocking
 from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
+from fairtrial.api.declared_agents import declared_agents
 from fairtrial.api.mutation_sources import check_bill, deciding_criteria, judged_criteria
 from fairtrial.api.planning import Criteria, Plan, plan_run
 from fairtrial.errors import UsageError
@@ -21,6 +23,7 @@ from fairtrial.protocols import RefusesEnvironment, TakesInstructions
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalSet
 from fairtrial.records.mutation import Mutation
+from fairtrial.records.trace import AgentDetails
 from fairtrial.simulate.degradation import (
     Degradation,
     degradations_named,
@@ -35,7 +38,10 @@ Places = Collection[tuple[int, int]]
 
 @dataclass(frozen=True)
 class DegradationPlan:
-    """Runs of an agent in degraded environments that have not started. All inputs are read and checked."""
+    """Runs of an agent in degraded environments that have not started. All inputs are read and checked.
+
+    `instructions` are those that the agents declare before the first message. They are None if they are not known.
+    """
 
     plan: Plan
     degradations: tuple[Degradation, ...]
@@ -43,21 +49,30 @@ class DegradationPlan:
     sample: int | None = None
     judged: tuple[str, ...] = ()
     of_instructions: tuple[InstructionDegradation, ...] = ()
+    instructions: tuple[str, ...] | None = ()
 
     @property
     def size(self) -> int:
-        """The number of mutants, if the agent calls the tools that the cases expect.
-
-        Mutants of instructions are not among them, because only the baseline shows the instructions.
-        """
+        """The number of mutants, if the agent calls the tools that the cases expect, with the declared instructions."""
         tools = sum(len(_tools_in(case.case.conversation or ())) for case in self.plan.cases)
-        return tools * len(self.degradations) if self.sample is None else self.sample
+        edits = sum(len(list(w.edits(text))) for text in self.instructions or () for w in self.of_instructions)
+        mutants = tools * len(self.degradations) + len(self.plan.cases) * edits
+        if self.sample is None:
+            return mutants
+        return self.sample if self.instructions is None else min(mutants, self.sample)
 
     @property
     def bill(self) -> str:
         """About the number of questions to judges, in words. The real number depends on the calls of the agent."""
-        conversations = len(self.plan.cases) + self.size
-        return f"about {conversations} conversations for {', '.join(self.judged)}, each question with its votes"
+        return f"{self.amount} for {', '.join(self.judged)}, each question with its votes"
+
+    @property
+    def amount(self) -> str:
+        """About the number of conversations, with the baselines, in words."""
+        amount = f"about {len(self.plan.cases) + self.size} conversations"
+        if self.instructions is None and self.sample is None:
+            amount += " (besides those with degraded instructions, which the agent does not declare beforehand)"
+        return amount
 
     def baseline_stage(self, places_to_skip: Places) -> Plan:
         """Return the plan in which the agent runs as it is."""
@@ -86,11 +101,15 @@ class DegradationPlan:
             for degradation in self.degradations:
                 mutation = Mutation(degradation.name, "harmful", invocation, weight=degradation.weight, tool=tool)
                 yield degradation.environments(configured, tool, self.seed), mutation
-        for instructions in dict.fromkeys(agent.instructions for agent in baseline.trace.agents):
+        for instructions in _instructions_of(baseline.trace.agents):
             for weakness in self.of_instructions:
                 for edit in weakness.edits(instructions):
                     mutation = Mutation(weakness.name, "harmful", 1, weight=weakness.weight, instruction=edit.sentence)
                     yield with_edit(configured, edit), mutation
+
+
+def _instructions_of(agents: Iterable[AgentDetails]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(agent.instructions for agent in agents))
 
 
 def _tools_in(invocations: Sequence[Any]) -> dict[str, int]:
@@ -150,10 +169,25 @@ def plan_degradation(
         "exclusions": [],
     }
     info = replace(plan.info, kind="mutate", config=config)
-    check_bill(judged, judges, "about every conversation of the agent")
-    return DegradationPlan(
-        dataclasses.replace(plan, info=info, cases=cases), selection, seed, sample, judged, weaknesses
-    )
+    instructions = _declared_instructions(plan) if weaknesses else ()
+    plan = dataclasses.replace(plan, info=info, cases=cases)
+    planned = DegradationPlan(plan, selection, seed, sample, judged, weaknesses, instructions)
+    check_bill(judged, judges, planned.amount if judged else "")
+    return planned
+
+
+def _declared_instructions(plan: Plan) -> tuple[str, ...] | None:
+    """Return the instructions that the agents declare before the first message, or None if they are not known.
+
+    An agent that cannot open a session fails again in its baseline, where the failure is reported.
+    """
+    assert plan.agent is not None  # noqa: S101  (`plan_run` reads it)
+    try:
+        about = blocking(declared_agents(plan.agent, next(iter(plan.cases)).case))
+    except Exception:  # noqa: BLE001  (the code of a user)
+        return None
+    instructions = _instructions_of(about.agents) if about is not None else ()
+    return instructions if any(instructions) else None
 
 
 def _weaknesses(names: Sequence[str], *, takes: bool) -> tuple[InstructionDegradation, ...]:
@@ -162,6 +196,7 @@ def _weaknesses(names: Sequence[str], *, takes: bool) -> tuple[InstructionDegrad
     if names and weaknesses and not takes:
         raise UsageError(
             f"{weaknesses[0].name}: the instructions of this agent cannot be changed for one conversation; use an "
-            "agent of ADK, the OpenAI Agents SDK or Pydantic AI, or leave the degradation out"
+            "agent of ADK, Agent Framework, CrewAI, LlamaIndex, the OpenAI Agents SDK, Pydantic AI or smolagents, or "
+            "leave the degradation out"
         )
     return weaknesses if takes else ()

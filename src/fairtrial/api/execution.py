@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import aclosing, contextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fairtrial.api.blocking import blocking
 from fairtrial.api.connection import connected
 from fairtrial.api.planning import Plan
+from fairtrial.api.run_batches import OnBatch, ask_all, check_batches, outbox_of, with_earlier_id
 from fairtrial.api.run_progress import RunProgress, models_of_agent
 from fairtrial.api.stored_runs import Run, open_store, resume_command
 from fairtrial.api.temporary_store import temporary_store
@@ -29,6 +30,7 @@ from fairtrial.records.summary import Summary
 from fairtrial.scoring import score, score_chunk
 
 if TYPE_CHECKING:
+    from fairtrial.llm.batch_outbox import BatchOutbox
     from fairtrial.store import Store
 
 CHUNK = 64
@@ -47,16 +49,26 @@ def execute(
     store: str | None = None,
     on_result: OnResult | None = None,
     on_recording: OnRecording | None = None,
+    on_batch: OnBatch | None = None,
     resumed: bool = False,
     reuse: str | None = None,
 ) -> Run:
     """Run a plan to its end, and return the run. `on_result` receives every result when it is ready.
 
-    `on_recording` receives every conversation that the run holds, before it is scored.
+    `on_recording` receives every conversation that the run holds, before it is scored. If the calls of judges go into
+    batches, all of them are asked first, and `on_batch` receives what happens to the batches.
     After an interruption, the store contains every finished attempt. Raises StoreError if the store fails meanwhile.
     """
     run: Run = blocking(
-        execute_in_loop(plan, store=store, on_result=on_result, on_recording=on_recording, resumed=resumed, reuse=reuse)
+        execute_in_loop(
+            plan,
+            store=store,
+            on_result=on_result,
+            on_recording=on_recording,
+            on_batch=on_batch,
+            resumed=resumed,
+            reuse=reuse,
+        )
     )
     return run
 
@@ -67,15 +79,19 @@ async def execute_in_loop(
     store: str | None = None,
     on_result: OnResult | None = None,
     on_recording: OnRecording | None = None,
+    on_batch: OnBatch | None = None,
     resumed: bool = False,
     reuse: str | None = None,
 ) -> Run:
     """Run a plan as `execute` does, in the running event loop."""
+    check_batches(plan, store)
     run_store = open_store(store) if store is not None else temporary_store()
+    if plan.judges.models.batch is not None:
+        plan = with_earlier_id(plan, run_store)
     advice = "start it again"
     if store is not None and plan.agent is not None:
         advice = f"go on with {resume_command(plan.info, store)}"
-    events = RunEvents(on_result or _ignore, on_recording or _ignore)
+    events = RunEvents(on_result or _ignore, on_recording or _ignore, on_batch or _ignore)
     try:
         summary, info = await run_plan(plan, run_store, events, resumed=resumed, reuse=reuse, advice=advice)
     except BaseException:
@@ -91,10 +107,11 @@ def _ignore(_: object) -> None:
 
 @dataclass(frozen=True)
 class RunEvents:
-    """The functions that receive the results and the conversations of a run."""
+    """The functions that receive the results and the conversations of a run, and what happens to its batches."""
 
     on_result: OnResult = _ignore
     on_recording: OnRecording = _ignore
+    on_batch: OnBatch = _ignore
 
 
 async def run_plan(
@@ -105,15 +122,17 @@ async def run_plan(
     resumed: bool = False,
     reuse: str | None = None,
     advice: str = "start it again",
+    earlier: Sequence[CaseResult] | None = None,
 ) -> tuple[Summary, RunInfo]:
     """Run a plan with models of its own. Their replies and the judges' ballots are stored.
 
-    `advice` says what to do if the store fails.
+    `advice` says what to do if the store fails. `earlier` are all results that the run has already, in file order. They
+    are read from the store if they are not given.
     """
     cache = CallCache(store.replies(plan.info.id))
     if reuse is not None:
-        earlier = store.run(reuse).id
-        cache = CallCache(cache.replies, Reusable(store.replies(earlier), store.ballots(earlier)))
+        source = store.run(reuse).id
+        cache = CallCache(cache.replies, Reusable(store.replies(source), store.ballots(source)))
     ballots = store.ballots(plan.info.id)
     lease = store.lease(plan.info.id)
     if plan.agent is not None:
@@ -121,7 +140,10 @@ async def run_plan(
 
         await check_target(plan.agent)
     notes: list[str] = []
-    async with connected(plan.cases, plan.judges.models, cache, ballots, notes.append) as connect:
+    async with AsyncExitStack() as stack:
+        outbox = stack.enter_context(outbox_of(plan, store, cache.replies, events.on_batch))
+        connection = connected(plan.cases, plan.judges.models, cache, ballots, notes.append, outbox)
+        connect = await stack.enter_async_context(connection)
         with lease.hold():
             store.begin(plan.info)
             connect_trusted = connect
@@ -129,10 +151,10 @@ async def run_plan(
                 from fairtrial.api.run_canaries import trusted
 
                 connect_trusted = await trusted(connect, plan.cases, number, notes.append)
-            progress = RunProgress(store, plan.info, lease)
+            progress = RunProgress(store, plan.info, lease, earlier)
             with _unfinished(advice):
                 return await _run_stages(
-                    plan, connect_trusted, store, ballots, progress, events, resumed=resumed, notes=notes
+                    plan, connect_trusted, store, ballots, progress, events, outbox, resumed=resumed, notes=notes
                 )
 
 
@@ -152,6 +174,7 @@ async def _run_stages(
     ballots: Mapping[str, Ballot],
     progress: RunProgress,
     events: RunEvents,
+    outbox: BatchOutbox | None,
     *,
     resumed: bool,
     notes: list[str],
@@ -160,6 +183,8 @@ async def _run_stages(
     attempts_to_skip = _finished_attempts(store, plan.info.id) if resumed else set()
     stages = _Stages(plan, connect, store, ballots, events, progress, attempts_to_skip, notes.append)
     async with progress.committed_often():
+        if outbox is not None and plan.recorded is not None:
+            await ask_all(plan.recorded, connect, outbox)
         decision = await stages.run()
     return progress.finish(ballots, models=stages.models, decision=decision, notes=notes)
 

@@ -12,6 +12,7 @@ from fairtrial.reports.html import write_pages
 from fairtrial.reports.html_summary import LANGUAGES
 from fairtrial.reports.view_shapes import Traces
 from fairtrial.store import DEFAULT_URL
+from fairtrial.text.redact import finders_of
 
 
 def write_html(
@@ -20,12 +21,16 @@ def write_html(
     store: str = DEFAULT_URL,
     traces: Traces | None = None,
     language: str = "",
+    people: bool = False,
 ) -> list[str]:
     """Write a run, or a base run and another run side by side, as one HTML file. Return warnings.
 
     A run is a `Run`, or the beginning of the id of a stored run. `traces` says of which attempts the file contains the
     conversations: "all", "failed" or "none". By default it contains all of them if the file stays below 50 MB, and else
     those of attempts that did not pass. `language` is that of the page, by default the language of the browser.
+
+    With `people`, the page holds no personal data: no e-mail addresses, telephone numbers, cards, accounts, numbers of
+    persons, IP addresses and home folders.
 
     Raises UsageError if a run does not exist, and OSError if the file cannot be written.
     """
@@ -37,5 +42,6 @@ def write_html(
         raise UsageError(f"traces must be one of {', '.join(get_args(Traces))}, got {traces!r}")
     open_runs = [run if isinstance(run, Run) else reread(store, run) for run in runs]
     comparison = compare(*open_runs, store=store) if len(open_runs) == 2 else None
+    finders_of(people=people)  # raises if the library is missing
     with Path(path).open("wb") as file:
-        return write_pages(file, open_runs, comparison=comparison, traces=traces, language=language)
+        return write_pages(file, open_runs, comparison=comparison, traces=traces, language=language, people=people)

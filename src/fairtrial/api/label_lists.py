@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import combinations
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -13,14 +14,17 @@ from fairtrial.api.stored_runs import Run
 from fairtrial.formats.labels import UNSURE
 from fairtrial.records.label import Label
 from fairtrial.records.record import Record
+from fairtrial.records.score import PartKind, part_text
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import DASH, interval, number, rate
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.stats import agreement as stats
+from fairtrial.stats.clustered import mean_of_rates
 from fairtrial.stats.judge_agreement import estimate_agreement
 from fairtrial.text.display import shortened, visible_line
 
 _NOTE_LENGTH = 60
+_WILSON = "Wilson, cases as clusters"
 Item = tuple[str, str, int, str]
 """The key, the case, the attempt and the part that a label is about."""
 
@@ -28,21 +32,23 @@ Item = tuple[str, str, int, str]
 class LabelerAgreement(Record, frozen=True):
     """The agreement of the people who labelled a criterion, over the outcomes with two labels or more.
 
+    `part` is the kind of the parts that they labelled, or None if they labelled whole outcomes.
     `raw` is the share of pairs of labels that are equal. `kappa` is Cohen's (1960), for two people and nominal labels.
-    `alpha` is Krippendorff's (2011), for any number of people. A number that does not exist is None. `alpha_interval`
-    takes into account that the labels of a case resemble each other. For two people, `confusion` counts the outcomes
-    by the label of the first person (rows) and of the second person (columns), in the order of `values`.
+    `alpha` is Krippendorff's (2011), for any number of people. A number that does not exist is None. The intervals take
+    into account that the labels of a case resemble each other. For two people, `confusion` counts the outcomes by the
+    label of the first person (rows) and of the second person (columns), in the order of `values`.
     """
 
     criterion: str
     labelers: tuple[str, ...]
     items: int
-    raw: float | None
+    raw: Estimate
     kappa: Estimate
     alpha: float | None
     alpha_interval: tuple[float, float] | None = None
     values: tuple[float, ...] = ()
     confusion: tuple[tuple[int, ...], ...] = ()
+    part: PartKind | None = None
 
 
 def last_labels(run: Run) -> list[Label]:
@@ -51,7 +57,7 @@ def last_labels(run: Run) -> list[Label]:
 
 
 def _item(label: Label) -> Item:
-    return label.key, str(label.case), label.attempt, "" if label.part is None else str(label.part)
+    return label.key, str(label.case), label.attempt, part_text(label.part)
 
 
 def labels_as_rows(run: Run) -> Iterator[dict[str, Any]]:
@@ -59,55 +65,82 @@ def labels_as_rows(run: Run) -> Iterator[dict[str, Any]]:
     for label in last_labels(run):
         yield {
             "key": label.key,
+            "eval_set": label.case.eval_set,
             "case": label.case.case,
+            "digest": label.case.digest,
             "attempt": label.attempt,
             "criterion": label.criterion,
+            "part": part_text(label.part),
             "label": UNSURE if label.value is None else label.value,
             "labeler": label.author,
+            "at": label.at,
             "note": label.note,
             "weight": label.weight,
+            "seconds": label.seconds,
+            "blind": label.blind,
+            "probability": label.probability,
+            "source": label.source,
+            "side": label.side,
+            "better_reference": label.reference,
         }
 
 
 def agreement_of_labelers(run: Run) -> list[LabelerAgreement]:
-    """Return the agreement of people for each criterion that two or more people labelled."""
-    values: defaultdict[str, defaultdict[Item, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+    """Return the agreement of people for each criterion, and each kind of parts, that two or more people labelled."""
+    values: defaultdict[tuple[str, PartKind | None], defaultdict[Item, dict[str, float]]] = defaultdict(
+        lambda: defaultdict(dict)
+    )
     for label in last_labels(run):
         if label.value is not None:
-            values[label.criterion][_item(label)][label.author] = label.value
+            kind = None if label.part is None else label.part.kind
+            values[label.criterion, kind][_item(label)][label.author] = label.value
     return [
-        _agreement(criterion, {item: answers for item, answers in items.items() if len(answers) > 1})
-        for criterion, items in values.items()
+        _agreement(criterion, kind, {item: answers for item, answers in items.items() if len(answers) > 1})
+        for (criterion, kind), items in values.items()
         if len({author for answers in items.values() for author in answers}) > 1
     ]
 
 
-def _agreement(criterion: str, by_item: dict[Item, dict[str, float]]) -> LabelerAgreement:
+def _agreement(criterion: str, kind: PartKind | None, by_item: dict[Item, dict[str, float]]) -> LabelerAgreement:
     items = list(by_item.values())
     labelers = sorted({author for answers in items for author in answers})
-    equal = pairs = 0
-    for answers in items:
-        answer_values = list(answers.values())
-        for index, value in enumerate(answer_values):
-            pairs += len(answer_values) - index - 1
-            equal += answer_values[index + 1 :].count(value)
-    alpha = stats.krippendorff([list(answers.values()) for answers in items])
-    kappa = _kappa(items, labelers) if len(labelers) == 2 else Estimate()
-    cases: defaultdict[str, list[list[float]]] = defaultdict(list)
+    by_case: defaultdict[str, list[list[float]]] = defaultdict(list)
     for item, answers in by_item.items():
-        cases[item[1]].append(list(answers.values()))
+        by_case[_case_of(item)].append(list(answers.values()))
     values = tuple(sorted({value for answers in items for value in answers.values()}))
     return LabelerAgreement(
         criterion,
         tuple(labelers),
         len(items),
-        equal / pairs if pairs else None,
-        kappa,
-        alpha,
-        stats.krippendorff_interval(list(cases.values())),
+        _raw(by_case.values()),
+        _kappa(by_item, labelers) if len(labelers) == 2 else Estimate(),
+        stats.krippendorff([list(answers.values()) for answers in items]),
+        stats.krippendorff_interval(list(by_case.values())),
         values,
         _confusion(items, labelers, values) if len(labelers) == 2 else (),
+        kind,
     )
+
+
+def _title(own: LabelerAgreement) -> str:
+    return visible_line(own.criterion if own.part is None else f"{own.criterion}, each {own.part}")
+
+
+def _case_of(item: Item) -> str:
+    return item[1]
+
+
+def _raw(cases: Iterable[list[list[float]]]) -> Estimate:
+    """Return the share of pairs of labels that are equal, with an interval whose unit is the case."""
+    counts = []
+    for items in cases:
+        pairs = [pair for answers in items for pair in combinations(answers, 2)]
+        counts.append({"equal": (sum(first == second for first, second in pairs), len(pairs))})
+    share = mean_of_rates(counts)
+    if share is None:
+        return Estimate()
+    value, ends = share
+    return Estimate(value) if ends is None else Estimate(value, *ends, _WILSON)
 
 
 def _confusion(
@@ -118,13 +151,14 @@ def _confusion(
     return tuple(tuple(counts[row, column] for column in values) for row in values)
 
 
-def _kappa(items: list[dict[str, float]], labelers: list[str]) -> Estimate:
+def _kappa(by_item: dict[Item, dict[str, float]], labelers: list[str]) -> Estimate:
     """Return Cohen's kappa of two people with its interval."""
+    items = by_item.values()
     grades = {value: n for n, value in enumerate(sorted({value for answers in items for value in answers.values()}))}
     pairs = [(grades[answers[labelers[0]]], grades[answers[labelers[1]]], 1.0) for answers in items]
-    if len(grades) < 2 or len(pairs) < 2:
+    if len(grades) < 2:
         return Estimate()
-    return estimate_agreement(stats.kappa, pairs, len(grades))
+    return estimate_agreement(stats.kappa, pairs, len(grades), list(map(_case_of, by_item)))
 
 
 def label_report(run: Run) -> RenderableType:
@@ -141,13 +175,22 @@ def label_report(run: Run) -> RenderableType:
             label.at[:16].replace("T", " "),
             visible_line(shortened(label.note, _NOTE_LENGTH)),
         )
-    agreements = Rows(("agreement of people", "people", "outcomes", "equal", "kappa", INTERVAL, "alpha", INTERVAL))
+    columns = ("people", "outcomes", "equal", INTERVAL, "kappa", INTERVAL, "alpha", INTERVAL)
+    agreements = Rows(("agreement of people", *columns))
     tables: list[RenderableType] = []
     for own in agreement_of_labelers(run):
-        kappa = number(own.kappa.value)
-        numbers = (str(len(own.labelers)), str(own.items), rate(own.raw), kappa, interval(own.kappa) or DASH)
         ends = Estimate(own.alpha, *own.alpha_interval) if own.alpha_interval else Estimate()
-        agreements.add(own.criterion, *numbers, number(own.alpha), interval(ends) or DASH)
+        agreements.add(
+            _title(own),
+            str(len(own.labelers)),
+            str(own.items),
+            rate(own.raw.value),
+            interval(own.raw, percent=True) or DASH,
+            number(own.kappa.value),
+            interval(own.kappa) or DASH,
+            number(own.alpha),
+            interval(ends) or DASH,
+        )
         if own.confusion:
             tables += [Text(""), _confusion_table(own)]
     return Group(rows, *((Text(""), agreements) if agreements.rows else ()), *tables)
@@ -156,7 +199,7 @@ def label_report(run: Run) -> RenderableType:
 def _confusion_table(own: LabelerAgreement) -> RenderableType:
     """Return how often each label of a person met each label of the other person."""
     first, second = map(visible_line, own.labelers)
-    rows = Rows((f"{visible_line(own.criterion)}: {first}", *(f"{second} {number(value)}" for value in own.values)))
+    rows = Rows((f"{_title(own)}: {first}", *(f"{second} {number(value)}" for value in own.values)))
     for value, counts in zip(own.values, own.confusion, strict=True):
         rows.add(number(value), *map(str, counts))
     return rows

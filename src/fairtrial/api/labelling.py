@@ -13,15 +13,24 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from fairtrial.api.calibrations import traces_at
+from fairtrial.api.label_sampling import draw_random, draw_strata
 from fairtrial.api.stored_runs import Run, open_store
 from fairtrial.errors import FormatError, UsageError, nearest
-from fairtrial.formats.labels import LabelRow, read_label, read_rows, read_weight, write_rows
+from fairtrial.formats.labels import (
+    LABEL_COLUMNS,
+    LabelRow,
+    read_details,
+    read_label,
+    read_rows,
+    read_weight,
+    write_rows,
+)
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import readable
 from fairtrial.records.keys import CaseKey, outcome_key
 from fairtrial.records.label import Label
 from fairtrial.records.result import Outcome, Verdict
-from fairtrial.records.score import Range
+from fairtrial.records.score import PartKey, Range
 from fairtrial.records.trace import Invocation
 
 if TYPE_CHECKING:
@@ -58,6 +67,11 @@ def sample_file(rows: Iterable[dict[str, Any]], path: Path) -> None:
     path.write_bytes(write_rows(rows, path.suffix.lower()))
 
 
+def label_file(rows: Iterable[dict[str, Any]], path: Path) -> None:
+    """Write labels as JSON lines if the name of the file ends in .jsonl, and as CSV otherwise."""
+    path.write_bytes(write_rows(rows, path.suffix.lower(), LABEL_COLUMNS))
+
+
 def _no_outcome(store: Store, run: str, criterion: str) -> str:
     names = sorted({outcome.criterion for result in store.results(run, limit=1) for outcome in result.outcomes})
     if criterion in names:
@@ -72,16 +86,11 @@ def _draw(
     """Return places in random order, each with the number of outcomes that it stands for."""
     if not balance:
         places = [place for place, _ in outcomes]
-        return dict.fromkeys(random_source.sample(places, min(number, len(places))), 1.0)
+        return {place: 1.0 for place, _ in draw_random(places, number, random_source)}
     passed = [place for place, verdict in outcomes if verdict is Verdict.PASSED]
     not_passed = [place for place, verdict in outcomes if verdict is not Verdict.PASSED]
-    # A verdict with too few outcomes leaves its places to the other one.
-    of_passed = min(len(passed), max(number // 2, number - len(not_passed)))
-    sample: list[tuple[Place, float]] = []
-    for stratum, size in ((passed, of_passed), (not_passed, min(len(not_passed), number - of_passed))):
-        sample += [(place, len(stratum) / size) for place in random_source.sample(stratum, size)]
-    random_source.shuffle(sample)
-    return dict(sample)
+    sample = draw_strata(passed, not_passed, number, random_source)
+    return {place: 1 / probability for place, probability in sample}
 
 
 def _rows(store: Store, run: str, criterion: str, sample: dict[Place, float]) -> dict[Place, dict[str, Any]]:
@@ -137,23 +146,30 @@ def add_labels(run: Run, files: Sequence[str | Path], *, ignore_unknown: bool = 
     if problems:
         hidden = len(problems) - _MOST_PROBLEMS
         raise UsageError("\n".join([*problems[:_MOST_PROBLEMS], *([f"… and {hidden} more"] if hidden > 0 else [])]))
-    stored = {(label.key, label.author): label for label in store.labels(run_id) if label.key}
+    stored = {_identity(label): label for label in store.labels(run_id) if label.key}
     at = datetime.now(UTC).isoformat(timespec="milliseconds")
     for label in labels:
-        earlier = stored.get((label.key, label.author))
+        earlier = stored.get(_identity(label))
         if earlier is None or (earlier.value, earlier.weight) != (label.value, label.weight):
-            store.add_label(run_id, replace(label, at=at))
+            store.add_label(run_id, replace(label, at=label.at or at))
     return unknown
+
+
+def _identity(label: Label) -> tuple[object, ...]:
+    return label.key, label.case, label.attempt, label.part, label.author
 
 
 LabelledOutcome = tuple[str, CaseKey, int, Range]
 """The criterion, the case and the attempt of an outcome, and the range of the criterion."""
 
 
-def _outcomes_by_key(store: Store, run: str, rows: Sequence[LabelRow]) -> dict[str, LabelledOutcome]:
-    """Return the outcomes of a run that have the key of a row. Every recording is read once."""
+def _outcomes_by_key(store: Store, run: str, rows: Sequence[LabelRow]) -> dict[str, list[LabelledOutcome]]:
+    """Return the outcomes of a run that have the key of a row. Every recording is read once.
+
+    Several attempts have the same key if their recordings are equal.
+    """
     keys, names = {row.key for row in rows}, {row.criterion for row in rows}
-    outcomes: dict[str, LabelledOutcome] = {}
+    outcomes: defaultdict[str, list[LabelledOutcome]] = defaultdict(list)
     scales = {name: scale for name, scale in _scales(store, run).items() if name in names or "" in names}
     cases = {position: key for position, key, _ in store.case_keys(run)}
     for position, recording in store.recordings(run) if scales else ():
@@ -161,8 +177,13 @@ def _outcomes_by_key(store: Store, run: str, rows: Sequence[LabelRow]) -> dict[s
         for criterion, scale in scales.items():
             key = outcome_key(criterion, case.digest, recording.trace)
             if key in keys:
-                outcomes[key] = (criterion, case, recording.attempt, scale)
+                outcomes[key].append((criterion, case, recording.attempt, scale))
     return outcomes
+
+
+def _choose_outcome(row: LabelRow, outcomes: Sequence[LabelledOutcome]) -> LabelledOutcome:
+    """Return the outcome of a row: of several outcomes with its key, the one with its case and its attempt."""
+    return max(outcomes, key=lambda own: (row.attempt == str(own[2]), row.case == own[1].case))
 
 
 def _scales(store: Store, run: str) -> dict[str, Range]:
@@ -177,29 +198,31 @@ def _scales(store: Store, run: str) -> dict[str, Range]:
 
 
 def _checked(
-    rows: Sequence[LabelRow], outcomes: dict[str, LabelledOutcome], problems: list[str], *, ignore_unknown: bool
+    rows: Sequence[LabelRow], outcomes: dict[str, list[LabelledOutcome]], problems: list[str], *, ignore_unknown: bool
 ) -> tuple[list[Label], int]:
     """Return the labels of rows, and the number of rows with an unknown key. Problems are appended."""
     labels: list[Label] = []
     unknown = 0
-    places: defaultdict[tuple[str, str], list[tuple[str, float | None]]] = defaultdict(list)
+    places: defaultdict[tuple[CaseKey, int, str, PartKey | None, str], list[tuple[str, float | None]]] = defaultdict(
+        list
+    )
     for row in rows:
         if row.key not in outcomes:
             unknown += 1
             if not ignore_unknown:
                 problems.append(f"{row.place}: key: {row.key!r:.40} is not of this run; --ignore-unknown leaves it out")
             continue
-        criterion, case, attempt, scale = outcomes[row.key]
+        criterion, case, attempt, scale = _choose_outcome(row, outcomes[row.key])
         try:
             value, weight = read_label(row.label, scale), read_weight(row.weight)
+            details = read_details(row.details)
         except ValueError as error:
             problems.append(f"{row.place}: {error}")
             continue
-        places[row.key, row.labeler].append((row.place, value))
-        labels.append(
-            Label(case, attempt, criterion, None, value, row.labeler, note=row.note, key=row.key, weight=weight)
-        )
-    for (key, labeler), own_rows in places.items():
+        places[case, attempt, row.key, details["part"], row.labeler].append((row.place, value))
+        fields = {"author": row.labeler, "note": row.note, "key": row.key, "weight": weight, **details}
+        labels.append(Label(case, attempt, criterion, value=value, **fields))
+    for (_, _, key, _, labeler), own_rows in places.items():
         if len({value for _, value in own_rows}) > 1:
             where = " and ".join(place for place, _ in own_rows)
             problems.append(f"{where}: labeler {labeler!r} gives {key} different labels; keep one of the rows")

@@ -24,6 +24,9 @@ _AT_ONCE = 1000
 _REST = 10
 """Numbers are computed again after ten times the time that they took, so that readers are served meanwhile."""
 
+_DELAY = 1.0
+"""Seconds until numbers begin to be computed. The page that needs them is served first, with nothing beside it."""
+
 _KEYS = {"error": "errors"}
 
 
@@ -61,6 +64,17 @@ class LiveNumbers:
             return replace(known[1], cases=ordered), True
         return Summary(Verdict.UNSCORED, self._counted_criteria(info.id), ordered), True
 
+    def are_old(self, info: RunInfo, change: int) -> bool:
+        """Return whether the numbers of a run are older than its last change. Then they begin to be computed.
+
+        Nothing is counted, because a page asks several times a second.
+        """
+        known = self._summaries.get(info.id)
+        if info.finished is not None or change <= _AT_ONCE or (known is not None and known[0] == change):
+            return False
+        self._compute_later(info, change)
+        return True
+
     def calibrations(self, info: RunInfo, summary: Summary) -> tuple[Calibration, ...]:
         """Return how far the judges of a finished run may be believed."""
         if info.finished is None:
@@ -85,6 +99,7 @@ class LiveNumbers:
             self._resting[info.id] = float("inf")
 
         def compute() -> None:
+            time.sleep(_DELAY)
             started = time.monotonic()
             try:
                 self._compute(info, change)

@@ -207,6 +207,7 @@ def plan_mutation(
         "judge": judges.arguments,
         "judged": list(judged),
         "exclusions": list(baselines.exclusions),
+        "personas": list(baselines.personas),
     }
     # The number of a mutant depends on the operators, so that a changed operator of a user must be noticed.
     signatures = {
@@ -355,8 +356,25 @@ async def _execute(
             if position in passed and recording.mutation is None
         }
         mutants = _adding_to_cassette(plan.mutant_stage(passing, places_to_skip))
-        _, info = await run_plan(mutants, run_store, RunEvents(on_result), reuse=reuse, advice=advice)
-        return MutationRun(info, report_of(run_store, info))
+        results_by_place = {(result.position, result.attempt): result for result in results}
+
+        def keep(result: CaseResult) -> None:
+            results_by_place[result.position, result.attempt] = result
+            on_result(result)
+
+        earlier = None if resumed else results
+        _, info = await run_plan(mutants, run_store, RunEvents(keep), reuse=reuse, advice=advice, earlier=earlier)
+        if resumed or mutants.recorded is None:
+            return MutationRun(info, report_of(run_store, info))
+        # Reading the store would take a seventh of the time of the run.
+        pairs = [*(baselines.recorded or ()), *mutants.recorded]
+        recordings = sorted(((case.position, recording) for case, recording in pairs), key=_place)
+        return MutationRun(info, report_of(run_store, info, recordings, results_by_place))
+
+
+def _place(recorded: tuple[int, Recording]) -> tuple[int, int]:
+    position, recording = recorded
+    return position, recording.attempt
 
 
 def _adding_to_cassette(plan: Plan) -> Plan:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -38,16 +38,25 @@ def mutation_report(run_id: str, store: str = DEFAULT_URL) -> MutationReport:
         return report_of(run_store, run_store.run(run_id))
 
 
-def report_of(store: Store, info: RunInfo) -> MutationReport:
-    """Return the report of a run that planted changes, or that degraded the environment of an agent."""
+def report_of(
+    store: Store,
+    info: RunInfo,
+    recordings: Iterable[tuple[int, Recording]] | None = None,
+    results: Mapping[tuple[int, int], CaseResult] | None = None,
+) -> MutationReport:
+    """Return the report of a run that planted changes, or that degraded the environment of an agent.
+
+    `recordings` in file order and `results` by position and attempt are read from the store, unless they are given.
+    """
     scores = MutantScores(tuple(info.config.get("judged", ())))
     expected = {case.position: case for case in store.cases(info.id)}
     traces: dict[int, Recording] = {}
     passing: set[int] = set()
     exclusions: list[str] = []
     inert = 0
-    results = {(result.position, result.attempt): result for result in store.results(info.id)}
-    for position, recording in store.recordings(info.id):
+    if results is None:
+        results = {(result.position, result.attempt): result for result in store.results(info.id)}
+    for position, recording in store.recordings(info.id) if recordings is None else recordings:
         result = results.get((position, recording.attempt))
         if recording.mutation is None:
             traces[position] = recording
@@ -75,7 +84,7 @@ def report_of(store: Store, info: RunInfo) -> MutationReport:
         scores.criteria,
         scores.findings("harmful"),
         scores.findings("harmless"),
-        cover(cases, tools_of(cases, traces.values())),
+        cover(cases, tools_of(cases, traces.values()), info.config.get("personas", ())),
         unused_operators=tuple(name for name in names if name not in row_names),
         inert=inert,
     )

@@ -17,6 +17,7 @@ from fairtrial.api.criterion_thresholds import Thresholds
 from fairtrial.api.planning import Criteria, Notes, load_sets
 from fairtrial.errors import UsageError
 from fairtrial.judge.judges import Judges
+from fairtrial.mutations.coverage import personas_of
 from fairtrial.mutations.operator import Rules
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.protocols import ComparesCalls
@@ -36,13 +37,17 @@ _ORDERS = ("EXACT", "IN_ORDER", "ANY_ORDER")
 
 @dataclass(frozen=True)
 class Baselines:
-    """Conversations beside their cases, and the cases without a conversation that could be changed."""
+    """Conversations beside their cases, and the cases without a conversation that could be changed.
+
+    `personas` are those of all cases, also of cases that are left out.
+    """
 
     pairs: tuple[Pair, ...]
     exclusions: tuple[str, ...]
     loaded_sets: tuple[loading.LoadedSet, ...]
     notes: Notes
     paths: tuple[str | Path, ...] = ()
+    personas: tuple[str, ...] = ()
 
     @cached_property
     def cases(self) -> list[EvalCase]:
@@ -95,7 +100,8 @@ def baselines_in(
         if case.position not in positions
     )
     paths = () if isinstance(eval_set, EvalSet) else tuple(eval_set)
-    return Baselines(pairs, exclusions, tuple(loaded_sets), notes, paths)
+    personas = tuple(sorted(personas_of(case.case for case in cases)))
+    return Baselines(pairs, exclusions, tuple(loaded_sets), notes, paths, personas)
 
 
 def _deciding(loaded: loading.LoadedSet) -> loading.LoadedSet:
@@ -152,7 +158,8 @@ def baselines_of_run(
     exclusions = tuple(
         f"{case.name}: no attempt passed" for case in expected.values() if case.position not in positions
     )
-    return Baselines(tuple(pairs), exclusions, tuple(loaded_sets), notes)
+    personas = tuple(sorted(personas_of(case.case for case in expected.values())))
+    return Baselines(tuple(pairs), exclusions, tuple(loaded_sets), notes, personas=personas)
 
 
 def _criteria_of(origins: Sequence[Sequence[Any]]) -> Criteria:
@@ -189,7 +196,10 @@ def _is_on_privacy(criterion: Criterion) -> bool:
 
 def judged_criteria(cases: Iterable[PlannedCase]) -> tuple[str, ...]:
     """Return the names of the criteria that ask a model."""
-    names = (criterion.name for case in cases for criterion in case.criteria if models_of(criterion.metric))
+    all_criteria = {id(case.criteria): case.criteria for case in cases}  # most cases share theirs
+    names = (
+        criterion.name for criteria in all_criteria.values() for criterion in criteria if models_of(criterion.metric)
+    )
     return tuple(dict.fromkeys(names))
 
 

@@ -7,15 +7,15 @@ from typing import Any
 
 from fairtrial.agents import agent_of
 from fairtrial.api.blocking import blocking
+from fairtrial.api.declared_agents import declared_agents
 from fairtrial.errors import UsageError
 from fairtrial.formats.adk.write import scenario_json
 from fairtrial.llm.model import DEFAULT_MODEL, NamedModel
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.model_pool import ModelPool, check_model
-from fairtrial.protocols import Agent, DeclaresAgents, Documented
+from fairtrial.protocols import Agent, Documented
 from fairtrial.records.case import EvalCase, Scenario
 from fairtrial.records.record import Json
-from fairtrial.records.trace import About
 from fairtrial.simulate.scenarios import described_agent, write_scenarios
 
 
@@ -37,7 +37,7 @@ def scenarios(
     check_model(NamedModel(model), options)
 
     async def write() -> list[Scenario]:
-        description = described_agent(await _about(target), _documentation(target))
+        description = described_agent(await declared_agents(target, EvalCase("scenarios")), _documentation(target))
         if not description and not instruction:
             problem = "the agent has no instructions, tools or documentation"
             raise UsageError(f"{problem}; describe the scenarios with --instruction")
@@ -53,12 +53,6 @@ def scenarios(
 def scenarios_file(new_scenarios: Sequence[Scenario]) -> dict[str, Json]:
     """Return the content of a file of scenarios, as ADK lays it out."""
     return {"scenarios": [scenario_json(scenario) for scenario in new_scenarios]}
-
-
-async def _about(target: Agent) -> About | None:
-    """Return the agents of a session before its first message."""
-    async with target(EvalCase("scenarios"), None) as session:
-        return await session.declared() if isinstance(session, DeclaresAgents) else session.about
 
 
 def _documentation(target: Agent) -> str:

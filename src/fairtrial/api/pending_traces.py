@@ -77,6 +77,8 @@ class PendingTraces:
             trace = self._traces.get(trace_id)
             if trace is not None and trace.last <= read_time:
                 trace.state = state
+                if self._is_ended(trace_id, trace):
+                    self._end_requests.add(state.conversation)
 
     def drop(self, trace_ids: Iterable[str], read_time: float) -> None:
         """Forget traces, except those for which spans came after a time."""
@@ -128,7 +130,8 @@ class PendingTraces:
         return any(self._may_be_of(name, trace_id, trace) for name in self._end_requests)
 
     def _may_be_of(self, name: str, trace_id: str, trace: _PendingTrace) -> bool:
-        return name == trace_id or name in trace.possible_ids
+        is_decided = trace.state is not None and trace.state.conversation == name
+        return is_decided or name == trace_id or name in trace.possible_ids
 
     def _is_finished(self, name: str, trace_ids: Iterable[str], possible: Iterable[_PendingTrace], at: float) -> bool:
         if name in self._end_requests:

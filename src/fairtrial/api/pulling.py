@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from secrets import token_hex
 from typing import NamedTuple
 
 import msgspec
 
 from fairtrial.errors import UsageError
 from fairtrial.formats import recordings
-from fairtrial.formats.conversation import DEFAULTS, TraceOptions, recordings_of
+from fairtrial.formats.conversation import DEFAULTS, TraceOptions
 from fairtrial.formats.reading import Diagnostics
-from fairtrial.formats.real_tools import with_real_tools
+from fairtrial.formats.span_redaction import SpanRedactor
 from fairtrial.formats.spans.readers import reader_of
-from fairtrial.formats.spans.span import SpanItem
-from fairtrial.platforms.platform import PullQuery
+from fairtrial.formats.spans.span import LogRecord, Span, SpanItem
+from fairtrial.loading.span_spool import SpanSpool
+from fairtrial.platforms.platform import Page, PullQuery
 from fairtrial.platforms.services import Wait, trace_source
-from fairtrial.records.record import Json, Record
+from fairtrial.records.record import Record
+from fairtrial.text.redact import finders_of
 
 _UNITS = {"m": 60, "h": 3600, "d": 86400}
 
@@ -32,17 +37,23 @@ class PullReport(NamedTuple):
 
 
 class _Header(Record, frozen=True):
-    """The first line of a part: the pull as the user gave it, and its query, whose times are absolute."""
+    """The first line of a part: the pull as the user gave it, and its query, whose times are absolute.
+
+    `key` is the random key of pseudonyms. It goes with the part.
+    """
 
     arguments: tuple[str, ...]
     query: PullQuery
+    key: str
 
 
 class _Line(Record, frozen=True):
-    """Another line of a part: a page."""
+    """Another line of a part: the spans of a page, and the number of its documents."""
 
     cursor: str
-    documents: list[Json]
+    documents: int
+    spans: tuple[Span, ...]
+    logs: tuple[LogRecord, ...]
 
 
 def pull(
@@ -56,29 +67,34 @@ def pull(
     url: str = "",
     project: str = "",
     traces: TraceOptions = DEFAULTS,
+    redact: str | None = None,
     on_page: Callable[[int], None] = lambda _: None,
     wait: Wait = time.sleep,
 ) -> PullReport:
     """Write the traces of a service as recordings, one a line. Nothing is changed in the service.
 
     Until all pages are there, they are in `OUTPUT.part`. The same pull goes on with that file. `on_page` receives the
-    number of documents so far. Raises UsageError.
+    number of documents so far. If `redact` is `people`, secrets and personal data are removed from each page before it
+    is written. Raises UsageError.
     """
+    finders_of(people=redact == "people")  # raises if the library is missing
     part = output.with_name(f"{output.name}.part")
-    arguments = (source, url, project, since, until, session, filter_text)
+    arguments = (source, url, project, since, until, session, filter_text, redact or "")
     query = PullQuery(_time_of(since, "--since"), _time_of(until, "--until"), session, filter_text)
     service = trace_source(source, url=url, project=project, wait=wait)
-    header, cursor, count = _resumed(part, _Header(arguments, query))
+    header, cursor, count = _resumed(part, _Header(arguments, query, token_hex()))
+    redactor = SpanRedactor(people=True, key=header.key, conversation=traces.conversation) if redact else None
     try:
-        with part.open("ab") as file:
+        with closing(service), part.open("ab") as file:
             if not file.tell():
                 file.write(msgspec.json.encode(header) + b"\n")
             for page in service.pages(header.query, cursor) if cursor is not None else ():
-                file.write(msgspec.json.encode(_Line(page.cursor, page.documents)) + b"\n")
+                file.write(msgspec.json.encode(_line(page, redactor)) + b"\n")
                 file.flush()
                 count += len(page.documents)
                 on_page(count)
-        report = _write(part, output, session, traces)
+        sessions = {"", session, redactor.pseudonym(session) if redactor else ""} if session else set[str]()
+        report = _write(part, output, sessions, traces)
     except OSError as error:
         raise UsageError(f"{error.filename or part}: {error.strerror or error}") from None
     part.unlink()
@@ -103,7 +119,7 @@ def _resumed(part: Path, header: _Header) -> tuple[_Header, str | None, int]:
                     earlier = msgspec.json.decode(line, type=_Header)
                 else:
                     page = msgspec.json.decode(line, type=_Line)
-                    cursor, count = page.cursor or None, count + len(page.documents)
+                    cursor, count = page.cursor or None, count + page.documents
             except msgspec.DecodeError:
                 raise UsageError(f"{part}: is not the part of a pull; remove it, or choose another --output") from None
             length += len(line)
@@ -116,13 +132,31 @@ def _resumed(part: Path, header: _Header) -> tuple[_Header, str | None, int]:
     return (earlier if length else header), cursor, count
 
 
-def _write(part: Path, output: Path, session: str, traces: TraceOptions) -> PullReport:
+def _line(page: Page, redactor: SpanRedactor | None) -> _Line:
+    """Return the spans of a page, without personal data if there is a redactor."""
+    spans: list[Span] = []
+    logs: list[LogRecord] = []
+    for document in page.documents:
+        reader = reader_of(document)
+        for item in reader.items(document) if reader is not None else ():  # a trace may still have no observations
+            clean = item if redactor is None else redactor.clean(item)
+            if isinstance(clean, Span):
+                spans.append(clean)
+            else:
+                logs.append(clean)
+    return _Line(page.cursor, len(page.documents), tuple(spans), tuple(logs))
+
+
+def _write(part: Path, output: Path, sessions: AbstractSet[str], traces: TraceOptions) -> PullReport:
+    """Write the recordings of some sessions, or of all sessions if `sessions` is empty."""
     reading = Diagnostics(str(output))
     count = 0
+    spool = SpanSpool(traces)  # a service may hold more spans than memory
+    spool.add(_items(part))
     with output.open("wb") as file:
-        for recording in recordings_of(_items(part), reading, traces):
-            if not session or recording.trace.session_id in ("", session):
-                file.write(recordings.line(with_real_tools(recording, traces.tool_names)))
+        for recording in spool.read_recordings(reading):
+            if not sessions or recording.trace.session_id in sessions:
+                file.write(recordings.line(recording))
                 count += 1
     return PullReport(count, tuple(reading.warnings))
 
@@ -131,10 +165,9 @@ def _items(part: Path) -> Iterator[SpanItem]:
     with part.open("rb") as file:
         next(file)  # the header
         for line in file:
-            for document in msgspec.json.decode(line, type=_Line).documents:
-                reader = reader_of(document)
-                if reader is not None:  # for example, a trace whose observations are not there yet
-                    yield from reader.items(document)
+            page = msgspec.json.decode(line, type=_Line)
+            yield from page.spans
+            yield from page.logs
 
 
 def _time_of(text: str, option: str) -> str:

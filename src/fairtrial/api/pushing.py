@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,7 +49,8 @@ def push(
 
     Raises UsageError.
     """
-    score_target(target, url=url, project=project, wait=wait).push(scores)
+    with closing(score_target(target, url=url, project=project, wait=wait)) as service:
+        service.push(scores)
 
 
 def pull_labels(
@@ -76,14 +78,15 @@ def pull_labels(
     stored_values = {_identity(label): label.value for label in run.labels}
     unknown_names: Counter[str] = Counter()
     count = 0
-    for foreign in service.labels(scores):
-        criterion = (names or {}).get(foreign.name, foreign.name)
-        label = places.label_of(foreign, criterion)
-        if label is None:
-            unknown_names[foreign.name] += 1
-        elif stored_values.get(_identity(label)) != label.value:
-            store.add_label(run.info.id, label)
-            count += 1
+    with closing(service):
+        for foreign in service.labels(scores):
+            criterion = (names or {}).get(foreign.name, foreign.name)
+            label = places.label_of(foreign, criterion)
+            if label is None:
+                unknown_names[foreign.name] += 1
+            elif stored_values.get(_identity(label)) != label.value:
+                store.add_label(run.info.id, label)
+                count += 1
     return LabelReport(count, tuple(unknown_names))
 
 

@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING
 
@@ -14,17 +14,19 @@ from msgspec.structs import replace
 
 from fairtrial.api.blocking import blocking
 from fairtrial.api.connection import connected
+from fairtrial.api.joined_histories import JoinedHistories
+from fairtrial.api.known_histories import KnownHistories
 from fairtrial.api.pending_traces import DueConversation, PendingTraces
 from fairtrial.api.reception_plan import ReceptionPlan
 from fairtrial.api.run_progress import RunProgress, models_of_agent
 from fairtrial.api.stored_runs import Run, open_store
 from fairtrial.errors import FormatError
-from fairtrial.formats.conversation import recordings_of
-from fairtrial.formats.conversation.joining import possible_ids
+from fairtrial.formats.conversation import joined_message, single_conversation
+from fairtrial.formats.conversation.joining import HistoryKeys, possible_ids
 from fairtrial.formats.conversation.live_traces import state_of_trace
-from fairtrial.formats.foreign_secrets import without_span_secrets
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.real_tools import with_real_tools
+from fairtrial.formats.span_redaction import SpanRedactor
 from fairtrial.formats.spans.otlp_protobuf import Signal
 from fairtrial.formats.spans.otlp_requests import read_request
 from fairtrial.formats.spans.span import SpanItem
@@ -53,8 +55,10 @@ class Receiver:
         self._store = store
         store.begin(plan.plan.info)
         self._spans = store.spans(self._run_id)
+        self._redactor = SpanRedactor(people=plan.people, key=self._run_id, conversation=plan.traces.conversation)
         self._pending = PendingTraces(plan.idle)
         self._places = _Places(plan, store)
+        self._histories = JoinedHistories(self._known_conversations())
         self._in_scoring: dict[Place, tuple[str, list[SpanBatch]]] = {}
         self._models: dict[str, None] = {}
         self._warnings: dict[str, None] = {}
@@ -71,13 +75,21 @@ class Receiver:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The problems of the spans, for example that spans never ended."""
-        return tuple(self._warnings)
+        """The problems of the spans, for example that spans never ended, and how many traces were joined."""
+        joined = self._histories.count
+        return (*self._warnings, joined_message(joined)) if joined else tuple(self._warnings)
 
     @property
     def waiting(self) -> int:
         """The number of traces that are stored and not scored."""
         return self._spans.count_pending()
+
+    def _known_conversations(self) -> Iterator[tuple[str, Mapping[str, HistoryKeys]]]:
+        """Yield the conversations of the run that may go on: the name of each, and the keys of its traces."""
+        if self._plan.traces.join == "history":
+            known = KnownHistories(self._spans, self._plan.traces)
+            for _, recording in self._store.recordings(self._run_id):
+                yield recording.trace.session_id, known.of(recording)
 
     def accept(self, body: bytes, signal: Signal, content_type: str) -> int:
         """Store the spans or the log records of a request, and return how many of them were refused.
@@ -88,7 +100,7 @@ class Receiver:
         traces: dict[str, list[SpanItem]] = defaultdict(list)
         try:
             for item in received.items:
-                traces[item.trace_id].append(without_span_secrets(item))
+                traces[item.trace_id].append(self._redactor.clean(item))
             self._spans.add(traces)
         except (ValueError, TypeError, OverflowError) as error:
             raise FormatError("the request", [f"holds a value that cannot be stored: {error}"]) from None
@@ -103,7 +115,7 @@ class Receiver:
 
     def end(self, conversation: str) -> bool:
         """Score a conversation now, whatever else may come. Returns False if none of its spans wait."""
-        is_known = self._pending.end(conversation)
+        is_known = self._pending.end(conversation) or self._pending.end(self._redactor.pseudonym(conversation))
         self._awake()
         return is_known
 
@@ -178,12 +190,23 @@ class Receiver:
 
     def _look(self, trace_id: str, batches: Sequence[SpanBatch], read_time: float) -> None:
         state = state_of_trace([item for batch in batches for item in batch.items], self._plan.traces)
+        if state.history is not None:
+            self._reopen(self._histories.add(trace_id, state.history))
+            state = replace(state, conversation=self._histories.name_of(trace_id))
         is_left_out = any(batch.is_left_out for batch in batches)
         if is_left_out or (state.is_complete and not state.has_agent):
             self._spans.leave_out(batch for batch in batches if batch.is_pending)
             self._pending.drop([trace_id], read_time)
         else:
             self._pending.look(trace_id, state, read_time)
+
+    def _reopen(self, trace_ids: Sequence[str]) -> None:
+        """Let the traces of a conversation be scored again, because they turned out to be several conversations."""
+        for trace_id in trace_ids:
+            batches = [batch for batch in self._spans.of_trace(trace_id) if not batch.is_left_out]
+            if batches:
+                self._spans.reopen(batches)
+                self._pending.arrive(trace_id, (), time.monotonic())
 
     def _take(self, due: DueConversation) -> Pair | None:
         """Return a finished conversation with its case, or None if it is not scored."""
@@ -212,16 +235,19 @@ class Receiver:
         """Return the recording of a conversation. Its session is the name of the conversation."""
         reading = Diagnostics(name)
         # The conversation is decided. Joining its traces again by other ids would split it.
-        recordings = recordings_of(items, reading, self._plan.traces)
-        self._warnings |= dict.fromkeys(reading.warnings)
-        if not recordings:
+        warnings: list[str] = []
+        conversation = single_conversation(items, warnings, reading, self._plan.traces)
+        if conversation is None:
             return None
-        recording = with_real_tools(recordings[0], self._plan.traces.tool_names)
+        recording = with_real_tools(conversation.recording(reading), self._plan.traces.tool_names)
+        messages = (f"{name}: {warning}" for warning in (*warnings, *conversation.warnings))
+        self._warnings |= dict.fromkeys((*reading.warnings, *messages))
         return replace(recording, case_id=name, trace=replace(recording.trace, session_id=name))
 
     def _note_scored(self, result: CaseResult) -> None:
         name, batches = self._in_scoring.pop((result.position, result.attempt))
-        self._spans.mark_scored((batch for batch in batches if batch.is_pending), name)
+        if not any(self._histories.has_left(name, batch.trace_id) for batch in batches):
+            self._spans.mark_scored((batch for batch in batches if batch.is_pending), name)
         self._pending.release(name)
         self._awake()  # spans that came meanwhile may wait for this result
 

@@ -25,6 +25,7 @@ from fairtrial.records.keys import digest
 from fairtrial.records.record import without_defaults
 from fairtrial.records.result import Criterion
 from fairtrial.records.run import RunInfo
+from fairtrial.text.redact import finders_of
 
 KIND = "receive"
 RECEIVED = "received"
@@ -36,7 +37,8 @@ class ReceptionPlan:
     """A receiver that has not started yet.
 
     `idle` is the time in seconds without spans after which a conversation is finished. `sample` is the share of the
-    conversations that are scored. `criteria` are those of conversations that answer no case.
+    conversations that are scored. `criteria` are those of conversations that answer no case. With `people`, personal
+    data is removed from spans before they are stored, and not only secrets.
     """
 
     plan: Plan
@@ -44,6 +46,7 @@ class ReceptionPlan:
     idle: float = 60.0
     sample: float = 1.0
     traces: TraceOptions = DEFAULTS
+    people: bool = False
 
     @property
     def cases(self) -> tuple[PlannedCase, ...]:
@@ -102,8 +105,12 @@ def plan_receive(
     thresholds: Thresholds = NO_THRESHOLDS,
     judges: Judges | None = None,
     traces: TraceOptions = DEFAULTS,
+    redact: str | None = None,
 ) -> ReceptionPlan:
-    """Read and check everything that a receiver needs. Raises UsageError."""
+    """Read and check everything that a receiver needs. Raises UsageError.
+
+    If `redact` is `people`, personal data is removed from spans before they are stored, and not only secrets.
+    """
     check_numbers(concurrency=concurrency)
     if idle < 0:
         raise UsageError(f"idle must be a number of seconds, 0 or more, got {idle!r}")
@@ -111,6 +118,7 @@ def plan_receive(
         raise UsageError(f"sample must be above 0 and at most 1, got {sample!r}")
     if eval_set is None and criteria is None:
         raise UsageError("nothing says what to score; give criteria with --config, or an eval set with --against")
+    finders_of(people=redact == "people")  # raises if the library is missing
     judges = judges or Judges()
     expected: EvalSet | list[str | Path] = EvalSet(RECEIVED)
     if eval_set is not None:
@@ -129,6 +137,7 @@ def plan_receive(
         "allow_code": allow_code,
         "judge": judges.arguments,
         "traces": without_defaults(traces),
+        "redact": redact,
     }
     plan = Plan(
         run_info(KIND, arguments, notes, loaded_sets, {}),
@@ -137,4 +146,4 @@ def plan_receive(
         warnings=(*notes.warnings, *model_warnings(loaded_sets, judges), *text_warnings(loaded_sets)),
         judges=judges,
     )
-    return ReceptionPlan(plan, loaded_sets[0].criteria, idle, sample, traces)
+    return ReceptionPlan(plan, loaded_sets[0].criteria, idle, sample, traces, people=redact == "people")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from contextlib import suppress
 from pathlib import Path
 
 from fairtrial.records.record import Json
 
+_STATUS = ("git", "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--no-ahead-behind", "-uno")
+"""One process tells the commit and the changed files."""
 _PATIENCE = 5.0
 """Seconds to wait for git. A run does not depend on it."""
 
@@ -19,13 +22,9 @@ def commit_of_folder() -> Json:
     if not any((folder / ".git").exists() for folder in (here, *here.parents)):
         return None
     with suppress(OSError, subprocess.SubprocessError):
-        commit = _git("rev-parse", "HEAD")
-        if commit:
-            return {"commit": commit, "dirty": bool(_git("status", "--porcelain", "--untracked-files=no"))}
+        completed = subprocess.run(_STATUS, capture_output=True, text=True, timeout=_PATIENCE, check=False)  # noqa: S603  (fixed arguments)
+        commit = re.search(r"^# branch\.oid ([0-9a-f]+)$", completed.stdout, re.MULTILINE)
+        if completed.returncode == 0 and commit:
+            changes = [line for line in completed.stdout.splitlines() if not line.startswith("#")]
+            return {"commit": commit[1], "dirty": bool(changes)}
     return None
-
-
-def _git(*arguments: str) -> str:
-    command = ["git", "--no-optional-locks", *arguments]
-    completed = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE, check=False)  # noqa: S603  (fixed arguments)
-    return completed.stdout.strip() if completed.returncode == 0 else ""

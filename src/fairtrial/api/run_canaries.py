@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ from fairtrial.metrics.canaries import canaries, criterion_for_items
 from fairtrial.planned_case import PlannedCase
 from fairtrial.records.case import EvalCase
 from fairtrial.records.gold import GoldItem
-from fairtrial.records.result import Criterion, Metric, Outcome, Verdict
+from fairtrial.records.result import Criterion, Outcome, Verdict
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Trace
 
@@ -76,11 +77,14 @@ async def _ask(criterion: Criterion, items: Sequence[GoldItem]) -> tuple[int, in
 
 
 def _trusted_only(criterion: Criterion, reason: str | None) -> Criterion:
-    return criterion if reason is None else replace(criterion, metric=_unscored(reason))
+    return criterion if reason is None else replace(criterion, metric=_Untrusted(reason))
 
 
-def _unscored(reason: str) -> Metric:
-    def metric(trace: Trace, case: EvalCase) -> Score:  # noqa: ARG001  (every metric has two arguments)
-        return Score(None, reason, side="judge")
+@dataclass(frozen=True)
+class _Untrusted:
+    """Leaves every case unscored. It is picklable, so that workers can have it."""
 
-    return metric
+    reason: str
+
+    def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002  (every metric has two arguments)
+        return Score(None, self.reason, side="judge")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -27,14 +29,16 @@ if TYPE_CHECKING:
 class RunProgress:
     """The progress of a run. It is stored with the results, because the process may be killed at any moment."""
 
-    def __init__(self, store: Store, info: RunInfo, lease: Lease) -> None:
+    def __init__(self, store: Store, info: RunInfo, lease: Lease, earlier: Sequence[CaseResult] | None = None) -> None:
         self._store = store
         self._lease = lease
         self._info = info
         self._started = time.monotonic()
         self._has_new_results = True
-        # Results of an earlier part of the run are not counted on their way, so that the store must be read at the end.
-        self._builder = None if store.count_results(info.id) else SummaryBuilder(info.attempt_rules)
+        self._earlier = deque(earlier or ())
+        # Results of an earlier part of the run that are not given are counted at the end, when the store is read.
+        is_complete = earlier is not None or not store.count_results(info.id)
+        self._builder = SummaryBuilder(info.attempt_rules) if is_complete else None
 
     @property
     def info(self) -> RunInfo:
@@ -44,10 +48,17 @@ class RunProgress:
 
     def add(self, result: CaseResult) -> None:
         """Add a result to the store and to the numbers."""
-        self._store.add_result(self._info.id, result)
+        verdicts = result.verdicts
+        self._store.add_result(self._info.id, result, verdicts)
         if self._builder is not None:
-            self._builder.add(result)
+            self._add_earlier(self._builder, (result.position, result.attempt))
+            self._builder.add(result, verdicts)
         self._has_new_results = True
+
+    def _add_earlier(self, builder: SummaryBuilder, end: tuple[float, int]) -> None:
+        """Count the earlier results that come before a position and attempt in file order."""
+        while self._earlier and (self._earlier[0].position, self._earlier[0].attempt) < end:
+            builder.add(self._earlier.popleft())
 
     def commit(self) -> None:
         """Commit the results that wait, and the duration of the run. Raises StoreError if another process has it."""
@@ -106,6 +117,7 @@ class RunProgress:
         store, info = self._store, self._info
         # Models answer out of order, and a gate returns to each case. Then the store is read in file order.
         if self._builder is not None and self._builder.is_in_file_order:
+            self._add_earlier(self._builder, (math.inf, 0))
             return self._builder.summary(ballots.values(), informs=info.informs)
         store.forget_skipped()  # an earlier result that could not be read was replaced meanwhile
         summary = aggregate(store.results(info.id), ballots.values(), informs=info.informs, rules=info.attempt_rules)

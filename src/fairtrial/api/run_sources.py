@@ -37,7 +37,7 @@ def measured(run: RunSource, store: str = DEFAULT_URL, *, valid_only: bool = Fal
         own.calibrations = {calibration.criterion: calibration for calibration in run.calibrations}
         return own
     if is_folder_of_results(run):
-        return measure_folder(Path(run), valid_only=valid_only)
+        return measure_folder(run, valid_only=valid_only)
     if is_file(run):
         return _of_file(Path(run), valid_only=valid_only)
     with closing(open_store(store, create=False)) as run_store:

@@ -13,15 +13,17 @@ import msgspec
 from fairtrial.batch.executors import ProcessPool, count_cores, split_into_chunks
 from fairtrial.batch.sinks import JsonLines
 from fairtrial.errors import UsageError
-from fairtrial.loading import TraceDefaults, document_files, iter_documents
+from fairtrial.loading.documents import TraceDefaults, document_files, iter_documents
 from fairtrial.protocols import Embedder
 from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
 from fairtrial.records.trace_selection import By, Per, TraceSelection
+from fairtrial.text.redact import finders_of
 from fairtrial.valuation import embed as embedding
-from fairtrial.valuation.chunk import Document, embed_texts, parse_document, prepare_chunk, redact_document
+from fairtrial.valuation.chunk import Document, parse_document, prepare_chunk, redact_document
 from fairtrial.valuation.selected_traces import Candidates, SelectOptions, group_of, select_traces
 from fairtrial.valuation.single import Valuable, as_reasoning, choose_embedder
 from fairtrial.valuation.trace_value import ScoringContext, StructuralScore, add_novelty, score_structure
+from fairtrial.valuation.whole_trace import NoveltyOf, TraceEmbedder, choose_part, embed_traces
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -44,6 +46,7 @@ def select(
     by: By = "both",
     per: Per | None = None,
     embedder: str | Embedder | None = "auto",
+    novelty_of: NoveltyOf = "contents",
     vectors: ArrayLike | None = None,
     confidence: float | None = None,
     success: bool | None = None,
@@ -51,17 +54,18 @@ def select(
     """Return the best `budget` traces of a set, in the order of their selection, each with its reasons.
 
     `by` is the goal: the highest values, the best coverage of the set, or both in equal shares. `per` gives equal
-    quotas to the tools, languages or domains of the set. `vectors` are the vectors of the traces, if they were
+    quotas to the tools, languages or domains of the set. `novelty_of` is the part of a trace that is embedded: its
+    objective and contents, or everything (`trace`). `vectors` are the vectors of the traces, if they were
     computed before: one row for each trace. `confidence` and `success` are for traces that do not contain them, as in
     `value`. The same traces always give the same selection. Raises UsageError if options do not fit together.
     """
     reasonings = [as_reasoning(trace, confidence, success) for trace in traces]
     if not reasonings:
         raise UsageError("traces: must hold at least one trace, got none")
-    embed = choose_embedder(embedder) if vectors is None else None
+    embed = choose_part(choose_embedder(embedder), novelty_of) if vectors is None else None
     name = embedding.name_of(embed) if vectors is None else "vectors"
     SelectOptions(budget=budget, by=by, per=per).check(embedded=name != "none")
-    rows = vectors if embed is None else embed_texts([trace.text for trace in reasonings], embed)
+    rows = vectors if embed is None else embed_traces(reasonings, embed)
     candidates = Candidates(
         [trace.id for trace in reasonings],
         [_score(score_structure(trace)) for trace in reasonings],
@@ -79,19 +83,28 @@ def select_files(
     by: By = "both",
     per: Per | None = None,
     embedder: str | None = None,
+    novelty_of: NoveltyOf = "contents",
     output: Path | None = None,
+    redact: str | None = None,
     confidence: float | None = None,
     success: bool | None = None,
     jobs: int | None = None,
 ) -> FileSelection:
-    """Return the best traces of files, and write them to `output` without their secrets, the best first."""
-    embed = embedding.installed_embedder() if embedder is None else embedding.embedder(embedder)
+    """Return the best traces of files, and write them to `output` without their secrets, the best first.
+
+    If `redact` is `people`, personal data is removed from them, too.
+    """
+    texts_embedder = embedding.installed_embedder() if embedder is None else embedding.embedder(embedder)
+    embed = choose_part(texts_embedder, novelty_of)
+    if redact is not None and output is None:
+        raise UsageError("--redact needs --output: only written traces are redacted")
+    finders_of(people=redact == "people")  # raises if the library is missing
     options = SelectOptions(budget=budget, by=by, per=per)
     options.check(embedded=embed is not None)
     files = document_files(paths)
-    if Path("-") in files:
+    if "-" in files:
         raise UsageError("select reads its input twice, which standard input does not allow; save it to a file")
-    if output is not None and output.resolve() in {file.resolve() for file in files}:
+    if output is not None and output.resolve() in {Path(file).resolve() for file in files}:
         raise UsageError(f"--output: {output}: would be written over, as an input")
     defaults = TraceDefaults(confidence, success)
     reading = _Reading(embed, options, ProcessPool(jobs or count_cores()))
@@ -100,14 +113,14 @@ def select_files(
         raise UsageError(f"nothing to select from: {'; '.join(reading.refused[:3]) or 'the files hold no trace'}")
     selection = select_traces(candidates, options)
     if output is not None:
-        _write(output, iter_documents(files, defaults), selection)
+        _write(output, iter_documents(files, defaults), selection, people=redact == "people")
     return FileSelection(selection, tuple(reading.refused))
 
 
 class _Reading:
     """Reads documents into candidates. Only ids, values, groups and vectors are held, not the traces."""
 
-    def __init__(self, embed: Embedder | None, options: SelectOptions, executor: ProcessPool) -> None:
+    def __init__(self, embed: TraceEmbedder | None, options: SelectOptions, executor: ProcessPool) -> None:
         self._embed, self._options, self._executor = embed, options, executor
         self.refused: list[str] = []
 
@@ -161,7 +174,7 @@ def _unit_rows(vectors: Any, count: int) -> Any:
     return np.divide(rows, lengths[:, None], out=np.zeros_like(rows), where=lengths[:, None] > 0)
 
 
-def _write(output: Path, documents: Iterator[Document], selection: TraceSelection) -> None:
+def _write(output: Path, documents: Iterator[Document], selection: TraceSelection, *, people: bool) -> None:
     """Write the selected traces in the order of their selection. Of traces with the same id, the first is written."""
     ranks = {trace.id: trace.rank for trace in reversed(selection.traces)}
     clean: dict[int, msgspec.Raw] = {}
@@ -169,6 +182,6 @@ def _write(output: Path, documents: Iterator[Document], selection: TraceSelectio
         trace = parse_document(document)
         rank = ranks.get(trace.id) if isinstance(trace, ReasoningTrace) else None
         if rank is not None and rank not in clean:
-            clean[rank] = redact_document(document)[0]
+            clean[rank] = redact_document(document, people=people)[0]
     with JsonLines(output) as sink:
         sink.write([clean[rank] for rank in sorted(clean)])

@@ -27,6 +27,7 @@ from fairtrial.simulate.environment import SimulatedEnvironments
 from fairtrial.simulate.environment_options import KEY as TOOLS
 from fairtrial.simulate.environment_options import EnvironmentOptions, environment_options
 from fairtrial.simulate.played import TEMPLATE
+from fairtrial.simulate.tau2_domain import open_domain
 from fairtrial.simulate.user import TEMPLATES, SimulatedUsers
 from fairtrial.simulate.user_options import KEY as USERS
 from fairtrial.simulate.user_options import NO_SPEECH, UserOptions
@@ -138,6 +139,9 @@ def _configured_environments(
 ) -> tuple[SimulatedEnvironments, Json]:
     """Return the environments of a configuration, and their signature."""
     options_signature = _without_endpoint(without_defaults(options))
+    if options.tau2_domain is not None:
+        with _with_pointer(f"/{TOOLS}/tau2_domain"):
+            open_domain(options.tau2_domain)
     if not options.plays:
         return SimulatedEnvironments(options), options_signature
     settings = options.simulation_model_configuration

@@ -319,7 +319,7 @@ def measure_stored(store: Store, info: RunInfo, *, valid_only: bool = False) -> 
     if (folder := info.config.get("dataset", {}).get("folder")) is not None:
         from fairtrial.api.dataset_sources import measure_folder
 
-        return measure_folder(Path(folder), valid_only=valid_only)
+        return measure_folder(folder, valid_only=valid_only)
     keys = ((key, name) for _, key, name in store.case_keys(info.id))
     rows, terms = store.attempt_rows(info.id), store.criterion_terms(info.id)
     return measure_run(info, keys, rows, terms, valid_only=valid_only)

@@ -9,8 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from fairtrial.batch.executors import Executor, InProcess, split_into_chunks
-from fairtrial.loading import TraceDefaults, iter_documents
-from fairtrial.protocols import Embedder
+from fairtrial.loading.documents import TraceDefaults, iter_documents
 from fairtrial.records.reasoning import ReasoningTrace
 from fairtrial.valuation.chunk import (
     Document,
@@ -26,6 +25,7 @@ from fairtrial.valuation.embed import Reservations
 from fairtrial.valuation.near_duplicates import DedupOptions, DuplicateFinder
 from fairtrial.valuation.novelty_index import NoveltyIndex, open_index, write_lock
 from fairtrial.valuation.trace_value import ScoringContext
+from fairtrial.valuation.whole_trace import TraceEmbedder
 
 CHUNK = 512
 EMBEDDED_CHUNK = 32
@@ -40,16 +40,17 @@ class Valuation:
     The documents are in the files `paths`, or ready in `documents`. The first `finished` documents are valued
     already. The vectors of the last `remembered` of them are needed again, because later traces are compared with these
     vectors. `dedup` looks for traces that repeat an earlier trace. `ttl` is the time to live of the vectors in the
-    index, in seconds. None leaves it as it is.
+    index, in seconds. None leaves it as it is. `approximate` searches the index with a graph.
     """
 
-    paths: Sequence[Path] = ()
+    paths: Sequence[str | Path] = ()
     context: ScoringContext = field(default_factory=ScoringContext)
-    embed: Embedder | None = None
+    embed: TraceEmbedder | None = None
     keep_filter: KeepFilter = field(default_factory=KeepFilter)
     index: Path | None = None
     extend: bool = False
     ttl: float | None = None
+    approximate: bool = False
     executor: Executor = field(default_factory=InProcess)
     defaults: TraceDefaults = field(default_factory=TraceDefaults)
     documents: Sequence[Document] | None = None
@@ -79,10 +80,15 @@ class Valuation:
         else:
             yield from self._run_once(self.embed, finder)
 
-    def _run_once(self, embed: Embedder, finder: DuplicateFinder | None) -> Iterator[ValuedChunk]:
+    def _run_once(self, embed: TraceEmbedder, finder: DuplicateFinder | None) -> Iterator[ValuedChunk]:
         with write_lock(self.index if self._writes_index() else None):
             index = open_index(
-                self.context.mode, self.index, embedder=self.context.embedder, extend=self.extend, ttl=self.ttl
+                self.context.mode,
+                self.index,
+                embedder=self.context.embedder,
+                extend=self.extend,
+                ttl=self.ttl,
+                approximate=self.approximate,
             )
             yield from self._run_with(index, embed, finder)
             index.save()
@@ -90,7 +96,9 @@ class Valuation:
     def _writes_index(self) -> bool:
         return self.context.mode == "sequence" or self.extend or (self.index is not None and not self.index.exists())
 
-    def _run_with(self, index: NoveltyIndex, embed: Embedder, finder: DuplicateFinder | None) -> Iterator[ValuedChunk]:
+    def _run_with(
+        self, index: NoveltyIndex, embed: TraceEmbedder, finder: DuplicateFinder | None
+    ) -> Iterator[ValuedChunk]:
         remembered = islice(self.iter_all(), self.finished - self.remembered, self.finished)
         for prepared in self._prepare(embed, remembered):
             if prepared.ids:
@@ -100,7 +108,7 @@ class Valuation:
             nearest = index.nearest(prepared.ids, prepared.vectors, prepared.digests) if prepared.ids else []
             yield value_prepared(prepared, nearest, self.context, self.keep_filter, finder)
 
-    def _run_twice(self, embed: Embedder, finder: DuplicateFinder | None) -> Iterator[ValuedChunk]:
+    def _run_twice(self, embed: TraceEmbedder, finder: DuplicateFinder | None) -> Iterator[ValuedChunk]:
         """Embed all documents, then value them: the first novelty is known only after the last vector.
 
         The second pass reads the documents again, so that they are never all held. A resumed valuation needs all
@@ -131,7 +139,7 @@ class Valuation:
             yield value_prepared(prepared, list(islice(nearest, count)), self.context, self.keep_filter, finder)
 
     def _prepare(
-        self, embed: Embedder | None, documents: Iterable[Document], size: int = EMBEDDED_CHUNK
+        self, embed: TraceEmbedder | None, documents: Iterable[Document], size: int = EMBEDDED_CHUNK
     ) -> Iterator[PreparedChunk]:
         return self.executor.map(
             partial(prepare_chunk, embed=embed, model=self.context.model), split_into_chunks(documents, size)

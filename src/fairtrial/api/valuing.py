@@ -18,7 +18,7 @@ from fairtrial.batch.executors import ProcessPool, count_cores
 from fairtrial.batch.resume import cut_to_whole_lines, iter_lines
 from fairtrial.batch.sinks import JsonLines, JsonStream, Parquet, Sink
 from fairtrial.errors import UsageError, lacks_extra
-from fairtrial.loading import TraceDefaults, document_files, documents_of_recordings
+from fairtrial.loading.documents import TraceDefaults, document_files, documents_of_recordings
 from fairtrial.records.attempt import Recording
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.value_row import RedactionRow, ValueRow
@@ -33,6 +33,7 @@ from fairtrial.valuation.near_duplicates import DedupOptions
 from fairtrial.valuation.novelty_index import check_mode
 from fairtrial.valuation.single import WITHOUT_EMBEDDER
 from fairtrial.valuation.trace_value import ScoringContext
+from fairtrial.valuation.whole_trace import choose_part
 
 __all__ = [
     "PlannedValuation",
@@ -53,9 +54,11 @@ class ValueOptions:
 
     profile: str = "default"
     novelty: str = "sequence"
+    novelty_of: str = "contents"
     index: Path | None = None
     extend: bool = False
     ttl: float | None = None
+    approximate: bool = False
     embedder: str | None = None
     confidence: float | None = None
     success: bool | None = None
@@ -223,7 +226,8 @@ def plan_value(
     In a stored run the verdict of a case is its success: passed or failed. Any other verdict leaves it unknown.
     """
     outputs = outputs or ValueOutputs()
-    outputs.check(paths)
+    files = [] if from_run is not None else document_files(paths)
+    outputs.check(files)
     dedup = options.dedup_options
     if dedup is not None and outputs.resume:
         raise UsageError("--resume cannot continue --dedup, which compares each trace with all before it; start anew")
@@ -234,7 +238,8 @@ def plan_value(
         notes += [] if embed is not None else [WITHOUT_EMBEDDER]
     else:
         embed = embedding.embedder(options.embedder)
-    check_mode(options.novelty, index=options.index, embedded=embed is not None)
+    traces_embedder = choose_part(embed, options.novelty_of)
+    check_mode(options.novelty, index=options.index, embedded=embed is not None, approximate=options.approximate)
     if options.novelty == "corpus" and options.index is not None and not options.index.exists():
         notes.append(f"{options.index}: made from these traces; there is nothing to search yet, so novelty is 0.5")
     if options.index is not None and not options.index.absolute().parent.is_dir():
@@ -242,22 +247,22 @@ def plan_value(
     model = None if options.model is None else load_model(options.model)
     notes += [] if model is None else [f"{options.model}: {model.origin}"]
     defaults = TraceDefaults(options.confidence, options.success)
-    files = [] if from_run is not None else document_files(paths)
-    if options.novelty == "leave-one-out" and Path("-") in files:
+    if options.novelty == "leave-one-out" and "-" in files:
         raise UsageError("novelty 'leave-one-out' reads its input twice, which standard input does not allow")
     valuation = Valuation(
         files,
         context=ScoringContext(
             profile=options.profile,
             mode=options.novelty if embed is not None else "none",
-            embedder=embedding.name_of(embed),
+            embedder=embedding.name_of(traces_embedder),
             model=model,
         ),
-        embed=embed,
+        embed=traces_embedder,
         keep_filter=outputs.keep_filter,
         index=options.index,
         extend=options.extend,
         ttl=options.ttl,
+        approximate=options.approximate,
         executor=ProcessPool(options.jobs or count_cores(), patience=PATIENCE if embed is None else 1),
         defaults=defaults,
         dedup=dedup,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from fairtrial.records.record import Record
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 Flag = Literal["failed", "flaky", "changed", "labelled", "invalid"]
 Place = tuple[int, int]
 """The position of a case and the number of an attempt."""
+Case = tuple["AttemptMark", ...]
+"""The marks of the attempts at a case."""
 
 _ATTENTION = {"failed": 0, "error": 1, "unscored": 2, "passed": 3, "informational": 4}
 _BROKEN = frozenset({"failed", "error"})
@@ -46,24 +49,27 @@ class RunIndex:
     def __init__(self, store: Store, run_id: str) -> None:
         self._store = store
         self._run_id = run_id
-        self._cases: dict[int, dict[int, AttemptMark]] = {}
+        self._cases: dict[int, Case] = {}
         self._attention: dict[int, tuple[int, int]] = {}
         self._orders: dict[bool, list[int]] = {}
         self.change = -1
+        self.attempts = 0
 
-    def update(self) -> set[int]:
-        """Read what changed, and return the positions of the cases that changed."""
+    def update(self) -> None:
+        """Read what changed."""
         # Results of an earlier version all have change 0, so that change 0 is read once.
         marks = self._store.marks(self._run_id, self.change)
+        cases = self._cases
         for mark in marks:
-            self._cases.setdefault(mark.position, {})[mark.attempt] = mark
+            case = cases.get(mark.position)
+            cases[mark.position] = (mark,) if case is None else _with_mark(case, mark)
         positions = {mark.position for mark in marks}
         for position in positions:
-            self._attention[position] = _attention(self._cases[position])
+            self._attention[position] = _attention(cases[position])
         if marks:
             self.change = max(mark.changed for mark in marks)
+            self.attempts = sum(map(len, cases.values()))
             self._orders = {}
-        return positions
 
     @property
     def positions(self) -> Sequence[int]:
@@ -71,18 +77,18 @@ class RunIndex:
         return sorted(self._cases)
 
     @property
-    def is_repeated(self) -> bool:
-        """Whether a case has several attempts."""
-        return any(len(attempts) > 1 for attempts in self._cases.values())
+    def cases(self) -> int:
+        """The number of cases with results."""
+        return len(self._cases)
 
     @property
-    def attempts(self) -> int:
-        """The number of attempts."""
-        return sum(map(len, self._cases.values()))
+    def is_repeated(self) -> bool:
+        """Whether a case has several attempts."""
+        return self.attempts > len(self._cases)
 
-    def attempts_of(self, position: int) -> Mapping[int, AttemptMark]:
-        """Return the marks of the attempts at a case by their numbers."""
-        return self._cases.get(position, {})
+    def attempts_of(self, position: int) -> Case:
+        """Return the marks of the attempts at a case, in the order of the attempts."""
+        return self._cases.get(position, ())
 
     def find(self, query: CaseQuery, conditions: Conditions, *, newest_first: bool) -> list[int]:
         """Return the positions of the cases that fit, those that need attention first.
@@ -92,7 +98,11 @@ class RunIndex:
         order = self._order(newest_first=newest_first)
         if query == CaseQuery():
             return order
-        return [position for position in order if _fits(self._cases[position], query, conditions)]
+        cases = list(self._cases.values())
+        if "flaky" in query.flags:
+            cases = [case for case in cases if len(case) > 1 and _is_flaky({mark.verdict for mark in case})]
+        positions = {mark.position for mark in _fitting(list(chain.from_iterable(cases)), query, conditions)}
+        return [position for position in order if position in positions]
 
     def _order(self, *, newest_first: bool) -> list[int]:
         orders = self._orders
@@ -105,38 +115,42 @@ class RunIndex:
         return orders[newest_first]
 
 
-def _fits(case: Mapping[int, AttemptMark], query: CaseQuery, conditions: Conditions) -> bool:
-    attempts = case.values()
-    if "flaky" in query.flags and not _is_flaky({mark.verdict for mark in attempts}):
-        return False
-    return any(_attempt_fits(mark, query, conditions) for mark in attempts)
+def _with_mark(case: Case, mark: AttemptMark) -> Case:
+    """Return a case with one more attempt, or with another mark of an attempt."""
+    marks = {own.attempt: own for own in (*case, mark)}
+    return tuple(marks[attempt] for attempt in sorted(marks))
 
 
-def _attempt_fits(mark: AttemptMark, query: CaseQuery, conditions: Conditions) -> bool:
-    return (
-        query.verdict in ("", mark.verdict)
-        and query.side in ("", mark.fault_side)
-        and ("failed" not in query.flags or mark.verdict not in _GREEN)
-        and ("invalid" not in query.flags or mark.valid is False)
-        and all((mark.position, mark.attempt) in places for places in conditions.places)
-        and all(mark.position in positions for positions in conditions.positions)
-    )
+def _fitting(marks: list[AttemptMark], query: CaseQuery, conditions: Conditions) -> list[AttemptMark]:
+    """Return the attempts that fit. Each condition is one pass: 100,000 attempts must not wait for a call each."""
+    if query.verdict:
+        marks = [mark for mark in marks if mark.verdict == query.verdict]
+    if query.side:
+        marks = [mark for mark in marks if mark.fault_side == query.side]
+    if "failed" in query.flags:
+        marks = [mark for mark in marks if mark.verdict not in _GREEN]
+    if "invalid" in query.flags:
+        marks = [mark for mark in marks if mark.valid is False]
+    for places in conditions.places:
+        marks = [mark for mark in marks if (mark.position, mark.attempt) in places]
+    for positions in conditions.positions:
+        marks = [mark for mark in marks if mark.position in positions]
+    return marks
 
 
 def _is_flaky(verdicts: Collection[str]) -> bool:
     return "passed" in verdicts and not _BROKEN.isdisjoint(verdicts)
 
 
-def _attention(case: Mapping[int, AttemptMark]) -> tuple[int, int]:
+def _attention(case: Case) -> tuple[int, int]:
     """Return a number by which cases are sorted, as the program of a page sorts the cases of a file, and the change."""
     if len(case) == 1:  # most runs have one attempt at each case, and a list of 100,000 must be there at once
-        (mark,) = case.values()
+        (mark,) = case
         return 4 * _ATTENTION[mark.verdict] + (0 if mark.valid is False else 2), mark.changed
-    verdicts = {mark.verdict for mark in case.values()}
+    verdicts = {mark.verdict for mark in case}
     worst = min(_ATTENTION[verdict] for verdict in verdicts)
-    has_invalid = any(mark.valid is False for mark in case.values())
-    changed = max(mark.changed for mark in case.values())
-    return 4 * worst + _is_flaky(verdicts) + (0 if has_invalid else 2), changed
+    has_invalid = any(mark.valid is False for mark in case)
+    return 4 * worst + _is_flaky(verdicts) + (0 if has_invalid else 2), max(mark.changed for mark in case)
 
 
 NOT_MET = (Verdict.FAILED, Verdict.UNSCORED)

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from fairtrial.api.comparing import compare
+from fairtrial.api.label_agreement import agreement_view
+from fairtrial.api.label_desk import LabelDesk
 from fairtrial.api.live_numbers import LiveNumbers
 from fairtrial.api.stored_runs import Run, open_store, resume_command
 from fairtrial.api.view_index import (
@@ -34,10 +36,14 @@ from fairtrial.records.result import CaseResult
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 from fairtrial.reports import view_shapes as shapes
+from fairtrial.reports.attempt_shapes import AttemptView
 from fairtrial.reports.html import clean
-from fairtrial.reports.view import attempt_parts, comparison_view, run_row, run_view
-from fairtrial.reports.view_attempts import AgentIndex, RowBuilder, attempt_view
-from fairtrial.store import AttemptMark, Store
+from fairtrial.reports.label_shapes import AgreementView
+from fairtrial.reports.view import ComparedRow, attempt_parts, compared_row, comparison_view, run_row, run_view
+from fairtrial.reports.view_attempts import AgentIndex, attempt_view
+from fairtrial.reports.view_rows import RowBuilder
+from fairtrial.reports.viewer_shapes import FoundCases, OpenedRuns, RunChange, RunListView, RunRow
+from fairtrial.store import Store
 
 MOST_ROWS = 200
 """The largest number of rows in a request."""
@@ -59,6 +65,7 @@ class StoreViewer:
         """Open a store. Raises UsageError if it does not exist."""
         self.url = url
         self.store = open_store(url, create=False)
+        self.labels = LabelDesk(self.store)
         self._numbers = LiveNumbers(self.store)
         self._indexes: dict[str, RunIndex] = {}
         self._cache: OrderedDict[Hashable, Any] = OrderedDict()
@@ -70,20 +77,20 @@ class StoreViewer:
 
     # Runs
 
-    def runs(self, *, text: str = "", before: str = "") -> shapes.RunListView:
+    def runs(self, *, text: str = "", before: str = "") -> RunListView:
         """Return the newest runs whose id, name, tags or paths contain a text, before the run `before` if it is given.
 
         Pages follow each other by the key of their last run, so that a new run does not move them.
         """
-        rows: list[shapes.RunRow] = []
+        rows: list[RunRow] = []
         is_after = not before
         for run_id, _ in self.store.run_ids():
             if is_after and len(rows) == _RUNS:
-                return shapes.RunListView(rows, rows[-1].id)
+                return RunListView(rows, rows[-1].id)
             if is_after and (row := self._run_row(run_id)) is not None and _mentions(row, text):
                 rows.append(row)
             is_after = is_after or run_id == before
-        return shapes.RunListView(rows)
+        return RunListView(rows)
 
     def runs_state(self) -> Hashable:
         """Return a value that is another one as soon as the list of runs looks different."""
@@ -94,7 +101,7 @@ class StoreViewer:
             tuple((run_id, self.store.last_change(run_id), self.store.run_is_written(run_id)) for run_id in going_on),
         )
 
-    def _run_row(self, run_id: str) -> shapes.RunRow | None:
+    def _run_row(self, run_id: str) -> RunRow | None:
         try:
             info = self.store.run(run_id)
         except UsageError:  # the run was removed meanwhile
@@ -111,26 +118,26 @@ class StoreViewer:
         """Return the run whose id starts with a text. Raises UsageError unless exactly one run matches."""
         return self.store.run(run_id)
 
-    def open(self, run_id: str, base: str = "") -> shapes.OpenedRuns:
+    def open(self, run_id: str, base: str = "") -> OpenedRuns:
         """Return a run, or a base run and a run with their comparison."""
         info = self.store.run(run_id)
-        index, _ = self._index(info.id)
+        index = self._index(info.id)
         views = [self._view(info)]
         comparison, problem = None, ""
         if base:
             views.insert(0, self._view(self.store.run(base)))
             comparison, problem = self._comparison(views[0].id, info.id)
-        return shapes.OpenedRuns(views, index.change, comparison, problem)
+        return OpenedRuns(views, index.change, comparison, problem)
 
     def _view(self, info: RunInfo, *, in_short: bool = False) -> shapes.RunView:
-        index, _ = self._index(info.id)
+        index = self._index(info.id)
         summary, is_old = self._numbers.summary(info)
         labelled = len(self.store.labelled_cases(info.id))
         view = run_view(
             info,
             summary,
             self._numbers.calibrations(info, summary),
-            cases=len(index.positions),
+            cases=index.cases,
             tools=() if in_short else self._tools(info.id, index.change),
             labelled=labelled,
             progress=self._progress(info, index, is_old=is_old),
@@ -161,27 +168,26 @@ class StoreViewer:
 
         return self._cached(("tools", run_id, change > 0 and change.bit_length()), read)
 
-    def change_since(self, run_id: str, change: int) -> shapes.RunChange:
+    def change_since(self, run_id: str, change: int) -> RunChange:
         """Return the change of a run since an earlier change."""
         info = self.store.run(run_id)
-        index, _ = self._index(info.id)
+        index = self._index(info.id)
         changed = {mark.position for mark in self.store.marks(info.id, change)} if index.change > change else set()
         positions = sorted(changed) if len(changed) <= _MOST_CHANGED else None
-        return shapes.RunChange(index.change, self._view(info, in_short=True), positions)
+        return RunChange(index.change, self._view(info, in_short=True), positions)
 
     def run_state(self, run_id: str) -> Hashable:
         """Return a value that is another one as soon as the page of a run looks different."""
         info = self.store.run(run_id)
-        _, is_old = self._numbers.summary(info)
         change, is_written = self.store.last_change(info.id), self.store.run_is_written(info.id)
-        return change, info.finished, is_written, is_old
+        return change, info.finished, is_written, self._numbers.are_old(info, change)
 
     # Cases
 
-    def find_cases(self, run_id: str, query: CaseQuery, base: str = "") -> shapes.FoundCases:
+    def find_cases(self, run_id: str, query: CaseQuery, base: str = "") -> FoundCases:
         """Return the positions of the cases that a query finds, those that need attention first."""
         info = self.store.run(run_id)
-        index, _ = self._index(info.id)
+        index = self._index(info.id)
         conditions = Conditions()
         if query.criterion:
             conditions.places.append(self.store.places_with(info.id, query.criterion, NOT_MET))
@@ -193,7 +199,7 @@ class StoreViewer:
             conditions.places.append(self._labelled_places(info.id))
         if "changed" in query.flags and base:
             conditions.positions.append(self._changed_positions(base, info.id))
-        return shapes.FoundCases(index.find(query, conditions, newest_first=info.finished is None))
+        return FoundCases(index.find(query, conditions, newest_first=info.finished is None))
 
     def _tool_places(self, run_id: str, change: int, tool: str) -> Collection[tuple[int, int]]:
         return self._cached(("tool", run_id, change, tool), lambda: set(places_of_tool(self.store, run_id, tool)))
@@ -201,7 +207,7 @@ class StoreViewer:
     def _text_places(self, run_id: str, index: RunIndex, text: str) -> Collection[tuple[int, int]]:
         def search() -> set[tuple[int, int]]:
             names = self.store.names_with(run_id, text.lower())
-            of_names = {(position, attempt) for position in names for attempt in index.attempts_of(position)}
+            of_names = {(mark.position, mark.attempt) for position in names for mark in index.attempts_of(position)}
             return of_names | places_with_text(self.store, run_id, text)
 
         return self._cached(("text", run_id, index.change, text), search)
@@ -216,13 +222,16 @@ class StoreViewer:
         if len(positions) > MOST_ROWS:
             raise UsageError(f"at most {MOST_ROWS} rows at once, got {len(positions)}")
         run = self._excerpt(self.store.run(run_id).id, positions)
-        builder = RowBuilder({name: number for number, name in enumerate(self.store.criterion_terms(run.info.id))})
+        criteria = {name: number for number, name in enumerate(self.store.criterion_terms(run.info.id))}
+        rows: list[shapes.CaseRow] = []
+        builder = RowBuilder(criteria, run.info.attempt_rules, run.ballots, rows.append)
         for parts in attempt_parts(run):
             builder.add(parts)
-        rows = {row.position: row for row in builder.rows}
-        return [rows[position] for position in positions if position in rows]
+        builder.finish()
+        by_position = {row.position: row for row in rows}
+        return [by_position[position] for position in positions if position in by_position]
 
-    def attempt(self, run_id: str, position: int, attempt: int) -> shapes.AttemptView:
+    def attempt(self, run_id: str, position: int, attempt: int) -> AttemptView:
         """Return everything about an attempt. Raises UsageError if it does not exist."""
         if max(position, attempt) > _LARGEST:
             raise UsageError(f"run {run_id} has no attempt {attempt} at a case {position}")
@@ -239,19 +248,23 @@ class StoreViewer:
         info = self.store.run(run_id)
         return Run(info, self._numbers.summary(info)[0], self.store)
 
+    def agreement(self, run_id: str) -> AgreementView:
+        """Return how far the people who labelled a run agree, with each other and with its judges."""
+        return agreement_view(self.stored_run(run_id), self.store)
+
     # Two runs
 
     def _comparison(self, base: str, run_id: str) -> tuple[shapes.ComparisonView | None, str]:
         if base == run_id:
             return None, "a run cannot be compared with itself"
-        key = ("comparison", base, run_id, self._index(base)[0].change, self._index(run_id)[0].change)
+        key = ("comparison", base, run_id, self._index(base).change, self._index(run_id).change)
 
         def compute() -> tuple[shapes.ComparisonView | None, str]:
             try:
                 comparison = compare(*map(self.stored_run, (base, run_id)), store=self.url)
             except UsageError as error:
                 return None, str(error)
-            return comparison_view(comparison, self._light_rows(base), self._light_rows(run_id)), ""
+            return comparison_view(comparison, self._compared_rows(base), self._compared_rows(run_id)), ""
 
         return self._cached(key, compute)
 
@@ -260,16 +273,15 @@ class StoreViewer:
         cases = () if comparison is None else comparison.cases
         return {case.candidate for case in cases if case.change != "same" and case.candidate is not None}
 
-    def _light_rows(self, run_id: str) -> list[shapes.CaseRow]:
-        """Return the rows of all cases, without texts."""
-        index, _ = self._index(run_id)
+    def _compared_rows(self, run_id: str) -> list[ComparedRow]:
+        index = self._index(run_id)
         keys = {position: (key, name) for position, key, name in self.store.case_keys(run_id)}
         return [
-            shapes.CaseRow(
+            compared_row(
                 position,
                 keys[position][1] or keys[position][0].case,
                 keys[position][0].eval_set,
-                [_light_attempt(mark) for mark in index.attempts_of(position).values()],
+                [mark.verdict for mark in index.attempts_of(position)],
             )
             for position in index.positions
             if position in keys
@@ -277,11 +289,12 @@ class StoreViewer:
 
     # Helpers
 
-    def _index(self, run_id: str) -> tuple[RunIndex, set[int]]:
-        """Return the index of a run up to date, and the positions that are new."""
+    def _index(self, run_id: str) -> RunIndex:
+        """Return the index of a run up to date."""
         with self._lock:
             index = self._indexes.setdefault(run_id, RunIndex(self.store, run_id))
-            return index, index.update()
+            index.update()
+            return index
 
     def _excerpt(self, run_id: str, positions: Collection[int]) -> _Excerpt:
         return _Excerpt(self.store.run(run_id), self.store, tuple(positions))
@@ -303,17 +316,13 @@ class StoreViewer:
 
 def encode_view(view: Any) -> bytes:
     """Return a view as JSON, without secrets, and without text that no encoding has."""
-    return msgspec.json.encode(view if isinstance(view, shapes.FoundCases) else clean(msgspec.to_builtins(view)))
+    return msgspec.json.encode(view if isinstance(view, FoundCases) else clean(msgspec.to_builtins(view)))
 
 
-def _mentions(row: shapes.RunRow, text: str) -> bool:
+def _mentions(row: RunRow, text: str) -> bool:
     """Return whether a run contains each word of a text."""
     own = " ".join([row.id, row.name, *row.tags, row.target, row.suite, row.kind]).lower()
     return all(word in own for word in text.lower().split())
-
-
-def _light_attempt(mark: AttemptMark) -> shapes.AttemptRow:
-    return shapes.AttemptRow(0, mark.attempt, mark.verdict)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

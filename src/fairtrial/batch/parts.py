@@ -28,9 +28,9 @@ class PartWriter:
     def __init__(self, folder: Path, number: int, tables: Mapping[str, Columns]) -> None:
         self._parts = {name: _Part(part_path(folder, name, number), columns) for name, columns in tables.items()}
 
-    def add(self, table: str, row: Sequence[Any]) -> None:
-        """Add a row, with a value for each column."""
-        self._parts[table].add(row)
+    def add(self, table: str, *rows: Sequence[Any]) -> None:
+        """Add rows, each with a value for each column."""
+        self._parts[table].add(rows)
 
     def finish(self) -> None:
         """Give the parts their names. A table without rows has no part."""
@@ -52,8 +52,8 @@ class _Part:
         self._writer: Any = None
         self._schema: Any = None
 
-    def add(self, row: Sequence[Any]) -> None:
-        self._rows.append(row)
+    def add(self, rows: Sequence[Sequence[Any]]) -> None:
+        self._rows += rows
         if len(self._rows) >= ROW_GROUP:
             self._write()
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import pickle
+import socket
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from fairtrial.importing import import_extra
+
+_ANYWHERE = "192.0.2.1"
+"""An address of no machine, for a cluster such as `auto` that has a name and no address."""
 
 Chunk = TypeVar("Chunk")
 Result = TypeVar("Result")
@@ -22,6 +27,15 @@ class RayCluster:
     """
 
     address: str = ""
+
+    @property
+    def host(self) -> str:
+        """The address of this machine in the network of the cluster."""
+        place = self.address.rpartition("://")[2].rpartition(":")[0] if self.address else "127.0.0.1"
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            # This sends nothing. It asks which of the addresses of this machine the way to the cluster begins at.
+            probe.connect((place or _ANYWHERE, 9))
+            return str(probe.getsockname()[0])
 
     def map(self, work: Callable[[Chunk], Result], chunks: Iterable[Chunk]) -> Iterator[Result]:
         """Yield the result of each chunk, in order."""
@@ -48,7 +62,13 @@ class RayCluster:
 
 
 def _work_on_row(row: dict[str, Any], shared_work: Any) -> dict[str, Any]:
+    return {"result": pickle.dumps(_work_of(shared_work)(pickle.loads(row["chunk"])))}  # noqa: S301  (our own chunk)
+
+
+@lru_cache(maxsize=1)
+def _work_of(shared_work: Any) -> Callable[[Any], Any]:
+    """Return the function, which a process of a worker loads once: it may hold all cases of an eval set."""
     import ray
 
-    work = pickle.loads(ray.get(shared_work))  # noqa: S301  (our own function)
-    return {"result": pickle.dumps(work(pickle.loads(row["chunk"])))}  # noqa: S301
+    work: Callable[[Any], Any] = pickle.loads(ray.get(shared_work))  # noqa: S301  (our own function)
+    return work

@@ -49,7 +49,7 @@ class ShardLog(Generic[Entry]):
             cut_to_whole_lines(self._path)
             lines = iter(self._path.read_bytes().splitlines())
             head = msgspec.json.decode(next(lines, b'{"work": null, "begun": null}'))
-            _check_same(head["work"], work)
+            check_same(head["work"], work)
             return head["begun"], [self._decoder.decode(line) for line in lines]
         self._append({"work": work, "begun": begun})
         return msgspec.to_builtins(begun), []
@@ -75,7 +75,7 @@ class ShardLog(Generic[Entry]):
         self._path.unlink()
 
 
-def _check_same(earlier: Json, now: Json) -> None:
+def check_same(earlier: Json, now: Json) -> None:
     """Raise UsageError with each difference between the work that was begun and the work that is asked for."""
     differences = list(_differences(msgspec.to_builtins(now), earlier, ""))
     if differences:

@@ -26,12 +26,13 @@ def convert(
 ) -> None:
     """Write an eval set of ADK as a dataset of Google's agents-cli, or a dataset or a table as an eval set.
 
-    FILE may be - for standard input. Everything that OUT has no place for is named. The command exits with 0, or with 2
-    if FILE cannot be read.
+    Tasks of tau2-bench become an eval set too. FILE may be - for standard input. Everything that OUT has no place for
+    is named. The command exits with 0, or with 2 if FILE cannot be read.
 
     \b
     fairtrial convert tests/eval/evalsets/basic.evalset.json -o tests/eval/datasets/basic-dataset.json
     fairtrial convert basic-dataset.json -o basic.evalset.json --to adk
+    fairtrial convert tasks.json -o airline.evalset.json
     fairtrial convert questions.csv -o questions.evalset.json --map input=question,expected=answer
     """  # noqa: D301
     from fairtrial import api

@@ -9,11 +9,21 @@ from typing import Any
 
 import click
 
-from fairtrial.api import DatasetOptions, Executor, columns_in, executor_for
+from fairtrial import api
 from fairtrial.cli.flags import with_options
 from fairtrial.errors import UsageError
 
-_NAMES = ("resume", "data_columns", "sample", "seed", "max_refused", "keep_failures", "engine", "address")
+_NAMES = (
+    "resume",
+    "data_columns",
+    "sample",
+    "stratify",
+    "seed",
+    "max_refused",
+    "keep_failures",
+    "engine",
+    "address",
+)
 
 
 def _read_sample(ctx: click.Context, option: click.Parameter, value: str | None) -> float | None:
@@ -28,16 +38,26 @@ def _read_sample(ctx: click.Context, option: click.Parameter, value: str | None)
         ) from None
 
 
+def _read_out(ctx: click.Context, option: click.Parameter, value: str | None) -> str | Path | None:
+    """Return the URL of a folder in an object store, or the path of a folder."""
+    if value is None or api.is_object_folder(value):
+        return value
+    if "://" in value:
+        raise click.BadParameter(f"must be a folder, or begin with s3://, gs://, abfs:// or az://, got {value!r}")
+    path: Path = click.Path(file_okay=False, path_type=Path).convert(value, option, ctx)
+    return path
+
+
 def dataset_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options about data sets."""
     return with_options(
         command,
         click.option(
             "--out",
-            type=click.Path(file_okay=False, path_type=Path),
+            callback=_read_out,
             metavar="FOLDER",
-            help="Score a data set of any size into a folder of Parquet files. RECORDED may be globs, folders and URLs "
-            "such as s3://BUCKET/FOLDER, plain or packed as .gz or .zst.",
+            help="Score a data set of any size into a folder of Parquet files, also in an object store. RECORDED may "
+            "be globs, folders and URLs such as s3://BUCKET/FOLDER, plain or packed as .gz or .zst.",
         ),
         click.option("--resume", is_flag=True, help="Go on with an --out folder that was interrupted."),
         click.option(
@@ -52,6 +72,12 @@ def dataset_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="N|SHARE",
             callback=_read_sample,
             help="Score only so many conversations of an --out data set, or such a share, for example 1000 or 10%.",
+        ),
+        click.option(
+            "--stratify",
+            metavar="FIELD",
+            default="",
+            help="Sample each value of a field in proportion: a field of JSON lines, a column of Parquet, or `file`.",
         ),
         click.option("--seed", type=int, default=0, show_default=True, help="Which conversations --sample chooses."),
         click.option(
@@ -77,6 +103,11 @@ def dataset_options(command: Callable[..., Any]) -> Callable[..., Any]:
             show_default=True,
             help="Who scores an --out data set: --jobs processes of this machine, or a cluster of Ray.",
         ),
+        click.option(
+            "--batch-api",
+            is_flag=True,
+            help="Ask the judges in batches of their providers: at half the price, with replies within a day.",
+        ),
         click.option("--address", metavar="ADDRESS", default="", help="The cluster of --engine ray, such as auto."),
     )
 
@@ -85,8 +116,8 @@ def dataset_options(command: Callable[..., Any]) -> Callable[..., Any]:
 class DatasetFlags:
     """A data set as the options describe it."""
 
-    options: DatasetOptions
-    executor: Executor
+    options: api.DatasetOptions
+    executor: api.Executor
     resume: bool
 
 
@@ -95,14 +126,15 @@ def dataset_of(options: Mapping[str, Any], jobs: int) -> DatasetFlags:
     if options["address"] and options["engine"] != "ray":
         raise UsageError("--address needs --engine ray: it is the address of a cluster")
     return DatasetFlags(
-        DatasetOptions(
-            None if options["data_columns"] is None else columns_in(options["data_columns"]),
+        api.DatasetOptions(
+            None if options["data_columns"] is None else api.columns_in(options["data_columns"]),
             options["sample"],
             options["seed"],
             options["max_refused"],
             options["keep_failures"],
+            options["stratify"],
         ),
-        executor_for(options["engine"], jobs, options["address"]),
+        api.executor_for(options["engine"], jobs, options["address"]),
         options["resume"],
     )
 

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import click
 
-from fairtrial.api import ExportForm
+from fairtrial.api import ExportForm, Redacted
 from fairtrial.cli import completion, flags
 
 
@@ -20,19 +20,28 @@ from fairtrial.cli import completion, flags
     help="Spans in OpenTelemetry's GenAI conventions, spans of OpenInference, or OpenAI chat messages.",
 )
 @click.option("-o", "--output", default="-", show_default=True, type=click.Path(dir_okay=False), help="The file.")
+@click.option(
+    "--redact",
+    "redacted",
+    type=click.Choice(["secrets", "people"]),
+    help="Remove secrets and e-mail addresses, or these and other personal data.",
+)
 @flags.stored
-def export(run: str, form: ExportForm, output: str, store: str) -> None:
+def export(run: str, form: ExportForm, output: str, redacted: Redacted | None, store: str) -> None:
     """Write the recordings of a run for other tools, a line each.
 
     RUN is the beginning of the id of a run. `fairtrial score` reads every form again.
 
     \b
     fairtrial export 20260102 --as otlp -o spans.jsonl
-    fairtrial export 20260102 --as messages | jq .messages
+    fairtrial export 20260102 --as messages --redact people | jq .messages
     """  # noqa: D301
     from fairtrial import api
 
-    lines = api.export_recordings(api.reread(store, run), form)
+    def warn(note: str) -> None:
+        click.echo(f"warning: {note}", err=True)
+
+    lines = api.export_recordings(api.reread(store, run), form, redacted=redacted, note=warn)
     # If the reader leaves, the lines must be closed before Python ends: they hold a connection of the store.
     with closing(lines), click.open_file(output, "wb") as stream:
         stream.writelines(lines)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from fairtrial.api import Budget, Judges, ModelOptions
+from fairtrial.api import BatchOptions, Budget, Judges, ModelOptions
 from fairtrial.cli import completion
 from fairtrial.cli.flags import with_options
 from fairtrial.errors import UsageError
@@ -33,6 +33,12 @@ def call_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--max-cost", type=click.FloatRange(0), metavar="USD", help="The largest total cost of models."),
         click.option("--max-calls", type=click.IntRange(0), help="The largest number of calls of models."),
+        click.option(
+            "--calls-per-minute",
+            type=click.FloatRange(0, min_open=True),
+            metavar="N",
+            help="The largest number of requests a minute to each model.  [default: what the provider accepts]",
+        ),
     )
 
 
@@ -105,5 +111,7 @@ def models_of(options: Mapping[str, Any]) -> ModelOptions:
         cassette=path,
         cassette_mode=mode,
         concurrency=options.get("judge_concurrency"),
+        calls_per_minute=options["calls_per_minute"],
         timeout=options.get("judge_timeout"),
+        batch=BatchOptions() if options.get("batch_api") else None,
     )

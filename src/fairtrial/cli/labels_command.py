@@ -33,6 +33,12 @@ from fairtrial.text.display import count, visible_line
 @click.option("--url", default="", metavar="URL", help="With --from: the address of the service.")
 @click.option("--ignore-unknown", is_flag=True, help="Leave out rows that are not of this run, and count them.")
 @click.option("-o", "--output", type=FileToWrite(), metavar="FILE", help="Write a .csv file, or .jsonl for JSON lines.")
+@click.option(
+    "--references",
+    type=FileToWrite(),
+    metavar="FILE",
+    help="Write the eval set of the run with the better references of the labels, as a new file.",
+)
 @flags.stored
 def labels(
     run: str,
@@ -43,6 +49,7 @@ def labels(
     url: str,
     ignore_unknown: bool,
     output: Path | None,
+    references: Path | None,
     store: str,
 ) -> None:
     """List the labels that people gave to a run, and how far these people agree.
@@ -54,6 +61,7 @@ def labels(
     fairtrial labels 20260102
     fairtrial labels 20260102 -o labels.csv
     fairtrial labels 20260102 --add ann.csv --add ben.jsonl
+    fairtrial labels 20260102 --references better.evalset.json
     fairtrial labels 20260102 --from langfuse --criterion helpful=final_response_match_v2
     """  # noqa: D301
     from fairtrial import api
@@ -73,13 +81,17 @@ def labels(
         if report.unknown_names:
             listed = visible_line(", ".join(report.unknown_names))
             click.echo(f"scores left out because they name no criterion of this run: {listed}", err=True)
+    if references is not None:
+        replaced = api.write_references(stored_run, references)
+        click.echo(f"wrote {references} with {count(replaced, 'better reference')}")
+        return
     if output is not None:
         rows = list(api.labels_as_rows(stored_run))
-        api.sample_file(rows, output)
+        api.label_file(rows, output)
         click.echo(f"wrote {count(len(rows), 'label')} to {output}")
         return
     with reader_may_leave():
         if stored_run.labels:
             console().print(api.label_report(stored_run))
         else:
-            click.echo(f"run {stored_run.info.id} has no labels; `fairtrial judge sample` draws outcomes to label")
+            click.echo(f"run {stored_run.info.id} has no labels; `fairtrial label {stored_run.info.id}` asks for them")

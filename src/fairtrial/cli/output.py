@@ -225,6 +225,7 @@ def run_and_report(
                 store=url,
                 on_result=on_result,
                 on_recording=lambda _: progress.record(),
+                on_batch=progress.show,
                 resumed=resumed,
                 reuse=reuse,
             )
@@ -233,6 +234,8 @@ def run_and_report(
         if url is not None and plan.agent is not None:
             command = api.resume_command(plan.info, url)
             click.echo(f"finished attempts are stored; continue with: {command}", err=True)
+        if plan.judges.models.batch is not None:
+            click.echo("batches stay at their provider, and the same command waits for the same batches", err=True)
         return exit_codes.INTERRUPTED
     return report_run(run, url, output)
 

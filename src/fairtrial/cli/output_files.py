@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from fairtrial.errors import UsageError
+from fairtrial.paths import exists
 
 
 class FileToWrite(click.Path):
@@ -37,5 +38,5 @@ def store_file(url: str | None) -> list[Path]:
 
 def refuse_overwriting(option: str, path: Path, inputs: Iterable[Path]) -> None:
     """Raise UsageError if a file to write is a file that the command reads, also under another name."""
-    if path.exists() and any(file.exists() and path.samefile(file) for file in inputs):
+    if exists(path) and any(file.exists() and path.samefile(file) for file in inputs):
         raise UsageError(f"{option}: {path} is a file that this command reads; choose another file")

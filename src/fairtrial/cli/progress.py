@@ -61,6 +61,13 @@ class Progress:
         self._latest = name
         self._show()
 
+    def show(self, text: str) -> None:
+        """Show a message."""
+        if self._bar is not None:
+            self._bar.console.print(visible_line(text))
+        elif not self._quiet:
+            click.echo(visible_line(text), err=True)
+
     @property
     def _description(self) -> str:
         waiting = self._recorded_count - self._finished_count

@@ -11,7 +11,7 @@ from fairtrial import api
 from fairtrial.cli import exit_codes
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.cli.trace_flags import trace_options, traces_of
-from fairtrial.text.display import visible_line
+from fairtrial.text.display import count, visible_line
 
 
 @click.command()
@@ -23,6 +23,7 @@ from fairtrial.text.display import visible_line
 @click.option("--filter", "filter_text", default="", metavar="TEXT", help="A filter in the language of the service.")
 @click.option("--project", default="", metavar="NAME", help="The project, or the experiment of MLflow.")
 @click.option("--url", default="", metavar="URL", help="The address of the service.  [default: from the environment]")
+@click.option("--redact", type=click.Choice(["people"]), help="Remove secrets and personal data from the recordings.")
 @trace_options
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
 def pull(
@@ -34,6 +35,7 @@ def pull(
     filter_text: str,
     project: str,
     url: str,
+    redact: str | None,
     quiet: bool,
     **options: Any,
 ) -> int:
@@ -66,6 +68,7 @@ def pull(
             url=url,
             project=project,
             traces=traces_of(options),
+            redact=redact,
             on_page=show_progress,
         )
     except KeyboardInterrupt:
@@ -74,5 +77,5 @@ def pull(
     for warning in report.warnings:
         click.echo(f"warning: {visible_line(warning)}", err=True)
     if not quiet:
-        click.echo(f"{report.recordings} recordings in {output}")
+        click.echo(f"{count(report.recordings, 'recording')} in {output}")
     return exit_codes.OK

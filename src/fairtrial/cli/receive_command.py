@@ -80,6 +80,11 @@ def _read_seconds(ctx: click.Context, option: click.Parameter, value: str) -> fl
     help="The share of the conversations that are scored.",
 )
 @click.option("--forward", metavar="URL", help="Pass every request on to this service, unchanged.")
+@click.option(
+    "--redact",
+    type=click.Choice(["people"]),
+    help="Remove personal data from spans before they are stored, too, and not only secrets.",
+)
 @click.option("--new", "is_new", is_flag=True, help="Start a new run, even if one with the same options exists.")
 @flags.thresholds
 @flags.lenient
@@ -99,6 +104,7 @@ def receive(
     idle: float,
     sample: float,
     forward: str | None,
+    redact: str | None,
     is_new: bool,
     thresholds: dict[str, float],
     lenient: bool,
@@ -148,6 +154,7 @@ def receive(
         thresholds=thresholds,
         judges=judges_of(options),
         traces=traces_of(options),
+        redact=redact,
     )
     output = Output(reports, quiet, push=push, yes=yes)
     announce(plan.plan, output)

@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 @click.argument("run", nargs=-1, required=True, shell_complete=completion.runs)
 @click.option("-o", "--output", metavar="FILE", type=FileToWrite(), required=True, help="The HTML file to write.")
 @page_options
+@click.option("--redact", type=click.Choice(["people"]), help="Remove personal data, too, and not only secrets.")
 @flags.stored
 def report(
     run: tuple[str, ...],
     output: Path,
     traces: Traces | None,
     language: str | None,
+    redact: str | None,
     store: str,
 ) -> None:
     """Write one HTML page about a run, or about two runs side by side.
@@ -42,6 +44,7 @@ def report(
     runs: list[Run] = [api.reread(store, run_id) for run_id in run]
     for opened in runs:
         refuse_overwriting("--output", output, [*inputs_of(opened.info.config), *store_file(store)])
-    for warning in api.write_html(output, *runs, store=store, traces=traces, language=language or ""):
+    people = redact == "people"
+    for warning in api.write_html(output, *runs, store=store, traces=traces, language=language or "", people=people):
         click.echo(f"warning: {visible_line(warning)}", err=True)
     click.echo(str(output))

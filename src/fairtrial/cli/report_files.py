@@ -124,7 +124,8 @@ class ReportFiles:
     def options(self, run: Run, store: str, show: str = "") -> ReportOptions:
         """Return what the reports need beside the run. `show` is the command that shows the run again."""
         baseline = None if self.baseline is None else api.compare_with_baseline(self.baseline, run, store)
-        return ReportOptions(self.allow_unscored, baseline, show, self.traces, self.language, _warn)
+        base_run = None if self.baseline is None else api.find_base_run(self.baseline, store)
+        return ReportOptions(self.allow_unscored, baseline, show, self.traces, self.language, _warn, base_run)
 
     def write(self, run: Run, options: ReportOptions) -> list[str]:
         """Write the files, and return the problems of files that could not be written.

@@ -73,8 +73,10 @@ def run(
 
     The agent is a function, sync or async. It receives the conversation so far (a fairtrial.Trace whose last
     invocation holds the user's message) and returns a reply, or yields steps: strings, fairtrial.ToolCall,
-    fairtrial.ToolResult, ... Other targets are http://HOST/v1#MODEL, adk:FOLDER, openai-agents:MODULE:NAME,
-    langgraph:MODULE:NAME, pydantic-ai:MODULE:NAME, a2a:URL.
+    fairtrial.ToolResult, ... Other targets are http://HOST/v1#MODEL, responses:URL, adk-server:URL,
+    langgraph-server:URL, a2a:URL, endpoint:FILE, process:COMMAND, adk:FOLDER, and KIND:MODULE:NAME for an agent of a
+    framework: agent-framework, agno, claude, crewai, google-genai, langgraph, llama-index, openai-agents, pydantic-ai,
+    smolagents, strands.
 
     With --until-decided, the exit code is about the claims: 0 if all hold, 1 if one does not, 3 if one is undecided.
     """  # noqa: D301

@@ -33,7 +33,7 @@ from fairtrial.cli.trace_flags import trace_options, traces_of
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="The number of processes that score. Criteria that ask a model need 1.",
+    help="The number of processes that score. Criteria that ask a model need 1, or --out.",
 )
 @flags.columns
 @trace_options
@@ -46,7 +46,7 @@ def score(
     match: Match,
     jobs: int,
     columns: dict[str, str],
-    out: Path | None,
+    out: str | Path | None,
     common: Common,
     **options: Any,
 ) -> int:
@@ -66,6 +66,8 @@ def score(
     fairtrial score answers.csv --map input=question,reply=answer,expected=truth
     fairtrial score a_million.jsonl --config efficiency.json --jobs 8
     fairtrial score 's3://traffic/2026-11-*/*.jsonl.gz' --config config.json --out scored/ --jobs 8
+    fairtrial score traffic/ --config judged.json --out scored/ --jobs 8 --max-cost 200 --calls-per-minute 3000
+    fairtrial score traffic/ --config judged.json --out scored/ --batch-api
     """  # noqa: D301
     context = click.get_current_context()
     if out is not None:
@@ -100,13 +102,14 @@ def _score_dataset(
     against: tuple[str, ...],
     match: Match,
     jobs: int,
-    out: Path,
+    out: str | Path,
     common: Common,
     options: Mapping[str, Any],
 ) -> int:
     from fairtrial.cli.dataset_output import score_dataset
 
     flags = dataset_of(options, jobs)
+    read_environment(config=common.config, paths=against)
     with stdout_as_stderr():
         plan = api.plan_dataset(
             recorded,
@@ -119,5 +122,6 @@ def _score_dataset(
             lenient=common.lenient,
             allow_code=common.allow_code,
             thresholds=common.thresholds,
+            judges=judges_of(options),
         )
     return score_dataset(plan, common, resume=flags.resume)

@@ -28,9 +28,18 @@ _EXAMPLES = 20
     "--per", type=click.Choice(["tool", "language", "domain"]), help="Give each group an equal quota of the budget."
 )
 @click.option("--output", "-o", type=FileToWrite(), help="Write the selected traces as JSON lines, without secrets.")
+@click.option(
+    "--redact", type=click.Choice(["people"]), help="With --output: remove personal data, too, and not only secrets."
+)
 @click.option("--json", "as_json", is_flag=True, help="Write the selection with its reasons to standard output.")
 @click.option(
-    "--embedder", help="none, minilm, a folder, or sentence-transformers:NAME. Default: minilm if it is installed."
+    "--embedder",
+    help="none, minilm, multilingual, a folder, or sentence-transformers:NAME. Default: minilm if it is installed.",
+)
+@click.option(
+    "--novelty-of",
+    default="contents",
+    help="Embed the objective and the contents of the steps (contents), or everything (trace).",
 )
 @click.option("--confidence", type=float, help="The agent's confidence, 0 to 1, for traces that do not contain it.")
 @click.option("--success/--no-success", default=None, help="The success of traces that do not contain it.")
@@ -38,8 +47,8 @@ _EXAMPLES = 20
 def select(files: tuple[str, ...], as_json: bool, **options: Any) -> int:
     """Select the best traces of a set, and say how far any other selection can be ahead.
 
-    FILE is JSON, JSON lines or a folder of both: ReasoningTraces, or any trace that fairtrial reads. Each selected
-    trace comes with its reasons: its value, and the traces that it covers.
+    FILE holds ReasoningTraces, or any traces that fairtrial reads: a file, a folder, a glob or a URL, as in
+    `fairtrial value`. Each selected trace comes with its reasons: its value, and the traces that it covers.
 
     \b
     fairtrial select traces.jsonl --budget 100 -o best.jsonl

@@ -20,7 +20,19 @@ if TYPE_CHECKING:
     from fairtrial.api.valuing import ValuedChunk, ValueReport
 
 _OUTPUTS = ("output", "resume", "parquet", "keep", "keep_private", "redact", "redactions", "threshold", "fail_under")
-_OPTIONS = ("profile", "novelty", "index", "extend", "ttl", "embedder", "confidence", "success", "jobs")
+_OPTIONS = (
+    "profile",
+    "novelty",
+    "novelty_of",
+    "index",
+    "extend",
+    "ttl",
+    "approximate",
+    "embedder",
+    "confidence",
+    "success",
+    "jobs",
+)
 _DEDUP_OPTIONS = ("dedup", "dedup_similarity", "dedup_cosine", "model")
 
 
@@ -60,11 +72,18 @@ class _WithFit(click.Command):
     default="sequence",
     help="Compare with the traces before (sequence), an index (corpus), or all others (leave-one-out).",
 )
+@click.option(
+    "--novelty-of",
+    default="contents",
+    help="Compare the objective and the contents of the steps (contents), or everything (trace).",
+)
 @click.option("--index", type=FileToWrite(), help="The saved novelty index.")
 @click.option("--extend", is_flag=True, help="With --novelty corpus: add these traces to the index afterwards.")
+@click.option("--approximate", is_flag=True, help="With --novelty corpus: search a large index with a graph.")
 @click.option("--ttl", type=float, metavar="SECONDS", help="How long a trace in the index counts. Default: forever.")
 @click.option(
-    "--embedder", help="none, minilm, a folder, or sentence-transformers:NAME. Default: minilm if it is installed."
+    "--embedder",
+    help="none, minilm, multilingual, a folder, or sentence-transformers:NAME. Default: minilm if it is installed.",
 )
 @click.option(
     "--dedup", is_flag=True, help="Mark traces that repeat an earlier trace, and keep only the earlier trace."
@@ -95,8 +114,8 @@ class _WithFit(click.Command):
 def value(files: tuple[str, ...], **options: Any) -> int:
     """Compute the value of reasoning traces, 0 to 1, and explain it.
 
-    FILE is JSON, JSON lines, a folder of both, or - for JSON lines on standard input: ReasoningTraces, or any trace
-    that fairtrial reads.
+    FILE holds ReasoningTraces, or any traces that fairtrial reads, plain or packed as .gz or .zst. It may be a folder,
+    a glob, the URL of an object store, or - for JSON lines on standard input.
 
     \b
     fairtrial value traces.jsonl

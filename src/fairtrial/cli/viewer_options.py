@@ -44,10 +44,14 @@ class ViewerPlace:
     no_open: bool
     lang: str | None
 
-    def serve(self, store: str, run: str | None, **fragment: str) -> None:
-        """Serve a store until Ctrl-C, and open the page of a run, or the list of runs."""
+    def check_installed(self) -> None:
+        """Raise UsageError if a package that a viewer needs is not installed."""
         if importlib.util.find_spec("uvicorn") is None or importlib.util.find_spec("starlette") is None:
             raise UsageError(lacks_extra("fairtrial view", "serve"))
+
+    def serve(self, store: str, run: str | None, **fragment: str) -> None:
+        """Serve a store until Ctrl-C, and open the page of a run, or the list of runs."""
+        self.check_installed()
         from fairtrial import api
         from fairtrial.view.viewer_server import ViewerOptions, run_viewer
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from operator import is_
 from typing import NamedTuple
 
 import msgspec
@@ -18,10 +20,15 @@ _WITHHELD = f"a limit cut it off when it was recorded; raise the limit where the
 # The mark needs the ellipsis before it: a tool may itself answer with the word.
 _MARK = re.compile(r"(?:\.\.\.|…) ?[\[(<](?:\w+ )?truncated(?: [^\])>\n]{1,40})?[\])>]\s*\Z")
 _MARK_LENGTH = 80
+_WORD = "truncated"
 LONGEST_TEXT = 16 << 20
 """A longer text of a trace is not read. Its beginning is kept."""
 _TOO_LONG = "it holds a text that is longer than 16 MiB; record a shorter text where the agent runs"
 _BEGINNING = 1000
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*(?:(")|\\?\Z)', re.DOTALL)
+"""A string of JSON. The last one may have no end: a search for strings with an end alone would begin again inside."""
+_TEXT_KEY = re.compile(r'"(?:content|text)"\s*:\s*\Z')
+_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
 _JSON_STARTS = ('{"', '[{"', '["', "[[")
 
 
@@ -36,23 +43,44 @@ def is_cut_json(value: Json) -> bool:
     return False
 
 
+def beginning_of(value: str) -> str:
+    """Return the beginning of a text that is not whole, or too long."""
+    return value[:_BEGINNING]
+
+
+def beginning_of_text(value: str) -> str:
+    """Return the beginning of the text in which a limit cut off messages as JSON, or nothing if it cut elsewhere."""
+    start = next((match.start() for match in _STRING.finditer(value) if match[1] is None), -1)
+    if start < 0 or not _TEXT_KEY.search(value, max(0, start - _MARK_LENGTH), start):
+        return ""
+    try:
+        # An escape of a character may be cut off, too.
+        return beginning_of(str(decode(f'{_ESCAPE.sub("", value[start:])}"'.encode("utf-8", "replace"))))
+    except ValueError:
+        return ""
+
+
 def with_beginnings(trace: Trace) -> Trace:
     """Return a trace in which each content with the mark of a limit is withheld, and its beginning kept.
 
     A text longer than `LONGEST_TEXT` is withheld, too.
     """
     invocations = tuple(map(_invocation, trace.invocations))
-    return trace if invocations == trace.invocations else replace(trace, invocations=invocations)
+    return trace if _are_same(invocations, trace.invocations) else replace(trace, invocations=invocations)
+
+
+def _are_same(first: Sequence[object], second: Sequence[object]) -> bool:
+    """Whether two sequences of one length hold the same objects. Most contents are whole, and stay as they are."""
+    return all(map(is_, first, second))
 
 
 def _invocation(invocation: Invocation) -> Invocation:
-    reply = invocation.final_response
-    return replace(
-        invocation,
-        user=_text(invocation.user),
-        steps=None if invocation.steps is None else tuple(map(_step, invocation.steps)),
-        final_response=None if reply is None else _text(reply),
-    )
+    user, steps, reply = invocation.user, invocation.steps, invocation.final_response
+    whole_steps = None if steps is None else tuple(map(_step, steps))
+    whole_reply = None if reply is None else _text(reply)
+    if (whole_user := _text(user)) is user and whole_reply is reply and _are_same(whole_steps or (), steps or ()):
+        return invocation
+    return replace(invocation, user=whole_user, steps=whole_steps, final_response=whole_reply)
 
 
 def _step(step: Step) -> Step:
@@ -63,7 +91,8 @@ def _step(step: Step) -> Step:
         return step if gap is None else replace(step, text="", withheld=gap.reason, beginning=gap.beginning)
     if isinstance(step, ToolResult):
         gap = _gap(step.response)
-        step = step if step.inner is None else replace(step, inner=with_beginnings(step.inner))
+        inner = None if step.inner is None else with_beginnings(step.inner)
+        step = step if inner is step.inner else replace(step, inner=inner)
         return step if gap is None else replace(step, response=None, withheld=gap.reason, beginning=gap.beginning)
     return _call(step)
 
@@ -93,8 +122,10 @@ def _gap(value: Json) -> _Gap | None:
     if not isinstance(value, str):
         return _Gap(_TOO_LONG, "") if _holds_long_text(value) else None
     if len(value) > LONGEST_TEXT:
-        return _Gap(_TOO_LONG, value[:_BEGINNING])
+        return _Gap(_TOO_LONG, beginning_of(value))
     # Only the end is searched, so that a long text takes no longer than a short one.
+    if _WORD not in value[-_MARK_LENGTH:]:
+        return None
     match = _MARK.search(value, max(0, len(value) - _MARK_LENGTH))
     return None if match is None else _Gap(_WITHHELD, value[: match.start()])
 

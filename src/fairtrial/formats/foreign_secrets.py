@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from functools import lru_cache
 
 import msgspec
 from msgspec.structs import replace
 
 from fairtrial.formats.reading import Diagnostics
-from fairtrial.formats.spans.span import Span, SpanEvent, SpanItem
 from fairtrial.records.attempt import Recording
 from fairtrial.records.record import Json
-from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, Trace
-from fairtrial.text.redact import may_hold_secrets
-from fairtrial.text.redact_json import redact_json
+from fairtrial.records.trace import AgentDetails, Invocation, Message, Thought, ToolCall, ToolResult, Trace
+
+_LONGEST_REMEMBERED = 100_000
+"""Details of an agent that are longer are searched each time, so that the memory stays bounded."""
 
 
 def without_secrets(recording: Recording, reading: Diagnostics) -> Recording:
@@ -25,8 +25,11 @@ def without_secrets(recording: Recording, reading: Diagnostics) -> Recording:
     """
     trace = recording.trace
     # Most recordings hold no secret. One search in all texts shows that faster than a search in each text.
-    if not may_hold_secrets(msgspec.json.encode([*_contents(trace)]).decode()):
+    contents = msgspec.json.encode([*_contents(trace)]).decode()
+    if not _may_hold_secrets(contents) and not any(map(_may_agent_hold_secrets, _agents(trace))):
         return recording
+    from fairtrial.text.redact_json import redact_json
+
     clean, redactions = redact_json(msgspec.json.decode(msgspec.json.encode(trace)), emails=False)
     if not redactions:
         return recording
@@ -50,33 +53,40 @@ def _contents(trace: Trace) -> Iterator[Json]:
 def _contents_of(invocation: Invocation) -> Iterator[Json]:
     reply = () if invocation.final_response is None else (invocation.final_response,)
     for step in (invocation.user, *(invocation.steps or ()), *reply):
-        yield step.beginning
+        if step.beginning:
+            yield step.beginning
+        if step.extra is not None:
+            yield step.extra
         if isinstance(step, Message | Thought):
-            yield [step.text, step.extra]
+            yield step.text
         elif isinstance(step, ToolCall):
-            yield [step.args, step.extra]
+            yield step.args
         else:
-            yield [step.response, step.extra]
+            yield step.response
             if step.inner is not None:
                 yield [*_contents(step.inner)]
-    if invocation.about is not None:
-        yield [agent.instructions for agent in invocation.about.agents]
 
 
-def without_span_secrets(item: SpanItem) -> SpanItem:
-    """Return a span or a log record with `[REDACTED:kind]` in place of each secret. Ids and names stay."""
-    contents = [item.attributes, item.events] if isinstance(item, Span) else item.event
-    if not may_hold_secrets(msgspec.json.encode(contents).decode()):
-        return item
-    if isinstance(item, Span):
-        events = tuple(map(_clean_event, item.events))
-        return replace(item, attributes=_clean(item.attributes), events=events, failure=_clean(item.failure))
-    return replace(item, event=_clean_event(item.event))
+def _agents(trace: Trace) -> Iterator[AgentDetails]:
+    """Yield the agents of a trace, and those of the traces inside of its tools."""
+    for invocation in (*trace.history, *trace.invocations):
+        if invocation.about is not None:
+            yield from invocation.about.agents
+        for step in invocation.steps or ():
+            if isinstance(step, ToolResult) and step.inner is not None:
+                yield from _agents(step.inner)
 
 
-def _clean_event(event: SpanEvent) -> SpanEvent:
-    return replace(event, attributes=_clean(event.attributes), body=_clean(event.body))
+def _may_agent_hold_secrets(agent: AgentDetails) -> bool:
+    text = msgspec.json.encode([agent.instructions, agent.tool_declarations]).decode()
+    return _remembered(text) if len(text) <= _LONGEST_REMEMBERED else _may_hold_secrets(text)
 
 
-def _clean(value: Json) -> Any:
-    return redact_json(value, emails=False)[0]
+def _may_hold_secrets(text: str) -> bool:
+    from fairtrial.text.redact import may_hold_secrets  # to compile its patterns takes longer than a small run
+
+    return may_hold_secrets(text)
+
+
+# An agent has the same instructions and tools in all of its conversations, and they are often longer than the texts.
+_remembered = lru_cache(maxsize=64)(_may_hold_secrets)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+import zipfile
 import zlib
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
-from zipfile import BadZipFile, ZipFile
 
 from msgspec.structs import replace
 
@@ -37,6 +38,7 @@ from fairtrial.records.trace import Durations, Message, Part, Step, ToolCall, To
 KIND = "Inspect log"
 _MAGIC = b"PK\x03\x04"
 _ZSTANDARD = 93
+_DAMAGES = (zipfile.BadZipFile, OSError, EOFError, ValueError, NotImplementedError, RuntimeError, zlib.error)
 _LARGEST = 256 << 20
 """The most bytes of one entry of an archive. A small entry of a hostile archive may unpack to any size."""
 _ATTACHMENT = "attachment://"
@@ -80,14 +82,21 @@ def iter_archive(source: Path | bytes, reading: Diagnostics) -> Iterator[Recordi
             for name in sorted(names, key=lambda name: _place_of(name, ids)):
                 sample = decode(_unpacked(archive, name, reading.path))
                 yield without_secrets(_recording(sample, ((), name), reading), reading)
-    except (BadZipFile, OSError, EOFError, ValueError, NotImplementedError, RuntimeError, zlib.error) as error:
+    except _damages() as error:
         raise FormatError(reading.path, [f"is a damaged archive: {error}"]) from error
+
+
+def _damages() -> tuple[type[Exception], ...]:
+    """Return the errors of a damaged archive. That of Zstandard stands in the module that reads it."""
+    zstandard = (sys.modules.get(name) for name in ("compression.zstd", "backports.zstd"))
+    of_zstandard = (module.ZstdError for module in zstandard if module is not None)
+    return (*_DAMAGES, *of_zstandard)
 
 
 def _open(file: IO[bytes] | Path, path: str) -> Any:
     """Return an archive. Python reads entries with Zstandard from 3.14 on, and otherwise with a package."""
-    archive = ZipFile(file)
-    if all(info.compress_type != _ZSTANDARD for info in archive.infolist()):
+    archive = zipfile.ZipFile(file)
+    if hasattr(zipfile, "ZIP_ZSTANDARD") or all(info.compress_type != _ZSTANDARD for info in archive.infolist()):
         return archive
     archive.close()
     try:

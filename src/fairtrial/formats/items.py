@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from itertools import chain
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -54,6 +55,7 @@ CHATS = ItemFormat("chat messages", _read_chat)
 ITEM_FORMATS = {item_format.kind: item_format for item_format in (OWN, REASONING, CHATS)}
 
 
+@lru_cache(maxsize=64)
 def stem_of(path: str) -> str:
     """Return the name of a file without its suffixes, for example `shop` for `data/shop.test.json`.
 

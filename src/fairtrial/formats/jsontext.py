@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import bisect
 import codecs
+import io
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -39,13 +41,14 @@ _MOST_WARNINGS = 20
 _MOST_REPAIRS = 100_000
 """A file with more repairs of a kind is refused, since nobody wrote it by hand."""
 _TOO_DEEP = "is nested too deeply to be a file that anyone wrote"
+_CONTAINERS = (dict, list)
 MOST_DEPTH = 100
 """The deepest nesting of a value inside a trace."""
 _DECODER = msgspec.json.Decoder()
 _ENCODER = msgspec.json.Encoder()
 
 
-def decode(data: bytes | memoryview) -> Any:
+def decode(data: bytes | memoryview | msgspec.Raw) -> Any:
     """Decode strict JSON.
 
     Raises ValueError for anything that is not strict JSON. The caller can then try `repaired`, which also finds the
@@ -69,15 +72,15 @@ def decode_text(text: str) -> Any:
     return value
 
 
-def is_too_deep(value: Any) -> bool:
-    """Return whether objects and arrays are nested deeper than `MOST_DEPTH`."""
+def is_too_deep(value: Any, most_depth: int = MOST_DEPTH) -> bool:
+    """Return whether objects and arrays are nested deeper than `most_depth`."""
     level = [value]
-    for _ in range(MOST_DEPTH):
-        nested = [inner for inner in level if isinstance(inner, dict | list)]
+    for _ in range(most_depth):
+        nested = [inner for inner in level if isinstance(inner, _CONTAINERS)]
         if not nested:
             return False
         level = [item for inner in nested for item in (inner.values() if isinstance(inner, dict) else inner)]
-    return any(isinstance(inner, dict | list) for inner in level)
+    return any(isinstance(inner, _CONTAINERS) for inner in level)
 
 
 def members(data: bytes | memoryview) -> dict[str, msgspec.Raw] | list[msgspec.Raw]:
@@ -136,28 +139,30 @@ def quote_count_of(value: Any) -> int:
     return _ENCODER.encode(value).count(b'"')
 
 
-def decode_lines(data: bytes, path: str) -> list[Any] | None:
+def decode_lines(data: bytes, path: str, decode_value: Callable[[bytes], Any] = decode) -> Iterator[Any] | None:
     """Return the values of JSON lines, or None if the first two lines do not each look like an object.
 
-    Raises FormatError with the line and the column of a line that is not JSON.
+    A line is decoded when the iterator reaches it, so that the values need not be in memory together. `decode_value`
+    decodes a line of strict JSON. The iterator raises FormatError with the line and the column of a line that is not
+    JSON, or UnicodeDecodeError.
     """
-    lines = [(number, line) for number, line in enumerate(data.splitlines(), 1) if line.strip()]
-    looks = [line.startswith(b"{") and line.rstrip().endswith(b"}") for _, line in lines[:2]]
+    first_lines = [*islice(_numbered_lines(data), 2)]
+    looks = [line.startswith(b"{") and line.rstrip().endswith(b"}") for _, line in first_lines]
     if looks != [True, True]:
         return None
-    values: list[Any] = []
-    for number, line in lines:
-        try:
-            values.append(decode_line(line, number, path))
-        except UnicodeDecodeError:
-            return None
-    return values
+    return (decode_line(line, number, path, decode_value) for number, line in _numbered_lines(data))
 
 
-def decode_line(line: bytes, number: int, path: str) -> Any:
+def _numbered_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines that are not blank, with their numbers from 1."""
+    lines = data.splitlines() if b"\n" not in data else io.BytesIO(data)
+    return ((number, line.rstrip(b"\r\n")) for number, line in enumerate(lines, 1) if line.strip())
+
+
+def decode_line(line: bytes, number: int, path: str, decode_value: Callable[[bytes], Any] = decode) -> Any:
     """Decode a line of JSON lines. Raises FormatError with its place, or UnicodeDecodeError if it is not UTF-8."""
     try:
-        return decode(line)
+        return decode_value(line)
     except ValueError as error:
         raise FormatError(path, [_diagnosis(line.decode(), error, first_line=number)]) from None
 

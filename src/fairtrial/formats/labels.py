@@ -7,12 +7,13 @@ import difflib
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from fairtrial.errors import FormatError
-from fairtrial.records.score import Range
+from fairtrial.records.score import FaultSide, Range, part_of
 from fairtrial.text.display import shortened, visible
 
 COLUMNS = (
@@ -28,6 +29,29 @@ COLUMNS = (
     "note",
     "weight",
 )
+LABEL_COLUMNS = (
+    "key",
+    "eval_set",
+    "case",
+    "digest",
+    "attempt",
+    "criterion",
+    "part",
+    "label",
+    "labeler",
+    "at",
+    "note",
+    "weight",
+    "seconds",
+    "blind",
+    "probability",
+    "source",
+    "side",
+    "better_reference",
+)
+"""The columns of labels that were given. `COLUMNS` are those of outcomes to label."""
+DETAILS = ("part", "at", "seconds", "blind", "probability", "source", "side", "better_reference")
+"""The columns of a label that a person who fills in a file need not know."""
 WORDS = {"pass": 1.0, "yes": 1.0, "true": 1.0, "valid": 1.0, "fail": 0.0, "no": 0.0, "false": 0.0, "invalid": 0.0}
 """The words of a label of pass or fail."""
 UNSURE = "?"
@@ -40,7 +64,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
 
 @dataclass(frozen=True)
 class LabelRow:
-    """One row of a file with its place in the file. `label` is as written."""
+    """One row of a file with its place in the file. `label` and the `details` are as written."""
 
     place: str
     key: str
@@ -49,17 +73,20 @@ class LabelRow:
     labeler: str = ""
     note: str = ""
     weight: Any = None
+    case: str = ""
+    attempt: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
 
 
-def write_rows(rows: Iterable[Mapping[str, Any]], suffix: str) -> bytes:
-    """Return rows with the columns of `COLUMNS` as a file: JSON lines for `.jsonl`, otherwise CSV with a BOM.
+def write_rows(rows: Iterable[Mapping[str, Any]], suffix: str, columns: Sequence[str] = COLUMNS) -> bytes:
+    """Return rows with some columns as a file: JSON lines for `.jsonl`, otherwise CSV with a BOM.
 
     The BOM tells spreadsheets that the file is UTF-8.
     """
     if suffix == ".jsonl":
         return "".join(json.dumps(dict(row), ensure_ascii=False) + "\n" for row in rows).encode()
     stream = io.StringIO(newline="")
-    writer = csv.DictWriter(stream, COLUMNS)
+    writer = csv.DictWriter(stream, columns)
     writer.writeheader()
     writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
     return stream.getvalue().encode("utf-8-sig")
@@ -84,6 +111,9 @@ def read_rows(path: Path) -> list[LabelRow]:
             str(row.get("labeler") or "").strip(),
             str(row.get("note") or ""),
             row.get("weight"),
+            str(row.get("case") or "").strip(),
+            str(row.get("attempt") or "").strip(),
+            {name: row[name] for name in DETAILS if name in row},
         )
         for number, row in table_rows(path, ("key", "label"), problems)
         if str("" if row.get("label") is None else row["label"]).strip()
@@ -185,4 +215,54 @@ def read_weight(weight: Any) -> float:
         value = 0.0
     if not 0 < value < float("inf"):
         raise ValueError(f"weight: must be a number above 0, got {shortened(repr(weight), 60)}")
+    return value
+
+
+def read_details(details: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a label that stand in the columns of `DETAILS`. Raises ValueError for other values."""
+    texts = {name: str("" if details.get(name) is None else details[name]).strip() for name in DETAILS}
+    side, part, at = texts["side"], texts["part"], texts["at"]
+    if side and side not in get_args(FaultSide):
+        raise ValueError(
+            f"side: must be of {', '.join(get_args(FaultSide))}, or empty, got {shortened(repr(side), 60)}"
+        )
+    if texts["blind"].lower() not in _BLIND:
+        raise ValueError(f"blind: must be true, false or empty, got {shortened(repr(texts['blind']), 60)}")
+    try:
+        key = part_of(part)
+    except ValueError:
+        example = "rubric//polite or invocation/1/"
+        raise ValueError(f"part: must be KIND/INDEX/ID, such as {example}, got {shortened(repr(part), 60)}") from None
+    return {
+        "part": key,
+        "at": _time(at),
+        "seconds": _number(texts["seconds"], "seconds", float("inf")),
+        "blind": _BLIND[texts["blind"].lower()],
+        "probability": _number(texts["probability"], "probability", 1.0),
+        "source": texts["source"],
+        "side": side,
+        "reference": str(details.get("better_reference") or ""),
+    }
+
+
+_BLIND = {"": None, "true": True, "false": False}
+
+
+def _time(text: str) -> str:
+    try:
+        return text and datetime.fromisoformat(text).isoformat(timespec="milliseconds")
+    except ValueError:
+        raise ValueError(f"at: must be a time in ISO 8601, or empty, got {shortened(repr(text), 60)}") from None
+
+
+def _number(text: str, name: str, highest: float) -> float | None:
+    if not text:
+        return None
+    try:
+        value = float(text.replace(",", "."))
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= highest:
+        end = "" if highest == float("inf") else f" to {highest:g}"
+        raise ValueError(f"{name}: must be a number from 0{end}, or empty, got {shortened(repr(text), 60)}")
     return value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -23,12 +23,14 @@ from fairtrial.records.trace import (
     ToolCall,
     ToolResult,
     Trace,
+    one_message,
     split_reply,
 )
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _PARTS = ("text", "refusal", "image_url", "input_audio", "file", "thinking")
 """The types of parts. `thinking` is Mistral's, which otherwise writes messages as OpenAI does."""
+_Step = TypeVar("_Step", Message, ToolCall, ToolResult)
 _TAU_STOP = "###STOP###"
 
 
@@ -65,13 +67,14 @@ def trace(
 ) -> Trace:
     """Return the messages as invocations. A user's message starts an invocation, the assistant's last text ends it.
 
-    Texts of the assistant before the first message of the user are the opening of the trace, for example a greeting.
-    `instructions` and `declarations` are the agent's instructions and tools that stand beside the messages.
+    Messages of the user that follow one another are one message. Texts of the assistant before the first message of the
+    user are the opening of the trace, for example a greeting. `instructions` and `declarations` are the agent's
+    instructions and tools that stand beside the messages.
     """
     texts = [instructions] if instructions else []
     invocations: list[Invocation] = []
     opening: tuple[Message, ...] = ()
-    user: Message | None = None
+    user: list[Message] = []
     steps: list[Step] = []
     names: dict[str, str] = {}
     for i, message in enumerate(raw):
@@ -83,16 +86,16 @@ def trace(
         if role in ("system", "developer"):
             texts.append(text)
         elif role == "user":
-            if user is not None:
+            if user and steps:
                 invocations.append(_invocation(user, steps))
-                steps = []
-            elif all(isinstance(step, Message) for step in steps):
+                user, steps = [], []
+            elif not user and all(isinstance(step, Message) for step in steps):
                 opening, steps = tuple(step for step in steps if isinstance(step, Message)), []
-            user = Message(text, parts=media_of(message.get("content")))
+            user.append(_with_gap(Message(text, parts=media_of(message.get("content"))), message))
         else:
             steps += steps_in(message, role, text, place, reading, names)
-    if user is not None or steps:
-        invocations.append(_invocation(user or Message(""), steps))
+    if user or steps:
+        invocations.append(_invocation(user or [Message("")], steps))
     agent = AgentDetails("assistant", "\n".join(texts), declarations)
     if invocations and (texts or declarations):
         invocations[0] = msgspec.structs.replace(invocations[0], about=About((agent,)))
@@ -113,9 +116,9 @@ def steps_of(raw: list[Any], at: Place, reading: Diagnostics) -> list[Step]:
     return steps
 
 
-def _invocation(user: Message, steps: list[Step]) -> Invocation:
+def _invocation(user: list[Message], steps: list[Step]) -> Invocation:
     steps_before, reply = split_reply(steps)
-    return Invocation(user, steps_before, reply)
+    return Invocation(one_message(user), steps_before, reply)
 
 
 def text_of(content: Any, at: Place, reading: Diagnostics) -> str:
@@ -148,8 +151,9 @@ def _check_part(part: Any, at: Place, reading: Diagnostics) -> None:
 
 def media_of(content: Any) -> tuple[Part, ...]:
     """Return the images, sounds and files among the parts of a message."""
-    parts = content if type(content) is list else []
-    return tuple(medium for part in parts if isinstance(part, dict) and (medium := medium_of(part)) is not None)
+    if type(content) is not list:
+        return ()
+    return tuple(medium for part in content if isinstance(part, dict) and (medium := medium_of(part)) is not None)
 
 
 def medium_of(part: dict[str, Any]) -> Part | None:
@@ -182,17 +186,21 @@ def steps_in(
     if role in ("tool", "function"):
         call_id = str(message.get("tool_call_id") or "")
         name, response = str(message.get("name") or names.get(call_id, "")), response_of(text)
-        return [ToolResult(name, response, call_id, is_error=has_failed(response, stated_failure(message)))]
+        failed = has_failed(response, stated_failure(message))
+        return [_with_gap(ToolResult(name, response, call_id, is_error=failed), message)]
     steps: list[Step] = []
     if isinstance(message.get("reasoning_content"), str):
         steps.append(Thought(message["reasoning_content"]))
-    steps += _thoughts(message.get("content"))
-    calls = reading.array(message, "tool_calls", at)
+    content = message.get("content")
+    if type(content) is list:
+        steps += _thoughts(content)
+    calls = reading.array(message, "tool_calls", at) if "tool_calls" in message else []
     if message.get("function_call"):
         calls = [*calls, {"function": message["function_call"]}]
-    media = media_of(message.get("content"))
-    if text or media or not calls:
-        steps.append(Message(text, parts=media))
+    media = media_of(content)
+    is_thought = bool(steps) and content is None
+    if text or media or not (calls or is_thought):
+        steps.append(_with_gap(Message(text, parts=media), message))
     for i, call in enumerate(calls):
         place = ((at, "tool_calls"), i)
         function = call.get("function") if isinstance(call, dict) else None
@@ -201,13 +209,26 @@ def steps_in(
             continue
         call_id = str(call.get("id") or "")
         names[call_id] = function["name"]
-        steps.append(ToolCall(function["name"], _arguments(function.get("arguments"), place, reading), call_id))
-    return steps
+        args = _arguments(function.get("arguments"), place, reading)
+        steps.append(_with_gap(ToolCall(function["name"], args, call_id), call))
+    author = message.get("name")
+    if not isinstance(author, str) or not author:
+        return steps
+    return [msgspec.structs.replace(step, author=author) for step in steps]
 
 
-def _thoughts(content: Any) -> list[Step]:
+def _with_gap(step: _Step, message: dict[str, Any]) -> _Step:
+    """Return a step whose content is missing if our own export says so, with the reason."""
+    reason = message.get("withheld")
+    if not isinstance(reason, str) or not reason:
+        return step
+    beginning = message.get("beginning")
+    step = msgspec.structs.replace(step, withheld=reason, beginning=beginning if isinstance(beginning, str) else "")
+    return msgspec.structs.replace(step, response=None) if isinstance(step, ToolResult) else step
+
+
+def _thoughts(parts: list[Any]) -> list[Step]:
     """Return the thoughts among the parts of a message, for example `{"type": "thinking", "thinking": [...]}`."""
-    parts = content if isinstance(content, list) else []
     texts = [part["thinking"] for part in parts if _kind(part) == "thinking" and "thinking" in part]
     return [Thought(_joined(text)) for text in texts]
 

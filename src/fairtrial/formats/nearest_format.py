@@ -105,11 +105,12 @@ def _few(keys: Iterable[str]) -> list[str]:
     return [key for key, _ in zip(keys, range(_MOST_KEYS), strict=False)]
 
 
-def described(document: Any) -> str:
-    """Return a document in a few words, with its first keys."""
+def described(document: Any, depth: int = 3) -> str:
+    """Return a document in a few words, with its first keys. Arrays in arrays are opened `depth` times."""
     if isinstance(document, dict) and document:
         names = ", ".join(shortened(repr(key), 40) for key in list(document)[:8])
         return f"an object with the keys {names}" + (", …" if len(document) > 8 else "")
     if isinstance(document, list) and document:
-        return f"an array that starts with {described(document[0])}"
+        first = described(document[0], depth - 1) if depth > 1 or not isinstance(document[0], list) else "an array"
+        return f"an array that starts with {first}"
     return format_value(document)

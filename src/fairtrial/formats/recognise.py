@@ -5,13 +5,23 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
 from fairtrial.config.eval_config import EvalConfig
 from fairtrial.errors import FormatError, OtherContentError
-from fairtrial.formats import agent_logs, columnar_rows, inspect_logs, messages, nearest_format, packed, yaml_text
+from fairtrial.formats import (
+    agent_logs,
+    columnar_rows,
+    inspect_logs,
+    messages,
+    nearest_format,
+    packed,
+    tau2_tasks,
+    yaml_text,
+)
 from fairtrial.formats.adk import config_file, evalset, evalset_result, legacy, session
 from fairtrial.formats.adk.write import scenario_json
 from fairtrial.formats.agents_cli import config as agents_cli_config
@@ -20,6 +30,7 @@ from fairtrial.formats.chats import dialects, response_objects
 from fairtrial.formats.chats.responses_items import is_response
 from fairtrial.formats.datasets import case_tables, delimited_rows
 from fairtrial.formats.datasets.delimited_rows import Row
+from fairtrial.formats.garbage import paused_collector
 from fairtrial.formats.items import CHATS, ItemFormat, is_chat, is_old_turn, is_table_row, own_or_reasoning, stem_of
 from fairtrial.formats.jsontext import (
     decode,
@@ -35,6 +46,7 @@ from fairtrial.formats.jsontext import (
 from fairtrial.formats.reading import MOST_PROBLEMS, NO_COLUMNS, Diagnostics, Place
 from fairtrial.formats.spans import otlp_protobuf, readers
 from fairtrial.formats.spans.large_files import LargeFile
+from fairtrial.formats.spans.otlp_batch import decode_batch
 from fairtrial.formats.spans.span import SpanItem
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
@@ -88,14 +100,12 @@ def read(data: bytes, path: str, *, lenient: bool = False, columns: Mapping[str,
     reading.warnings += warnings
     is_yaml, strict = path.endswith(yaml_text.SUFFIXES), True
     try:
-        loaded = _document(yaml_text.decode(data, path) if is_yaml else members(data), reading)
+        loaded = _document(yaml_text.decode(data, path) if is_yaml else evalset.split(data) or members(data), reading)
     except ValueError:
         strict = False
         reading = Diagnostics(path, lenient=lenient, columns=columns)
-        lines = decode_lines(data, path)
-        lines = decode_documents(data) if lines is None else lines
-        if lines is not None:
-            loaded = _document(lines, reading, are_lines=True)
+        if (of_lines := _lines(data, reading)) is not None:
+            loaded = of_lines
         elif delimited_rows.looks_so(data):
             loaded = _table(delimited_rows.rows_of(delimited_rows.blocks_of(data), reading), reading)
         else:
@@ -108,6 +118,20 @@ def read(data: bytes, path: str, *, lenient: bool = False, columns: Mapping[str,
         for place in duplicate_keys(data, path)[:MOST_PROBLEMS]:
             reading.errors.append(f"{place}: stands there twice; keep one")
     return _with_diagnostics(loaded, reading)
+
+
+def _lines(data: bytes, reading: Diagnostics) -> Loaded | None:
+    """Return the content of JSON lines, or of documents one after the other. Returns None for anything else."""
+    with suppress(UnicodeDecodeError):
+        lines = decode_lines(data, reading.path)
+        first = None if lines is None else next(lines)
+        if lines is not None and readers.reader_of(first) is not None:
+            # One line is decoded at a time: spans need less memory than their JSON.
+            with paused_collector():
+                return _spans(decode_lines(data, reading.path, decode_batch) or (), reading)
+        documents = decode_documents(data) if lines is None else [first, *lines]
+        return None if documents is None else _document(documents, reading, are_lines=True)
+    return None
 
 
 def _with_diagnostics(loaded: Loaded, reading: Diagnostics) -> Loaded:
@@ -133,7 +157,7 @@ def _log(log: agent_logs.AgentLog, reading: Diagnostics) -> Loaded:
 
 
 def _value(item: Any) -> Any:
-    return decode(memoryview(item)) if isinstance(item, msgspec.Raw) else item
+    return decode(item) if type(item) is msgspec.Raw else item
 
 
 def _document(top: Any, reading: Diagnostics, *, are_lines: bool = False) -> Loaded:
@@ -209,7 +233,7 @@ def _traces(lines: list[Any], reading: Diagnostics, stem: str) -> Loaded | None:
     return None if log is None else _log(log, reading)
 
 
-def _spans(documents: list[Any], reading: Diagnostics) -> Loaded:
+def _spans(documents: Iterable[Any], reading: Diagnostics) -> Loaded:
     """Return the spans of documents, of lines, or of the items of an array."""
     items: list[SpanItem] = []
     kinds: list[str] = []
@@ -322,6 +346,8 @@ def _array(top: list[Any], reading: Diagnostics, stem: str, *, are_lines: bool =
     first = items[0] if items else None
     if (traces := _traces(items, reading, stem)) is not None:
         return traces
+    if tau2_tasks.is_task(first):
+        return Loaded(reading.path, tau2_tasks.KIND, tau2_tasks.read_tasks(items, reading, stem))
     if messages.is_tau(first):
         tasks, recordings = messages.tau_bench(items, reading)
         return Loaded(reading.path, "tau-bench results", tasks, recordings)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from fairtrial.formats.chats.assembly import Entry, UserMessage, assemble, number_at, object_at, text_at
 from fairtrial.formats.messages import arguments_of, response_of
 from fairtrial.formats.reading import Diagnostics, Place
+from fairtrial.formats.tau2_tasks import gold_calls
 from fairtrial.formats.timestamps import seconds_of, with_durations
 from fairtrial.formats.tool_failures import has_failed
 from fairtrial.records.attempt import EndedBy, Failure, Recording, Side
@@ -51,7 +52,7 @@ def read_results(whole: dict[str, Any], reading: Diagnostics) -> tuple[EvalSet, 
     recordings: list[Recording] = []
     for i, simulation in enumerate(whole["simulations"]):
         at = (((), "simulations"), i)
-        if isinstance(simulation, dict) and isinstance(simulation.get("messages"), list):
+        if isinstance(simulation, dict) and isinstance(simulation.get("messages") or [], list):
             recordings.append(_recording(simulation, object_at(whole, "info"), at, reading))
         else:
             reading.wrong_type(at, "a simulation with 'messages'", simulation)
@@ -62,19 +63,12 @@ def read_results(whole: dict[str, Any], reading: Diagnostics) -> tuple[EvalSet, 
 
 def _case(task: dict[str, Any], at: Place, reading: Diagnostics) -> EvalCase:
     criteria = object_at(task, "evaluation_criteria")
-    calls: list[ToolCall] = []
-    for i, action in enumerate(reading.array(criteria, "actions", (at, "evaluation_criteria"))):
-        if not isinstance(action, dict) or not isinstance(action.get("name"), str):
-            place = (((at, "evaluation_criteria"), "actions"), i)
-            reading.wrong_type(place, "an action {'name': ..., 'arguments': {...}}", action)
-        elif action.get("requestor", "assistant") == "assistant":
-            calls.append(ToolCall(action["name"], arguments_of(action.get("arguments"))))
     extra = {"user_scenario": task.get("user_scenario"), "evaluation_criteria": criteria or None}
-    return EvalCase(str(task.get("id")), expected_calls=tuple(calls), extra=extra)
+    return EvalCase(str(task.get("id")), expected_calls=gold_calls(criteria, at, reading), extra=extra)
 
 
 def _recording(simulation: dict[str, Any], info: dict[str, Any], at: Place, reading: Diagnostics) -> Recording:
-    raw = simulation["messages"]
+    raw = simulation.get("messages") or []  # there are none if the simulation crashed at its start
     user_stops = bool(raw) and _is_end(raw[-1])
     entries = [
         entry

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 
 import msgspec
 
@@ -41,11 +42,8 @@ class Reusable(Mapping[str, Reply]):
 
 def ballots_of(score: Score) -> tuple[str, ...]:
     """Return the ids of all ballots behind a score and its parts, each once."""
-    ids = dict.fromkeys(score.ballots)
-    for part in score.parts:
-        if part.ballots or part.parts:
-            ids |= dict.fromkeys(ballots_of(part))
-    return tuple(ids)
+    of_parts = [ballots_of(part) for part in score.parts if part.ballots or part.parts]
+    return tuple(dict.fromkeys(chain(score.ballots, *of_parts))) if of_parts or score.ballots else ()
 
 
 def judge_stats(score: Score, ballots: Mapping[str, Ballot]) -> JudgeStats | None:
@@ -53,7 +51,8 @@ def judge_stats(score: Score, ballots: Mapping[str, Ballot]) -> JudgeStats | Non
 
     Agreement is None if there is no pair of votes.
     """
-    score_ballots = [ballots[ballot] for ballot in ballots_of(score) if ballot in ballots]
+    ids = ballots_of(score)
+    score_ballots = [ballots[ballot] for ballot in ids if ballot in ballots] if ids else []
     if not score_ballots:
         return None
     usage = sum((ballot.model_usage for ballot in score_ballots), ModelUsage())

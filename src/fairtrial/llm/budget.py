@@ -28,6 +28,7 @@ class Budget:
     cost: float = field(init=False, default=0.0)
     _exhausted: str = field(init=False, default="")
     _in_flight: int = field(init=False, default=0)
+    _committed: float = field(init=False, default=0.0)
     _highest_price: float | None = field(init=False, default=None)
     _lock: threading.Lock = field(init=False, repr=False, compare=False, default_factory=threading.Lock)
     _waiting: list[asyncio.Future[None]] = field(init=False, repr=False, compare=False, default_factory=list)
@@ -63,6 +64,38 @@ class Budget:
         if self._highest_price is None:
             return not self._in_flight
         return self.cost + (self._in_flight + 1) * self._highest_price <= limit
+
+    def commit(self, price: float | None) -> None:
+        """Take a call that a batch will make at an expected price. Raises `UnsentError` if it does not fit.
+
+        Other calls that are committed count with their expected prices, until `settle_committed` knows better.
+        """
+        with self._lock:
+            if self.max_calls is not None and self.calls >= self.max_calls:
+                self._exhausted = self._exhausted or f"the budget of {self.max_calls} calls is used up"
+            if not self._exhausted and self.max_cost is not None:
+                if price is None:
+                    self._exhausted = f"the price of a call is not known, and the budget is ${self.max_cost:g}"
+                elif self.cost + self._committed + price > self.max_cost:
+                    self._exhausted = (
+                        f"the budget of ${self.max_cost:g} is used up (${self.cost:.4f} spent, and about "
+                        f"${self._committed:.4f} expected)"
+                    )
+            if self._exhausted:
+                raise UnsentError(self._exhausted)
+            self.calls += 1
+            self._committed += price or 0.0
+
+    def check(self) -> None:
+        """Raise `UnsentError` with the reason if no further call will be made."""
+        if self._exhausted:
+            raise UnsentError(self._exhausted)
+
+    def settle_committed(self, price: float, reply: Reply | None) -> None:
+        """Note that a call of a batch has ended, which was expected to cost a price."""
+        with self._lock:
+            self._committed = max(0.0, self._committed - price)
+            self.cost += (reply.cost if reply is not None else None) or 0.0
 
     def settle(self, reply: Reply | None) -> None:
         """Note that a call has ended, with its reply or without."""

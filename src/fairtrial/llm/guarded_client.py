@@ -6,7 +6,12 @@ This module loads httpx2, so it is imported only when a model is opened.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
+import functools
+import ssl
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 
 import httpx2
 
@@ -40,12 +45,58 @@ def guarded_client(address: Address) -> httpx2.AsyncClient:
     client = httpx2.AsyncClient(
         timeout=httpx2.Timeout(SECONDS, connect=5.0),
         limits=httpx2.Limits(max_connections=1000, max_keepalive_connections=100),
+        verify=_certificates(),
     )
     # A transport of our own would switch off the proxies that the environment names, so the client's are wrapped.
     client._transport = _GuardedTransport(client._transport, address)  # noqa: SLF001
     mounts = client._mounts.items()  # noqa: SLF001
     client._mounts = {at: inner and _GuardedTransport(inner, address) for at, inner in mounts}  # noqa: SLF001
     return client
+
+
+@functools.cache
+def _certificates() -> ssl.SSLContext:
+    """Return the certificates of the system. They are loaded once, because loading takes long."""
+    return httpx2.create_ssl_context()
+
+
+@dataclass
+class Exchange:
+    """A request that is not sent, and the response that stands in for the server's.
+
+    For example, a batch needs the body of a request first, and gets the body of the response a day later.
+    """
+
+    status: int = 0
+    content: bytes = b""
+    request: httpx2.Request | None = None
+
+    async def respond(self, request: httpx2.Request) -> httpx2.Response:
+        """Keep the request, and return the response. Raises `NotSentError` if there is none."""
+        await request.aread()
+        self.request = request
+        if not self.status:
+            raise NotSentError
+        headers = {"content-type": "application/json"}
+        return httpx2.Response(self.status, headers=headers, content=self.content, request=request)
+
+
+class NotSentError(Exception):
+    """A request was taken off its way."""
+
+
+_EXCHANGE: ContextVar[Exchange | None] = ContextVar("_EXCHANGE", default=None)
+
+
+@contextmanager
+def exchanged(status: int = 0, content: bytes = b"") -> Iterator[Exchange]:
+    """Take the requests of guarded clients off their way during the block, and answer them with a response."""
+    exchange = Exchange(status, content)
+    token = _EXCHANGE.set(exchange)
+    try:
+        yield exchange
+    finally:
+        _EXCHANGE.reset(token)
 
 
 class _GuardedTransport(httpx2.AsyncBaseTransport):
@@ -61,6 +112,9 @@ class _GuardedTransport(httpx2.AsyncBaseTransport):
         await self._inner.aclose()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        exchange = _EXCHANGE.get()
+        if exchange is not None:
+            return await exchange.respond(request)
         url, address = request.url, self._address
         headers = dict(request.headers)
         if not address.receives_user_keys:

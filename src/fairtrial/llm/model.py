@@ -43,6 +43,10 @@ class ExhaustedError(CallError):
     """A call was refused because the account has no money left, so every further call would be refused too."""
 
 
+class DeferredCallError(Exception):
+    """The reply to a call comes later, with a batch. It is no failure of the call, which is made again then."""
+
+
 class UnusableModelError(UsageError):
     """No call of this model can succeed, for example because its key is missing."""
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 from fairtrial.errors import ConfigError, UsageError
 from fairtrial.llm.address import Address, address
@@ -30,6 +30,9 @@ from fairtrial.protocols import Model
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.reply import Prompt, Reply
 
+if TYPE_CHECKING:
+    from fairtrial.llm.batch_outbox import BatchOutbox
+
 
 def check_model(model: NamedModel, options: ModelOptions) -> None:
     """Raise `ConfigError` if no run with these options could call a model. No connection is opened.
@@ -45,6 +48,10 @@ def check_model(model: NamedModel, options: ModelOptions) -> None:
     else:
         endpoint = address(model.name, model.endpoint)
         settings_for(endpoint.provider, model.settings)
+    if options.batch is not None:
+        from fairtrial.llm.batch_outbox import check_batches
+
+        check_batches(endpoint, model.name)
     limited = options.budget is not None and options.budget.max_cost is not None
     if limited and (endpoint is None or not price_known(endpoint)):
         raise ConfigError(f"model {model.name!r}: its price is not known, so that --max-cost cannot be kept")
@@ -105,7 +112,8 @@ class ModelPool:
 
     A call passes the recording cassette, the cache, the budget and the pace, in this order. A reply from the cache
     costs neither money nor time. Each model at each endpoint has a pace of its own, because providers limit each model
-    separately. If a cassette is replayed, its entries are the only models.
+    separately. If a cassette is replayed, its entries are the only models. Calls of providers go into the `outbox`, if
+    there is one, which has the budget.
     `keep` receives every ballot of the run's judges. `note` receives what people should know about a model, once.
     """
 
@@ -115,9 +123,11 @@ class ModelPool:
         cache: CallCache | None = None,
         keep: Callable[[Ballot], None] = discard,
         note: Callable[[str], None] = ignore,
+        outbox: BatchOutbox | None = None,
     ) -> None:
         self.keep = keep
         self._note = note
+        self._outbox = outbox
         self._options = options or ModelOptions()
         self._cache = cache or CallCache()
         self._budget = self._options.budget or Budget()
@@ -179,7 +189,14 @@ class ModelPool:
         if options.replays:
             return Cached(ReplayedModel(signature, self._entries, str(options.cassette)), signature, self._cache)
         own = model.model or options.custom_models.get(model.name)
-        caller: Model = Budgeted(own or self._paced(model), self._budget)
+        if own is None and self._outbox is not None:
+            from fairtrial.llm.batch_outbox import BatchedModel
+
+            provider = self._provider(model)
+            self._providers.append(provider)
+            caller: Model = BatchedModel(provider, signature, self._outbox)
+        else:
+            caller = Budgeted(own or self._paced(model), self._budget)
         if self._adds:
             caller = CompletedModel(caller, signature, self._entries)
         cached = Cached(caller, signature, self._cache)
@@ -189,9 +206,11 @@ class ModelPool:
         if model.name == VERTEX:
             self._vertex = Vertex.from_environment()
             return Paced(self._provided(self._vertex), self._pace(None), self._options.timeout)
-        endpoint = address(model.name, model.endpoint)
-        provider = Provider(endpoint, model.settings, model.structured, self._note)
-        return Paced(self._provided(provider), self._pace(endpoint), self._options.timeout or model.timeout)
+        provider = self._provider(model)
+        return Paced(self._provided(provider), self._pace(provider.address), self._options.timeout or model.timeout)
+
+    def _provider(self, model: NamedModel) -> Provider:
+        return Provider(address(model.name, model.endpoint), model.settings, model.structured, self._note)
 
     def _provided(self, provider: Provider | Vertex) -> Model:
         """Return a provider that is opened before the run, or by its first call."""
@@ -206,7 +225,12 @@ class ModelPool:
         """Return the pace of a model at an endpoint, or of the service, whatever the settings of its calls."""
         if endpoint not in self._paces:
             most = self._options.concurrency or Pace.most
-            self._paces[endpoint] = Pace(most=most, start=min(Pace.start, most), places=self._places)
+            self._paces[endpoint] = Pace(
+                most=most,
+                start=min(Pace.start, most),
+                most_a_minute=self._options.calls_per_minute,
+                places=self._places,
+            )
         return self._paces[endpoint]
 
     async def check(self) -> None:

@@ -75,7 +75,7 @@ class Pace:
     by one after the first refusal. It halves on a refusal and grows back to the number that the server accepted. The
     limit on calls a second is unset until the server refuses a number in flight that it accepted before. The limit then
     is just below the accepted rate. After a while without refusals, both limits grow again. At most `most` calls are in
-    flight in any case.
+    flight in any case, and at most `most_a_minute` go out, evenly spaced.
 
     A call times out after `timeout` seconds. If the server still replies to other calls, it gets more time, in
     proportion to the calls in flight and to the pace of its replies. For example, a server that answers 16 calls one by
@@ -88,6 +88,7 @@ class Pace:
 
     start: int = 16
     most: int = 1024
+    most_a_minute: float | None = None
     attempts: int = 5
     rounds: int = 9
     losses: int = 20
@@ -270,8 +271,12 @@ class Pace:
             self._standing.append(ticket)
             self._flying += 1
             self.places.in_use += 1
-            if self._rate is not None:
-                self._next_at = max(now, self._next_at) + 1 / self._rate
+            if limits := [limit for limit in (self._rate, self._most_a_second) if limit is not None]:
+                self._next_at = max(now, self._next_at) + 1 / min(limits)
+
+    @property
+    def _most_a_second(self) -> float | None:
+        return None if self.most_a_minute is None else self.most_a_minute / 60
 
 
 @dataclass(frozen=True)

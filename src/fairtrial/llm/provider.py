@@ -25,6 +25,7 @@ from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
 
 if TYPE_CHECKING:
+    import httpx2
     from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model as ProviderModel
 
@@ -55,6 +56,9 @@ _SCHEMA_REFUSED = re.compile(
 )
 _EXHAUSTED = re.compile(r"insufficient_quota|billing_(hard_limit|not_active)|credit balance is too low", re.IGNORECASE)
 """Refusals that no waiting ends, because the account has no money left."""
+_BYTES_PER_TOKEN, _TOKENS_OF_REPLY = 3, 400
+"""The tokens that a call is expected to take, until its reply says it."""
+_ANY_PROMPT = Prompt(id="", version="", text="-")
 
 
 def settings_for(provider: str, options: Mapping[str, Json], protocol: Protocol | None = None) -> dict[str, Any]:
@@ -147,6 +151,38 @@ class Provider:
         Raises `UnusableModelError` if the key or the model is refused before the first reply. For example, `check`
         cannot find an unknown model at a server without a list of models.
         """
+        return await self._request(prompt, self._settings_of(prompt))
+
+    async def request_for(self, prompt: Prompt) -> httpx2.Request:
+        """Return the request of a call, which is not sent."""
+        from fairtrial.llm.guarded_client import exchanged
+
+        with exchanged() as exchange:
+            try:
+                await self(prompt)
+            except Exception as error:
+                # Each SDK has its own error for a connection that breaks. An earlier error is about the call itself.
+                if exchange.request is None:
+                    raise CallError(str(error)) from error
+        assert exchange.request is not None  # noqa: S101  (without a response there is no reply)
+        return exchange.request
+
+    async def reply_from(self, status: int, content: bytes) -> Reply:
+        """Return the reply that the response to a call holds. Raises as the call itself does."""
+        from fairtrial.llm.guarded_client import exchanged
+
+        with exchanged(status, content):
+            # A larger limit of tokens would make an SDK expect a stream.
+            return await self._request(_ANY_PROMPT, {**self._settings, "max_tokens": 1000})
+
+    @property
+    def client(self) -> httpx2.AsyncClient:
+        """The client of the requests."""
+        if self._library.http is None:
+            raise ConfigError(f"{self._where()}: its requests cannot be sent in batches")
+        return self._library.http
+
+    async def _request(self, prompt: Prompt, settings: dict[str, Any]) -> Reply:
         from pydantic_ai import exceptions
         from pydantic_ai.direct import model_request
 
@@ -155,12 +191,12 @@ class Provider:
             response = await model_request(
                 self._model,
                 [_message(prompt)],
-                model_settings=self._settings_of(prompt),  # type: ignore[arg-type]
+                model_settings=settings,  # type: ignore[arg-type]
                 model_request_parameters=_parameters(prompt, structured=structured),
                 instrument=False,
             )
         except exceptions.ContentFilterError as blocked:
-            return Reply(text="", stop=self._clean(f"content filter: {blocked}"))
+            return Reply(text="", stop=self.clean(f"content filter: {blocked}"))
         except exceptions.ModelHTTPError as error:
             failure = self._failure(error.status_code, error.headers or {}, error.body)
             if structured and error.status_code in {400, 422} and _SCHEMA_REFUSED.search(str(failure)):
@@ -170,9 +206,9 @@ class Provider:
                 raise UnusableModelError(f"{self._where()}: {failure}") from None
             raise failure from None
         except exceptions.UserError as error:
-            raise CallError(self._clean(str(error))) from None
+            raise CallError(self.clean(str(error))) from None
         except Exception as error:  # noqa: BLE001 - any exception of a connection or an SDK means that this call got no reply
-            raise RefusedError(self._clean(f"{type(error).__name__}: {error}")) from None
+            raise RefusedError(self.clean(f"{type(error).__name__}: {error}")) from None
         self._has_replied = True
         return self._reply(response)
 
@@ -213,14 +249,14 @@ class Provider:
     def _failure(self, status: int, headers: Mapping[str, str], body: object) -> CallError:
         error = body.get("error", body) if isinstance(body, dict) else body
         message = error.get("message", error) if isinstance(error, dict) else error
-        cause = self._clean(f"HTTP {status}: {str(message)[:500]}")
+        cause = self.clean(f"HTTP {status}: {str(message)[:500]}")
         if _EXHAUSTED.search(f"{cause} {error.get('code') if isinstance(error, dict) else ''}"):
             return ExhaustedError(cause)
         if status not in TRANSIENT:
             return CallError(cause)
         return RefusedError(cause, overload=status in OVERLOAD, after=retry_after(headers, body))
 
-    def _clean(self, text: str) -> str:
+    def clean(self, text: str) -> str:
         """Return a text of an error without secrets, also those of a URL."""
         return without_credentials(redact(text, self._secrets))
 
@@ -245,9 +281,9 @@ class Provider:
         except Exception as error:  # noqa: BLE001 - each SDK has its own errors, but all have a status
             status = getattr(error, "status_code", None) or getattr(error, "code", None)
             if not isinstance(status, int):
-                raise UnusableModelError(self._clean(f"{self._where()}: no answer ({error})")) from None
+                raise UnusableModelError(self.clean(f"{self._where()}: no answer ({error})")) from None
             if status in {401, 403} or "API key" in str(error):
-                raise UnusableModelError(self._clean(f"{self._where()}: the key was refused ({error})")) from None
+                raise UnusableModelError(self.clean(f"{self._where()}: the key was refused ({error})")) from None
             if status == 404:
                 await self._look_through(models)
 
@@ -281,6 +317,13 @@ def price(at: Address, input_tokens: int, output_tokens: int) -> float | None:
         return float(calc_price(usage, model_ref=at.model, provider_id=price_id(at.provider)).total_price)
     except LookupError:
         return None
+
+
+def expected_price(at: Address, text: str) -> float | None:
+    """Return the price that a call with a text is expected to have, or None if the price of the model is unknown."""
+    tokens = len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN, _TOKENS_OF_REPLY
+    own = at.endpoint.price
+    return price(at, *tokens) if own is None else own.cost(*tokens)
 
 
 def price_known(at: Address) -> bool:

@@ -3,7 +3,6 @@
 from fairtrial.loading.case_index import CaseIndex
 from fairtrial.loading.cases import TOOL_MODEL, LoadedSet, plan_cases, select_cases
 from fairtrial.loading.criteria import DEFAULT_CONFIG, Criteria, criteria_for, criteria_in, criteria_of
-from fairtrial.loading.documents import TraceDefaults, document_files, documents_of_recordings, iter_documents
 from fairtrial.loading.folders import walk_files
 from fairtrial.loading.matching import (
     CaseFinder,
@@ -53,7 +52,6 @@ __all__ = [
     "Source",
     "StreamedCases",
     "StreamedRecordings",
-    "TraceDefaults",
     "as_recording",
     "case_ids_of",
     "check_stdin",
@@ -61,12 +59,9 @@ __all__ = [
     "criteria_for",
     "criteria_in",
     "criteria_of",
-    "document_files",
-    "documents_of_recordings",
     "find_files",
     "has_known_name",
     "is_eval_set_name",
-    "iter_documents",
     "match",
     "match_each",
     "merge_sources",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
+
+from fairtrial.loading.temporary_database import TemporaryDatabase
 
 _SCHEMA = """
 CREATE TABLE cases (
@@ -33,9 +34,7 @@ class CaseIndex:
     """
 
     def __init__(self) -> None:
-        # SQLite keeps a database without a name in a temporary file, which it deletes itself. A run reads the index
-        # in the thread of its event loop, while the plan was made in another thread.
-        self._connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._connection = TemporaryDatabase()
         self._connection.executescript(_SCHEMA)
         self._connection.execute("BEGIN")
         self._cases = 0
@@ -91,7 +90,7 @@ class AttemptCounter:
     """Numbers the attempts of cases from 1, also on disk."""
 
     def __init__(self) -> None:
-        self._connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._connection = TemporaryDatabase()
         self._connection.execute("CREATE TABLE attempts (position INTEGER PRIMARY KEY, number INTEGER)")
         self._connection.execute("BEGIN")
 

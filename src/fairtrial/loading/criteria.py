@@ -15,6 +15,7 @@ from fairtrial.judge.judges import Judges
 from fairtrial.loading.cases import TOOL_MODEL, USER_MODEL, ModelPointers
 from fairtrial.loading.sources import CONFIG_NAMES, Source, no_such_path, read_file
 from fairtrial.metrics.catalog import build
+from fairtrial.paths import exists
 from fairtrial.records.record import Record
 from fairtrial.records.result import Criterion
 from fairtrial.simulate.environment_options import EnvironmentOptions, environment_options
@@ -103,8 +104,8 @@ def criteria_in(
 ) -> Criteria:
     """Return the criteria that a configuration file asks for."""
     with no_such_path(path):
-        exists = path.is_file()
-    if not exists:
+        is_file = exists(path) and path.is_file()
+    if not is_file:
         raise ConfigError(f"{path}: no such configuration file")
     loaded, digest = read_file(path, lenient=lenient)
     if loaded.config is None:

@@ -4,28 +4,36 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
-from pathlib import Path
-from typing import NamedTuple
+from itertools import chain, islice
+from pathlib import Path, PurePath
+from typing import Any, NamedTuple
 
 import msgspec
 
 from fairtrial.errors import CaseError, FormatError, UsageError
 from fairtrial.formats import knowledgepulse
+from fairtrial.formats.chats.dialects import is_message
 from fairtrial.formats.conversation.options import DEFAULTS
-from fairtrial.formats.items import REASONING
+from fairtrial.formats.items import REASONING, ItemFormat, is_table_row, item_format_of
+from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import Loaded, read
-from fairtrial.loading.folders import walk_files
+from fairtrial.loading.damaged_files import read_undamaged
+from fairtrial.loading.data_files import find_data_files, is_url
+from fairtrial.loading.shards import Item, Refused, cut_into_shards, decode_item, read_item, read_shard
 from fairtrial.loading.span_files import with_conversations
 from fairtrial.loading.streams import FilePass
+from fairtrial.loading.text_files import UNREADABLE, open_unpacked, packing_of
 from fairtrial.records.attempt import Recording
 from fairtrial.records.reasoning import Problem, RefusedTrace
+from fairtrial.text.display import described
 from fairtrial.valuation.chunk import Document
 from fairtrial.valuation.from_trace import from_trace
 
-SUFFIXES = (".json", ".jsonl", ".ndjson")
+_SUFFIXES = (".json", ".jsonl", ".ndjson")
 _LINES = (".jsonl", ".ndjson")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_MOST_DAMAGED = 20
+"""The number of lines at the start of a file of which at least one must be JSON."""
 
 
 class TraceDefaults(NamedTuple):
@@ -39,42 +47,43 @@ class TraceDefaults(NamedTuple):
     verdict: bool | None = None
 
 
-def document_files(paths: Sequence[str]) -> list[Path]:
-    """Return the files at paths: a file itself, and all JSON files below a folder, sorted by path.
+def document_files(paths: Sequence[str]) -> list[str]:
+    """Return the files at paths, folders, globs and URLs of object stores, in the order of the paths and then by name.
 
-    `-` is standard input. Raises UsageError for a path that does not exist, and for a folder without such files.
+    `-` is standard input. Raises UsageError for a path without files, and for a file that two paths name.
     """
-    files: list[Path] = []
     for name in paths:
-        path = Path(name)
-        if path.is_dir():
-            members = sorted(file for file in walk_files(path) if file.suffix.lower() in SUFFIXES)
-            if not members:
-                raise UsageError(f"{name}: the folder holds no {', '.join(SUFFIXES)} file")
-            files += members
-        elif name == "-" or path.is_file():
-            files.append(path)
-        elif path.exists():
+        if (
+            name != "-"
+            and not is_url(name)
+            and Path(name).exists()
+            and not (Path(name).is_dir() or Path(name).is_file())
+        ):
             raise UsageError(f"{name}: is read more than once, so it cannot be a pipe; give it as -")
-        else:
-            raise UsageError(f"{name}: no such file or folder")
-    return files
+    files: dict[str, None] = {}
+    for name in paths:
+        for path in [name] if name == "-" else [file.path for file in find_data_files([name])]:
+            if path in files:
+                raise UsageError(f"{path}: is named twice, so that its traces would count twice")
+            files[path] = None
+    return list(files)
 
 
-def iter_documents(paths: Sequence[Path], defaults: TraceDefaults) -> Iterator[Document]:
+def iter_documents(paths: Iterable[str | Path], defaults: TraceDefaults) -> Iterator[Document]:
     """Yield the documents of files in order.
 
     A JSON file holds one object or a list of objects. A file of JSON lines holds one object a line. A file in another
-    format gives the reasoning of each of its recordings. An unreadable file is one refused document, because a
-    million readable files may be beside it.
+    format gives the reasoning of each of its recordings. Files may be packed with gzip or Zstandard. An unreadable file
+    is one refused document, because a million readable files may be beside it. An unreadable line is one, too.
     """
-    for path in paths:
-        if str(path) == "-":
+    for path in map(str, paths):
+        if path == "-":
             yield from _documents_of_stdin(defaults)
-        elif _is_reasoning(path):
-            yield from _reasoning_documents(path)
-        else:
-            yield from _recorded_documents(path, defaults)
+            continue
+        try:
+            yield from _documents_of_file(path, defaults)
+        except UNREADABLE as error:
+            yield _unreadable(path, [f"cannot be read: {described(error)}"])
 
 
 def documents_of_recordings(
@@ -87,7 +96,8 @@ def documents_of_recordings(
             trace = from_trace(
                 recording.trace,
                 confidence=defaults.confidence,
-                success=defaults.success,
+                # A user who says that all traces succeeded does not mean those that crashed.
+                success=defaults.success if recording.failure is None else None,
                 verdict=defaults.verdict,
                 name=name,
             )
@@ -114,7 +124,7 @@ def _documents_of_stdin(defaults: TraceDefaults) -> Iterator[Document]:
         if _count_object_lines(data) > 1:
             yield from _documents_of_lines("-", data.splitlines())
         else:
-            yield _unreadable("-", error.problems)
+            yield from _undamaged_documents(data, "-", error, defaults)
         return
     if loaded.kind == REASONING.kind:
         items = msgspec.json.decode(data, type=list[msgspec.Raw]) if data.lstrip()[:1] == b"[" else [data]
@@ -123,24 +133,136 @@ def _documents_of_stdin(defaults: TraceDefaults) -> Iterator[Document]:
         yield from _documents_of_loaded(loaded, defaults, "-")
 
 
-def _reasoning_documents(path: Path) -> Iterator[Document]:
-    is_lines = path.suffix.lower() in _LINES
-    return _documents_by_line(path) if is_lines else _documents_of_json(path)
+def _documents_of_file(path: str, defaults: TraceDefaults) -> Iterator[Document]:
+    if _is_reasoning(path):
+        yield from _reasoning_documents(path)
+        return
+    array = _items_of_array(path)
+    if array is not None:
+        yield from _documents_of_array(array, path, defaults)
+        return
+    item_format = _format_of_lines(path)
+    if item_format is not None:
+        yield from _documents_of_items(path, item_format, defaults)
+        return
+    (first_shard, *_) = shards = list(cut_into_shards(find_data_files([path])))
+    if first_shard.kind == "rows" or is_url(path) or first_shard.packing == "zstd":
+        items = chain.from_iterable(map(read_shard, shards))
+        yield from chain.from_iterable(_documents_of_item(item, path, path, defaults) for item in items)
+    else:
+        yield from _recorded_documents(Path(path), defaults)
+
+
+def _format_of_lines(path: str) -> ItemFormat | None:
+    """Return the format of a file of JSON lines in which each line is a recording of its own, else None.
+
+    One line alone is a file in the format of the line.
+    """
+    suffix = _suffix(path)
+    if suffix not in _SUFFIXES:
+        return None
+    with open_unpacked(path) as (stream, _):
+        first, second = islice(chain((line.strip() for line in stream if line.strip()), [b"", b""]), 2)
+    if not second or (suffix not in _LINES and not second.startswith(b"{")):
+        return None
+    value = decode_item(first.removeprefix(_BYTE_ORDER_MARK))
+    if isinstance(value, Refused) or is_table_row(value, Diagnostics(path)):
+        return None
+    return item_format_of(value)
+
+
+def _items_of_array(path: str) -> list[Any] | None:
+    """Return the items of a JSON array in which each item is a recording of its own, else None.
+
+    The first item in a known format decides, because an item before it may be damaged.
+    """
+    if _suffix(path) != ".json":
+        return None
+    with open_unpacked(path) as (stream, _):
+        if not stream.read(len(_BYTE_ORDER_MARK) + 64).removeprefix(_BYTE_ORDER_MARK).lstrip().startswith(b"["):
+            return None
+    with open_unpacked(path) as (stream, _):
+        items = decode_item(stream.read().removeprefix(_BYTE_ORDER_MARK))
+    if not isinstance(items, list) or all(map(is_message, items)):
+        return None
+    return items if next(filter(None, map(_format_of_item, items)), None) else None
+
+
+def _format_of_item(item: Any) -> ItemFormat | None:
+    return None if is_table_row(item, Diagnostics("")) else item_format_of(item)
+
+
+def _documents_of_array(items: list[Any], path: str, defaults: TraceDefaults) -> Iterator[Document]:
+    """Yield the reasoning of the items of an array. A damaged item is refused alone."""
+    item_format = next(filter(None, map(_format_of_item, items)))
+    reading = Diagnostics(path)
+    for place, value in enumerate(items):
+        content = read_item(value, place, item_format.kind, reading)
+        yield from _documents_of_item(Item(place, content), path, f"{path}/{place}", defaults)
+
+
+def _documents_of_items(path: str, item_format: ItemFormat, defaults: TraceDefaults) -> Iterator[Document]:
+    """Yield the reasoning of the recordings in JSON lines. A broken line is refused alone."""
+    reading = Diagnostics(path)
+    place = 0
+    with open_unpacked(path) as (stream, _):
+        for number, line in enumerate(stream, start=1):
+            if not line.strip():
+                continue
+            value = decode_item(line.removeprefix(_BYTE_ORDER_MARK))
+            content = value if isinstance(value, Refused) else read_item(value, place, item_format.kind, reading)
+            yield from _documents_of_item(Item(place, content), path, f"{path}:{number}", defaults)
+            place += 1
+
+
+def _documents_of_item(item: Item, path: str, origin: str, defaults: TraceDefaults) -> Iterator[Document]:
+    """Yield the reasoning of an item, or why it has none. `origin` is the place of an item that cannot be read."""
+    if isinstance(item.content, Refused):
+        name = f"kp:trace:{item.content.id}" if item.content.id else None
+        problem = Problem(item.content.pointer, item.content.reason)
+        yield Document(origin, RefusedTrace(id=name, problems=(problem,)))
+    else:
+        yield from documents_of_recordings([item.content], defaults, path)
+
+
+def _reasoning_documents(path: str) -> Iterator[Document]:
+    return _documents_by_line(path) if _suffix(path) in _LINES else _documents_of_json(path)
+
+
+def _suffix(path: str) -> str:
+    """Return the suffix of a file without the suffix of its packing, for example `.jsonl` for `a.jsonl.gz`."""
+    name = PurePath(path.partition("?")[0] if is_url(path) else path)
+    return PurePath(name.stem if packing_of(name) else name).suffix.lower()
 
 
 def _recorded_documents(path: Path, defaults: TraceDefaults) -> Iterator[Document]:
-    """Yield the reasoning of the recordings in a file. The first pass checks the file, the second pass reads it."""
+    """Yield the reasoning of the recordings in a file. The first pass checks the file, the second pass reads it.
+
+    If the file is damaged, each damaged part is refused alone.
+    """
     first_pass = FilePass(path)
     try:
         for _ in first_pass:
             pass
     except FormatError as error:
-        yield _unreadable(str(path), error.problems)
+        with open_unpacked(str(path)) as (stream, _):
+            yield from _undamaged_documents(stream.read(), str(path), error, defaults)
         return
     if first_pass.loaded is None:
         yield from documents_of_recordings(FilePass(path), defaults, str(path))
     else:
         yield from _documents_of_loaded(first_pass.loaded, defaults, str(path))
+
+
+def _undamaged_documents(data: bytes, path: str, error: FormatError, defaults: TraceDefaults) -> Iterator[Document]:
+    """Yield the damaged parts of a file and the reasoning of the others. `error` is about the whole file."""
+    undamaged = read_undamaged(data, path)
+    if undamaged is None:
+        yield _unreadable(path, error.problems)
+        return
+    for part in undamaged.damaged:
+        yield Document(part.place, RefusedTrace(id=None, problems=(Problem(part.pointer, part.reason),)))
+    yield from _documents_of_loaded(undamaged.loaded, defaults, path)
 
 
 def _documents_of_loaded(loaded: Loaded, defaults: TraceDefaults, origin: str) -> Iterator[Document]:
@@ -156,40 +278,42 @@ def _unreadable(origin: str, problems: Iterable[str]) -> Document:
     return Document(origin, RefusedTrace(id=None, problems=tuple(Problem("", problem) for problem in problems)))
 
 
-def _documents_by_line(path: Path) -> Iterator[Document]:
-    with path.open("rb") as file:
-        yield from _documents_of_lines(path, file)
+def _documents_by_line(path: str) -> Iterator[Document]:
+    with open_unpacked(path) as (stream, _):
+        yield from _documents_of_lines(path, stream)
 
 
-def _documents_of_lines(path: Path | str, lines: Iterable[bytes]) -> Iterator[Document]:
+def _documents_of_lines(path: str, lines: Iterable[bytes]) -> Iterator[Document]:
     for number, line in enumerate(lines, start=1):
         data = line.strip()
         if data and data != _BYTE_ORDER_MARK:
             yield Document(f"{path}:{number}", data)
 
 
-def _documents_of_json(path: Path) -> Iterator[Document]:
-    data = path.read_bytes().removeprefix(_BYTE_ORDER_MARK)
+def _documents_of_json(path: str) -> Iterator[Document]:
+    with open_unpacked(path) as (stream, _):
+        data = stream.read().removeprefix(_BYTE_ORDER_MARK)
     if not data.lstrip().startswith(b"["):
         # A file that is named .json may hold JSON lines all the same.
         if not _is_json(data) and _count_object_lines(data) > 1:
             yield from _documents_by_line(path)
         else:
-            yield Document(str(path), data)
+            yield Document(path, data)
         return
     try:
         items = msgspec.json.decode(data, type=list[msgspec.Raw])
     except (msgspec.DecodeError, RecursionError):
-        yield Document(str(path), data)
+        yield Document(path, data)
         return
     for place, item in enumerate(items):
         yield Document(f"{path}/{place}", bytes(item))
 
 
 def _is_json(data: bytes) -> bool:
+    """Whether a text can be decoded. JSON that is nested too deeply cannot."""
     try:
-        msgspec.json.decode(data, type=msgspec.Raw)
-    except (msgspec.DecodeError, RecursionError):
+        msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError, ValueError):
         return False
     return True
 
@@ -200,14 +324,16 @@ def _count_object_lines(data: bytes) -> int:
     return len(lines) if all(line.lstrip()[:1] + line.rstrip()[-1:] == b"{}" for line in lines) else 0
 
 
-def _is_reasoning(path: Path) -> bool:
-    """Whether the first document of a file is a ReasoningTrace. Of JSON lines only the start is read."""
-    if path.suffix.lower() not in SUFFIXES:
+def _is_reasoning(path: str) -> bool:
+    """Whether the first document of a file is a ReasoningTrace. Of JSON lines only the start is read.
+
+    The first document that is JSON decides, because a document before it may be damaged.
+    """
+    if _suffix(path) not in _SUFFIXES:
         return False
-    first = next(_reasoning_documents(path), None)
-    return (
-        first is None or not isinstance(first.data, bytes) or not _is_json(first.data) or _is_reasoning_line(first.data)
-    )
+    starts = (document.data for document in islice(_reasoning_documents(path), _MOST_DAMAGED))
+    first = next((data for data in starts if isinstance(data, bytes) and _is_json(data)), None)
+    return first is None or _is_reasoning_line(first)
 
 
 def _is_reasoning_line(data: bytes) -> bool:

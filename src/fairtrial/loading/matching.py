@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from operator import is_
 from typing import Literal
 
 from msgspec.structs import replace
@@ -100,11 +101,10 @@ def match(
     case, or the case itself. With `by="query"`, the recording and its case begin with the same text of the user. `sets`
     holds the id of the eval set of each recording, or "" for a recording of no set.
     """
-    finder = CaseFinder(cases, by)
-    sets = sets or [_set_of(recorded) for recorded in recordings]
-    homes = [
-        finder.find(recorded, i, set_id) for i, (recorded, set_id) in enumerate(zip(recordings, sets, strict=True))
-    ]
+    homes = _homes(cases, recordings, by, sets)
+    if len(homes) == len(cases) and all(map(is_, homes, cases)):
+        # In most files, each case has one recording, in the order of the cases.
+        return MatchedRecordings(tuple(cases), tuple(recordings)), []
     pairs = [(case, recorded) for case, recorded in zip(homes, recordings, strict=True) if case is not None]
     answered = {case.position for case, _ in pairs}
     unanswered = [(case, None) for case in cases if case.position not in answered]
@@ -112,6 +112,17 @@ def match(
     matched = MatchedRecordings(tuple([case for case, _ in ordered]), tuple([recorded for _, recorded in ordered]))
     strays = [_name_of(recorded) for recorded, case in zip(recordings, homes, strict=True) if case is None]
     return matched, [f"recording {name!r} belongs to no case" for name in strays]
+
+
+def _homes(
+    cases: Sequence[PlannedCase], recordings: Sequence[RecordedInput], by: Match, sets: Sequence[str] | None
+) -> list[PlannedCase | None]:
+    """Return the case of each recording, or None."""
+    finder = CaseFinder(cases, by)
+    set_ids = sets or map(_set_of, recordings)
+    return [
+        finder.find(recorded, i, set_id) for i, (recorded, set_id) in enumerate(zip(recordings, set_ids, strict=True))
+    ]
 
 
 def _name_of(recorded: RecordedInput) -> str:

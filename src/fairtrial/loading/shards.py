@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, BinaryIO, Literal, NamedTuple, cast
@@ -14,6 +15,7 @@ from fairtrial.formats.columnar_rows import is_parquet, plain
 from fairtrial.formats.conversation.options import TraceOptions
 from fairtrial.formats.items import ITEM_FORMATS, item_format_of, iter_recordings
 from fairtrial.formats.jsontext import decode
+from fairtrial.formats.packed import bounded_blocks
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import read
 from fairtrial.formats.values import BLOCK, NotStreamableError
@@ -23,15 +25,20 @@ from fairtrial.loading.span_files import with_conversations
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalSet
 from fairtrial.records.record import Record
-from fairtrial.text.display import described, shortened
+from fairtrial.text.display import described, shortened, without_surrogates
 
 SHARD_BYTES = 16 << 20
 """The largest size of a shard of JSON lines, and the uncompressed size of the row groups in a shard of Parquet."""
+LONGEST_LINE = 256 << 20
+"""A longer line of JSON lines is refused, so that a worker does not run out of memory."""
 _SNIFFED_LINES = 20
 _LONGEST_SNIFFED = 16 << 20
 _PACKINGS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _BOM = b"\xef\xbb\xbf"
 _BATCH = 1000
+FILE = "file"
+"""The name of the field by which conversations are stratified by their files."""
+_LONGEST_STRATUM = 200
 
 Kind = Literal["lines", "rows", "whole"]
 
@@ -77,12 +84,13 @@ class Item(NamedTuple):
     """A conversation of a shard, or the reason why it cannot be read.
 
     `place` is the offset of its line in the unpacked file, or its number in the file, from 0. `eval_set` is the
-    expectation, if the file holds it.
+    expectation, if the file holds it. `stratum` is the value of the field by which a sample is stratified.
     """
 
     place: int
     content: Recording | Refused
     eval_set: EvalSet | None = None
+    stratum: str = ""
 
 
 _GUESSES = {
@@ -210,52 +218,69 @@ def _guessed(names: Sequence[str]) -> Columns | None:
     return Columns(**usual_columns) if usual_columns["messages"] or usual_columns["conversation"] else None
 
 
-def read_shard(shard: Shard, *, lenient: bool = False) -> Iterator[Item]:
+def read_shard(shard: Shard, *, lenient: bool = False, stratify: str = "") -> Iterator[Item]:
     """Yield the conversations of a shard, and what cannot be read of it. Memory does not grow with the shard.
 
-    Only a file that is not a list of conversations, for example of spans, is held as a whole.
+    Only a file that is not a list of conversations, for example of spans, is held as a whole. `stratify` names the
+    field whose value is the stratum: a field of JSON lines, a column of Parquet, or `file`.
     """
     reading = Diagnostics(shard.path, lenient=lenient)
     readers = {"lines": _read_lines, "rows": _read_rows, "whole": _read_whole}
     place = shard.start if shard.kind == "lines" else 0
     try:
         with open_data_file(shard.path) as stream:
-            for item in readers[shard.kind](shard, stream, reading):
+            for item in readers[shard.kind](shard, stream, reading, stratify):
                 place = item.place
-                yield item
+                yield item._replace(stratum=shard.path) if stratify == FILE else item
     except FormatError as error:
         yield Item(place, Refused("", "; ".join(error.problems)))
     except (OSError, ValueError, MemoryError) as error:
         yield Item(place, Refused("", f"cannot be read: {shortened(described(error), 500)}"))
 
 
-def _read_lines(shard: Shard, stream: BinaryIO, reading: Diagnostics) -> Iterator[Item]:
+def _read_lines(shard: Shard, stream: BinaryIO, reading: Diagnostics, stratify: str) -> Iterator[Item]:
     place = shard.start
     if shard.start:
         # A line belongs to the shard in which it begins.
         stream.seek(shard.start - 1)
     lines = _unpacked(stream, shard.packing)
     if shard.start:
-        place += len(lines.readline()) - 1
+        _, size = _next_line(lines)
+        place += size - 1
     while shard.packing or place < shard.end:
-        line = lines.readline()
+        line, size = _next_line(lines)
         if not line:
             break
-        if line.strip():
-            value = _decoded(line.removeprefix(_BOM) if not place else line)
-            yield Item(place, value if isinstance(value, Refused) else _item(value, place, shard.item, reading))
-        place += len(line)
+        if size > LONGEST_LINE:
+            yield Item(place, Refused("", f"is a line of more than {LONGEST_LINE >> 20} MiB"))
+        elif line.strip():
+            value = decode_item(line.removeprefix(_BOM) if not place else line)
+            content = value if isinstance(value, Refused) else read_item(value, place, shard.item, reading)
+            yield Item(place, content, None, stratum_of(value, stratify) if stratify else "")
+        place += size
 
 
-def _decoded(data: bytes) -> Any:
-    """Return the value of a text of JSON, or the reason why it is not JSON."""
+def _next_line(lines: BinaryIO) -> tuple[bytes, int]:
+    """Return the next line and its size. Only the beginning of a line that is too long is returned."""
+    line = lines.readline(LONGEST_LINE + 1)
+    size = len(line)
+    if size > LONGEST_LINE:
+        part = line
+        while part and not part.endswith(b"\n"):
+            part = lines.readline(BLOCK)
+            size += len(part)
+    return line, size
+
+
+def decode_item(data: bytes) -> Any:
+    """Return the value of a text of JSON, or `Refused` with the reason why it is not JSON."""
     try:
         return decode(data)
     except ValueError as error:
         return Refused("", f"is not JSON: {error}")
 
 
-def _item(value: Any, place: int, item: str, reading: Diagnostics) -> Recording | Refused:
+def read_item(value: Any, place: int, item: str, reading: Diagnostics) -> Recording | Refused:
     """Return a value as a recording, or the reason why it is not one."""
     reading.errors.clear()
     reading.warnings.clear()
@@ -271,46 +296,73 @@ def _item(value: Any, place: int, item: str, reading: Diagnostics) -> Recording 
     return Refused("", f"is not {item}", _id_of(value)) if recording is None else recording
 
 
+def stratum_of(value: Any, field: str) -> str:
+    """Return the value of a field as a text: empty if it is absent or null, JSON if it is not a text.
+
+    A field such as `metadata.model` may be in an object of a record.
+    """
+    while isinstance(value, dict) and field not in value and "." in field:
+        name, _, field = field.partition(".")
+        value = value.get(name)
+    value = value.get(field) if isinstance(value, dict) else None
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
+    return without_surrogates(shortened(text, _LONGEST_STRATUM))
+
+
 def _id_of(value: Any) -> str:
     name = value.get("id", value.get("case_id")) if isinstance(value, dict) else None
     return name if isinstance(name, str) else ""
 
 
-def _read_rows(shard: Shard, stream: BinaryIO, reading: Diagnostics) -> Iterator[Item]:
+def _read_rows(shard: Shard, stream: BinaryIO, reading: Diagnostics, stratify: str) -> Iterator[Item]:
     parquet = import_extra("pyarrow.parquet", "parquet")
     content = parquet.ParquetFile(stream)
     columns = shard.columns or Columns()
     names = [name for name in (columns.conversation, columns.messages, columns.id) if name]
+    own_column = next(
+        (name for name in (stratify, stratify.partition(".")[0]) if name in content.schema_arrow.names), ""
+    )
+    if own_column and own_column not in names:
+        names.append(own_column)
     place = sum(content.metadata.row_group(group).num_rows for group in range(shard.start))
     groups = list(range(shard.start, shard.end))
     for batch in content.iter_batches(batch_size=_BATCH, row_groups=groups, columns=names):
         for row in batch.to_pylist():
-            yield Item(place, _recording_of_row(row, place, columns, reading))
+            value = _value_of_row(row, columns)
+            content_of_row = value if isinstance(value, Refused) else _recording_of_value(value, place, reading)
+            stratum = stratum_of(plain(row) if own_column else value, stratify) if stratify else ""
+            yield Item(place, content_of_row, None, stratum)
             place += 1
 
 
-def _recording_of_row(row: dict[str, Any], place: int, columns: Columns, reading: Diagnostics) -> Recording | Refused:
+def _value_of_row(row: dict[str, Any], columns: Columns) -> Any:
+    """Return the conversation of a row as a value of JSON, or `Refused` with the reason why it is not JSON."""
     value = plain(row.get(columns.conversation or columns.messages))
     if isinstance(value, str | bytes):
-        value = _decoded(value.encode() if isinstance(value, str) else value)
+        value = decode_item(value.encode() if isinstance(value, str) else value)
     if isinstance(value, Refused):
         return value
     if columns.messages:
         value = {"messages": value}
     if columns.id and row.get(columns.id) is not None and isinstance(value, dict):
         value = {**value, "id": str(row[columns.id])}
+    return value
+
+
+def _recording_of_value(value: Any, place: int, reading: Diagnostics) -> Recording | Refused:
     item_format = item_format_of(value)
     if item_format is None:
         return Refused("", "is not a conversation: must be messages or a recording")
-    return _item(value, place, item_format.kind, reading)
+    return read_item(value, place, item_format.kind, reading)
 
 
-def _read_whole(shard: Shard, stream: BinaryIO, reading: Diagnostics) -> Iterator[Item]:
+def _read_whole(shard: Shard, stream: BinaryIO, reading: Diagnostics, _stratify: str) -> Iterator[Item]:
     """Yield the recordings of a file item by item if it is a list of them. Any other file is read as a whole."""
-    unpacked = _unpacked(stream, shard.packing)
     count = 0
     try:
-        for recording in iter_recordings(iter(lambda: unpacked.read(BLOCK), b""), reading):
+        for recording in iter_recordings(_blocks(shard, stream), reading):
             yield Item(count, recording)
             count += 1
         yield from (Item(count + i, Refused(*_split_problem(problem))) for i, problem in enumerate(reading.errors))
@@ -318,12 +370,19 @@ def _read_whole(shard: Shard, stream: BinaryIO, reading: Diagnostics) -> Iterato
         if count:
             raise FormatError(shard.path, ["is broken after this conversation"]) from None
         stream.seek(0)
-        loaded = read(_unpacked(stream, shard.packing).read(), shard.path, lenient=reading.lenient)
+        loaded = read(b"".join(_blocks(shard, stream)), shard.path, lenient=reading.lenient)
         if loaded.spans:
             loaded = with_conversations([loaded], TraceOptions())[0]
         if not loaded.recordings:
             raise FormatError(shard.path, [f"holds {loaded.kind} without conversations"]) from None
         yield from (Item(i, recording, loaded.eval_set) for i, recording in enumerate(loaded.recordings))
+
+
+def _blocks(shard: Shard, stream: BinaryIO) -> Iterator[bytes]:
+    """Yield the unpacked content of a file. Raises FormatError if a packed file is larger than 4 GiB."""
+    unpacked = _unpacked(stream, shard.packing)
+    blocks = iter(lambda: unpacked.read(BLOCK), b"")
+    return bounded_blocks(blocks, shard.path) if shard.packing else blocks
 
 
 def _split_problem(problem: str) -> tuple[str, str]:

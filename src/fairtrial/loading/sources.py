@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
@@ -24,9 +24,11 @@ from fairtrial.formats.spans import large_files
 from fairtrial.formats.spans.large_files import large_file
 from fairtrial.loading.dataset_folders import data_files
 from fairtrial.loading.folders import walk_files
+from fairtrial.loading.input_streams import STDIN, read_stream
 from fairtrial.loading.session_files import belongs_to_session, with_agents
 from fairtrial.loading.span_files import with_conversations
 from fairtrial.loading.span_spool import SpooledRecordings
+from fairtrial.paths import exists
 from fairtrial.records.case import EvalSet
 from fairtrial.records.record import Record
 from fairtrial.text.display import count, shortened
@@ -45,8 +47,6 @@ CONFIG_NAMES = tuple(
     for suffix in (".json", ".yaml", ".yml")
 )
 """Configurations that are found beside the files that they are for."""
-STDIN = "-"
-"""The path that stands for standard input."""
 _RECORDED = tuple(
     f"*{suffix}" for suffix in (".json", ".jsonl", ".pb", ".gz", ".eval", ".traj", ".parquet", ".csv", ".tsv")
 )
@@ -114,7 +114,12 @@ def read_part(path: Path, *, lenient: bool = False, columns: Mapping[str, str] =
     if (spans := large_file(path)) is not None:
         return Loaded(str(path), spans.kind, spans=spans), digest_of(path)
     try:
-        data = sys.stdin.buffer.read() if str(path) == STDIN else with_agents(path, path.read_bytes())
+        if not can_read_again(path):
+            content = read_stream(path)
+            if content.spans is not None:
+                return Loaded(str(path), content.spans.kind, spans=content.spans), content.sha256
+            return read(content.data, str(path), lenient=lenient, columns=columns), content.sha256
+        data = with_agents(path, path.read_bytes())
     except OSError as error:
         raise FormatError(str(path), [error.strerror or str(error)]) from None
     return read(data, str(path), lenient=lenient, columns=columns), hashlib.sha256(data).hexdigest()
@@ -162,7 +167,7 @@ def joined_spans(sources: list[Source], traces: TraceOptions) -> list[Source]:
     The abandoned branches of sessions are recordings only if `traces` says so.
     """
     if traces.join == "history":
-        sources = [_with_joined_requests(source) for source in sources]
+        sources = _with_joined_requests(sources)
     if traces.branches == "all":
         sources = [replace(source, loaded=_with_branches(source.loaded)) for source in sources]
     with_spans = [source for source in sources if source.loaded.spans]
@@ -171,18 +176,32 @@ def joined_spans(sources: list[Source], traces: TraceOptions) -> list[Source]:
     return [_with_real_tools(source, traces) for source in whole] if traces.tool_names else whole
 
 
-def _with_joined_requests(source: Source) -> Source:
-    """Return a file of message lists without the requests that a later request repeats."""
-    loaded = source.loaded
-    if loaded.eval_set is not None or len(loaded.recordings) < _FEWEST_REQUESTS:
-        return source
-    joiner = RequestJoiner(stem_of(loaded.path))
-    recordings = tuple(joiner.join(loaded.recordings))
+def _with_joined_requests(sources: list[Source]) -> list[Source]:
+    """Return files of message lists without the requests that a later request repeats, in the same file or another."""
+    lists = [source.loaded for source in sources if source.loaded.eval_set is None and source.loaded.recordings]
+    if sum(len(loaded.recordings) for loaded in lists) < _FEWEST_REQUESTS:
+        return sources
+    joiner = RequestJoiner[None]()
+    requests = [
+        each
+        for loaded in lists
+        for recording in loaded.recordings
+        for each in joiner.add(None, stem_of(loaded.path), recording)
+    ]
+    kept = {id(recording) for _, recording in (*requests, *joiner.finish())}
     if not joiner.count:
-        return source
-    return replace(source, loaded=replace(loaded, recordings=recordings)).with_warning(
-        f"{loaded.path}: {joined_message(joiner.count)}"
-    )
+        return sources
+    joined = [
+        replace(
+            source, loaded=replace(source.loaded, recordings=tuple(each for each in recordings if id(each) in kept))
+        )
+        if (recordings := source.loaded.recordings) and source.loaded.eval_set is None
+        else source
+        for source in sources
+    ]
+    first = next(i for i, source in enumerate(sources) if source.loaded is lists[0])
+    joined[first] = joined[first].with_warning(f"{lists[0].path}: {joined_message(joiner.count)}")
+    return joined
 
 
 def _with_real_tools(source: Source, traces: TraceOptions) -> Source:
@@ -308,7 +327,7 @@ def can_read_again(path: Path) -> bool:
 def _files(path: Path, patterns: Sequence[str]) -> list[Path]:
     if str(path) == STDIN:
         return [path]
-    if not path.exists():
+    if not exists(path):
         raise UsageError(f"{path}: no such file or folder")
     if not path.is_dir():
         return [path]
@@ -346,9 +365,14 @@ def merge_sources(sources: Sequence[Source]) -> list[Source]:
     Two sets are the same if they have the same id, and expect the same of every case that both hold.
     """
     merged: list[Source] = []
+    # A folder may hold very many files, and only those with the same id are compared.
+    places: dict[str, list[int]] = defaultdict(list)
     for source in sources:
-        home = next((i for i, earlier in enumerate(merged) if _same_set(earlier, source)), None)
+        eval_set = source.loaded.eval_set
+        candidates = places[eval_set.id] if eval_set is not None and eval_set.id else []
+        home = next((place for place in candidates if _same_set(merged[place], source)), None)
         if home is None:
+            candidates.append(len(merged))
             merged.append(source)
         else:
             merged[home] = _join(merged[home], source)
@@ -357,7 +381,7 @@ def merge_sources(sources: Sequence[Source]) -> list[Source]:
 
 def _same_set(first: Source, second: Source) -> bool:
     first_set, second_set = first.loaded.eval_set, second.loaded.eval_set
-    if first_set is None or second_set is None or not first_set.id or first_set.id != second_set.id:
+    if first_set is None or second_set is None:
         return False
     if first.only or second.only or not (first.loaded.recordings and second.loaded.recordings):
         return False

@@ -39,6 +39,6 @@ def with_conversations(files: Sequence[Loaded], options: TraceOptions) -> list[L
     else:
         recordings = recordings_of(chain.from_iterable(loaded.spans for loaded in files), reading, options)
     if not recordings:
-        raise FormatError(first.path, [_NO_AGENT])
+        raise FormatError(first.path, [_NO_AGENT, *(warning.partition(": ")[2] for warning in reading.warnings)])
     joined = replace(first, recordings=recordings, spans=(), warnings=(*first.warnings, *reading.warnings))
     return [joined, *(replace(loaded, spans=()) for loaded in files[1:])]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, overload
 
@@ -23,6 +22,7 @@ from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.real_tools import with_real_tools
 from fairtrial.formats.spans.body import spans_of
 from fairtrial.formats.spans.span import LogRecord, Span, SpanItem
+from fairtrial.loading.temporary_database import TemporaryDatabase
 from fairtrial.records.attempt import Recording
 
 _SCHEMA = """
@@ -51,9 +51,7 @@ class SpanSpool:
     def __init__(self, options: TraceOptions) -> None:
         self._options = options
         self._id_names = {*CONVERSATION_IDS, options.conversation}
-        # SQLite keeps a database without a name in a temporary file, which it deletes itself. A run reads recordings
-        # in the thread of its event loop, while they were written in another thread.
-        self._connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._connection = TemporaryDatabase()
         self._connection.execute("PRAGMA cache_size = -16000")  # 16 MB
         self._connection.executescript(_SCHEMA)
         self._connection.execute("BEGIN")
@@ -154,7 +152,7 @@ class SpanSpool:
             delete = "DELETE FROM recordings WHERE place = ?"
             self._connection.executemany(delete, [(part.place,) for part in parts])
             trace_ids = [trace_id for part in parts for trace_id in part.trace_ids]
-            joined = single_conversation(self._items(trace_ids), Diagnostics(reading.path), self._options)
+            joined = single_conversation(self._items(trace_ids), [], Diagnostics(reading.path), self._options)
             if joined is not None:
                 self._keep(parts[0].place, joined, reading)
                 warnings += joined.warnings
@@ -164,7 +162,7 @@ class SpanSpool:
 class SpooledRecording:
     """A recording that stays in a temporary database until somebody needs it."""
 
-    def __init__(self, connection: sqlite3.Connection, place: int, case_id: str) -> None:
+    def __init__(self, connection: TemporaryDatabase, place: int, case_id: str) -> None:
         self.case_id = case_id
         self._connection = connection
         self._place = place
@@ -179,7 +177,7 @@ class SpooledRecording:
 class SpooledRecordings(Sequence[Recording]):
     """Recordings in a temporary database, in their order. Each access reads its recording again."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: TemporaryDatabase) -> None:
         query = "SELECT place, case_id FROM recordings ORDER BY place"
         self.references = tuple(
             SpooledRecording(connection, place, case_id.decode("utf-8", "surrogatepass"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -63,19 +63,9 @@ class FilePass:
     notes: tuple[str, ...] = ()
     sha256: str = ""
     loaded: Loaded | None = None
-    join: Join = "none"
 
     def __iter__(self) -> Iterator[Recording]:
-        """Yield the recordings. If traces are joined by their history, requests that follow one another are, too."""
-        if self.join != "history":
-            yield from self._each()
-            return
-        joiner = RequestJoiner(stem_of(str(self.path)))
-        yield from joiner.join(self._each())
-        if joiner.count:
-            self.warnings = (*self.warnings, f"{self.path}: {joined_message(joiner.count)}")
-
-    def _each(self) -> Iterator[Recording]:
+        """Yield the recordings."""
         check_name(self.path)
         reading = Diagnostics(str(self.path), lenient=self.lenient, columns=self.columns)
         hashed = hashlib.sha256()
@@ -142,11 +132,13 @@ def scan_sources(
     problems of all files.
     """
     index = CaseIndex()
+    join = _Join(traces.join)
 
     def scan(file: FoundFile, number: int) -> Source:
-        file_pass = FilePass(file.path, lenient, columns, join=traces.join)
+        file_pass = FilePass(file.path, lenient, columns)
         for recording in file_pass:
-            index.add(number, recording.case_id)
+            for place, request in join.add(number, file.path, recording):
+                index.add(place, request.case_id)
         loaded = file_pass.loaded or Loaded(
             str(file.path), "recordings", warnings=file_pass.warnings, notes=file_pass.notes
         )
@@ -158,9 +150,35 @@ def scan_sources(
 
     sources = read_each(paths, scan, recorded=True)
     if all(map(_can_stream, sources)):
-        return sources, index
+        for place, request in join.finish():
+            index.add(place, request.case_id)
+        return join.with_warning(sources), index
     whole = [_whole(source, lenient=lenient, columns=columns) if _can_stream(source) else source for source in sources]
     return joined_spans(whole, traces), None
+
+
+class _Join:
+    """Requests that follow one another while files are streamed. With "history", they are joined across all files."""
+
+    def __init__(self, join: Join) -> None:
+        self._joiner = RequestJoiner[int]() if join == "history" else None
+
+    def add(self, place: int, path: Path, recording: Recording) -> Iterable[tuple[int, Recording]]:
+        """Add a recording of the file at a place, and return the recordings that are whole by now."""
+        if self._joiner is None:
+            return [(place, recording)]
+        return self._joiner.add(place, stem_of(str(path)), recording)
+
+    def finish(self) -> Iterable[tuple[int, Recording]]:
+        """Return the other recordings after the last file."""
+        return () if self._joiner is None else self._joiner.finish()
+
+    def with_warning(self, sources: list[Source]) -> list[Source]:
+        """Return the files with a warning if requests were joined."""
+        if self._joiner is None or not self._joiner.count:
+            return sources
+        warning = f"{sources[0].loaded.path}: {joined_message(self._joiner.count)}"
+        return [sources[0].with_warning(warning), *sources[1:]]
 
 
 def _can_stream(source: Source) -> bool:
@@ -215,15 +233,23 @@ class StreamedRecordings:
         Raises UsageError if a file has changed since it was checked.
         """
         counter = AttemptCounter()
+        for number, recording in self._joined():
+            case = self.cases.index.find(number, recording.case_id)
+            if case is not None:
+                attempt = counter.count(case.position) if case.attempts > 1 else 1
+                yield self.cases.plan(case), replace(recording, eval_set=RECORDED, attempt=attempt)
+
+    def _joined(self) -> Iterator[tuple[int, Recording]]:
+        """Yield the recordings with the numbers of their files."""
+        join = _Join(self.join)
         for number, source in enumerate(self.sources):
-            file_pass = FilePass(Path(source.loaded.path), self.lenient, self.columns, join=self.join)
+            path = Path(source.loaded.path)
+            file_pass = FilePass(path, self.lenient, self.columns)
             for recording in file_pass:
-                case = self.cases.index.find(number, recording.case_id)
-                if case is not None:
-                    attempt = counter.count(case.position) if case.attempts > 1 else 1
-                    yield self.cases.plan(case), replace(recording, eval_set=RECORDED, attempt=attempt)
+                yield from join.add(number, path, recording)
             if file_pass.sha256 != source.sha256:
                 raise UsageError(f"{source.loaded.path}: the file changed while its recordings were scored")
+        yield from join.finish()
 
 
 def select_streamed(index: CaseIndex, sources: Sequence[Source], only: Sequence[str]) -> None:

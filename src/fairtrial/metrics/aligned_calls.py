@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -19,16 +18,14 @@ from fairtrial.text.pointer import escape
 _MOST_POINTERS = 20
 
 
-@dataclass(frozen=True)
-class CallLists:
+class CallLists(NamedTuple):
     """All actual and all expected calls, with the calls of optional tools."""
 
     actual: Sequence[ToolCall]
     expected: Sequence[ToolCall]
 
 
-@dataclass(frozen=True)
-class ToolRules:
+class ToolRules(NamedTuple):
     """The tools that a criterion treats in a special way."""
 
     optional: Sequence[str] = ()
@@ -36,33 +33,38 @@ class ToolRules:
 
 
 def aligned_calls(
-    rows: Sequence[Row], calls: CallLists, match: CallMatcher, tools: ToolRules, *, ordered: bool
+    rows: Sequence[Row], calls: CallLists, match: CallMatcher, tools: ToolRules, places: Sequence[int] | None = None
 ) -> tuple[AlignedCall, ...]:
     """Return the rows of an alignment with the places of their calls.
 
-    A missing call that stands at another place is one row, which is moved. With `ordered` false the order is free, so
-    that a moved call is allowed. Calls of optional tools become rows of their own.
+    A missing call that stands at another place is one row, which is moved. If the order is free, a moved call is
+    allowed. `places` are then those of the actual calls, in the order of the rows, without the calls of optional tools.
+    These become rows of their own.
     """
-    aligned = list(_located(rows, calls, match))
-    aligned = _join_moved(aligned, calls, match) if ordered else _mark_moved(aligned)
+    theirs = _places(calls.expected, tools.optional)
+    ours = _places(calls.actual, tools.optional)
+    if places is not None:
+        ours = [ours[place] for place in places]
+    aligned = list(_located(rows, iter(ours), iter(theirs), match))
+    aligned = _join_moved(aligned, calls, match) if places is None else _mark_moved(aligned)
     aligned = _with_optional(aligned, calls, tools.optional)
-    return tuple(_marked_forbidden(row, calls, tools.forbidden) for row in aligned)
+    if tools.forbidden:
+        aligned = [_marked_forbidden(row, calls, tools.forbidden) for row in aligned]
+    return tuple(aligned)
 
 
-def _places(calls: Sequence[ToolCall]) -> defaultdict[int, deque[int]]:
-    """Return the places of each call object. A recording may hold the same object several times."""
-    places: defaultdict[int, deque[int]] = defaultdict(deque)
-    for place, call in enumerate(calls):
-        places[id(call)].append(place)
-    return places
+def _places(calls: Sequence[ToolCall], optional: Sequence[str]) -> Sequence[int]:
+    """Return the places of the calls that are aligned, in their order."""
+    return [place for place, call in enumerate(calls) if call.name not in optional] if optional else range(len(calls))
 
 
-def _located(rows: Sequence[Row], calls: CallLists, match: CallMatcher) -> Iterator[AlignedCall]:
+def _located(
+    rows: Sequence[Row], ours: Iterator[int], theirs: Iterator[int], match: CallMatcher
+) -> Iterator[AlignedCall]:
     """Yield each row with places. Two calls of different tools beside each other become two rows."""
-    ours, theirs = _places(calls.actual), _places(calls.expected)
     for row in rows:
-        actual = None if row.actual is None else ours[id(row.actual)].popleft()
-        expected = None if row.expected is None else theirs[id(row.expected)].popleft()
+        actual = None if row.actual is None else next(ours)
+        expected = None if row.expected is None else next(theirs)
         allowed = not row.fault
         if row.expected is None:
             yield AlignedCall("surplus", None, actual, allowed=allowed)
@@ -83,7 +85,7 @@ def _differing(actual: ToolCall, expected: ToolCall, match: CallMatcher) -> list
     pointers: list[str] = []
     for name in match.differing(actual, expected):
         start = f"/{escape(name)}"
-        if name in actual.args and name in expected.args:
+        if isinstance(actual.args.get(name), (dict, list)) and name in expected.args:
             pointers += _pointers(actual.args[name], expected.args[name], start)
         else:
             pointers.append(start)

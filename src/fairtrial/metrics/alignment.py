@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from fairtrial.metrics.argument_matching import CallMatcher, assignment
+from fairtrial.metrics.argument_matching import CallMatcher
 from fairtrial.records.record import Record
 from fairtrial.records.score import Quote
 from fairtrial.records.trace import ToolCall
@@ -27,43 +27,42 @@ class Row(Record, frozen=True):
 
 
 def align(
-    actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher, *, match_type: str
+    actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher, *, surplus_is_fault: bool, start: int
 ) -> list[Row]:
-    """Return both lists row by row: along a longest common subsequence, or paired in any order.
-
-    Only with the match type EXACT a surplus call is a fault.
-    """
-    if match_type == "ANY_ORDER":
-        return _in_any_order(actual, expected, match)
-    start = _common_prefix(actual, expected, match)
-    end = _common_prefix(actual[start:][::-1], expected[start:][::-1], match)
+    """Return both lists row by row, along a longest common subsequence. `start` is the length of the common prefix."""
+    rows = _pairs(actual[:start], expected[:start])
+    if len(actual) == len(expected) == start + 1:
+        return [*rows, Row(expected[start], actual[start], fault=True)]
+    end = match.common_prefix(actual[start:][::-1], expected[start:][::-1])
     ours, theirs = len(actual) - end, len(expected) - end
     middle = _middle(actual[start:ours], expected[start:theirs], match)
-    return [
-        *_pairs(actual[:start], expected[:start]),
-        *_side_by_side(middle, surplus_is_fault=match_type == "EXACT"),
-        *_pairs(actual[ours:], expected[theirs:]),
-    ]
+    rows += _side_by_side(middle, surplus_is_fault=surplus_is_fault)
+    return rows + _pairs(actual[ours:], expected[theirs:])
 
 
-def _in_any_order(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> list[Row]:
-    """Return each expected call beside its partner, or beside a spare call of the same tool to show what differs."""
-    mates = assignment(actual, expected, match)
-    spare = {i: call for i, call in enumerate(actual) if i not in set(mates)}
+def align_in_any_order(
+    actual: Sequence[ToolCall], expected: Sequence[ToolCall], partners: Sequence[int]
+) -> tuple[list[Row], list[int]]:
+    """Return each expected call beside its partner, or beside a spare call of the same tool to show what differs.
+
+    `partners` are the places of the partners of the expected calls, or -1 for a call without a partner. The second
+    result are the places of the actual calls, in the order of the rows.
+    """
+    paired = set(partners)
+    spare = {i: call for i, call in enumerate(actual) if i not in paired}
     rows: list[Row] = []
-    for theirs, i in zip(expected, mates, strict=True):
-        namesake = next((k for k, call in spare.items() if call.name == theirs.name), None) if i < 0 else None
-        ours = actual[i] if i >= 0 else spare.pop(namesake) if namesake is not None else None
-        rows.append(Row(theirs, ours, fault=i < 0))
-    return rows + [Row(None, call, fault=False) for call in spare.values()]
-
-
-def _common_prefix(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> int:
-    """Return the number of calls at the start of both lists that match."""
-    for i, (ours, theirs) in enumerate(zip(actual, expected, strict=False)):
-        if not match(ours, theirs):
-            return i
-    return min(len(actual), len(expected))
+    places: list[int] = []
+    for theirs, partner in zip(expected, partners, strict=True):
+        fault = partner < 0
+        place = next((k for k, call in spare.items() if call.name == theirs.name), -1) if fault else partner
+        if place < 0:
+            rows.append(Row(theirs, None, fault))
+            continue
+        rows.append(Row(theirs, actual[place], fault))
+        places.append(place)
+        spare.pop(place, None)
+    rows += [Row(None, call, fault=False) for call in spare.values()]
+    return rows, [*places, *spare]
 
 
 def _pairs(actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> list[Row]:
@@ -179,9 +178,16 @@ def _call_text(call: ToolCall) -> str:
 
 def _line(texts: list[str], first: int) -> str:
     texts_to_show = [
-        (shortened(text or "-", _MOST_CHARACTERS), i == first) for i, text in enumerate(texts) if text or i == first
+        text if i != first and len(text) <= _MOST_CHARACTERS else _shown(text, is_first=i == first)
+        for i, text in enumerate(texts)
+        if text or i == first
     ]
-    return ", ".join(f"»{text}«" if is_first else text for text, is_first in texts_to_show) or "no calls"
+    return ", ".join(texts_to_show) or "no calls"
+
+
+def _shown(text: str, *, is_first: bool) -> str:
+    short = shortened(text or "-", _MOST_CHARACTERS)
+    return f"»{short}«" if is_first else short
 
 
 def _quotes(rows: list[Row], texts: list[tuple[str, str]]) -> Iterator[Quote]:

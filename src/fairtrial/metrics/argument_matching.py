@@ -165,27 +165,40 @@ class CallMatcher:
         If a function decides about all arguments together, these are the arguments that are not equal.
         """
         rules = self._rules(expected)
-        names = sorted(actual.args.keys() | expected.args.keys())
+        ours, theirs = actual.args, expected.args
+        names = sorted({*ours, *theirs})
+        if rules is equal_json:
+            return [
+                name
+                for name in names
+                if name not in ours or name not in theirs or not equal_json(ours[name], theirs[name])
+            ]
         if callable(rules) and (rules in _MATCHERS.values() or isinstance(rules, Tolerance)):
             return [name for name in names if not rules(_only(actual, name), _only(expected, name))]
         by_argument = {} if callable(rules) else rules
         return [name for name in names if not self._argument(actual, expected, name, by_argument)]
 
-    def in_pairs(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall], *, withheld: bool) -> bool:
-        """Return whether both lists are equally long, and each call matches the call at the same position.
+    def common_prefix(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> int:
+        """Return the number of calls at the start of both lists that match."""
+        for i, (ours, theirs) in enumerate(zip(actual, expected, strict=False)):
+            if not self(ours, theirs):
+                return i
+        return min(len(actual), len(expected))
 
-        `withheld` says whether the arguments of an actual call are not recorded.
+    def in_pairs(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> bool:
+        """Return whether both lists are equally long, and each call matches the call at the same position."""
+        return len(actual) == len(expected) == self.common_prefix(actual, expected)
+
+    def are_recorded_pairs(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> bool:
+        """Return whether calls are `in_pairs`, compared by equality, and the arguments of all of them are recorded.
+
+        Most calls are, and to compare the arguments of all calls at once takes half the time of a call each.
         """
-        if len(actual) != len(expected):
+        if not self.by_equality or len(actual) != len(expected):
             return False
-        if self.by_equality and not withheld:
-            return self._are_equal(actual, expected)
-        return all(map(self, actual, expected))
-
-    def _are_equal(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> bool:
-        """Return whether the calls are equal. To compare all of them at once takes half the time of a call each."""
-        if [call.name for call in actual] != [call.name for call in expected]:
-            return False
+        for ours, theirs in zip(actual, expected, strict=True):
+            if ours.name != theirs.name or ours.withheld:
+                return False
         return self._ignore_args or equal_json([call.args for call in actual], [call.args for call in expected])
 
     def _rules(self, expected: ToolCall) -> Matcher | dict[str, Matcher]:
@@ -287,8 +300,12 @@ def _pattern(pattern: str) -> Pattern:
         raise ConfigError(f"regex: must be a regular expression, got {pattern!r:.80}: {error}") from None
 
 
-def assignment(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> list[int]:
+def assignment(
+    actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher, *, prefix: int = 0
+) -> list[int]:
     """Return for each expected call the place of an actual call of its own that matches it, or -1.
+
+    `prefix` is the number of calls at the start of both lists that are known to match, or 0 if nothing is known.
 
     As many calls as possible are paired, in any order: a maximum matching of a bipartite graph, by augmenting paths
     (Kuhn 1955, "The Hungarian method"). If calls are compared by equality, which is transitive, the first equal call is
@@ -297,9 +314,10 @@ def assignment(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: 
     owner = [-1] * len(actual)
     mate = [-1] * len(expected)
     if match.by_equality:
-        for j, theirs in enumerate(expected):
-            for i, ours in enumerate(actual):
-                if owner[i] == -1 and match(ours, theirs):
+        owner[:prefix] = mate[:prefix] = range(prefix)
+        for j in range(prefix, len(expected)):
+            for i in range(prefix, len(actual)):
+                if owner[i] == -1 and match(actual[i], expected[j]):
                     owner[i], mate[j] = j, i
                     break
         return mate

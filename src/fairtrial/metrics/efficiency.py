@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
+from fairtrial.importing import import_extra
 from fairtrial.metrics.pairing import score_each
 from fairtrial.records.case import EvalCase
 from fairtrial.records.score import PartKey, Score
-from fairtrial.records.trace import Invocation, Trace
+from fairtrial.records.trace import Invocation, Trace, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +49,64 @@ class InvocationDuration:
         return _mean(trace, _seconds)
 
 
+@dataclass(frozen=True, slots=True)
+class AgentCost:
+    """`agent_cost_v1`: US cents per invocation, by the tokens of each model call and the price list of genai-prices.
+
+    A model call without a name of its model, or with a model whose price is unknown, leaves its invocation unscored:
+    a sum without it would be too low. Raises UsageError if genai-prices is not installed.
+    """
+
+    def __post_init__(self) -> None:
+        """Load the price list."""
+        import_extra("genai_prices", "prices")
+
+    def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002
+        """Add up the prices of the model calls of each invocation, and take the mean."""
+        return score_each(trace, _cost)
+
+
+def _cost(invocation: Invocation, key: PartKey) -> Score:
+    usages = invocation.all_usages
+    if not usages:
+        return _not_recorded(key)
+    prices = [_price(usage) for usage in usages]
+    known_prices = [price for price in prices if price is not None]
+    if len(known_prices) == len(prices):
+        return Score(sum(known_prices), key=key)
+    model = next(usage.model for usage, price in zip(usages, prices, strict=True) if price is None)
+    return Score(None, f"the price of {model or 'a model without a name'} is unknown", key=key)
+
+
+def _price(usage: Usage) -> float | None:
+    """Return the price of a model call in US cents. A name may begin with a provider, for example `openai/gpt-4o`."""
+    if not usage.model or usage.total_tokens is None:
+        return None
+    prices = import_extra("genai_prices", "prices")
+    tokens = prices.Usage(
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cache_read_tokens=usage.cached_input_tokens,
+    )
+    for name in dict.fromkeys((usage.model, usage.model.rpartition("/")[2])):
+        try:
+            return float(prices.calc_price(tokens, model_ref=name).total_price) * 100
+        except LookupError:
+            continue
+    return None
+
+
 def _mean(trace: Trace, measure: Callable[[Invocation], float | None]) -> Score:
     def score(invocation: Invocation, key: PartKey) -> Score:
         value = measure(invocation)
-        return Score(None, "not recorded", key=key) if value is None else Score(float(value), key=key)
+        return _not_recorded(key) if value is None else Score(float(value), key=key)
 
     return score_each(trace, score)
+
+
+@lru_cache(maxsize=256)
+def _not_recorded(key: PartKey) -> Score:
+    return Score(None, "not recorded", key=key)
 
 
 def _tool_calls(invocation: Invocation) -> int | None:

@@ -329,6 +329,20 @@ CATALOG: dict[str, CatalogEntry] = {
             sample=8000,
         ),
         CatalogEntry(
+            "agent_cost_v1",
+            "How many US cents did the model calls of an invocation take?",
+            "For budgets of agents whose models have a public price. Needs the extra `prices`. With a threshold, a "
+            "higher price fails.",
+            "-",
+            "invocation",
+            "yes",
+            "efficiency:AgentCost",
+            _AMOUNT,
+            lower_is_better=True,
+            sample=2.0,
+            measured_in="¢",
+        ),
+        CatalogEntry(
             "invocation_duration_v1",
             "How many seconds did an invocation take?",
             "It is always computed. With a threshold, a longer time fails.",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import get_args
 
-from fairtrial.protocols import explains_expectation
+from fairtrial.protocols import ExplainsExpectation, explains_expectation
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
 from fairtrial.records.result import Criterion, Fault, InvocationInjection, Outcome, Verdict
-from fairtrial.records.score import FaultSide, Score
+from fairtrial.records.score import FaultSide, Score, is_fully_scored
 from fairtrial.records.trace import Trace
 from fairtrial.text.display import described, shortened
 
@@ -39,7 +39,11 @@ def find_invalidations(
         _missing_values(outcomes),
         _simulated_user(outcomes),
         _injected_faults(injections),
-        *(_expectation(criterion, recording.trace, case) for criterion in criteria),
+        *[
+            _expectation(criterion, metric, recording.trace, case)
+            for criterion in criteria
+            if explains_expectation(metric := criterion.metric)
+        ],
     )
     for problems in sources:
         for side, text in problems:
@@ -49,6 +53,8 @@ def find_invalidations(
 
 def _missing_values(outcomes: Sequence[Outcome]) -> Problems:
     for outcome in outcomes:
+        if is_fully_scored(outcome.score):
+            continue
         for score in _unscored(outcome.score):
             if score.side is not None and score.side != "agent":
                 yield score.side, f"{outcome.criterion}: {score.reason}"
@@ -81,10 +87,7 @@ def _injected_faults(injections: Sequence[InvocationInjection]) -> Problems:
             yield "environment", f"{effect.effect} injected into {place}{detail}"
 
 
-def _expectation(criterion: Criterion, trace: Trace, case: EvalCase) -> Problems:
-    metric: object = criterion.metric
-    if not explains_expectation(metric):
-        return
+def _expectation(criterion: Criterion, metric: ExplainsExpectation, trace: Trace, case: EvalCase) -> Problems:
     try:
         problems = [str(problem) for problem in metric.expectation_problems(trace, case)]
     except Exception as error:  # noqa: BLE001 - the metric may be a user's; its failure must not end the run

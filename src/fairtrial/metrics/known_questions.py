@@ -78,7 +78,7 @@ class CheckCase(KnownAnswer, frozen=True):
 
 def _tokens(text: str) -> int:
     """Return the estimated tokens: one for 4 ASCII characters, and one for each other character."""
-    plain = sum(char.isascii() for char in text)
+    plain = len(text.encode("ascii", "ignore"))
     return plain // 4 + len(text) - plain
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import withheld_reason
-from fairtrial.records.score import PartKey, Score, invocation_key, mean_of
+from fairtrial.records.score import PartKey, Score, invocation_key, invocation_keys, mean_of
 from fairtrial.records.trace import Invocation, Trace
 
 NEVER_REACHED = "never reached: the recording ends before this invocation"
@@ -67,8 +67,11 @@ def _unknown_turns(trace: Trace, expected_count: int, index: int) -> str:
 def rest_elsewhere(trace: Trace) -> str:
     """Return why a conversation may go on in another recording, or an empty text if it does not.
 
-    Without a text and without a session id, nothing joins the traces of a conversation.
+    Without a text and without a session id, nothing joins the traces of a conversation. If an SDK dropped attributes,
+    the id may be among them.
     """
+    if trace.incomplete:
+        return f"calls and turns may be missing: {trace.incomplete}"
     if trace.session_id or not trace.invocations or not all(each.user.withheld for each in trace.invocations):
         return ""
     return f"the conversation may go on in a trace that no session id joins: {withheld_reason(trace.invocations)}"
@@ -97,7 +100,7 @@ def compare_each(
         return NO_CONVERSATION if expected is None else EMPTY_CONVERSATION
     if len(trace.invocations) == len(expected) and not trace.broken and not any(map(excluded, expected)):
         # The common case, in which the structure settles nothing, and a run spends most of its time.
-        return mean_of(map(compare, trace.invocations, expected, map(invocation_key, range(len(expected)))))
+        return mean_of(map(compare, trace.invocations, expected, invocation_keys(len(expected))))
 
     def is_surplus(index: int) -> bool:
         return len(expected) <= index < len(trace.invocations)
@@ -112,11 +115,12 @@ def compare_each(
 
 def score_each(trace: Trace, score: Callable[[Invocation, PartKey], Score]) -> Score:
     """Return the mean over the recorded invocations, each scored by `score(invocation, key)`."""
-    parts = [
-        broke_here(trace, index) or score(invocation, invocation_key(index))
-        for index, invocation in enumerate(trace.invocations)
-    ]
-    return mean_of(parts) if parts else nothing_recorded(trace)
+    invocations, keys = trace.invocations, invocation_keys(len(trace.invocations))
+    if not invocations:
+        return nothing_recorded(trace)
+    if not trace.broken:
+        return mean_of(map(score, invocations, keys))
+    return mean_of(broke_here(trace, i) or score(invocations[i], key) for i, key in enumerate(keys))
 
 
 def nothing_recorded(trace: Trace) -> Score:

@@ -17,7 +17,7 @@ from fairtrial.records.reasoning import ReasoningTrace
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Trace
 from fairtrial.records.value_row import Nearest
-from fairtrial.valuation.embed import Reservations, embedder, reservations
+from fairtrial.valuation.embed import Reservations
 from fairtrial.valuation.from_trace import from_trace
 from fairtrial.valuation.trace_value import (
     ScoringContext,
@@ -26,6 +26,7 @@ from fairtrial.valuation.trace_value import (
     content_digest,
     score_structure,
 )
+from fairtrial.valuation.whole_trace import embed_traces, trace_embedder, trace_limits
 
 if TYPE_CHECKING:
     from fairtrial.valuation.novelty import VectorCache
@@ -75,12 +76,12 @@ class ReasoningValue:
         path = Path(self.index)
         changed_at = path.stat().st_mtime_ns if path.exists() else 0
         index, embedder_name = _index(self.index, changed_at)
-        embed = embedder(embedder_name)
+        embed = trace_embedder(embedder_name)
         if embed is None:
             raise UsageError(f"{self.index}: does not say which embedder made its vectors")
-        vectors = embed([trace.text])
+        vectors = embed_traces([trace], embed)
         nearest = index.search(vectors, ids=[trace.id], digests=[content_digest(trace)])[0]
-        return nearest, embedder_name, reservations([trace.text], embed)[0]
+        return nearest, embedder_name, trace_limits([trace], embed)[0]
 
 
 @lru_cache(maxsize=4)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
@@ -12,7 +13,7 @@ from msgspec import Meta
 from fairtrial.config.option import Prepared
 from fairtrial.config.reader import ReadWith, check_options
 from fairtrial.metrics.aligned_calls import CallLists, ToolRules, aligned_calls
-from fairtrial.metrics.alignment import align, difference, show
+from fairtrial.metrics.alignment import align, align_in_any_order, difference, show
 from fairtrial.metrics.argument_matching import CallMatcher, assignment, read_rules
 from fairtrial.metrics.expectations import conflicting_counts, forbidden_tools, undeclared_tools
 from fairtrial.metrics.pairing import compare_each, rest_elsewhere
@@ -87,7 +88,8 @@ class ToolTrajectory:
         """
         if self.scope == "conversation" or (trace.turns_unknown and case.conversation):
             return self._conversation(trace, case)
-        return compare_each(trace, case, self._compare, excluded=_no_expected_calls, surplus=self._surplus)
+        compare = partial(self._compare_incomplete, rest_elsewhere(trace)) if trace.incomplete else self._compare
+        return compare_each(trace, case, compare, excluded=_no_expected_calls, surplus=self._surplus)
 
     def expected(self, case: EvalCase) -> tuple[ToolCall, ...] | None:
         """Return all calls that are expected in a case, in order, or None if the case does not say."""
@@ -102,14 +104,30 @@ class ToolTrajectory:
 
     def expectation_problems(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:
         """Return why no agent could make the calls that a case expects."""
+        if self.scope == "invocation" and not self.forbidden_tools and not trace.agents:
+            return ()  # nothing could contradict the case
         calls = self.expected(case) or ()
-        names = Counter(call.name for call in calls if call.name not in self.optional_tools)
-        counts = conflicting_counts(names, case) if self.scope == "conversation" else ()
+        called = [call.name for call in calls if call.name not in self.optional_tools]
+        names = dict.fromkeys(called)
+        counts = conflicting_counts(Counter(called), case) if self.scope == "conversation" else ()
         return (*undeclared_tools(names, trace), *forbidden_tools(names, self.forbidden_tools), *counts)
 
     def _compare(self, actual: Invocation, expected: Invocation, key: PartKey) -> Score:
         score = self._score(actual.tool_calls, expected.tool_calls, key)
-        return Score(None, _UNKNOWN_CALLS, key=key) if score.value == 1 and actual.steps is None else score
+        return Score(None, _UNKNOWN_CALLS, key=key) if actual.steps is None and score.value == 1 else score
+
+    def _compare_incomplete(self, reason: str, actual: Invocation, expected: Invocation, key: PartKey) -> Score:
+        """Compare an invocation of which calls may be missing: only calls that are there count against the agent."""
+        score = self._compare(actual, expected, key)
+        return self._unless_missing(score, reason, actual.tool_calls, expected.tool_calls)
+
+    def _unless_missing(
+        self, score: Score, reason: str, actual: Sequence[ToolCall], expected: Sequence[ToolCall]
+    ) -> Score:
+        """Return a score, or no score if only calls are missing and there is a reason for it in the recording."""
+        if not reason or score.value in (None, 1) or not self._are_among(actual, expected):
+            return score
+        return Score(None, reason, side="infrastructure", key=score.key)
 
     def _surplus(self, actual: Invocation, key: PartKey) -> Score | None:
         """Return the score of an invocation that is not expected, or None if its calls do not count."""
@@ -126,32 +144,37 @@ class ToolTrajectory:
         score = self._score(actual, expected, None)
         if score.value == 1 and any(invocation.steps is None for invocation in trace.invocations):
             return Score(None, _UNKNOWN_CALLS)
-        if score.value == 0 and (elsewhere := rest_elsewhere(trace)) and self._are_among(actual, expected):
-            return Score(None, elsewhere, side="infrastructure")
-        return score
+        return self._unless_missing(score, rest_elsewhere(trace), actual, expected)
 
     def _are_among(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> bool:
         """Return whether each call may be an expected one, so that only calls are missing."""
         return all(any(self._matcher(ours, theirs) for theirs in expected) for ours in actual)
 
     def _score(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall], key: PartKey | None) -> Score:
+        if not (self.forbidden_tools or self.optional_tools) and self._matcher.are_recorded_pairs(actual, expected):
+            return Score(1.0, key=key)
         forbidden = self.forbidden_tools and [call.name for call in actual if call.name in self.forbidden_tools]
         all_actual, all_expected = actual, expected
         if self.optional_tools:
             actual = [call for call in actual if call.name not in self.optional_tools]
             expected = [call for call in expected if call.name not in self.optional_tools]
-        withheld = [call for call in actual if call.withheld]
-        in_pairs = not forbidden and self._matcher.in_pairs(actual, expected, withheld=bool(withheld))
-        value = 0.0 if forbidden else 1.0 if in_pairs else self._value(actual, expected, self._matcher)
-        if value and withheld and self._strict_value(actual, expected) != value:
+        prefix = self._matcher.common_prefix(actual, expected)
+        in_pairs = not forbidden and len(actual) == len(expected) == prefix
+        is_settled = in_pairs and not self.optional_tools
+        partners = [] if is_settled else self._partners(actual, expected, self._matcher, prefix)
+        value = 0.0 if forbidden else 1.0 if in_pairs else self._value(actual, expected, self._matcher, partners)
+        withheld = [call for call in actual if call.withheld] if value else []
+        if withheld and self._strict_value(actual, expected) != value:
             return Score(None, not_recorded(withheld[0], "args"), side="infrastructure", key=key)
-        if in_pairs and not self.optional_tools:
+        if is_settled:
             return Score(1.0, key=key)  # an alignment would say nothing
-        rows = align(actual, expected, self._matcher, match_type=self.match_type)
+        places: list[int] | None = None
+        if self.match_type == "ANY_ORDER":
+            rows, places = align_in_any_order(actual, expected, partners)
+        else:
+            rows = align(actual, expected, self._matcher, surplus_is_fault=self.match_type == "EXACT", start=prefix)
         tools = ToolRules(self.optional_tools, self.forbidden_tools)
-        calls = aligned_calls(
-            rows, CallLists(all_actual, all_expected), self._matcher, tools, ordered=self.match_type != "ANY_ORDER"
-        )
+        calls = aligned_calls(rows, CallLists(all_actual, all_expected), self._matcher, tools, places)
         if value == 1:
             return Score(1.0, key=key, calls=calls)
         names = ", ".join(sorted(set(forbidden or ())))
@@ -162,9 +185,19 @@ class ToolTrajectory:
     def _strict_value(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> float:
         """Return the value if arguments that are not recorded match nothing."""
         match = self._strict_matcher
-        return 1.0 if match.in_pairs(actual, expected, withheld=True) else self._value(actual, expected, match)
+        if match.in_pairs(actual, expected):
+            return 1.0
+        return self._value(actual, expected, match, self._partners(actual, expected, match))
 
-    def _value(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> float:
+    def _partners(
+        self, actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher, prefix: int = 0
+    ) -> list[int]:
+        """Return for each expected call the place of its partner or -1, or nothing if the order counts."""
+        return assignment(actual, expected, match, prefix=prefix) if self.match_type == "ANY_ORDER" else []
+
+    def _value(
+        self, actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher, partners: Sequence[int]
+    ) -> float:
         """Return the value of calls that do not match in pairs, in which case every match type gives 1."""
         ordered = self.match_type != "ANY_ORDER"
         if self.partial == "edit":
@@ -172,14 +205,14 @@ class ToolTrajectory:
             return 1 - _edits(actual, expected, match) / longest if longest else 1.0
         if self.partial == "f1":
             total = len(actual) + len(expected)
-            matched = _common(actual, expected, match) if ordered else _paired(actual, expected, match)
+            matched = _common(actual, expected, match) if ordered else _count_paired(partners)
             return 2 * matched / total if total else 1.0
         if self.match_type == "EXACT":
             return 0.0
         if self.match_type == "IN_ORDER":
             rest = iter(actual)
             return float(all(any(match(ours, theirs) for ours in rest) for theirs in expected))
-        return float(_paired(actual, expected, match) == len(expected))
+        return float(_count_paired(partners) == len(expected))
 
 
 def _no_expected_calls(expected: Invocation) -> str:
@@ -187,8 +220,8 @@ def _no_expected_calls(expected: Invocation) -> str:
     return _NOTHING_EXPECTED if expected.steps is None else ""
 
 
-def _paired(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> int:
-    return sum(partner >= 0 for partner in assignment(actual, expected, match))
+def _count_paired(partners: Sequence[int]) -> int:
+    return len(partners) - partners.count(-1)
 
 
 def _common(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: CallMatcher) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 import regex
 from msgspec.structs import replace
 
-from fairtrial.mutations.operator import Invocations, Scene, leaves, shuffled
+from fairtrial.mutations.operator import Invocations, Scene, leaves, parameters_of, shuffled
 from fairtrial.records.trace import Step, ToolCall, ToolResult
 
 _ISO_DATE = regex.compile(r"(\d{4}-\d\d-\d\d)(.*)", regex.S)
@@ -75,7 +75,7 @@ def calls_swapped(scene: Scene, random: Random) -> Invocations | None:
 
 
 def argument_changed(scene: Scene, random: Random) -> Invocations | None:
-    """Change one argument: a number by 1, a date by a day, a text to another value of the same argument."""
+    """Change one argument: a number by 1, a date by a day, an enum to its neighbour, a text to another known value."""
     for place, name in shuffled(_arguments(scene), random):
         call = call_at(scene, place)
         for value in _other_values(scene, call, name, random):
@@ -231,25 +231,25 @@ def _other_values(scene: Scene, call: ToolCall, name: str, random: Random) -> li
     value = call.args[name]
     if isinstance(value, bool):
         return [not value]
+    allowed = _allowed(scene, call.name, name)
+    if value in allowed:
+        place = allowed.index(value)
+        return [*allowed[place + 1 : place + 2], *reversed(allowed[:place]), *allowed[place + 2 :]]
     if isinstance(value, int | float):
         return [value + 1]
     if not isinstance(value, str):
         return []
-    in_domain = _domain(scene, call.name, name) + [
-        text for result in scene.results for key, text in leaves(result.response) if key == name
-    ]
-    other_names = sorted({text for text in in_domain if text != value})
+    domain = [*allowed, *_values_elsewhere(scene, call.name, name)]
+    domain += [text for result in scene.results for key, text in leaves(result.response) if key == name]
+    other_names = sorted({text for text in domain if isinstance(text, str) and text != value})
     return [*_next_day(value), *shuffled(other_names, random), *_other_text(value)]
 
 
-def _domain(scene: Scene, tool: str, name: str) -> list[str]:
-    """Return the values that the declaration of a tool allows, and the values in the other cases."""
-    parameters = scene.tools.get(tool, {}).get("parameters")
-    properties = parameters.get("properties") if isinstance(parameters, Mapping) else None
-    schema = properties.get(name) if isinstance(properties, Mapping) else None
+def _allowed(scene: Scene, tool: str, name: str) -> list[Any]:
+    """Return the values that the declaration of a tool allows for an argument, in its order."""
+    schema = parameters_of(scene.tools.get(tool, {})).get(name)
     allowed = schema.get("enum") if isinstance(schema, Mapping) else None
-    values = [*(allowed if isinstance(allowed, list) else []), *_values_elsewhere(scene, tool, name)]
-    return [value for value in values if isinstance(value, str)]
+    return allowed if isinstance(allowed, list) else []
 
 
 def _next_day(value: str) -> list[str]:

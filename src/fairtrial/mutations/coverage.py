@@ -6,14 +6,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from fairtrial.mutations.operator import parameters_of
 from fairtrial.records.case import EvalCase, Persona
 from fairtrial.records.mutation import Coverage
 from fairtrial.records.trace import Invocation, ToolResult
 from fairtrial.text.language import language_of
 
 
-def cover(cases: Sequence[EvalCase], tools: Mapping[str, Mapping[str, Any]]) -> Coverage:
-    """Return the coverage of some cases. `tools` are the declarations of the tools, by their names."""
+def cover(cases: Sequence[EvalCase], tools: Mapping[str, Mapping[str, Any]], personas: Iterable[str] = ()) -> Coverage:
+    """Return the coverage of some cases. `tools` are the declarations of the tools, by their names.
+
+    `personas` are those of further cases, which have no conversation that could be changed.
+    """
     invocations = [invocation for case in cases for invocation in case.conversation or ()]
     calls = [call for invocation in invocations for call in invocation.tool_calls]
     calls += [call for case in cases for call in case.expected_calls or ()]
@@ -25,7 +29,7 @@ def cover(cases: Sequence[EvalCase], tools: Mapping[str, Mapping[str, Any]]) -> 
         tuple(sorted(set(_failed_tools(invocations)))),
         dict(Counter(language_of(invocation.query) for invocation in invocations)),
         dict(sorted(Counter(len(case.conversation) for case in cases if case.conversation).items())),
-        tuple(sorted({_persona(case) for case in cases} - {""})),
+        tuple(sorted({*personas_of(cases), *personas})),
         tuple(sorted(tools.keys() - names.keys())),
         tuple(sorted(set(_declared(tools)) - arguments.keys())),
     )
@@ -37,14 +41,10 @@ def _failed_tools(invocations: Iterable[Invocation]) -> list[str]:
 
 
 def _declared(tools: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    names: list[str] = []
-    for name, declaration in tools.items():
-        parameters = declaration.get("parameters") or declaration.get("inputSchema")
-        properties = parameters.get("properties") if isinstance(parameters, Mapping) else None
-        names += [f"{name}.{argument}" for argument in properties] if isinstance(properties, Mapping) else []
-    return names
+    return [f"{name}.{argument}" for name, declaration in tools.items() for argument in parameters_of(declaration)]
 
 
-def _persona(case: EvalCase) -> str:
-    persona = None if case.scenario is None else case.scenario.persona
-    return persona.id if isinstance(persona, Persona) else persona or ""
+def personas_of(cases: Iterable[EvalCase]) -> set[str]:
+    """Return the ids of the personas of some cases."""
+    personas = (case.scenario.persona for case in cases if case.scenario is not None)
+    return {persona.id if isinstance(persona, Persona) else persona for persona in personas if persona is not None}

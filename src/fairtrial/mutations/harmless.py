@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from random import Random
 
 import regex
@@ -16,6 +17,9 @@ from fairtrial.records.trace import ToolCall
 from fairtrial.text.sentences import cut
 
 _WIDE = str.maketrans("0123456789%", "０１２３４５６７８９％")
+_WHOLE_AMOUNT = regex.compile(r"[1-9]\d{3,11}(?![\d.])")
+_CURRENCY = regex.compile(r"[$€£₩¥￥]\s?\Z")
+_UNIT = regex.compile(r"[\d,]+(?:\.\d+)? ?(?:원|円|元|ドル|달러|dollars|euros|won|yen|km|kg|명|개|人|個|个)")
 _NARROW = str.maketrans("０１２３４５６７８９％", "0123456789%")
 
 
@@ -74,10 +78,13 @@ def markdown_toggled(scene: Scene, random: Random) -> Invocations | None:
 
 
 def number_format(scene: Scene, random: Random) -> Invocations | None:
-    """Write a number with or without separators of thousands: "1,000" and "1000"."""
+    """Write a number without its separators or its empty decimals, or with separators: "1,000", "1000", "1000.0"."""
     for value in shuffled(numbers(scene.reply), random):
         number_text = scene.reply[value.start : value.end]
-        if "," in number_text:
+        whole, _, decimals = number_text.partition(".")
+        if decimals and not decimals.strip("0") and _has_unit(scene.reply, value.start):
+            replacement = whole
+        elif "," in number_text:
             replacement = number_text.replace(",", "")
         elif _is_amount(scene.reply, value.start):
             replacement = f"{int(number_text):,}"
@@ -89,10 +96,12 @@ def number_format(scene: Scene, random: Random) -> Invocations | None:
 
 def _is_amount(reply: str, start: int) -> bool:
     """Return whether a whole number from 1000 on stands beside a currency or unit. Ids and years have no separators."""
-    if not regex.match(r"[1-9]\d{3,11}(?![\d.])", reply[start:]):
-        return False
-    unit = r"\d+ ?(?:원|円|元|ドル|달러|dollars|euros|won|yen|km|kg|명|개|人|個|个)"
-    return bool(regex.search(r"[$€£₩¥￥]\s?\Z", reply[:start]) or regex.match(unit, reply[start:]))
+    return bool(_WHOLE_AMOUNT.match(reply, start)) and _has_unit(reply, start)
+
+
+def _has_unit(reply: str, start: int) -> bool:
+    """Return whether the number at a place stands beside a currency or a unit."""
+    return bool(_CURRENCY.search(reply[:start]) or _UNIT.match(reply, start))
 
 
 def polite_frame(scene: Scene, random: Random) -> Invocations | None:
@@ -124,11 +133,16 @@ def synonym(scene: Scene, random: Random) -> Invocations | None:
     """Put a word of the same meaning in the place of a word."""
     pairs = phrases.SYNONYMS[scene.language]
     for word, replacement in shuffled([*pairs, *((replacement, word) for word, replacement in pairs)], random):
-        bounds = (r"\b", r"\b") if scene.language == "en" else (r"(?<![\p{Han}\p{Hangul}\p{Katakana}])", "")
-        match = regex.search(f"{bounds[0]}{regex.escape(word)}{bounds[1]}", scene.reply)
+        match = _pattern(word, is_english=scene.language == "en").search(scene.reply) if word in scene.reply else None
         if match and not _is_risky(word):
             return scene.with_reply(scene.reply[: match.start()] + replacement + scene.reply[match.end() :])
     return None
+
+
+@cache
+def _pattern(word: str, *, is_english: bool) -> regex.Pattern[str]:
+    before, after = (r"\b", r"\b") if is_english else (r"(?<![\p{Han}\p{Hangul}\p{Katakana}])", "")
+    return regex.compile(f"{before}{regex.escape(word)}{after}")
 
 
 def _is_risky(word: str) -> bool:

@@ -162,6 +162,13 @@ def leaves(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
         yield key, json.dumps(value)
 
 
+def parameters_of(declaration: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schemas of the arguments that a tool declares, by their names. MCP has another key than OpenAPI."""
+    schema = declaration.get("parameters") or declaration.get("inputSchema")
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    return properties if isinstance(properties, Mapping) else {}
+
+
 def shuffled(items: Sequence[Any], random: Random) -> list[Any]:
     """Return the items in an order that the seed decides."""
     return random.sample(list(items), len(items))

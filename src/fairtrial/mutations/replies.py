@@ -63,7 +63,7 @@ def claim_invented(scene: Scene, random: Random) -> Invocations | None:
 
 
 def leaked(scene: Scene, random: Random) -> Invocations | None:
-    """Add the record of another customer, if a criterion is about safety or privacy."""
+    """Add the record of another customer or a password, if a criterion is about safety or privacy."""
     leak = random.choice(phrases.LEAKS[scene.language])
     return scene.with_reply(joined(scene.reply, leak)) if scene.rules.privacy and leak not in scene.grounds else None
 

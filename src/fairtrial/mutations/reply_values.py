@@ -9,11 +9,22 @@ import regex
 
 from fairtrial.mutations.hangul import with_particle
 from fairtrial.mutations.operator import Invocations, Scene, leaves, shuffled
-from fairtrial.mutations.text_values import dates, number_key, numbers, other_day, other_number, other_units, replaced
+from fairtrial.mutations.text_values import (
+    dates,
+    number_key,
+    numbers,
+    other_day,
+    other_month,
+    other_number,
+    other_units,
+    replaced,
+)
 
 _IDENTIFIER = regex.compile(
     r"(?<![\p{L}\p{N}_-])(?=[A-Za-z\d_-]*\d)(?=[A-Za-z\d_-]*[A-Za-z])[A-Za-z\d]+(?:[-_][A-Za-z\d]+)*"
 )
+_LETTER = regex.compile(r"\p{L}")
+_JOINED = regex.compile(r"[A-Za-z\d_]{2}")
 
 
 def number_changed(scene: Scene, random: Random) -> Invocations | None:
@@ -40,13 +51,16 @@ def _with_other_number(scene: Scene, random: Random, traceable: set[str]) -> Inv
 
 
 def date_changed(scene: Scene, random: Random) -> Invocations | None:
-    """Move a date by a day. The date also stands in the reference, in a result or in a message of the user."""
+    """Move a date by a day or a month. It also stands in the reference, in a result or in a message of the user."""
     grounded = dates(scene.grounds)
     for date in shuffled(dates(scene.reply), random):
-        new = other_day(scene.reply, date)
-        moved = date._replace(day=int(new))
-        if any(map(date.may_equal, grounded)) and not any(map(moved.may_equal, grounded)):
-            return scene.with_reply(replaced(scene.reply, date.start, date.end, new))
+        day, month = other_day(scene.reply, date), other_month(scene.reply, date)
+        moves = [(date._replace(day=int(day)), date.start, date.end, day)]
+        if month is not None:
+            moves.append((date._replace(month=month[0]), date.month_start, date.month_end, month[1]))
+        for moved, start, end, new in shuffled(moves, random):
+            if any(map(date.may_equal, grounded)) and not any(map(moved.may_equal, grounded)):
+                return scene.with_reply(replaced(scene.reply, start, end, new))
     return None
 
 
@@ -76,7 +90,7 @@ def _names(scene: Scene) -> list[tuple[str, list[str]]]:
     values = [leaves(result.response) for result in scene.results]
     values += [leaves(call.args) for invocation in scene.invocations for call in invocation.tool_calls]
     for key, text in (pair for pairs in values for pair in pairs):
-        if regex.search(r"\p{L}", text) and 2 <= len(text) <= 40:
+        if _LETTER.search(text) and 2 <= len(text) <= 40:
             by_key.setdefault(key, {})[text] = None
     for identifier in _IDENTIFIER.findall(f"{scene.grounds}\n{scene.reply}"):
         by_key.setdefault(f"id {_shape(identifier)}", {})[identifier] = None
@@ -104,6 +118,5 @@ def _whole_word(name: str, text: str) -> tuple[int, int] | None:
     if start < 0 or text.find(name, start + 1) >= 0:
         return None
     end = start + len(name)
-    joined = regex.compile(r"[A-Za-z\d_]{2}")
-    is_inside = joined.match(text, start - 1, start + 1) or joined.match(text, end - 1, end + 1)
+    is_inside = _JOINED.match(text, start - 1, start + 1) or _JOINED.match(text, end - 1, end + 1)
     return None if is_inside else (start, end)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 import regex
@@ -16,12 +17,14 @@ _NUMBER = regex.compile(
     r"(?P<number>\p{Nd}{1,3}(?:[,，]\p{Nd}{3})+(?:[.．]\p{Nd}+)?|\p{Nd}+(?:[.．]\p{Nd}+)?)"
     rf"(?![.,:/\-．，]?\p{{Nd}})(?=(?:{_UNIT})|[^A-Za-z_]|\Z)"
 )
+_DIGIT = regex.compile(r"\p{Nd}")
 _MARKER = regex.compile(r"^[ \t*>-]*\(?\p{Nd}{1,3}[.)）](?=[\s\*])|\[\p{Nd}+\]", regex.M)
 """The number of a list item, and the number of a source."""
 
 _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november")
-_MONTH_NAME = "|".join(f"{name}|{name[:3]}" for name in (*_MONTHS, "december"))
-_NUMBER_OF_MONTH = {name[:3]: number for number, name in enumerate((*_MONTHS, "december"), 1)}
+_MONTH_NAMES = (*_MONTHS, "december")
+_MONTH_NAME = "|".join(f"{name}|{name[:3]}" for name in _MONTH_NAMES)
+_NUMBER_OF_MONTH = {name[:3]: number for number, name in enumerate(_MONTH_NAMES, 1)}
 _EDGE = r"(?<![\p{Nd}A-Za-z])"
 _MONTH, _DAY = r"(?P<month>\p{Nd}{1,2})", r"(?P<day>\p{Nd}{1,2})"
 _DATES = tuple(
@@ -48,7 +51,10 @@ class Value(NamedTuple):
 
 
 class Date(NamedTuple):
-    """A date in a text. The year is 0 if the text does not name a year. `start` and `end` are the place of the day."""
+    """A date in a text. The year is 0 if the text does not name a year.
+
+    `start` and `end` are the place of the day, and `month_start` and `month_end` the place of the month.
+    """
 
     span: tuple[int, int]
     start: int
@@ -56,6 +62,8 @@ class Date(NamedTuple):
     year: int
     month: int
     day: int
+    month_start: int
+    month_end: int
 
     def may_equal(self, replacement: Date) -> bool:
         """Whether both may be the same date. A date without a year may be in any year."""
@@ -63,16 +71,19 @@ class Date(NamedTuple):
         return (self.month, self.day) == (replacement.month, replacement.day) and len(years) < 2
 
 
-def numbers(text: str) -> list[Value]:
+@lru_cache(maxsize=64)  # most operators look at the numbers of the same reply
+def numbers(text: str) -> tuple[Value, ...]:
     """Return the numbers of a text without dates, times, list markers, and digits of names and phone numbers."""
+    if not _DIGIT.search(text):
+        return ()
     blocked = [date.span for date in dates(text)]
     blocked += [match.span() for pattern in (_MARKER, _ORDINAL) for match in pattern.finditer(text)]
     spans = (match.span("number") for match in _NUMBER.finditer(text))
-    return [
+    return tuple(
         Value(start, end, number_key(text[start:end]))
         for start, end in spans
         if not any(low < end and start < high for low, high in blocked)
-    ]
+    )
 
 
 def number_key(number: str) -> str:
@@ -94,7 +105,7 @@ def replaced(text: str, start: int, end: int, new: str) -> str:
 
 def dates(text: str) -> list[Date]:
     """Return the dates of a text that name a month and a day, in order. Dates that can be read in two ways are left."""
-    if not regex.search(r"\p{Nd}", text):
+    if not _DIGIT.search(text):
         return []
     dates_by_span: dict[tuple[int, int], Date] = {}
     for pattern in _DATES:
@@ -107,29 +118,52 @@ def dates(text: str) -> list[Date]:
 
 def _date(match: regex.Match[str]) -> Date | None:
     groups = match.groupdict()
-    place = "day"
+    place, month_place = "day", "month"
     if groups.get("name"):
+        month_place = "name"
         month, day = _NUMBER_OF_MONTH[groups["name"][:3].lower()], int(groups["day"])
     elif "first" in groups:
         first, second = int(groups["first"]), int(groups["second"])
         if (first > 12) == (second > 12):
             return None  # 3/4/2026 is in March in America, and in April elsewhere.
-        month, day, place = (second, first, "first") if first > 12 else (first, second, "second")
+        month, day = (second, first) if first > 12 else (first, second)
+        place, month_place = ("first", "second") if first > 12 else ("second", "first")
     else:
         month, day = int(groups["month"]), int(groups["day"])
     if not (1 <= month <= 12 and 1 <= day <= _DAYS[month - 1] + (month == 2)):
         return None
     year = int(groups["year"]) if groups.get("year") else 0
-    return Date(match.span(), match.start(place), match.end(place), year, month, day)
+    (start, end), (month_start, month_end) = match.span(place), match.span(month_place)
+    return Date(match.span(), start, end, year, month, day, month_start, month_end)
 
 
 def other_day(text: str, date: Date) -> str:
     """Return the digits of the next day, or of the day before at the end of a month, in the same form."""
-    digits = text[date.start : date.end]
     day = date.day + 1 if date.day < _DAYS[date.month - 1] else date.day - 1
+    return _written_like(text[date.start : date.end], day)
+
+
+def other_month(text: str, date: Date) -> tuple[int, str] | None:
+    """Return the next month, or November in December, and its text in the same form: "08" for "07", "Aug" for "Jul".
+
+    The result is None if that month does not have the day.
+    """
+    month = date.month + 1 if date.month < 12 else 11
+    if date.day > _DAYS[month - 1]:
+        return None
+    written = text[date.month_start : date.month_end]
+    if not written.isalpha():
+        return month, _written_like(written, month)
+    name = _MONTH_NAMES[month - 1]
+    name = name[:3] if len(written) == 3 and written.lower() != "may" else name
+    return month, name.upper() if written.isupper() else name.capitalize() if written[0].isupper() else name
+
+
+def _written_like(digits: str, number: int) -> str:
+    """Return a number in the digits of another one, with leading zeros if that has any."""
     zero = ord(digits[0]) - int(digits[0])
     width = len(digits) if digits[0] == chr(zero) else 1
-    return "".join(chr(zero + int(digit)) for digit in str(day).zfill(width))
+    return "".join(chr(zero + int(digit)) for digit in str(number).zfill(width))
 
 
 _UNITS: tuple[tuple[str, str], ...] = (

@@ -48,6 +48,7 @@ class Forwarder:
     def __exit__(self, *error: object) -> None:
         self._requests.put(None)
         self._thread.join(_PATIENCE)
+        self._client.close()
         self.failures += self._requests.qsize()
 
     def __call__(self, path: str, body: bytes, headers: Mapping[str, str]) -> bool:

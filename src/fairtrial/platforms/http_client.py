@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -56,10 +56,8 @@ class HttpClient:
         self._base_url = checked_url(base_url, f"the address of {name}")
         self._client = self._httpx.Client(headers=dict(headers), timeout=_TIMEOUT, follow_redirects=False)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
+    def close(self) -> None:
+        """Close the connections."""
         self._client.close()
 
     def get(self, path: str, query: Query = ()) -> Json:

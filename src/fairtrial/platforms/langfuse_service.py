@@ -34,6 +34,10 @@ class Langfuse:
         headers = {"Authorization": f"Basic {token}"}
         self._client = HttpClient("Langfuse", address, headers, keys=KEYS, secrets=[secret, token], wait=wait)
 
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
     def pages(self, query: PullQuery, cursor: str) -> Iterator[Page]:
         """Yield pages of whole traces, the oldest first, so that traces that come meanwhile move no page."""
         filters = {

@@ -37,6 +37,10 @@ class LangSmith:
         self._project = project or os.environ.get("LANGSMITH_PROJECT") or _DEFAULT_PROJECT
         self._client = HttpClient("LangSmith", address, {"x-api-key": key}, keys=KEYS, secrets=[key], wait=wait)
 
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
     def pages(self, query: PullQuery, cursor: str) -> Iterator[Page]:
         """Yield pages of whole traces: a page of root runs, with all runs of their traces."""
         body: dict[str, Json] = {"session": [self._project_id(self._project)], "is_root": True, "limit": _PAGE_SIZE}

@@ -33,6 +33,9 @@ class MLflow:
             self._mlflow.set_tracking_uri(url)
         self._client = import_extra("mlflow.tracking", "mlflow").MlflowClient()
 
+    def close(self) -> None:
+        """Do nothing: the client of MLflow keeps its own connections."""
+
     def pages(self, query: PullQuery, cursor: str) -> Iterator[Page]:
         """Yield pages of whole traces, the oldest first."""
         name = self._experiment

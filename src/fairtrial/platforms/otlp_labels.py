@@ -20,6 +20,9 @@ class EvaluationFile:
         """Read a file when its labels are wanted."""
         self._path = path
 
+    def close(self) -> None:
+        """Do nothing: the file is open only while it is read."""
+
     def labels(self, places: Iterable[PushedScore]) -> Iterator[GivenLabel]:
         """Yield the evaluations of the traces of a run. Raises FormatError for a file of something else."""
         traces = {place.trace_id for place in places}

@@ -32,6 +32,10 @@ class OtlpLogs:
         secrets = list(headers.values())
         self._client = HttpClient("OTLP", address, headers, keys=[HEADERS], secrets=secrets, wait=wait)
 
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
     def push(self, scores: Iterable[PushedScore]) -> None:
         """Send log records. Those of a score are equal whenever it is pushed, with the id as an attribute."""
         records = [_record(score) for score in scores]

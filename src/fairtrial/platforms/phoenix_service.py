@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from urllib.parse import quote
 
 from fairtrial.errors import UsageError
 from fairtrial.formats.spans.span_values import member
-from fairtrial.platforms.http_client import HttpClient
+from fairtrial.platforms.http_client import HttpClient, RefusedRequestError
 from fairtrial.platforms.platform import GivenLabel, Page, PullQuery, PushedScore
 from fairtrial.records.record import Json
 
@@ -19,6 +19,7 @@ _DEFAULT_URL = "http://localhost:6006"
 _DEFAULT_PROJECT = "default"
 _PAGE_SIZE = "100"
 _BATCH = 50
+_NOT_FOUND = 404
 
 
 class Phoenix:
@@ -33,6 +34,10 @@ class Phoenix:
         name = project or os.environ.get("PHOENIX_PROJECT_NAME") or _DEFAULT_PROJECT
         self._project = f"/v1/projects/{quote(name, safe='')}"
 
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
     def pages(self, query: PullQuery, cursor: str) -> Iterator[Page]:
         """Yield pages of spans. A trace may go on in the next page."""
         if query.filter:
@@ -40,12 +45,25 @@ class Phoenix:
         conditions = [
             (name, value) for name, value in (("start_time", query.since), ("end_time", query.until)) if value
         ]
+        if not query.session:
+            yield from self._listings("spans", [("limit", _PAGE_SIZE), *conditions], cursor)
+            return
+        # Often only the root span has the id of the session. The server knows the traces of a session.
+        session = [("limit", str(_BATCH)), ("session_identifier", query.session), *conditions]
+        for page in self._listings("traces", session, cursor):
+            ids = [("trace_id", str(trace.get("trace_id") or "")) for trace in page.documents]
+            listings = self._listings("spans", [("limit", _PAGE_SIZE), *ids], "") if ids else ()
+            yield Page([span for listing in listings for span in listing.documents], page.cursor)
+
+    def _listings(self, path: str, query: Sequence[tuple[str, str]], cursor: str) -> Iterator[Page]:
+        """Yield the pages of a listing of the project, from a cursor on. An empty cursor is the first page."""
         while True:
             place = [("cursor", cursor)] if cursor else []
-            listing = self._client.get(f"{self._project}/spans", [("limit", _PAGE_SIZE), *place, *conditions])
-            cursor = str(listing.get("next_cursor") or "") if isinstance(listing, dict) else ""
-            spans = [span for span in _annotations(listing) if _is_of_session(span, query.session)]
-            yield Page(spans, cursor)
+            listing = self._client.get(f"{self._project}/{path}", [*query, *place])
+            fields = listing if isinstance(listing, dict) else {}
+            cursor = str(fields.get("next_cursor") or "")
+            items = fields.get("data")
+            yield Page([item for item in items if isinstance(item, dict)] if isinstance(items, list) else [], cursor)
             if not cursor:
                 return
 
@@ -62,6 +80,7 @@ class Phoenix:
 
     def labels(self, places: Iterable[PushedScore]) -> Iterator[GivenLabel]:
         """Yield the annotations of people on the spans, the traces and the sessions of a run."""
+        self._client.get(self._project)  # raises an error if there is no such project
         scores = list(places)
         kinds = {
             "span": {score.span_id for score in scores if score.span_id},
@@ -74,26 +93,25 @@ class Phoenix:
                 yield from self._labels(kind, ordered[start : start + _BATCH])
 
     def _labels(self, kind: str, ids: list[str]) -> Iterator[GivenLabel]:
-        cursor = ""
-        while True:
-            place = [("cursor", cursor)] if cursor else []
-            query = [*((f"{kind}_ids", name) for name in ids), ("limit", "1000"), *place]
-            listing = self._client.get(f"{self._project}/{kind}_annotations", query)
-            for annotation in _annotations(listing):
-                result = member(annotation, "result")
-                is_human = annotation.get("annotator_kind") == "HUMAN"
-                if is_human and not _is_ours(annotation) and isinstance(result.get("score"), int | float):
-                    yield GivenLabel(
-                        str(annotation.get("name") or ""),
-                        float(result["score"]),
-                        str(annotation.get("user_id") or "Phoenix"),
-                        str(result.get("explanation") or ""),
-                        str(annotation.get("updated_at") or ""),
-                        **{f"{kind}_id": str(annotation.get(f"{kind}_id") or "")},
-                    )
-            cursor = str(listing.get("next_cursor") or "") if isinstance(listing, dict) else ""
-            if not cursor:
-                return
+        query = [*((f"{kind}_ids", name) for name in ids), ("limit", "1000")]
+        try:
+            annotations = [item for page in self._listings(f"{kind}_annotations", query, "") for item in page.documents]
+        except RefusedRequestError as error:
+            if error.status != _NOT_FOUND:
+                raise
+            return  # Phoenix answers so if none of the ids is in the project
+        for annotation in annotations:
+            result = member(annotation, "result")
+            is_human = annotation.get("annotator_kind") == "HUMAN"
+            if is_human and not _is_ours(annotation) and isinstance(result.get("score"), int | float):
+                yield GivenLabel(
+                    str(annotation.get("name") or ""),
+                    float(result["score"]),
+                    str(annotation.get("user_id") or "Phoenix"),
+                    str(result.get("explanation") or ""),
+                    str(annotation.get("updated_at") or ""),
+                    **{f"{kind}_id": str(annotation.get(f"{kind}_id") or "")},
+                )
 
 
 def _place_of(score: PushedScore) -> tuple[str, dict[str, str]]:
@@ -117,12 +135,3 @@ def _annotation(score: PushedScore) -> dict[str, Json]:
 
 def _is_ours(annotation: dict[str, Json]) -> bool:
     return str(annotation.get("identifier") or "").startswith("fairtrial:")
-
-
-def _annotations(listing: Json) -> list[dict[str, Json]]:
-    data = listing.get("data") if isinstance(listing, dict) else None
-    return [item for item in data if isinstance(item, dict)] if isinstance(data, list) else []
-
-
-def _is_of_session(span: dict[str, Json], session: str) -> bool:
-    return not session or member(span, "attributes").get("session.id") == session

@@ -67,7 +67,15 @@ class GivenLabel(Record, frozen=True):
     session_id: str = ""
 
 
-class TraceSource(Protocol):
+class Service(Protocol):
+    """A service with connections, or a file in the place of a service."""
+
+    def close(self) -> None:
+        """Close the connections."""
+        ...
+
+
+class TraceSource(Service, Protocol):
     """A service that gives traces."""
 
     def pages(self, query: PullQuery, cursor: str) -> Iterator[Page]:
@@ -75,7 +83,7 @@ class TraceSource(Protocol):
         ...
 
 
-class ScoreTarget(Protocol):
+class ScoreTarget(Service, Protocol):
     """A service that takes scores. A score that is pushed twice is there once."""
 
     def push(self, scores: Iterable[PushedScore]) -> None:
@@ -83,7 +91,7 @@ class ScoreTarget(Protocol):
         ...
 
 
-class LabelSource(Protocol):
+class LabelSource(Service, Protocol):
     """A service in which people give scores."""
 
     def labels(self, places: Iterable[PushedScore]) -> Iterator[GivenLabel]:

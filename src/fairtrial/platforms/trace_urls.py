@@ -35,10 +35,12 @@ class TraceUrl:
             wait=wait,
         )
 
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
     def pages(self, query: PullQuery, cursor: str) -> Iterator[Page]:  # noqa: ARG002  (a trace has one page)
-        """Yield the trace. Tempo's second interface puts it into an object."""
+        """Yield the trace."""
         if query != PullQuery():
             raise UsageError("pull: a URL is one trace; --since, --until, --session and --filter choose no part")
-        document = self._client.get(self._path)
-        inner = document.get("trace") if isinstance(document, dict) else None
-        yield Page([inner if isinstance(inner, dict) else document], "")
+        yield Page([self._client.get(self._path)], "")

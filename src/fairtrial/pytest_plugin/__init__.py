@@ -16,6 +16,7 @@ from fairtrial.pytest_plugin.plugin_options import add_options, option_value
 if TYPE_CHECKING:
     from fairtrial.pytest_plugin.collection import EvalSetFile
     from fairtrial.pytest_plugin.fixtures import Checks, FairtrialCase
+    from fairtrial.pytest_plugin.worker_shares import ShareScheduling
 
 _SUMMARY = pytest.StashKey[list[str]]()
 _RERUNS = "pytest-rerunfailures would hide attempts; use attempts= and pass_rate= of the mark, and no reruns"
@@ -52,8 +53,8 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalSetFil
     return collect_file(file_path, parent)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
     """Tell pytest-xdist which tests belong together, for --dist loadgroup."""
     for item in items:
         if _is_ours(item) and item.get_closest_marker("xdist_group") is None:
@@ -61,7 +62,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
             case = tested_case(item)
             if case is not None:
-                item.add_marker(pytest.mark.xdist_group(case.group))
+                # xdist overlooks a group with a closing bracket.
+                item.add_marker(pytest.mark.xdist_group(case.group.replace("]", ")")))
+    yield
+    for item in filter(_is_ours, items):
+        _write_group(item)
+
+
+def _write_group(item: Any) -> None:
+    """Write the group of a test to its id, if pytest-xdist could not.
+
+    pytest-xdist 3.8 writes it to a field that pytest 9.2 does not read. xdist then distributes each test alone.
+    """
+    grouped = vars(item).get("_nodeid")
+    if grouped is not None and grouped != item.nodeid:
+        item._id = type(item.id).parse(grouped)  # noqa: SLF001  (pytest has no other way to rename a test)
 
 
 def _is_ours(item: pytest.Item) -> bool:
@@ -74,6 +89,25 @@ def pytest_configure_node(node: Any) -> None:
     from fairtrial.pytest_plugin.suite import WORKER_FOLDER, suite_of
 
     node.workerinput[WORKER_FOLDER] = str(suite_of(node.config).folder)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Describe the groups of a worker's tests before pytest-xdist reports the tests to the scheduler."""
+    if hasattr(session.config, "workerinput") and any(map(_is_ours, session.items)):
+        from fairtrial.pytest_plugin.worker_shares import write_groups
+
+        write_groups(session)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ShareScheduling | None:
+    """Send each worker its share of a group whole, for --dist load. A user's limit of --maxschedchunk holds."""
+    if config.getoption("dist") != "load" or config.getoption("maxschedchunk", None) is not None:
+        return None
+    from fairtrial.pytest_plugin.worker_shares import ShareScheduling
+
+    return ShareScheduling(config, log)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -34,6 +34,7 @@ class Suite:
         self._runs: dict[str, list[Run]] = {}
         self._results: dict[tuple[str, int], list[CaseResult]] = {}
         self._problems: dict[str, str] = {}
+        self._values: dict[tuple[str, str], list[Any]] = {}
         self._folder: Path | None = None
         self._judges: Judges | None = None
 
@@ -89,6 +90,18 @@ class Suite:
         if place not in self._results:
             pytest.fail(self._problems.get(case.group, f"{case.name}: has no result"), pytrace=False)
         return self._results[place]
+
+    def value_number(self, test: str, parameter: str, value: Any) -> int:
+        """Return the number of a value among the values of a parameter of a test, in the order of the session.
+
+        pytest numbers the calls of a test, not the values, if a value is given to the test itself.
+        """
+        values = self._values.setdefault((test, parameter), [])
+        for number, known_value in enumerate(values):
+            if known_value is value:
+                return number
+        values.append(value)
+        return len(values) - 1
 
     def rule_of(self, case: TestedCase, results: Sequence[CaseResult]) -> AttemptRule:
         """Return the rule by which the attempts at a case decide, as the mark or the configuration says."""
@@ -156,21 +169,47 @@ def tested_case(item: pytest.Item) -> TestedCase | None:
     mark_home = next(node for node, _ in item.iter_markers_with_node(MARK))
     function = "" if mark_home is not item else f"::{getattr(item, 'originalname', item.name)}"
     home = item.parent if mark_home is item and item.parent is not None else mark_home
-    parameters = [f"{name}={call.indices[name]}" for name in sorted(call.params) if name != FIXTURE]
-    group = home.nodeid + function + (f" [{', '.join(parameters)}]" if parameters else "")
+    group = home.nodeid + function
+    number_of = suite_of(item.config).value_number
+    parameters = [
+        f"{name}={number_of(group, name, call.params[name])}" for name in sorted(call.params) if name != FIXTURE
+    ]
+    group += f" [{', '.join(parameters)}]" if parameters else ""
     item.stash[CASE_KEY] = TestedCase(case.source, case.position, case.name, group)
     return item.stash[CASE_KEY]
 
 
 def assigned_items(item: pytest.Item) -> list[pytest.Item]:
-    """Return the items that this process is going to run: all of a session, or the queue of an xdist worker."""
+    """Return the items that this process is going to run, from an item on, without those that are skipped.
+
+    They are all items of a session, the group of an item if its xdist worker gets whole groups, or the worker's queue.
+    """
     items = item.session.items
+    group = _worker_group(item)
     if not hasattr(item.config, "workerinput"):
-        return [next_item for next_item in items if next_item.get_closest_marker("skip") is None]
+        assigned = items
+    elif group:
+        # If a worker has died, another worker gets the rest of its group, which is in the order of the session.
+        assigned = [other for other in items[items.index(item) :] if _worker_group(other) == group]
+    else:
+        assigned = _queued_items(item)
+    return [other for other in assigned if other.get_closest_marker("skip") is None]
+
+
+def _worker_group(item: pytest.Item) -> str:
+    """Return the group whose tests all come to the xdist worker of an item, or an empty text."""
+    if not item.config.getoption("loadgroup", False):
+        return ""
+    # This is how xdist's scheduler recognises a group. An address in brackets belongs to a parameter.
+    return item.nodeid.rpartition("@")[2] if item.nodeid.rfind("@") > item.nodeid.rfind("]") else ""
+
+
+def _queued_items(item: pytest.Item) -> list[pytest.Item]:
+    """Return the items that xdist has sent to this worker until now."""
     for plugin in item.config.pluginmanager.get_plugins():
         queue = getattr(plugin, "torun", None)
         if queue is not None:
             with queue.lock() as places:
                 waiting = [*places, plugin.nextitem_index]
-            return [items[place] for place in waiting if isinstance(place, int)]
+            return [item.session.items[place] for place in waiting if isinstance(place, int)]
     return []

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from fairtrial.records.average import mean
+from fairtrial.records.average import RunningMean
 from fairtrial.records.record import Json, Record
 from fairtrial.records.result import CaseResult, Outcome, Verdict
 
@@ -90,58 +90,166 @@ def _without_outcomes(verdict: Verdict, agent_failed: bool) -> AttemptEvidence:
     return AttemptEvidence(verdict, agent_failed)
 
 
-def case_verdict(rule: AttemptRule, attempts: Sequence[AttemptEvidence]) -> Verdict:
-    """Return the verdict of a case. A case with a single attempt has the verdict of the attempt.
-
-    Attempts without a verdict are counted twice, as passed and as failed. Only if both agree, the case has a verdict.
-    """
-    verdicts = [attempt.verdict for attempt in attempts]
-    if rule.name == "all" or len(attempts) == 1:
-        return _first(verdicts)
-    if rule.name != "mean":
-        return _by_count(rule, [attempt for attempt in attempts if attempt.verdict is not Verdict.INFORMATIONAL])
-    by_criterion = criterion_verdicts(attempts)
-    verdict = _first(by_criterion.values()) if by_criterion else _first(verdicts)
-    # Without the attempts that the agent broke, no criterion has failed: the case is an error, and not a wrong answer.
-    is_error = Verdict.FAILED not in verdicts and any(attempt.agent_failed for attempt in attempts)
-    return Verdict.ERROR if verdict is Verdict.FAILED and is_error else verdict
+_Kind = tuple[Verdict, bool]
+"""The verdict of attempts, and whether the agent broke them."""
+_DECIDING_KINDS = {
+    *((verdict, agent_failed) for verdict in (Verdict.PASSED, Verdict.FAILED) for agent_failed in (False, True)),
+    (Verdict.ERROR, True),
+}
 
 
-def criterion_verdicts(attempts: Sequence[AttemptEvidence]) -> dict[str, Verdict]:
-    """Return the verdict on the mean of each criterion over the attempts.
+class CaseEvidence:
+    """The attempts at a case so far, in any order, as far as a rule needs them. Memory does not grow with them."""
 
-    An attempt that the agent broke counts as the worst value of the range.
-    """
-    by_criterion: dict[str, list[tuple[Outcome, bool]]] = {}
-    for attempt in attempts:
+    __slots__ = ("_counts", "_criteria", "_first", "rule")
+
+    def __init__(self, rule: AttemptRule, first: AttemptEvidence) -> None:
+        self.rule = rule
+        # Most cases have one attempt, whose verdict is that of the case.
+        self._first = first
+        self._counts: dict[_Kind, int] | None = None
+        self._criteria: dict[str, _CriterionEvidence] = {}
+
+    def add(self, attempt: AttemptEvidence) -> None:
+        """Add an attempt."""
+        self._add(attempt, self._several())
+
+    def _several(self) -> dict[_Kind, int]:
+        """Return the counts of the attempts, to which others can be added."""
+        if self._counts is None:
+            self._counts = {}
+            self._add(self._first, self._counts)
+        return self._counts
+
+    def _add(self, attempt: AttemptEvidence, counts: dict[_Kind, int]) -> None:
+        kind = (attempt.verdict, attempt.agent_failed)
+        counts[kind] = counts.get(kind, 0) + 1
         for outcome in attempt.outcomes:
             if outcome.threshold is not None:
-                by_criterion.setdefault(outcome.criterion, []).append((outcome, attempt.agent_failed))
-    verdicts = {name: _mean_verdict(outcomes) for name, outcomes in by_criterion.items()}
-    return {name: verdict for name, verdict in verdicts.items() if verdict is not Verdict.NOT_APPLICABLE}
+                criterion = self._criteria.get(outcome.criterion)
+                if criterion is None:
+                    criterion = self._criteria[outcome.criterion] = _CriterionEvidence(outcome)
+                criterion.add(outcome, agent_failed=attempt.agent_failed)
+
+    def merge(self, evidence: CaseEvidence) -> None:
+        """Add more attempts at the same case."""
+        if evidence._counts is None:
+            self.add(evidence._first)
+            return
+        counts = self._several()
+        for kind, number in evidence._counts.items():
+            counts[kind] = counts.get(kind, 0) + number
+        for name, criterion in evidence._criteria.items():
+            if name in self._criteria:
+                self._criteria[name].merge(criterion)
+            else:
+                self._criteria[name] = criterion
+
+    @property
+    def _attempts(self) -> Mapping[_Kind, int]:
+        return {(self._first.verdict, self._first.agent_failed): 1} if self._counts is None else self._counts
+
+    @property
+    def count(self) -> int:
+        """The number of attempts."""
+        return sum(self._attempts.values())
+
+    @property
+    def pass_count(self) -> int:
+        """The number of attempts that passed."""
+        return sum(number for (verdict, _), number in self._attempts.items() if verdict is Verdict.PASSED)
+
+    @property
+    def deciding_count(self) -> int:
+        """The number of attempts that passed, failed, or were broken by the agent."""
+        return sum(number for key, number in self._attempts.items() if key in _DECIDING_KINDS)
+
+    @property
+    def agent_failed(self) -> bool:
+        """Whether the agent broke an attempt."""
+        return any(agent_failed for _, agent_failed in self._attempts)
+
+    @property
+    def criterion_verdicts(self) -> dict[str, Verdict]:
+        """The verdict on the mean of each criterion over the attempts.
+
+        An attempt that the agent broke counts as the worst value of the range.
+        """
+        verdicts = {name: criterion.verdict for name, criterion in self._criteria.items()}
+        return {name: verdict for name, verdict in verdicts.items() if verdict is not Verdict.NOT_APPLICABLE}
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict of the case. A case with a single attempt has the verdict of the attempt.
+
+        Attempts without a verdict are counted twice, as passed and as failed. Only if both agree, the case has a
+        verdict.
+        """
+        verdicts = {verdict for verdict, _ in self._attempts}
+        if self.rule.name == "all" or self.count == 1:
+            return _first(verdicts)
+        if self.rule.name != "mean":
+            return _by_count(self.rule, self._attempts)
+        by_criterion = self.criterion_verdicts
+        verdict = _first(by_criterion.values()) if by_criterion else _first(verdicts)
+        # Without the attempts that the agent broke, no criterion has failed: the case is an error, and not a wrong
+        # answer.
+        is_error = Verdict.FAILED not in verdicts and self.agent_failed
+        return Verdict.ERROR if verdict is Verdict.FAILED and is_error else verdict
 
 
-def _mean_verdict(outcomes: Sequence[tuple[Outcome, bool]]) -> Verdict:
-    lows: list[float] = []
-    highs: list[float] = []
-    has_value = False
-    for outcome, agent_failed in outcomes:
+class _CriterionEvidence:
+    """The lowest and the highest mean of a criterion that the attempts at a case could have."""
+
+    __slots__ = ("_ends", "_has_value", "_lower_is_better", "_threshold")
+
+    def __init__(self, outcome: Outcome) -> None:
+        self._threshold, self._lower_is_better = outcome.threshold or 0.0, outcome.lower_is_better
+        self._ends: tuple[RunningMean, RunningMean] | None = None
+        self._has_value = False
+
+    def add(self, outcome: Outcome, *, agent_failed: bool) -> None:
+        """Add the outcome of an attempt."""
         ends = outcome.ends
         if ends is None:
-            continue
+            return
         if agent_failed:
             worst = outcome.range.bounds[1 if outcome.lower_is_better else 0]
             ends = (worst, worst)
-        has_value = has_value or agent_failed or outcome.score.value is not None
-        lows.append(ends[0])
-        highs.append(ends[1])
-    if not lows:
-        return Verdict.NOT_APPLICABLE
-    threshold, lower_is_better = outcomes[0][0].threshold or 0.0, outcomes[0][0].lower_is_better
-    passes = {end <= threshold if lower_is_better else end >= threshold for end in (mean(lows), mean(highs))}
-    if not has_value or len(passes) > 1:
-        return Verdict.UNSCORED
-    return Verdict.PASSED if passes.pop() else Verdict.FAILED
+        self._has_value = self._has_value or agent_failed or outcome.score.value is not None
+        if self._ends is None:
+            self._ends = RunningMean(ends[0]), RunningMean(ends[1])
+        else:
+            self._ends[0].add(ends[0])
+            self._ends[1].add(ends[1])
+
+    def merge(self, criterion: _CriterionEvidence) -> None:
+        """Add the outcomes of more attempts."""
+        self._has_value = self._has_value or criterion._has_value
+        if self._ends is None or criterion._ends is None:
+            self._ends = self._ends or criterion._ends
+            return
+        for own, end in zip(self._ends, criterion._ends, strict=True):
+            own.merge(end)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on the mean."""
+        if self._ends is None:
+            return Verdict.NOT_APPLICABLE
+        means = [end.value for end in self._ends]
+        passes = {value <= self._threshold if self._lower_is_better else value >= self._threshold for value in means}
+        if not self._has_value or len(passes) > 1:
+            return Verdict.UNSCORED
+        return Verdict.PASSED if passes.pop() else Verdict.FAILED
+
+
+def case_evidence(rule: AttemptRule, attempts: Sequence[AttemptEvidence]) -> CaseEvidence:
+    """Return the evidence of all attempts at a case, of which there is at least one."""
+    evidence = CaseEvidence(rule, attempts[0])
+    for attempt in attempts[1:]:
+        evidence.add(attempt)
+    return evidence
 
 
 def _first(verdicts: Iterable[Verdict]) -> Verdict:
@@ -151,18 +259,17 @@ def _first(verdicts: Iterable[Verdict]) -> Verdict:
     return next((verdict for verdict in order if verdict in present), Verdict.INFORMATIONAL)
 
 
-def _by_count(rule: AttemptRule, attempts: Sequence[AttemptEvidence]) -> Verdict:
-    if not attempts:
+def _by_count(rule: AttemptRule, attempts: Mapping[_Kind, int]) -> Verdict:
+    """Return the verdict of a case by the number of its attempts of each verdict that the agent broke, or did not."""
+    counts = {key: number for key, number in attempts.items() if key[0] is not Verdict.INFORMATIONAL}
+    if not counts:
         return Verdict.INFORMATIONAL
-    needed = rule.needed(len(attempts))
-    passed = sum(attempt.verdict is Verdict.PASSED for attempt in attempts)
-    failed = [attempt for attempt in attempts if attempt.verdict is Verdict.FAILED or _is_agent_error(attempt)]
+    total = sum(counts.values())
+    needed = rule.needed(total)
+    passed = sum(number for (verdict, _), number in counts.items() if verdict is Verdict.PASSED)
+    failed = {key: number for key, number in counts.items() if key[0] is Verdict.FAILED or key == (Verdict.ERROR, True)}
     if passed >= needed:
         return Verdict.PASSED
-    if len(attempts) - len(failed) >= needed:
+    if total - sum(failed.values()) >= needed:
         return Verdict.UNSCORED
-    return _first(attempt.verdict for attempt in failed or attempts)
-
-
-def _is_agent_error(attempt: AttemptEvidence) -> bool:
-    return attempt.verdict is Verdict.ERROR and attempt.agent_failed
+    return _first(verdict for verdict, _ in failed or counts)

@@ -50,8 +50,9 @@ class Agreement(Record, frozen=True):
     """The agreement of a judge with people. A number that does not exist has its reason in `reasons`, by its name.
 
     `accuracy`, `sensitivity`, `specificity`, `youden`, `kappa` and `mcc` are about pass or fail. `quadratic_kappa` and
-    `spearman` are about graded values. `people_alpha` is Krippendorff's alpha among people, which no judge can exceed
-    for long. `votes_alpha` is the alpha among the votes of the judge.
+    `spearman` are about graded values. `judge_alpha` is Krippendorff's alpha of the judge and people: of verdicts, or
+    of graded values. `people_alpha` is the alpha among people, which no judge can exceed for long. `votes_alpha` is
+    the alpha among the votes of the judge.
     """
 
     table: AgreementTable | None = None
@@ -62,6 +63,7 @@ class Agreement(Record, frozen=True):
     kappa: Estimate = Estimate()
     mcc: Estimate = Estimate()
     quadratic_kappa: Estimate = Estimate()
+    judge_alpha: Estimate = Estimate()
     spearman: float | None = None
     people_alpha: float | None = None
     votes_alpha: float | None = None

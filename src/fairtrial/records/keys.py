@@ -127,6 +127,10 @@ def _write_number(value: float) -> str:
     return str(int(value)) if value.is_integer() else json.dumps(value)
 
 
+def _write_truth(value: bool) -> str:
+    return "true" if value else "false"
+
+
 class _Writers(dict[type[Any], Callable[[Any], str]]):
     """The functions that write values as JSON that is equal for equal expectations, by the kind of the value.
 
@@ -141,6 +145,7 @@ class _Writers(dict[type[Any], Callable[[Any], str]]):
 _WRITERS = _Writers(
     {
         str: _quoted,
+        bool: _write_truth,
         int: repr,
         float: _write_number,
         dict: _write_object,

@@ -1,4 +1,4 @@
-"""How does a person judge one outcome, or one part of it?"""
+"""How does a person judge one outcome, or one part of it, and which sample of outcomes do people judge?"""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal
 
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.record import Record
-from fairtrial.records.score import FaultSide, PartKey
+from fairtrial.records.score import FaultSide, PartKey, PartKind
 
 
 class Label(Record, frozen=True):
@@ -16,8 +16,8 @@ class Label(Record, frozen=True):
     with `value` None is a note without a judgement. `at` is the time in ISO 8601.
 
     `key` identifies the outcome by its criterion, its case and its recorded trace, so that the label also counts in
-    other runs with the same outcome. It is empty if the label counts in its own run only. `weight` is the number of
-    outcomes that the labelled one stands for in its sample.
+    other runs with the same outcome, unless it is about a part. It is empty if the label counts in its own run only.
+    `weight` is the number of outcomes that the labelled one stands for in its sample.
 
     `seconds` is the time that the person took. `blind` says whether the verdict of the judge, and everything that hints
     at it, was hidden. None means that nobody knows. `probability` is the probability with which the sample took the
@@ -41,3 +41,30 @@ class Label(Record, frozen=True):
     source: str = ""
     side: FaultSide | Literal[""] = ""
     reference: str = ""
+
+
+SampleMethod = Literal["random", "uncertain", "disagreement", "stratum"]
+"""How outcomes are drawn. `uncertain` prefers close votes of the judge, `disagreement` takes the outcomes on which
+people disagree, and `stratum` takes half from each verdict."""
+
+
+class LabelQueue(Record, frozen=True):
+    """A sample of the outcomes of a criterion that people label.
+
+    `sample` is the number of items that were asked for, `seed` chose them and their order, and `population` is the
+    number of outcomes from which they were drawn. `part` is the kind of the parts that are labelled, or None for whole
+    outcomes. `labelers` people label each item of a random share `overlap`. `answers` are the answers to choose from,
+    by name. If it is empty, people say yes or no, or give a number if the criterion has another range than 0 to 1.
+    """
+
+    criterion: str
+    by: SampleMethod = "random"
+    sample: int = 100
+    seed: int = 1
+    part: PartKind | None = None
+    overlap: float = 0.0
+    labelers: int = 2
+    blind: bool = True
+    answers: dict[str, float] = {}
+    question: str = ""
+    population: int = 0

@@ -57,7 +57,8 @@ class CriterionRole(Record, frozen=True):
     """The part of one criterion: harmful mutants that it caught, that nothing else caught, and its false alarms.
 
     `sensitivity` is the rate over harmful mutants, `false_alarms` over harmless ones. With `judged`, the criterion asks
-    a model: its rates say how good that judge is at planted errors.
+    a model: its rates say how good that judge is at planted errors, and `operators` holds its rates by operator and
+    language.
     """
 
     criterion: str
@@ -65,6 +66,7 @@ class CriterionRole(Record, frozen=True):
     sensitivity: CatchRate
     false_alarms: CatchRate
     caught_alone: int = 0
+    operators: tuple[OperatorRate, ...] = ()
 
 
 class MutantScore(Record, frozen=True):

@@ -186,9 +186,14 @@ class CaseResult(Displayed, frozen=True):
         return sum(usages, ModelUsage()) if usages else None
 
     @property
+    def verdicts(self) -> list[Verdict]:
+        """The verdicts of the outcomes, in their order."""
+        return [outcome.verdict for outcome in self.outcomes]
+
+    @property
     def verdict(self) -> Verdict:
         """The verdict that follows from the verdicts of the outcomes."""
-        return self.verdict_of([outcome.verdict for outcome in self.outcomes])
+        return self.verdict_of(self.verdicts)
 
     def verdict_of(self, verdicts: Collection[Verdict]) -> Verdict:
         """Return the first of failed, error, unscored and passed that occurs. If none does, the case only informs."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from math import inf
 from typing import Literal
+
+import msgspec
 
 from fairtrial.records.average import mean
 from fairtrial.records.record import Record
@@ -42,10 +44,29 @@ class PartKey(Record, frozen=True):
         return f"{self.kind} {self.index + 1}"
 
 
+def part_text(part: PartKey | None) -> str:
+    """Return the key of a part as text, such as `invocation/1/` or `rubric//polite`. A whole outcome has ""."""
+    return "" if part is None else f"{part.kind}/{'' if part.index is None else part.index}/{part.id}"
+
+
+def part_of(text: str) -> PartKey | None:
+    """Return the key of a part from its text. Raises ValueError if the text is not that of a key."""
+    if not text:
+        return None
+    kind, index, name = text.split("/", 2)
+    return msgspec.convert({"kind": kind, "index": int(index) if index else None, "id": name}, PartKey)
+
+
 @cache
 def invocation_key(index: int) -> PartKey:
     """Return the key of the invocation at a position, counted from 0."""
     return PartKey("invocation", index)
+
+
+@lru_cache(maxsize=64)
+def invocation_keys(count: int) -> tuple[PartKey, ...]:
+    """Return the keys of the first invocations."""
+    return tuple(map(invocation_key, range(count)))
 
 
 Relation = Literal["equal", "changed", "missing", "surplus", "moved"]
@@ -167,6 +188,11 @@ def has_value(score: Score) -> bool:
     return any(map(has_value, score.parts)) if score.parts else score.value is not None
 
 
+def is_fully_scored(score: Score) -> bool:
+    """Return whether a score and all its parts have values, and no part has parts of its own. Most scores do."""
+    return score.value is not None and not [part for part in score.parts if part.value is None or part.parts]
+
+
 def mean_of(parts: Iterable[Score], *, reason: str = "", label: str = "", key: PartKey | None = None) -> Score:
     """Return the score whose value is the mean of its scored, applicable parts.
 
@@ -174,14 +200,8 @@ def mean_of(parts: Iterable[Score], *, reason: str = "", label: str = "", key: P
     """
     inner = tuple(parts)
     values = [part.value for part in inner if part.value is not None and part.applicable]
-    return Score(
-        value=mean(values) if values else None,
-        reason=reason,
-        label=label,
-        applicable=bool(values) or any(part.applicable for part in inner),
-        parts=inner,
-        key=key,
-    )
+    applicable = bool(values) or any(part.applicable for part in inner)
+    return Score(mean(values) if values else None, reason, label, applicable, inner, key=key)
 
 
 def scores_of_invocations(score: Score) -> dict[int, Score]:

@@ -123,6 +123,19 @@ Step = Message | Thought | ToolCall | ToolResult
 """An action inside an invocation."""
 
 
+def one_message(messages: Sequence[Message]) -> Message:
+    """Return messages that follow one another as one, with a blank line between their texts.
+
+    If a part of it was withheld, the whole is not known.
+    """
+    if len(messages) == 1:
+        return messages[0]
+    withheld = next((message.withheld for message in messages if message.withheld), "")
+    text = "" if withheld else "\n\n".join(message.text for message in messages if message.text)
+    parts = tuple(part for message in messages for part in message.parts)
+    return Message(text, parts=parts, withheld=withheld)
+
+
 def split_reply(steps: Sequence[Step]) -> tuple[tuple[Step, ...], Message | None]:
     """Split the steps of an agent into the steps before the reply and the reply.
 
@@ -291,7 +304,8 @@ class Trace(Displayed, frozen=True):
     are messages of the agent before the first message of the user, for example a greeting. They are not an invocation.
     `history` are the turns before the first recorded invocation, as a later call of the model tells them. Judges see
     them, and nothing scores them. `turns_unknown` says that the recording has no texts that show where turns begin, so
-    that all of it is one invocation.
+    that all of it is one invocation. `incomplete` is the reason for which calls and turns may be missing in the
+    recording, for example because an SDK dropped attributes. A missing call then says nothing about the agent.
     """
 
     invocations: tuple[Invocation, ...] = ()
@@ -305,6 +319,7 @@ class Trace(Displayed, frozen=True):
     opening: tuple[Message, ...] = ()
     history: tuple[Invocation, ...] = ()
     turns_unknown: bool = False
+    incomplete: str = ""
 
     @property
     def agents(self) -> tuple[AgentDetails, ...]:

@@ -33,7 +33,8 @@ class SelectedTrace(Record, frozen=True):
         if self.covers is None:
             return f"value {self.score:.3f}"
         others = f", for example {', '.join(self.examples)}" if self.examples else ""
-        return f"value {self.score:.3f}, covers {self.covers:,} traces{others}"
+        noun = "trace" if self.covers == 1 else "traces"
+        return f"value {self.score:.3f}, covers {self.covers:,} {noun}{others}"
 
 
 class TraceSelection(Record, frozen=True):

@@ -7,11 +7,10 @@ from itertools import groupby
 
 from fairtrial.records.attempt_rule import (
     ALL,
-    AttemptEvidence,
     AttemptRule,
     AttemptRules,
-    case_verdict,
-    criterion_verdicts,
+    CaseEvidence,
+    case_evidence,
     evidence_of,
 )
 from fairtrial.records.record import Record
@@ -45,7 +44,7 @@ class CaseAttempts(Record, frozen=True):
     @property
     def verdict(self) -> Verdict:
         """The verdict of the case."""
-        return case_verdict(self.rule, self._evidence)
+        return self._evidence.verdict
 
     @property
     def criteria(self) -> dict[str, Verdict]:
@@ -53,7 +52,7 @@ class CaseAttempts(Record, frozen=True):
         if len(self.results) == 1:
             return {own.criterion: own.verdict for own in self.results[0].outcomes if own.threshold is not None}
         if self.rule.name == "mean":
-            return criterion_verdicts(self._evidence)
+            return self._evidence.criterion_verdicts
         verdicts: dict[str, list[Verdict]] = {}
         for result in self.results if self.rule.name == "all" else ():
             for outcome in result.outcomes:
@@ -67,8 +66,8 @@ class CaseAttempts(Record, frozen=True):
         return sum(result.verdict is Verdict.PASSED for result in self.results)
 
     @property
-    def _evidence(self) -> list[AttemptEvidence]:
-        return [evidence_of(result, result.verdict, self.rule) for result in self.results]
+    def _evidence(self) -> CaseEvidence:
+        return case_evidence(self.rule, [evidence_of(result, result.verdict, self.rule) for result in self.results])
 
 
 def by_case(results: Iterable[CaseResult], rules: AttemptRules) -> Iterator[CaseAttempts]:

@@ -19,7 +19,7 @@ from fairtrial.text.display import count
 from fairtrial.version import __version__
 
 _SHARES = ("accuracy", "sensitivity", "specificity")
-_COEFFICIENTS = ("youden", "kappa", "mcc", "quadratic_kappa")
+_COEFFICIENTS = ("youden", "kappa", "mcc", "quadratic_kappa", "judge_alpha")
 _TITLES = {
     "accuracy": "accuracy",
     "sensitivity": "sensitivity (people pass, judge passes)",
@@ -28,6 +28,7 @@ _TITLES = {
     "kappa": "Cohen's kappa",
     "mcc": "Matthews' correlation",
     "quadratic_kappa": "quadratic kappa",
+    "judge_alpha": "Krippendorff's alpha",
     "spearman": "Spearman's correlation",
     "people_alpha": "alpha among people",
     "votes_alpha": "alpha among votes",
@@ -55,6 +56,7 @@ class CriterionShape(msgspec.Struct, frozen=True):
     kappa: Estimate
     mcc: Estimate
     quadratic_kappa: Estimate
+    judge_alpha: Estimate
     spearman: float | None
     alpha: float | None
     votes_alpha: float | None
@@ -110,6 +112,7 @@ def criterion_shape(calibration: Calibration) -> CriterionShape:
         agreement.kappa,
         agreement.mcc,
         agreement.quadratic_kappa,
+        agreement.judge_alpha,
         agreement.spearman,
         agreement.people_alpha,
         agreement.votes_alpha,

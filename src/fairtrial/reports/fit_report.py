@@ -24,8 +24,6 @@ def print_fit(console: Console, model: ValueModel) -> None:
     console.print(f"expected calibration error  {_measured(quality.calibration_error)}")
     gain = _measured(quality.brier_gain)
     console.print(f"squared error               {quality.brier:.4f}, smaller than the base rate's by {gain}")
-    if quality.brier_gain.low <= 0:
-        console.print("The gain in squared error may be 0. More tasks would tell.", style="yellow")
     table = Rows(("predicted", "passed", "95 % interval", "traces"))
     for part in quality.reliability:
         interval = "–" if part.low is None or part.high is None else f"{part.low:.3f} to {part.high:.3f}"

@@ -9,11 +9,11 @@ stand apart from everything else, which names them by their number.
 from __future__ import annotations
 
 import base64
-import gzip
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import cache, lru_cache
 from importlib import resources
 from itertools import count, islice
@@ -23,6 +23,8 @@ import msgspec
 
 from fairtrial.records.run_comparison import Comparison
 from fairtrial.reports import view_shapes as shapes
+from fairtrial.reports.attempt_shapes import AttemptView
+from fairtrial.reports.html_index import Cleaner, IndexedRows, data_element, page_pieces
 from fairtrial.reports.html_summary import summary_html
 from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
 from fairtrial.reports.view import RunReader, comparison_view
@@ -46,11 +48,15 @@ _SEARCHED = frozenset({"text", "reason", "cause"})
 
 
 def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions = DEFAULTS) -> None:
-    """Write the page of a run, with its change since a baseline if there is one."""
+    """Write the page of a run, with its change since a baseline if there is one.
+
+    If the base run is in a store, the page contains its conversations, too.
+    """
     comparison = None if isinstance(options.baseline, str) else options.baseline
+    runs = [run] if comparison is None or options.base_run is None else [options.base_run, run]
     if isinstance(options.baseline, str):
         options.warn(options.baseline)
-    for warning in write_pages(stream, [run], comparison=comparison, traces=options.traces, language=options.language):
+    for warning in write_pages(stream, runs, comparison=comparison, traces=options.traces, language=options.language):
         options.warn(warning)
 
 
@@ -65,28 +71,35 @@ def write_pages(
     comparison: Comparison | None = None,
     traces: shapes.Traces | None = None,
     language: str = "",
+    people: bool = False,
     limit: int = LIMIT,
 ) -> list[str]:
     """Write a page about a run, or about a base run and the run that is compared with it. Return warnings.
 
     Without `traces`, the conversations of all attempts are written if they fit into the limit, and else only of the
-    attempts that did not pass.
+    attempts that did not pass. With `people`, the page holds no personal data.
     """
-    with tempfile.TemporaryFile() as chunks:
+    cleaner = _clean_people if people else clean
+    with ExitStack() as stack:
+        chunks = stack.enter_context(tempfile.TemporaryFile())
+        rows = [
+            IndexedRows(stack.enter_context(tempfile.TemporaryFile()), cleaner, is_compared=comparison is not None)
+            for _ in runs
+        ]
         try:
-            readers = _write_chunks(chunks, runs, traces or "all", limit if traces is None else 0)
+            readers = _write_chunks(chunks, runs, rows, traces or "all", limit if traces is None else 0, cleaner)
         except _TooLargeError:
             chunks.seek(0)
             chunks.truncate()
-            readers = _write_chunks(chunks, runs, "failed", 0)
+            readers = _write_chunks(chunks, runs, rows, "failed", 0, cleaner)
         size = chunks.tell()
         page = shapes.PageView(
             [reader.view() for reader in readers],
-            [reader.rows for reader in readers],
-            None if comparison is None else comparison_view(comparison, *(reader.rows for reader in readers)),
+            [],
+            None if comparison is None else comparison_view(comparison, *(own.compared for own in rows)),
             language,
         )
-        target.write(_head(page))
+        _write_head(target, cleaner(msgspec.to_builtins(page)), rows)
         chunks.seek(0)
         shutil.copyfileobj(chunks, target, 1 << 20)
         target.write(b"</body>\n</html>\n")
@@ -103,34 +116,38 @@ def _warnings(actual: shapes.Traces, traces: shapes.Traces | None, size: int, li
         yield f"the report has {size / 1e6:.0f} MB; --traces failed or --traces none makes it smaller"
 
 
-def _write_chunks(chunks: IO[bytes], runs: Sequence[ReportedRun], traces: shapes.Traces, limit: int) -> list[RunReader]:
-    """Write the attempts of all runs. Raises _TooLargeError above the limit, if there is a limit."""
-    readers = [RunReader(run, traces) for run in runs]
+def _write_chunks(
+    chunks: IO[bytes],
+    runs: Sequence[ReportedRun],
+    rows: Sequence[IndexedRows],
+    traces: shapes.Traces,
+    limit: int,
+    cleaner: Cleaner,
+) -> list[RunReader]:
+    """Write the attempts and the rows of all runs. Raises _TooLargeError above the limit, if there is a limit."""
+    for own in rows:
+        own.clear()
+    readers = [RunReader(run, own.add, traces) for run, own in zip(runs, rows, strict=True)]
     for number, reader in enumerate(readers):
         attempts = reader.attempts()
         for chunk in count():
             batch = list(islice(attempts, CHUNK))
             if not batch:
                 break
-            texts, details = _packed(batch)
-            chunks.write(_data(f"texts-{number}-{chunk}", texts))
-            chunks.write(_data(f"details-{number}-{chunk}", details))
+            texts, details = _packed(batch, cleaner)
+            for name, content in (("texts", texts), ("details", details)):
+                chunks.writelines(data_element(f"{name}-{number}-{chunk}", [content]))
             if limit and chunks.tell() > limit:
                 raise _TooLargeError
     return readers
 
 
-def _data(name: str, content: bytes) -> bytes:
-    packed = base64.b64encode(gzip.compress(content, 6, mtime=0))
-    return b'<script type="application/gzip" id="%s">%s</script>\n' % (name.encode(), packed)
-
-
-def _packed(attempts: Sequence[shapes.AttemptView]) -> tuple[bytes, bytes]:
+def _packed(attempts: Sequence[AttemptView], cleaner: Cleaner) -> tuple[bytes, bytes]:
     """Return the texts of attempts, and the attempts with the numbers of their texts."""
     texts, details = bytearray(), []
     for attempt in attempts:
         numbers: dict[str, int] = {}
-        details.append(_numbered(clean(msgspec.to_builtins(attempt)), numbers))
+        details.append(_numbered(cleaner(msgspec.to_builtins(attempt)), numbers))
         texts += _END_OF_TEXT.join(text.encode() for text in numbers) + _END_OF_ATTEMPT
     return bytes(texts), msgspec.json.encode(details)
 
@@ -149,6 +166,11 @@ def clean(value: Any, key: str = "") -> Any:
     if isinstance(value, list):
         return [clean(item, key) for item in value]
     return value if value is None or isinstance(value, bool) else _clean_member(value, str(value), key)
+
+
+def _clean_people(value: Any) -> Any:
+    """Return JSON as `clean` does, and without personal data and e-mail addresses."""
+    return redact_json(clean(value), people=True)[0]
 
 
 def _clean_member(cleaned: Any, text: str, key: str) -> Any:
@@ -215,13 +237,15 @@ def source_hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _head(page: shapes.PageView) -> bytes:
-    """Return everything before the chunks. The program stands before them, so that it need not wait for them."""
+def _write_head(target: BinaryIO, page: Mapping[str, Any], rows: Sequence[IndexedRows]) -> None:
+    """Write everything before the chunks. The program stands before them, so that it need not wait for them.
+
+    `page` is the cleaned view of the page, without its rows.
+    """
     script, style = asset("report.js"), asset("report.css")
-    cleaned = clean(msgspec.to_builtins(page))
-    summary = summary_html(cleaned)
+    summary = summary_html({**page, "cases": [own.listed for own in rows]})
     head = f"""<!DOCTYPE html>
-<html lang="{page.language or "en"}">
+<html lang="{page.get("language") or "en"}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{page_policy()}">
@@ -234,5 +258,6 @@ def _head(page: shapes.PageView) -> bytes:
 <body>
 <div id="app">{summary.body}</div>
 """
-    data = _data("page", msgspec.json.encode(cleaned)).decode()
-    return f"{head}{data}<script>{script}</script>\n".encode()
+    target.write(head.encode())
+    target.writelines(data_element("page", page_pieces(page, rows)))
+    target.write(f"<script>{script}</script>\n".encode())

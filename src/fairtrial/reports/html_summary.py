@@ -40,7 +40,7 @@ def texts(language: str) -> dict[str, Any]:
 
 
 def summary_html(page: View) -> PlainSummary:
-    """Return the summary of a page, given its view as plain data."""
+    """Return the summary of a page, given its view as plain data. Cases whose attempts all passed may be left out."""
     own = texts(page.get("language") or "en")
     runs = page["runs"]
     title = f"{runs[-1]['verdict']} {DASH} {runs[-1]['id']}"
@@ -65,18 +65,20 @@ def _criteria(run: View, own: Mapping[str, Any]) -> str:
     titles = (own["criterion"], own["mean"], own["interval"], own["passRate"], own["interval"])
     head = "".join(f"<th>{escape(title)}</th>" for title in titles)
     rows = "".join(
-        f"<tr><th>{_text(criterion['name'])}</th>{_estimate(criterion['mean'], percent=False)}"
+        f"<tr><th>{_text(criterion['name'])}</th>"
+        f"{_estimate(criterion['mean'], percent=False, unit=criterion.get('unit', ''))}"
         f"{_estimate(criterion['pass_rate'], percent=True)}</tr>"
         for criterion in run["criteria"]
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
-def _estimate(estimate: View, *, percent: bool) -> str:
+def _estimate(estimate: View, *, percent: bool, unit: str = "") -> str:
     written = rate if percent else number
     low, high = estimate.get("low"), estimate.get("high")
     ends = DASH if low is None or high is None else f"{written(low)} … {written(high)}"
-    return f"<td>{written(estimate.get('value'))}</td><td>{ends}</td>"
+    value = f"{written(estimate.get('value'))} {unit}".rstrip()
+    return f"<td>{value}</td><td>{ends}</td>"
 
 
 def _not_passed(cases: Sequence[View], own: Mapping[str, Any]) -> str:
@@ -88,11 +90,16 @@ def _not_passed(cases: Sequence[View], own: Mapping[str, Any]) -> str:
     return f"<h2>{escape(own['notPassed'])}</h2><ul>{items}</ul>{more if len(rows) > LISTED else ''}"
 
 
+def is_listed(attempt: View) -> bool:
+    """Return whether the summary lists an attempt, as far as it has room."""
+    return attempt["verdict"] not in _GREEN
+
+
 def _attempts(cases: Sequence[View]) -> Iterator[str]:
     """Yield a line for each attempt that did not pass."""
     for case in cases:
         for attempt in case["attempts"]:
-            if attempt["verdict"] not in _GREEN:
+            if is_listed(attempt):
                 number_of = f" ({attempt['attempt']})" if len(case["attempts"]) > 1 else ""
                 reason = f": {_text(case['reason'])}" if case.get("reason") else ""
                 mark = _MARKS[attempt["verdict"]]

@@ -19,7 +19,7 @@ from fairtrial.reports.attempts import CaseAttempts, by_case
 from fairtrial.reports.comparison_table import measure_value
 from fairtrial.reports.markdown_comparison import change_text, list_flips
 from fairtrial.reports.markdown_text import code_block, code_in_html, code_span
-from fairtrial.reports.numbers import DASH, beside, interval, rate
+from fairtrial.reports.numbers import DASH, beside, interval, rate, with_unit
 from fairtrial.reports.report_table import ReportedRun, ReportOptions
 from fairtrial.reports.short_texts import with_short_texts
 from fairtrial.reports.summary_table import MARKS
@@ -111,7 +111,8 @@ def _change(row: ComparedMeasure | None) -> str:
 
 def _mean(row: CriterionSummary) -> str:
     ends = interval(row.mean)
-    return f"{beside(row.mean.value, row.threshold)}{f' ({ends})' if ends else ''}"
+    value = with_unit(row.criterion, beside(row.mean.value, row.threshold))
+    return f"{value}{f' ({ends})' if ends else ''}"
 
 
 def _estimate(value: str, estimate: Estimate) -> str:

@@ -10,11 +10,15 @@ from collections.abc import Iterator
 from xml.sax.saxutils import XMLGenerator
 from xml.sax.xmlreader import AttributesImpl
 
-from fairtrial.records.mutation import MutantFinding, MutationReport, OperatorRate
+from fairtrial.records.mutation import CriterionRole, MutantFinding, MutationReport, OperatorRate
 from fairtrial.reports.markdown_text import code_span
 from fairtrial.reports.mutation_table import (
+    card_rows,
+    card_titles,
+    caught_text,
     coverage_lines,
     interval_text,
+    judges_in,
     operator_text,
     percent,
     role_lines,
@@ -39,6 +43,7 @@ def mutation_markdown(report: MutationReport) -> str:
         *(_row(row, criteria) for row in report.operators),
         "",
         *(f"- {_cell(line)}" for line in role_lines(report)),
+        *(line for role in judges_in(report) for line in _report_card(role)),
     ]
     for title, findings in (("Survivors", report.survivors), ("False alarms", report.false_alarms)):
         if findings:
@@ -52,15 +57,22 @@ def mutation_markdown(report: MutationReport) -> str:
 
 
 def _row(row: OperatorRate, criteria: list[str]) -> str:
-    by_criterion = {estimate.name: f"{estimate.caught} of {estimate.mutants}" for estimate in row.criteria}
+    by_criterion = {estimate.name: estimate for estimate in row.criteria}
     cells = [
         row.operator,
         row.direction,
-        f"{row.overall.caught} of {row.overall.mutants}",
+        caught_text(row.overall),
         interval_text(row.overall) or DASH,
-        *(by_criterion.get(criterion, DASH) for criterion in criteria),
+        *(caught_text(by_criterion.get(criterion)) for criterion in criteria),
     ]
     return f"| {' | '.join(cells)} |"
+
+
+def _report_card(role: CriterionRole) -> Iterator[str]:
+    titles = ("operator", "direction", *(_cell(title) for title in card_titles(role)))
+    yield from ("", f"## {_cell(role.criterion)} on planted errors", "", f"| {' | '.join(titles)} |")
+    yield f"|{'---|' * len(titles)}"
+    yield from (f"| {' | '.join((row.operator, row.direction, *cells))} |" for row, cells in card_rows(role))
 
 
 def _finding(finding: MutantFinding) -> Iterator[str]:
@@ -92,7 +104,7 @@ def mutation_junit(report: MutationReport) -> bytes:
         attributes = {"name": visible_line(row.operator), "classname": f"fairtrial.{row.direction}"}
         xml.startElement("testcase", AttributesImpl(attributes))
         if _is_failure(row):
-            message = f"{row.overall.caught} of {row.overall.mutants} caught: {percent(row.overall)}"
+            message = f"caught {caught_text(row.overall)}: {percent(row.overall)}"
             xml.startElement("failure", AttributesImpl({"message": message}))
             xml.characters("\n".join(_lines_of(report, row.operator)))
             xml.endElement("failure")

@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
-from fairtrial.records.mutation import CatchRate, MutantFinding, MutationReport, OperatorRate
+from fairtrial.records.mutation import CatchRate, CriterionRole, MutantFinding, MutationReport, OperatorRate
 from fairtrial.reports.html import asset, source_hash
 from fairtrial.reports.mutation_table import (
+    card_rows,
+    card_titles,
+    caught_text,
+    counts,
     coverage_lines,
     interval_text,
+    judges_in,
     operator_text,
     role_lines,
     score_text,
     summary_line,
 )
 from fairtrial.reports.numbers import DASH, rate
-from fairtrial.text.display import count, visible_line
+from fairtrial.text.display import visible_line
 
 _OPEN = 3
 """The number of survivors, and of false alarms, that a reader sees without a click."""
@@ -46,13 +51,14 @@ def mutation_html(report: MutationReport) -> str:
 
 
 def _parts(report: MutationReport) -> Iterator[str]:
-    inert = f" · {count(report.inert, 'inert mutant')} not in the score" if report.inert else ""
-    facts = f"{_text(report.run)} · {_text(report.started)} · {count(report.baselines, 'baseline')}{inert}"
+    facts = " · ".join((_text(report.run), _text(report.started), *counts(report)))
     yield f'<h1>Mutation testing</h1>\n<p class="note">{facts}</p>\n'
     rates = _number("mutation score", report.score), _number("false alarms", report.false_alarm_rate)
     yield f'<div class="numbers">{"".join(rates)}</div>\n'
     yield _operators(report)
     yield _items("Criteria", role_lines(report))
+    for role in judges_in(report):
+        yield f"<h2>{_text(role.criterion)} on planted errors</h2>\n{_report_card(role)}"
     yield from _findings("Survivors", "The criteria passed these harmful changes.", report.survivors)
     yield from _findings("False alarms", "The criteria failed these harmless changes.", report.false_alarms)
     yield _items("Coverage", coverage_lines(report.coverage))
@@ -67,20 +73,32 @@ def _number(title: str, estimate: CatchRate) -> str:
 def _operators(report: MutationReport) -> str:
     criteria = [role.criterion for role in report.criteria]
     titles = ("operator", "direction", "caught", "95 % interval", *criteria)
+    return f"<h2>Operators</h2>\n{_table(titles, (_operator(row, criteria) for row in report.operators))}"
+
+
+def _report_card(role: CriterionRole) -> str:
+    rows = (_row(row.operator, [row.direction, *cells]) for row, cells in card_rows(role))
+    return _table(("operator", "direction", *card_titles(role)), rows)
+
+
+def _row(title: str, cells: Iterable[str]) -> str:
+    return f'<tr><th scope="row">{_text(title)}</th>{"".join(f"<td>{_text(cell)}</td>" for cell in cells)}</tr>'
+
+
+def _table(titles: Iterable[str], rows: Iterable[str]) -> str:
     head = "".join(f'<th scope="col">{_text(title)}</th>' for title in titles)
-    rows = "\n".join(_operator(row, criteria) for row in report.operators)
-    table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
-    return f'<h2>Operators</h2>\n<div class="scroll" tabindex="0">{table}</div>\n'
+    body = "\n".join(rows)
+    table = f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+    return f'<div class="scroll" tabindex="0">{table}</div>\n'
 
 
 def _operator(row: OperatorRate, criteria: Sequence[str]) -> str:
-    by_criterion = {estimate.name: f"{estimate.caught} of {estimate.mutants}" for estimate in row.criteria}
-    unscored = f", {row.overall.unscored} unscored" if row.overall.unscored else ""
+    by_criterion = {estimate.name: estimate for estimate in row.criteria}
     cells = (
         f"<td>{row.direction}</td>",
-        f"<td>{row.overall.caught} of {row.overall.mutants}{unscored}</td>",
+        f"<td>{caught_text(row.overall)}</td>",
         f"<td>{_picture(row.overall)} {interval_text(row.overall) or DASH}</td>",
-        *(f'<td class="small">{by_criterion.get(criterion, DASH)}</td>' for criterion in criteria),
+        *(f'<td class="small">{caught_text(by_criterion.get(criterion))}</td>' for criterion in criteria),
     )
     return f'<tr><th scope="row">{_text(row.operator)}</th>{"".join(cells)}</tr>'
 

@@ -7,7 +7,16 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.records.mutation import CatchRate, Coverage, MutantFinding, MutantScore, Mutation, MutationReport
+from fairtrial.records.mutation import (
+    CatchRate,
+    Coverage,
+    CriterionRole,
+    MutantFinding,
+    MutantScore,
+    Mutation,
+    MutationReport,
+    OperatorRate,
+)
 from fairtrial.reports.numbers import DASH, number, rate
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.text.display import count, shortened, visible_line
@@ -29,6 +38,7 @@ def mutation_table(report: MutationReport, *, everything: bool = False) -> Rende
         _operators(report),
         Text(""),
         *map(Text, role_lines(report)),
+        *(part for role in judges_in(report) for part in (Text(""), _report_card(role))),
     ]
     for title, findings in (("survived", report.survivors), ("false alarm", report.false_alarms)):
         for finding in findings if everything else findings[:LISTED]:
@@ -40,11 +50,15 @@ def mutation_table(report: MutationReport, *, everything: bool = False) -> Rende
 
 def summary_line(report: MutationReport) -> str:
     """Return the mutation score and the false alarm rate in one line."""
-    inert = f", {count(report.inert, 'inert mutant')} not in the score" if report.inert else ""
-    return (
-        f"mutation score {percent(report.score)}, false alarms {percent(report.false_alarm_rate)}, "
-        f"{count(report.baselines, 'baseline')}{inert}"
-    )
+    rates = f"mutation score {percent(report.score)}, false alarms {percent(report.false_alarm_rate)}"
+    return ", ".join((rates, *counts(report)))
+
+
+def counts(report: MutationReport) -> list[str]:
+    """Return the numbers of baselines, of cases that were left out, and of inert mutants, in words."""
+    texts = [count(report.baselines, "baseline")]
+    texts += [f"{len(report.exclusions)} left out"] if report.exclusions else []
+    return texts + ([f"{count(report.inert, 'inert mutant')} not in the score"] if report.inert else [])
 
 
 def percent(estimate: CatchRate) -> str:
@@ -67,21 +81,22 @@ def _operators(report: MutationReport) -> Rows:
     rows = Rows(("operator", "caught", INTERVAL, *criteria))
     for row in report.operators:
         by_criterion = {estimate.name: estimate for estimate in row.criteria}
-        name = row.operator if row.direction == "harmful" else f"{row.operator} (harmless)"
-        overall = row.overall
-        unscored = f", {overall.unscored} unscored" if overall.unscored else ""
         rows.add(
-            name,
-            f"{overall.caught} of {overall.mutants}{unscored}",
-            interval_text(overall) or DASH,
-            *(_caught(by_criterion.get(criterion)) for criterion in criteria),
+            _name(row),
+            caught_text(row.overall),
+            interval_text(row.overall) or DASH,
+            *(caught_text(by_criterion.get(criterion)) for criterion in criteria),
             style="dim" if row.direction == "harmless" else "",
         )
     return rows
 
 
-def _caught(estimate: CatchRate | None) -> str:
-    return DASH if estimate is None or not estimate.mutants else f"{estimate.caught} of {estimate.mutants}"
+def caught_text(estimate: CatchRate | None) -> str:
+    """Return how many mutants were caught, for example "3 of 4, 1 unscored", or a dash without mutants."""
+    if estimate is None or not (estimate.mutants or estimate.unscored):
+        return DASH
+    unscored = f", {estimate.unscored} unscored" if estimate.unscored else ""
+    return f"{estimate.caught} of {estimate.mutants}{unscored}"
 
 
 def role_lines(report: MutationReport) -> Iterator[str]:
@@ -99,6 +114,39 @@ def role_lines(report: MutationReport) -> Iterator[str]:
             yield f"{name}: caught nothing that no other criterion caught; it may be dropped"
     if any(role.judged for role in report.criteria):
         yield _NOTE
+
+
+def judges_in(report: MutationReport) -> list[CriterionRole]:
+    """Return the criteria that ask a model, each with its rates by operator and language."""
+    return [role for role in report.criteria if role.judged and role.operators]
+
+
+def card_titles(role: CriterionRole) -> list[str]:
+    """Return the titles of the columns of a judge's report card: caught mutants, and those of each language."""
+    return ["caught", INTERVAL, *_languages(role)]
+
+
+def card_rows(role: CriterionRole) -> Iterator[tuple[OperatorRate, list[str]]]:
+    """Yield each operator with its cells: the mutants that the judge caught, in all and in each language."""
+    for row in role.operators:
+        by_language = {estimate.name: estimate for estimate in row.languages}
+        cells = [caught_text(by_language.get(language)) for language in _languages(role)]
+        yield row, [caught_text(row.overall), interval_text(row.overall) or DASH, *cells]
+
+
+def _languages(role: CriterionRole) -> list[str]:
+    return sorted({estimate.name for row in role.operators for estimate in row.languages})
+
+
+def _report_card(role: CriterionRole) -> Rows:
+    rows = Rows((f"{visible_line(role.criterion)} on planted errors", *card_titles(role)))
+    for row, cells in card_rows(role):
+        rows.add(_name(row), *cells, style="dim" if row.direction == "harmless" else "")
+    return rows
+
+
+def _name(row: OperatorRate) -> str:
+    return row.operator if row.direction == "harmful" else f"{row.operator} (harmless)"
 
 
 def _finding(title: str, finding: MutantFinding) -> Iterator[Text]:

@@ -16,15 +16,16 @@ from fairtrial.records.run_comparison import Comparison
 from fairtrial.records.summary import Summary
 from fairtrial.records.trace import Invocation, Message, Step, Thought, ToolCall, Trace
 from fairtrial.reports.comparison_table import comparison_report
+from fairtrial.reports.outcome_lines import outcome_lines
 from fairtrial.reports.short_texts import with_short_texts
 from fairtrial.reports.summary_table import tables
-from fairtrial.reports.terminal import case, outcome_lines
+from fairtrial.reports.terminal import case
 from fairtrial.reports.terminal_text import plain_text
 from fairtrial.reports.transcript import Transcript
 from fairtrial.text.display import call, compact, shortened, visible, visible_line
 
 LARGEST = 100_000
-"""The most characters of a view. Notebooks store it beside the code."""
+"""The most bytes of a view. Notebooks store it beside the code."""
 _WIDTH = 120
 _STEPS = 200
 _TEXT_LENGTH = 2_000
@@ -40,9 +41,9 @@ def as_html(content: RenderableType) -> str:
     )
     console.print(content)
     text = console.export_html(inline_styles=True, code_format=_CODE)
-    if len(text) <= LARGEST:
+    if len(text.encode(errors="replace")) <= LARGEST:
         return text
-    # Escaping makes a character up to six characters long.
+    # A character has at most four bytes, or six if it is escaped.
     cut = shortened(plain_text(content, _WIDTH), LARGEST // 7)
     return _CODE.format(code=html.escape(cut).replace("{", "&#123;"))
 

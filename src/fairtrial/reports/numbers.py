@@ -28,9 +28,13 @@ def quantity(criterion: str, value: float | None) -> str:
 
 def with_unit(criterion: str, text: str) -> str:
     """Return a number that is written already, with the unit of its criterion. Words do not get a unit."""
+    return f"{text} {unit_of(criterion)}".rstrip() if text[-1:].isdigit() else text
+
+
+def unit_of(criterion: str) -> str:
+    """Return the symbol of the unit of a criterion, for example s, or an empty text if its values have no unit."""
     entry = CATALOG.get(criterion)
-    unit = entry.measured_in if entry is not None and text[-1:].isdigit() else ""
-    return f"{text} {unit}".rstrip()
+    return "" if entry is None else entry.measured_in
 
 
 def _decimals(value: float) -> int:

@@ -68,7 +68,7 @@ def plot_intervals(summary: Summary) -> Any:
         _label_rows(axes, names)
         axes.set_xlim(-0.02, 1.02)
         axes.set_xlabel("value, with 95 % interval")
-        axes.legend(loc="best")
+        _add_legend(axes)
     return figure
 
 
@@ -100,7 +100,7 @@ def plot_attempts(results: Iterable[CaseResult]) -> Any:
         _label_rows(axes, names)
         axes.set_xticks(range(1, max(result.attempt for row in rows for result in row) + 1))
         axes.set_xlabel("attempt")
-        axes.legend(seen.values(), [verdict.value for verdict in seen], loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        _add_legend(axes, {verdict.value: cell for verdict, cell in seen.items()})
     return figure
 
 
@@ -115,9 +115,10 @@ def plot_histogram(results: Iterable[CaseResult], criterion: str) -> Any:
         for threshold in sorted({own.threshold for own in outcomes if own.threshold is not None}):
             axes.axvline(threshold, color=_ORANGE, linestyle="--", label=f"threshold {threshold:g}")
         if any(own.threshold is not None for own in outcomes):
-            axes.legend(loc="best")
+            _add_legend(axes)
         axes.set_xlabel(_name(criterion))
         axes.set_ylabel("attempts")
+        axes.yaxis.get_major_locator().set_params(integer=True)
     return figure
 
 
@@ -136,7 +137,7 @@ def plot_calibration(calibrations: Sequence[Calibration]) -> Any:
             _draw_estimates(axes, places, colour, label)
         _label_rows(axes, names)
         axes.set_xlabel("pass rate or mean, with 95 % interval")
-        axes.legend(loc="best")
+        _add_legend(axes)
     return figure
 
 
@@ -164,6 +165,13 @@ def _name(text: str) -> str:
 def _label_rows(axes: Any, names: Sequence[str]) -> None:
     axes.set_yticks(range(len(names)), [_name(name) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
+
+
+def _add_legend(axes: Any, entries: Mapping[str, Any] | None = None) -> None:
+    """Explain the marks above the axes, where a legend hides no data. Without entries, these are the labelled marks."""
+    handles, texts = axes.get_legend_handles_labels() if entries is None else (entries.values(), entries)
+    place = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
+    axes.legend(handles, texts, ncols=len(texts), frameon=False, **place)
 
 
 @contextmanager

@@ -79,9 +79,10 @@ class ReportOptions:
     """How the user wants the reports.
 
     With `allow_unscored`, a case without a verdict is not an error in JUnit XML. `baseline` is the comparison of a base
-    run with this run, or the reason why there is none. `show` is the command that shows the run again, or empty.
-    `traces` says of which attempts the HTML report contains the conversations, by default as many as fit. `language` is
-    that of the HTML report, by default the language of the browser. `warn` receives warnings for the user.
+    run with this run, or the reason why there is none. `base_run` is the base run itself if it is in a store. `show` is
+    the command that shows the run again, or empty. `traces` says of which attempts the HTML report contains the
+    conversations, by default as many as fit. `language` is that of the HTML report, by default the language of the
+    browser. `warn` receives warnings for the user.
     """
 
     allow_unscored: bool = False
@@ -90,6 +91,7 @@ class ReportOptions:
     traces: Literal["all", "failed", "none"] | None = None
     language: str = ""
     warn: Callable[[str], object] = str
+    base_run: ReportedRun | None = None
 
 
 DEFAULTS = ReportOptions()

@@ -165,6 +165,12 @@ def _labels(run: ReportedRun) -> Iterator[Row]:
             label.note,
             label.key,
             label.weight,
+            label.seconds,
+            label.blind,
+            label.probability,
+            label.source,
+            label.side,
+            label.reference,
         )
 
 
@@ -266,6 +272,12 @@ TABLES: dict[str, Table] = {
             "note": "string",
             "key": "string",
             "weight": "double",
+            "seconds": "double",
+            "blind": "bool",
+            "probability": "double",
+            "source": "string",
+            "side": "string",
+            "reference": "string",
         },
         _labels,
     ),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fairtrial.records.value_row import Duplicate, Nearest, RedactionRow, ValueRow
 from fairtrial.reports.numbers import DASH
-from fairtrial.text.display import shortened, visible_line
+from fairtrial.text.display import count, shortened, visible_line
 from fairtrial.valuation.chunk import ValuedChunk
 
 if TYPE_CHECKING:
@@ -117,26 +117,26 @@ class ValueReport:
 
     def examples(self) -> Iterator[str]:
         """Yield lines about traces that were rejected, merged, refused or redacted: at most EXAMPLES of each kind."""
-        for warning, count in self._novelty_warnings.most_common():
-            yield f"novelty says less about {count:,} traces: {warning}"
+        for warning, number in self._novelty_warnings.most_common():
+            yield f"novelty says less about {count(number, 'trace')}: {warning}"
         rejected_count = self.scored_count - self.passed_count if self.threshold is not None else 0
         yield from _list_examples("left out", rejected_count, self._rejections)
         yield from _list_examples("private, and not kept without --keep-private", self._withheld_count, self._withheld)
         yield from _list_examples("merged", self._merged_count, self._merged)
         yield from _list_examples("refused", self.refused_count, self._refusals)
-        kinds = ", ".join(f"{count} {kind}" for kind, count in self._redacted_kinds.most_common())
+        kinds = ", ".join(f"{number} {kind}" for kind, number in self._redacted_kinds.most_common())
         yield from _list_examples(
             f"redacted before keeping: {kinds};", self._redacted_kinds.total(), self._redacted_places
         )
 
 
-def _list_examples(heading: str, count: int, examples: list[str]) -> Iterator[str]:
-    if not count:
+def _list_examples(heading: str, number: int, examples: list[str]) -> Iterator[str]:
+    if not number:
         return
-    yield f"{heading} {count:,}:"
+    yield f"{heading} {number:,}:"
     for example in examples[:EXAMPLES]:
         yield f"  {visible_line(shortened(example, 400))}"
-    if count > EXAMPLES:
+    if number > EXAMPLES:
         yield "  …"
 
 
@@ -151,9 +151,9 @@ def _limits(row: ValueRow) -> Iterator[str]:
     """Yield why the novelty of a row says little, without the numbers of the row."""
     for warning in row.warnings or ():
         if warning.startswith("the embedder saw "):
-            yield "the embedder did not see all of their tokens"
+            yield "the embedder did not see all tokens"
         elif warning.startswith("the trace is "):
-            yield visible_line(warning.replace("the trace is", "they are", 1))
+            yield visible_line(warning.replace("the trace is", "the text is", 1))
 
 
 def _merge(row: ValueRow, duplicate: Duplicate) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from fairtrial.records.calibration import Calibration
 from fairtrial.records.expectation import ExpectedCase
@@ -17,8 +18,12 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.run_comparison import Comparison
 from fairtrial.records.summary import CriterionSummary, Estimate, RunUsage, Summary
 from fairtrial.reports import view_shapes as shapes
+from fairtrial.reports.attempt_shapes import AttemptView
+from fairtrial.reports.numbers import unit_of
 from fairtrial.reports.report_table import ReportedRun
-from fairtrial.reports.view_attempts import AgentIndex, AttemptParts, RowBuilder, attempt_view, usage_view
+from fairtrial.reports.view_attempts import AgentIndex, AttemptParts, attempt_view, usage_view
+from fairtrial.reports.view_rows import RowBuilder
+from fairtrial.reports.viewer_shapes import RunCriterion, RunRow
 
 _GREEN = (Verdict.PASSED, Verdict.INFORMATIONAL)
 _FLAGS = {"lenient": "--lenient", "allow_code": "--allow-code"}
@@ -27,17 +32,22 @@ _VALUES = {"agent": "--agent", "config": "--config", "match": "--match", "reply_
 
 @dataclass
 class RunReader:
-    """Reads the attempts of a run once, in file order, and gathers the rows, agents and tools of the whole run."""
+    """Reads the attempts of a run once, in file order, and gathers the agents and tools of the whole run.
+
+    `take` gets the row of each case when all its attempts were read.
+    """
 
     run: ReportedRun
+    take: Callable[[shapes.CaseRow], object]
     traces: shapes.Traces = "all"
     agents: AgentIndex = field(default_factory=AgentIndex)
     builder: RowBuilder = field(init=False)
 
     def __post_init__(self) -> None:
-        self.builder = RowBuilder({summary.criterion: i for i, summary in enumerate(self.run.summary.criteria)})
+        criteria = {summary.criterion: i for i, summary in enumerate(self.run.summary.criteria)}
+        self.builder = RowBuilder(criteria, self.run.info.attempt_rules, self.run.ballots, self.take)
 
-    def attempts(self) -> Iterator[shapes.AttemptView]:
+    def attempts(self) -> Iterator[AttemptView]:
         """Yield the view of each attempt."""
         ballots, replies, signatures = self.run.ballots, self.run.replies, self.run.info.signatures
         for parts in attempt_parts(self.run):
@@ -46,11 +56,7 @@ class RunReader:
             if self.traces == "none" or (passed and self.traces == "failed"):
                 parts = AttemptParts(parts.place, parts.result, None, None, parts.labels)  # noqa: PLW2901
             yield attempt_view(parts, ballots, replies, signatures, self.agents)
-
-    @property
-    def rows(self) -> list[shapes.CaseRow]:
-        """The rows of the cases that were read."""
-        return self.builder.rows
+        self.builder.finish()
 
     def view(self) -> shapes.RunView:
         """Return the view of the run, after all attempts were read."""
@@ -58,7 +64,7 @@ class RunReader:
             self.run.info,
             self.run.summary,
             self.run.calibrations,
-            cases=len(self.rows),
+            cases=self.builder.cases,
             traces=self.traces,
             agents=self.agents.views,
             tools=list(self.builder.tools),
@@ -141,12 +147,12 @@ def run_view(
     )
 
 
-def run_row(info: RunInfo, summary: Summary, *, is_alive: bool) -> shapes.RunRow:
+def run_row(info: RunInfo, summary: Summary, *, is_alive: bool) -> RunRow:
     """Return a run in the list of runs."""
     config: Mapping[str, Json] = info.config
     paths = ", ".join(map(str, config.get("paths") or ()))
     verdict = Verdict.UNSCORED if info.finished is None else info.verdict or summary.verdict
-    return shapes.RunRow(
+    return RunRow(
         id=info.id,
         started=info.started,
         kind=info.kind,
@@ -158,13 +164,14 @@ def run_row(info: RunInfo, summary: Summary, *, is_alive: bool) -> shapes.RunRow
         tags=[str(tag) for tag in config.get("tags") or ()],
         target=str(config.get("agent") or paths),
         suite=", ".join(map(str, config.get("against") or ())) or paths,
-        pass_rate=info.pass_rate,
+        case_verdicts=dict(summary.case_verdicts),
         criteria=[
-            shapes.RunCriterion(
+            RunCriterion(
                 own.criterion,
-                _estimate(own.mean),
-                _estimate(own.pass_rate),
+                estimate_view(own.mean),
+                estimate_view(own.pass_rate),
                 shapes.RangeView(own.range.low, own.range.high),
+                unit_of(own.criterion),
                 own.threshold,
             )
             for own in summary.criteria
@@ -204,7 +211,8 @@ def _usages(usage: RunUsage) -> Iterator[shapes.UsageView]:
             yield usage_view(side, used)
 
 
-def _estimate(estimate: Estimate) -> shapes.EstimateView:
+def estimate_view(estimate: Estimate) -> shapes.EstimateView:
+    """Return a number with its interval."""
     return shapes.EstimateView(estimate.value, estimate.low, estimate.high, estimate.method)
 
 
@@ -221,12 +229,15 @@ def _criterion(summary: CriterionSummary, calibration: Calibration | None) -> sh
     return shapes.CriterionView(
         name=summary.criterion,
         range=shapes.RangeView(summary.range.low, summary.range.high),
-        mean=_estimate(summary.mean),
-        pass_rate=_estimate(summary.pass_rate),
+        mean=estimate_view(summary.mean),
+        pass_rate=estimate_view(summary.pass_rate),
         counts={name: number for name, number in counts.items() if number},
+        unit=unit_of(summary.criterion),
         threshold=summary.threshold,
         lower_is_better=summary.lower_is_better,
-        valid=None if valid is None else shapes.ValidView(valid.n, _estimate(valid.mean), _estimate(valid.pass_rate)),
+        valid=None
+        if valid is None
+        else shapes.ValidView(valid.n, estimate_view(valid.mean), estimate_view(valid.pass_rate)),
         possible=None if summary.possible is None else shapes.RangeView(*summary.possible),
         judge=None if calibration is None else _judge(calibration),
         self_agreement=summary.self_agreement,
@@ -242,14 +253,29 @@ def _judge(calibration: Calibration) -> shapes.JudgeView:
         calibration.state.value,
         calibration.judge,
         calibration.labels,
-        _estimate(calibration.corrected),
-        _estimate(calibration.flattery),
-        _estimate(calibration.agreement.accuracy),
+        estimate_view(calibration.corrected),
+        estimate_view(calibration.flattery),
+        estimate_view(calibration.agreement.accuracy),
         calibration.graded,
     )
 
 
-def comparison_view(comparison: Comparison, *rows: Sequence[shapes.CaseRow]) -> shapes.ComparisonView:
+class ComparedRow(NamedTuple):
+    """A case of one run, as far as a comparison shows it. `passed` attempts passed or only inform."""
+
+    position: int
+    name: str
+    eval_set: str
+    passed: int
+    attempts: int
+
+
+def compared_row(position: int, name: str, eval_set: str, verdicts: Collection[str]) -> ComparedRow:
+    """Return a case with the verdicts of its attempts for a comparison."""
+    return ComparedRow(position, name, eval_set, sum(verdict in _GREEN for verdict in verdicts), len(verdicts))
+
+
+def comparison_view(comparison: Comparison, *rows: Sequence[ComparedRow]) -> shapes.ComparisonView:
     """Return the view of a comparison. `rows` are the cases of the base and of the candidate, or of the candidate."""
     first, second = comparison.runs
     cases = _joined_cases(comparison, *rows) if len(rows) == 2 else _moved_cases(comparison, rows[0])
@@ -267,19 +293,26 @@ def comparison_view(comparison: Comparison, *rows: Sequence[shapes.CaseRow]) -> 
 
 
 def _joined_cases(
-    comparison: Comparison, base: Sequence[shapes.CaseRow], candidate: Sequence[shapes.CaseRow]
+    comparison: Comparison, base: Sequence[ComparedRow], candidate: Sequence[ComparedRow]
 ) -> Iterator[shapes.ComparedCase]:
     """Yield each case of the base, then the cases that only the candidate has. Cases are joined by their names."""
     ours = {(row.eval_set, row.name): row for row in candidate}
     changed = {*comparison.pairs.changed, *comparison.pairs.ambiguous}
+    flips = {move.case: move.flipped for move in comparison.moved}
     for row in base:
         partner = ours.pop((row.eval_set, row.name), None)
-        yield _compared_case(row, partner, expectation_changed=row.name in changed)
+        if partner is None:
+            change: shapes.CaseChange = "only_base"
+        elif row.name in changed:
+            change = "expectation_changed"
+        else:
+            change = flips.get(row.name) or _change(row, partner)
+        yield _compared_case(change, row, partner)
     for row in ours.values():
-        yield _compared_case(None, row, expectation_changed=False)
+        yield _compared_case("only_candidate", None, row)
 
 
-def _moved_cases(comparison: Comparison, candidate: Sequence[shapes.CaseRow]) -> Iterator[shapes.ComparedCase]:
+def _moved_cases(comparison: Comparison, candidate: Sequence[ComparedRow]) -> Iterator[shapes.ComparedCase]:
     """Yield each case of the candidate. The attempts of the base are known only if the pass rate changed."""
     moves = {move.case: move for move in comparison.moved}
     pairs = comparison.pairs
@@ -299,38 +332,25 @@ def _moved_cases(comparison: Comparison, candidate: Sequence[shapes.CaseRow]) ->
 
 
 def _compared_case(
-    base: shapes.CaseRow | None, candidate: shapes.CaseRow | None, *, expectation_changed: bool
+    change: shapes.CaseChange, base: ComparedRow | None, candidate: ComparedRow | None
 ) -> shapes.ComparedCase:
-    before, after = _passed(base), _passed(candidate)
-    if candidate is None:
-        change: shapes.CaseChange = "only_base"
-    elif base is None:
-        change = "only_candidate"
-    elif expectation_changed:
-        change = "expectation_changed"
-    else:
-        change = _change(before, after)
     return shapes.ComparedCase(
         name=(base or candidate).name,  # type: ignore[union-attr]
         change=change,
         base=None if base is None else base.position,
         candidate=None if candidate is None else candidate.position,
-        base_passed=before,
-        candidate_passed=after,
+        base_passed=_passed(base),
+        candidate_passed=_passed(candidate),
     )
 
 
-def _passed(row: shapes.CaseRow | None) -> tuple[int, int]:
-    """Return how many attempts of a case passed or only inform, of how many."""
-    attempts = [] if row is None else row.attempts
-    return sum(attempt.verdict in ("passed", "informational") for attempt in attempts), len(attempts)
+def _passed(row: ComparedRow | None) -> tuple[int, int]:
+    """Return how many attempts of a case passed, of how many."""
+    return (0, 0) if row is None else (row.passed, row.attempts)
 
 
-def _change(before: tuple[int, int], after: tuple[int, int]) -> shapes.CaseChange:
-    """Return how the attempts of a case changed. A case is flaky if its attempts differ in one of the runs."""
-    all_before, all_after = before[0] == before[1], after[0] == after[1]
-    if all_before and not after[0]:
-        return "broken"
-    if not before[0] and all_after:
-        return "fixed"
-    return "same" if all_before == all_after and before[0] in (0, before[1]) and after[0] in (0, after[1]) else "flaky"
+def _change(base: ComparedRow, candidate: ComparedRow) -> shapes.CaseChange:
+    """Return whether a case whose verdict did not change is the same or flaky, with attempts that differ."""
+    before, after = _passed(base), _passed(candidate)
+    is_uniform = before[0] in (0, before[1]) and after[0] in (0, after[1])
+    return "same" if is_uniform and bool(before[0]) == bool(after[0]) else "flaky"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isinf
 
@@ -14,18 +14,20 @@ from fairtrial.records.label import Label
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json, without_defaults
 from fairtrial.records.reply import Reply
-from fairtrial.records.result import CaseResult, Fault, Outcome, Verdict
+from fairtrial.records.result import CaseResult, Fault, Outcome
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.score import AlignedCall, PartKey, Quote, Score, bounds
 from fairtrial.records.trace import AgentDetails, Invocation, Message, Step, Thought, ToolCall, ToolResult
-from fairtrial.reports import view_shapes as shapes
+from fairtrial.reports import attempt_shapes as shapes
+from fairtrial.reports.numbers import unit_of
+from fairtrial.reports.view_shapes import AgentView, RangeView, UsageView
 
 
 @dataclass
 class AgentIndex:
     """The different agents that were met so far. Their instructions and tools are written once."""
 
-    views: list[shapes.AgentView] = field(default_factory=list)
+    views: list[AgentView] = field(default_factory=list)
     _places: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
     def place(self, agent: AgentDetails) -> int:
@@ -33,7 +35,7 @@ class AgentIndex:
         key = (agent.name, agent.instructions, repr(agent.tool_declarations))
         if key not in self._places:
             self._places[key] = len(self.views)
-            self.views.append(shapes.AgentView(agent.name, agent.instructions, list(agent.tool_declarations)))
+            self.views.append(AgentView(agent.name, agent.instructions, list(agent.tool_declarations)))
         return self._places[key]
 
 
@@ -67,9 +69,9 @@ def attempt_view(
         digest=result.digest,
         verdict=result.verdict.value,  # type: ignore[arg-type]
         ended_by=result.ended_by,
-        outcomes=[_outcome(outcome) for outcome in result.outcomes],
-        trace=None if trace is None else [_invocation(invocation, agents) for invocation in trace.invocations],
-        expected=None if parts.case is None else _expected(parts.case, agents),
+        outcomes=[outcome_view(outcome) for outcome in result.outcomes],
+        trace=None if trace is None else [invocation_view(invocation, agents) for invocation in trace.invocations],
+        expected=None if parts.case is None else expected_view(parts.case, agents),
         ballots=dict(_ballots(result, ballots, replies, signatures)),
         fault=_fault(result.fault) if result.fault else None,
         invalid=None if result.invalidations is None else [_fault(fault) for fault in result.invalidations],
@@ -85,16 +87,16 @@ def attempt_view(
         ],
         usage=result.usage,
         usages=list(_usages(result)),
-        labels=[_label(label) for label in parts.labels],
+        labels=[label_view(label) for label in parts.labels],
         final_state=None if trace is None else trace.final_state,
         reward=None if trace is None else trace.reward,
         mutation=None if recording is None else recording.mutation,
     )
 
 
-def usage_view(side: str, usage: ModelUsage) -> shapes.UsageView:
+def usage_view(side: str, usage: ModelUsage) -> UsageView:
     """Return the usage of models by a side."""
-    return shapes.UsageView(
+    return UsageView(
         side,  # type: ignore[arg-type]
         usage.calls,
         usage.input_tokens,
@@ -105,7 +107,7 @@ def usage_view(side: str, usage: ModelUsage) -> shapes.UsageView:
     )
 
 
-def _usages(result: CaseResult) -> Iterator[shapes.UsageView]:
+def _usages(result: CaseResult) -> Iterator[UsageView]:
     sides = (("judge", result.judge), ("simulator", result.simulator), ("environment", result.environment))
     for side, usage in sides:
         if usage is not None:
@@ -116,17 +118,20 @@ def _fault(fault: Fault) -> shapes.FaultView:
     return shapes.FaultView(fault.side, list(fault.evidence))
 
 
-def _label(label: Label) -> shapes.LabelView:
+def label_view(label: Label) -> shapes.LabelView:
+    """Return the label of a person."""
     part = "" if label.part is None else str(label.part)
     return shapes.LabelView(label.criterion, label.value, label.author, label.note, label.at, part)
 
 
-def _outcome(outcome: Outcome) -> shapes.OutcomeView:
+def outcome_view(outcome: Outcome) -> shapes.OutcomeView:
+    """Return the outcome of a criterion."""
     score, stats = outcome.score, outcome.judge_stats
     return shapes.OutcomeView(
         criterion=outcome.criterion,
         verdict=outcome.verdict.value,  # type: ignore[arg-type]
         value=score.value,
+        unit=unit_of(outcome.criterion),
         threshold=outcome.threshold,
         lower_is_better=outcome.lower_is_better,
         reason=score.reason,
@@ -143,19 +148,19 @@ def _outcome(outcome: Outcome) -> shapes.OutcomeView:
     )
 
 
-def _possible(outcome: Outcome) -> shapes.RangeView | None:
+def _possible(outcome: Outcome) -> RangeView | None:
     """Return the range of values that an outcome could have, if it is not a single value."""
     ends = bounds(outcome.score, outcome.range)
     if ends is None or ends[0] == ends[1]:
         return None
     low, high = ends
-    return shapes.RangeView(None if isinf(low) else low, None if isinf(high) else high)
+    return RangeView(None if isinf(low) else low, None if isinf(high) else high)
 
 
 def _part(score: Score) -> shapes.PartView:
     return shapes.PartView(
         label=score.title,
-        key=_key(score.key),
+        key=key_view(score.key),
         value=score.value,
         applicable=score.applicable,
         reason=score.reason,
@@ -166,7 +171,8 @@ def _part(score: Score) -> shapes.PartView:
     )
 
 
-def _key(key: PartKey | None) -> shapes.KeyView | None:
+def key_view(key: PartKey | None) -> shapes.KeyView | None:
+    """Return the identity of a part."""
     return None if key is None else shapes.KeyView(key.kind, key.index, key.id)
 
 
@@ -235,11 +241,12 @@ def _vote(vote: Vote, replies: Mapping[str, Reply]) -> shapes.VoteView:
     )
 
 
-def _expected(case: EvalCase, agents: AgentIndex) -> shapes.ExpectedView:
+def expected_view(case: EvalCase, agents: AgentIndex) -> shapes.ExpectedView:
+    """Return what was expected of a case. Its agents are added to `agents`."""
     conversation = case.conversation
     session = case.session_input
     return shapes.ExpectedView(
-        conversation=None if conversation is None else [_invocation(entry, agents) for entry in conversation],
+        conversation=None if conversation is None else [invocation_view(entry, agents) for entry in conversation],
         scenario=None if case.scenario is None else without_defaults(case.scenario),
         rubrics=list(map(_rubric, case.rubrics)),
         calls=None if case.expected_calls is None else list(map(step_view, case.expected_calls)),
@@ -253,7 +260,8 @@ def _rubric(rubric: Rubric) -> dict[str, str]:
     return {"id": rubric.id, "text": rubric.text, "description": rubric.description}
 
 
-def _invocation(invocation: Invocation, agents: AgentIndex) -> shapes.InvocationView:
+def invocation_view(invocation: Invocation, agents: AgentIndex) -> shapes.InvocationView:
+    """Return an invocation. Its agents are added to `agents`."""
     about = invocation.about
     return shapes.InvocationView(
         user=step_view(invocation.user),
@@ -290,106 +298,3 @@ def step_view(step: Step) -> shapes.StepView:
             return shapes.StepView("thought", text=step.text, model=step.model, **common)  # type: ignore[arg-type]
         case Message():
             return shapes.StepView("message", text=step.text, model=step.model, parts=list(step.parts), **common)  # type: ignore[arg-type]
-
-
-_QUERY = 120
-_REASON = 240
-_FAILING = (Verdict.FAILED, Verdict.UNSCORED)
-
-
-@dataclass
-class RowBuilder:
-    """Makes the rows of the list of cases from attempts in file order, and numbers the tools that they called."""
-
-    criteria: Mapping[str, int]
-    rows: list[shapes.CaseRow] = field(default_factory=list)
-    tools: dict[str, int] = field(default_factory=dict)
-    labelled: int = 0
-
-    def add(self, parts: AttemptParts) -> None:
-        """Add an attempt to the row of its case, or begin a new row."""
-        result = parts.result
-        row = self._attempt(parts)
-        self.labelled += row.labelled
-        if self.rows and self.rows[-1].position == result.position:
-            self.rows[-1].attempts.append(row)
-            if not self.rows[-1].reason:
-                reason = _reason(result)[:_REASON]
-                self.rows[-1] = _with_reason(self.rows[-1], reason)
-            return
-        self.rows.append(
-            shapes.CaseRow(
-                result.position,
-                result.title,
-                result.eval_set,
-                [row],
-                _query(parts)[:_QUERY],
-                _reason(result)[:_REASON],
-            )
-        )
-
-    def _attempt(self, parts: AttemptParts) -> shapes.AttemptRow:
-        result = parts.result
-        verdicts = [(self.criteria[outcome.criterion], outcome.verdict) for outcome in result.outcomes]
-        return shapes.AttemptRow(
-            place=parts.place,
-            attempt=result.attempt,
-            verdict=result.verdict.value,  # type: ignore[arg-type]
-            fault=result.fault_side_of(result.verdict),
-            invalid=bool(result.invalidations),
-            failed=[criterion for criterion, verdict in verdicts if verdict is Verdict.FAILED],
-            unscored=[criterion for criterion, verdict in verdicts if verdict is Verdict.UNSCORED],
-            tools=self._tools(parts.recording),
-            labelled=bool(parts.labels),
-            seconds=_seconds(parts.recording),
-        )
-
-    def _tools(self, recording: Recording | None) -> list[int]:
-        if recording is None:
-            return []
-        names = {call.name for invocation in recording.trace.invocations for call in invocation.tool_calls}
-        return sorted(self.tools.setdefault(name, len(self.tools)) for name in sorted(names))
-
-
-def _with_reason(row: shapes.CaseRow, reason: str) -> shapes.CaseRow:
-    return shapes.CaseRow(row.position, row.name, row.eval_set, row.attempts, row.query, reason)
-
-
-def _seconds(recording: Recording | None) -> float | None:
-    """Return the seconds of a conversation, or None unless all of its invocations recorded theirs."""
-    if recording is None:
-        return None
-    durations = [invocation.durations for invocation in recording.trace.invocations]
-    totals = [duration.total for duration in durations if duration is not None and duration.total is not None]
-    return sum(totals) if totals and len(totals) == len(durations) else None
-
-
-def _query(parts: AttemptParts) -> str:
-    """Return the first message of the user, as it was recorded or else as it was expected."""
-    sources: Iterable[Sequence[Invocation]] = (
-        parts.recording.trace.invocations if parts.recording else (),
-        (parts.case.conversation or ()) if parts.case else (),
-    )
-    text = next((invocations[0].query for invocations in sources if invocations), "")
-    if not text and parts.case is not None and parts.case.scenario is not None:
-        text = parts.case.scenario.starting_prompt
-    return text
-
-
-def _reason(result: CaseResult) -> str:
-    """Return why an attempt did not pass: its failure, or the first reason of a criterion that failed."""
-    if result.failure is not None:
-        return result.failure.cause
-    for wanted in _FAILING:
-        for outcome in result.outcomes:
-            if outcome.verdict is wanted:
-                return _first_reason(outcome.score).partition("\n")[0]
-    return ""
-
-
-def _first_reason(score: Score) -> str:
-    """Return the reason of a score, or of its lowest part that has a reason."""
-    if score.reason:
-        return score.reason
-    lowest = sorted(score.parts, key=lambda part: (part.value is not None, part.value or 0.0))
-    return next((reason for part in lowest if (reason := _first_reason(part))), "")

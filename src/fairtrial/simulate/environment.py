@@ -25,6 +25,7 @@ from fairtrial.simulate.environment_options import (
 )
 from fairtrial.simulate.examples import Examples, examples_in
 from fairtrial.simulate.played import PlayedCall, Player
+from fairtrial.simulate.tau2_domain import Tau2Domain, Tau2World, open_domain
 from fairtrial.text.display import call as shown_call
 from fairtrial.text.display import compact, shortened
 from fairtrial.text.globs import fits
@@ -72,12 +73,18 @@ class SimulatedEnvironments:
         """Return the environment of one conversation."""
         environment = SimulatedEnvironment(self.options, self.model, self._examples, case.id, attempt)
         environment.edit = self.edit
+        environment.world = None if self._domain is None else self._domain.open(case.id)
         return environment
 
     @cached_property
     def _examples(self) -> Examples:
         """The recorded answers, which are read once for all conversations."""
         return examples_in(self.options.tracing) if self.options.replayed else {}
+
+    @cached_property
+    def _domain(self) -> Tau2Domain | None:
+        """The domain whose tools answer in place of the real tools."""
+        return None if self.options.tau2_domain is None else open_domain(self.options.tau2_domain)
 
     def undeclared(self, trace: Trace) -> list[str]:
         """Return a warning for each configured tool that no agent of the conversation declares.
@@ -130,6 +137,7 @@ class SimulatedEnvironment:
         self._playing = asyncio.Lock()
         self.asking = ""
         self.edit: InstructionEdit | None = None
+        self.world: Tau2World | None = None
         self._played_calls = 0
 
     @property
@@ -140,6 +148,21 @@ class SimulatedEnvironment:
     def rewrite_instructions(self, text: str) -> str:
         """Return instructions with the edit of this environment."""
         return text if self.edit is None else self.edit.apply(text)
+
+    @property
+    def user_tools(self) -> list[dict[str, Json]]:
+        """The declarations of the tools that the domain offers the user."""
+        return [] if self.world is None else self.world.user_tools
+
+    def answer_user(self, call: ToolCall) -> Json:
+        """Answer a call of the user. Raises SimulatedToolError if there is no domain."""
+        if self.world is None:
+            raise SimulatedToolError("the environment has no tools of the user")
+        return self.world.answer_user(call)
+
+    def report_state(self) -> dict[str, Json]:
+        """Return how the state of the domain compares with the expected state, or nothing without a domain."""
+        return {} if self.world is None else self.world.report_state()
 
     def unfinished_calls(self) -> list[ToolResult]:
         """Return the calls without an answer, with their injections so far, and forget them."""
@@ -259,6 +282,8 @@ class SimulatedEnvironment:
         return _add_answer(record, answers[place])
 
     async def _call_tool(self, record: _CallRecord) -> Json:
+        if self.world is not None and self.world.has_tool(record.call.name):
+            return _add_answer(record, self.world.answer(record.call))
         return _add_answer(record, await record.real())
 
 

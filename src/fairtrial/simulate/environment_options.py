@@ -134,6 +134,13 @@ class EnvironmentOptions(EndpointOptions, frozen=True):
             "its text"
         ),
     ] = None
+    tau2_domain: Annotated[
+        str | None,
+        Meta(
+            description="a domain of tau2-bench, for example `airline`. Its own tools answer the calls that the "
+            "environment leaves to real tools. It needs tau2-bench"
+        ),
+    ] = None
     chaos_effects: Annotated[
         tuple[Chaos, ...], Meta(description="changes of the answers of tools, whoever gave them")
     ] = ()
@@ -160,8 +167,11 @@ class EnvironmentOptions(EndpointOptions, frozen=True):
     def conflicts(self) -> Iterator[Problem]:
         """Yield the problems of the endpoint, of the tools together, and of the recorded answers."""
         yield from super().conflicts()
-        if not self.tool_simulation_configs and not self.chaos_effects:
-            yield "tool_simulation_configs", "must hold at least one tool, or there must be chaos_effects"
+        if not (self.tool_simulation_configs or self.chaos_effects or self.tau2_domain):
+            yield (
+                "tool_simulation_configs",
+                "must hold at least one tool, or there must be chaos_effects or a tau2_domain",
+            )
         names = [tool.tool_name for tool in self.tool_simulation_configs]
         for i, name in enumerate(names):
             if name in names[:i]:

@@ -6,7 +6,17 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.errors import SimulatedToolError, StoreError, UsageError
-from fairtrial.protocols import Environment, Real, ReportsUsage, RewritesInstructions, Simulator, TracksCalls
+from fairtrial.protocols import (
+    Environment,
+    OffersUserTools,
+    Real,
+    ReportsState,
+    ReportsUsage,
+    RewritesInstructions,
+    Simulator,
+    TracksCalls,
+    UsesTools,
+)
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json
 from fairtrial.records.trace import ToolCall, ToolResult
@@ -45,6 +55,21 @@ class ObservedEnvironment:
         """Return instructions as the environment changes them. Most environments leave them as they are."""
         environment = self._environment
         return environment.rewrite_instructions(text) if isinstance(environment, RewritesInstructions) else text
+
+    def equip(self, user: Simulator) -> None:
+        """Give a simulated user the tools that the environment offers, if the user can use tools."""
+        environment = self._environment
+        if isinstance(environment, OffersUserTools) and environment.user_tools and isinstance(user, UsesTools):
+            user.take_tools(environment)
+
+    def report_state(self) -> dict[str, Json]:
+        """Return the state of the environment. Raises SimulatedToolError if the environment cannot tell."""
+        if not isinstance(self._environment, ReportsState):
+            return {}
+        try:
+            return self._environment.report_state()
+        except Exception as error:
+            raise SimulatedToolError(f"the environment could not report its state: {described(error)}") from error
 
     async def answer(self, call: ToolCall, declared: dict[str, Json], real: Real) -> ToolResult:
         """Answer a call. Raises SimulatedToolError if the environment cannot answer."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -11,19 +11,22 @@ from fairtrial.errors import ConfigError, SimulatorError
 from fairtrial.llm.model import NamedModel
 from fairtrial.llm.model_pool import ModelPool
 from fairtrial.llm.prompts import Templates
-from fairtrial.protocols import Model
+from fairtrial.protocols import Model, OffersUserTools
 from fairtrial.records.case import EvalCase, Persona, Scenario
 from fairtrial.records.contents import readable
 from fairtrial.records.model_usage import ModelUsage
+from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt
 from fairtrial.records.trace import Invocation, Message, ToolCall, ToolResult, Trace
 from fairtrial.simulate.instructions import custom_prompt, validated
 from fairtrial.simulate.personas import persona_of
 from fairtrial.simulate.user_options import KEY, UserOptions
+from fairtrial.simulate.user_tools import UserTools
 from fairtrial.text.display import compact
 from fairtrial.text.language import language_of
 
 TEMPLATES = Templates("fairtrial.simulate")
+_NO_CALLS: Mapping[int, Sequence[str]] = {}
 
 
 @dataclass(frozen=True)
@@ -76,18 +79,27 @@ class SimulatedUser:
         self._scenario = scenario
         self._attempt = attempt
         self._persona = persona
+        self._tools: UserTools | None = None
         self.model_usage = ModelUsage()
+
+    def take_tools(self, environment: OffersUserTools) -> None:
+        """Use the tools that the environment offers the user. Custom instructions do not speak of tools."""
+        if self._options.custom_instructions is None:
+            self._tools = UserTools(environment)
 
     async def next_message(self, so_far: Trace) -> str | None:
         """Return the starting prompt, then the messages of the model. Returns None at the stop signal.
 
-        Raises SimulatorError if a reply is empty.
+        Before a message, the model may call tools of the user. Raises SimulatorError if a reply is empty.
         """
         if not so_far.invocations:
             return self._scenario.starting_prompt
-        reply = await self._model(self.prompt(so_far))
-        self.model_usage += ModelUsage(1, reply.input_tokens, reply.output_tokens, reply.cost)
-        message = reply.text.strip()
+        while True:
+            reply = await self._model(self.prompt(so_far))
+            self.model_usage += ModelUsage(1, reply.input_tokens, reply.output_tokens, reply.cost)
+            message = reply.text.strip()
+            if self._tools is None or not self._tools.use(message, len(so_far.invocations)):
+                break
         if self._options.stop_signal.casefold() in message.casefold():
             return None
         if not message:
@@ -98,8 +110,11 @@ class SimulatedUser:
     def prompt(self, so_far: Trace) -> Prompt:
         """Return the prompt of the model. Raises SimulatorError if the custom instructions fail."""
         options = self._options
-        conversation = {"conversation": history(so_far, calls=options.include_function_calls)}
+        own_calls = self._tools.lines if self._tools is not None else {}
+        conversation = {"conversation": history(so_far, calls=options.include_function_calls, own_calls=own_calls)}
         standing = {"plan": self._scenario.conversation_plan}
+        if self._tools is not None:
+            standing["tools"] = self._tools.declarations
         if self._persona is not None:
             standing["persona"] = described(self._persona)
         if options.custom_instructions is None:
@@ -110,6 +125,7 @@ class SimulatedUser:
                 standing=standing,
                 stop_signal=options.stop_signal,
                 persona=self._persona is not None,
+                tools=self._tools is not None,
             )
         else:
             texts = standing | conversation
@@ -117,8 +133,9 @@ class SimulatedUser:
                 options.custom_instructions, texts, stop_signal=options.stop_signal, persona=self._persona
             )
         # The draw is the place of the call, because two attempts or two cases with the same plan have different users.
-        draw = compact([self._case_id, self._attempt, len(so_far.invocations)])
-        return replace(prompt, draw=draw)
+        turn = len(so_far.invocations)
+        calls: list[Json] = [len(own_calls[turn])] if turn in own_calls else []
+        return replace(prompt, draw=compact([self._case_id, self._attempt, turn, *calls]))
 
 
 def check_persona(case: EvalCase) -> None:
@@ -130,14 +147,19 @@ def check_persona(case: EvalCase) -> None:
         raise ConfigError(f"case {case.id!r}: {error}") from None
 
 
-def history(so_far: Trace, *, calls: bool) -> str:
-    """Return a conversation as a user sees it: messages without thoughts, and tool calls only if `calls` is True."""
+def history(so_far: Trace, *, calls: bool, own_calls: Mapping[int, Sequence[str]] = _NO_CALLS) -> str:
+    """Return a conversation as a user sees it: messages without thoughts, and tool calls only if `calls` is True.
+
+    `own_calls` are the lines of the user's own calls, by the number of the message that they came before.
+    """
     lines: list[str] = []
-    for invocation in so_far.invocations:
+    for turn, invocation in enumerate(so_far.invocations):
+        lines += own_calls.get(turn, ())
         lines.append(f"user: {readable(invocation.user)}")
         lines += _steps(invocation, calls=calls)
         if invocation.final_response is not None:
             lines.append(f"assistant: {readable(invocation.final_response)}")
+    lines += own_calls.get(len(so_far.invocations), ())
     return "\n".join(lines)
 
 

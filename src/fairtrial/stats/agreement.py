@@ -7,8 +7,8 @@ category i and the judge into category j. For pass or fail, category 0 is pass a
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from statistics import NormalDist
 from typing import Literal
 
@@ -36,7 +36,7 @@ def table_of(pairs: Iterable[Pair], categories: int) -> list[list[float]]:
 
 
 def share_interval(
-    hits: Sequence[tuple[bool, float]], largest_weight: float = 1.0
+    hits: Sequence[tuple[bool, float]], largest_weight: float = 1.0, cases: Sequence[Hashable] | None = None
 ) -> tuple[float, float, float] | None:
     """Return a weighted share with Wilson's interval, from (hit, weight) of each item. None without items.
 
@@ -44,14 +44,33 @@ def share_interval(
     linearized variance of a ratio (Cochran 1977, "Sampling Techniques", section 2.11). At a share of 0 or 1 this
     variance vanishes. The number is then the total weight / `largest_weight`, the largest weight in the whole sample:
     an item of that weight could have been the first exception.
+
+    Items of one case resemble each other. If `cases` names the case of each item and a case has several items, V is the
+    variance with the case as the unit (Cochran, section 6.3), and the quantile is Student's. The number of trials is
+    then at least the number of cases and at most the number above. At a share of 0 or 1 it is the number of cases.
+    Items of a single case show nothing about other cases, so their interval is 0 to 1.
     """
     total = math.fsum(weight for _, weight in hits)
     if not total:
         return None
     p = math.fsum(weight for hit, weight in hits if hit) / total
-    variance = math.fsum((weight * (hit - p)) ** 2 for hit, weight in hits) / total**2
+    residuals = [weight * (hit - p) for hit, weight in hits]
+    variance = math.fsum(residual**2 for residual in residuals) / total**2
     trials = p * (1 - p) / variance if variance else total / max(largest_weight, *(weight for _, weight in hits))
-    return p, *wilson(p, trials, NORMAL)
+    by_case: defaultdict[Hashable, float] = defaultdict(float)
+    for case, residual in zip(range(len(hits)) if cases is None else cases, residuals, strict=True):
+        by_case[case] += residual
+    number = len(by_case)
+    if number == len(hits):
+        return p, *wilson(p, trials, NORMAL)
+    if number < 2:
+        return p, 0.0, 1.0
+    if variance:
+        between = number / (number - 1) * math.fsum(residual**2 for residual in by_case.values()) / total**2
+        trials = min(trials, max(number, p * (1 - p) / between)) if between else trials
+    else:
+        trials = min(trials, number)
+    return p, *wilson(p, trials, student_quantile(0.5 + LEVEL / 2, number - 1))
 
 
 def youden(
@@ -87,6 +106,25 @@ def _kappa(table: Table, distance: Callable[[int, int], float]) -> float | None:
     return 1 - total * math.fsum(distance(i, j) * table[i][j] for i, j in cells) / expected
 
 
+def alpha(table: Table, values: Sequence[float] = ()) -> float | None:
+    """Return Krippendorff's alpha (2011) of the two sides of a table, or None if all answers are equal.
+
+    With `values`, the values of the categories, the distance of two answers is the square of their difference.
+    Otherwise all categories are equally far apart.
+    """
+    totals = [row + column for row, column in zip(*_margins(table), strict=True)]
+    number = math.fsum(totals)
+    cells = [(i, j) for i in range(len(totals)) for j in range(len(totals)) if i != j]
+
+    def distance(i: int, j: int) -> float:
+        return (values[i] - values[j]) ** 2 if values else 1.0
+
+    expected = math.fsum(distance(i, j) * totals[i] * totals[j] for i, j in cells)
+    if not expected:
+        return None
+    return 1 - (number - 1) * 2 * math.fsum(distance(i, j) * table[i][j] for i, j in cells) / expected
+
+
 def matthews(table: Table) -> float | None:
     """Return Matthews' correlation (1975) of a table of pass and fail, or None if a margin is 0."""
     rows, columns = _margins(table)
@@ -105,36 +143,51 @@ def has_empty_margin(table: Table) -> bool:
     return 0 in (margin for margins in _margins(table) for margin in margins)
 
 
-def agreement_interval(statistic: Statistic, pairs: Sequence[Pair], categories: int) -> Interval | None:
-    """Return the interval of kappa or of Matthews' correlation, or None if the statistic does not exist.
+def agreement_interval(
+    statistic: Statistic, pairs: Sequence[Pair], categories: int, cases: Sequence[Hashable] | None = None
+) -> Interval | None:
+    """Return the interval of kappa, alpha or Matthews' correlation, or None if the statistic does not exist.
 
     Leave-one-out on the scale of atanh, with Student's quantile (Quenouille 1956, "Notes on bias in estimation",
     Biometrika 43). Each of the C x C cells first gets 1/C, because without it a table with an empty cell looks certain.
-    The interval holds the statistic of the pairs themselves.
+    The interval holds the statistic of the pairs themselves. Pairs of one case resemble each other. If `cases` names
+    the case of each pair, whole cases are therefore left out, and there is no interval below two cases.
     """
     value = statistic(table_of(pairs, categories))
-    if value is None:
+    units = _units(pairs, cases)
+    number = units.total()
+    if value is None or number < 2:
         return None
-    number = len(pairs)
-    # Weights count relative to their mean, so that the added cells weigh as much as in a sample without weights.
-    mean_weight = math.fsum(weight for *_, weight in pairs) / number
-    counts = Counter((people, judge, weight / mean_weight) for people, judge, weight in pairs)
     added = 1 / categories
-    table = [[cell + added for cell in row] for row in table_of(_weighted(counts), categories)]
+    table = [[cell + added for cell in row] for row in table_of(_weighted(units), categories)]
     centre = _stretched(statistic, table)
     reduced: list[tuple[float, int]] = []
-    for (people, judge, weight), count in counts.items():
-        table[people][judge] -= weight
+    for unit, count in units.items():
+        for people, judge, weight in unit:
+            table[people][judge] -= weight
         reduced.append((_stretched(statistic, table), count))
-        table[people][judge] += weight
+        for people, judge, weight in unit:
+            table[people][judge] += weight
     mean = math.fsum(value * count for value, count in reduced) / number
     squares = math.fsum(count * (value - mean) ** 2 for value, count in reduced)
     half = student_quantile(0.5 + LEVEL / 2, number - 1) * math.sqrt(squares * (number - 1) / number)
     return min(value, math.tanh(centre - half)), max(value, math.tanh(centre + half))
 
 
-def _weighted(counts: Counter[Pair]) -> Iterable[Pair]:
-    return ((people, judge, weight * count) for (people, judge, weight), count in counts.items())
+def _units(pairs: Sequence[Pair], cases: Sequence[Hashable] | None) -> Counter[tuple[Pair, ...]]:
+    """Return how often each set of pairs occurs that is left out together.
+
+    Weights count relative to their mean, so that added cells weigh as much as in a sample without weights.
+    """
+    mean_weight = math.fsum(weight for *_, weight in pairs) / max(1, len(pairs))
+    by_case: dict[Hashable, list[Pair]] = {}
+    for case, (people, judge, weight) in zip(range(len(pairs)) if cases is None else cases, pairs, strict=True):
+        by_case.setdefault(case, []).append((people, judge, weight / mean_weight))
+    return Counter(tuple(sorted(unit)) for unit in by_case.values())
+
+
+def _weighted(units: Counter[tuple[Pair, ...]]) -> Iterable[Pair]:
+    return ((people, judge, weight * count) for unit, count in units.items() for people, judge, weight in unit)
 
 
 def _stretched(statistic: Statistic, table: Table) -> float:

@@ -10,7 +10,7 @@ from fairtrial.records.average import mean
 from fairtrial.stats.interval import LEVEL, Interval, wilson
 from fairtrial.stats.student import student_quantile
 
-Counts = Mapping[Any, tuple[int, int]]
+Counts = Mapping[Any, Sequence[int]]
 """The successes and trials of one cluster, by the rate that they belong to."""
 
 

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
-from fairtrial.records.average import mean
+from fairtrial.stats.moments import Numbers, moments_of
 from fairtrial.stats.student import student_quantile
 
 LEVEL = 0.95
 WILSON = "Wilson with t"
 STUDENT = "t"
 LOGARITHMIC = "t on logarithms"
-_LIGHT = 1 / 20
+LIGHT = 1 / 20
 """The weight of the two light cases, 0 and 1, that keep the variance from vanishing."""
 
 Interval = tuple[float, float]
 
 
 def bounded_interval(
-    cases: Sequence[float],
+    cases: Numbers,
     *,
     low: float = 0.0,
     high: float = 1.0,
@@ -35,11 +34,12 @@ def bounded_interval(
     Sources: Wilson (1927), "Probable Inference", JASA 22(158); Dean and Pagano (2015), "Evaluating Confidence Interval
     Methods for Binomial Proportions in Clustered Surveys", J. Survey Statistics and Methodology 3(4).
     """
-    if len(cases) < 2 or not low < high:
+    moments = moments_of(cases)
+    if moments.count < 2 or not low < high:
         return None
-    shares = [min(1.0, max(0.0, (value - low) / (high - low))) for value in cases]
-    ends = wilson(mean(shares), effective_trials(shares, attempts), _student(len(cases), level))
-    return to_range(ends, mean(cases), low, high)
+    shares = moments.shares(low, high)
+    ends = wilson(shares.mean, effective_trials(shares, attempts), _student(moments.count, level))
+    return to_range(ends, moments.mean, low, high)
 
 
 def to_range(ends: Interval, middle: float, low: float, high: float) -> Interval:
@@ -51,17 +51,19 @@ def to_range(ends: Interval, middle: float, low: float, high: float) -> Interval
     )
 
 
-def effective_trials(shares: Sequence[float], attempts: float = math.inf) -> float:
+def effective_trials(shares: Numbers, attempts: float = math.inf) -> float:
     """Return how many independent yes-or-no trials say as much as these cases in 0..1: p (1 - p) / variance of p.
 
     At least the number of cases, at most `attempts`. Two light cases, 0 and 1, are added: without them, cases that
     are all alike would be worth infinitely many trials.
     """
-    weight = len(shares) + 2 * _LIGHT
-    p = (math.fsum(shares) + _LIGHT) / weight
-    squares = math.fsum((share - p) ** 2 for share in shares) + _LIGHT * (p**2 + (1 - p) ** 2)
+    moments = moments_of(shares)
+    count, middle = moments.count, moments.mean
+    weight = count + 2 * LIGHT
+    p = (count * middle + LIGHT) / weight
+    squares = moments.squares + count * (middle - p) ** 2 + LIGHT * (p**2 + (1 - p) ** 2)
     variance = squares / (weight * (weight - 1))
-    return min(attempts, max(float(len(shares)), p * (1 - p) / variance))
+    return min(attempts, max(float(count), p * (1 - p) / variance))
 
 
 def wilson(rate: float, trials: float, z: float) -> Interval:
@@ -78,16 +80,17 @@ def wilson(rate: float, trials: float, z: float) -> Interval:
     return min(rate, low), max(rate, high)
 
 
-def student_interval(cases: Sequence[float], level: float = LEVEL) -> Interval | None:
+def student_interval(cases: Numbers, level: float = LEVEL) -> Interval | None:
     """Return Student's t interval of the mean of unbounded values. None below two cases, or if all are equal."""
-    error = standard_error(cases)
+    moments = moments_of(cases)
+    error = standard_error(moments)
     if not error:
         return None
-    middle, half = mean(cases), _student(len(cases), level) * error
+    middle, half = moments.mean, _student(moments.count, level) * error
     return middle - half, middle + half
 
 
-def logarithmic_interval(cases: Sequence[float], level: float = LEVEL) -> Interval | None:
+def logarithmic_interval(cases: Numbers, level: float = LEVEL) -> Interval | None:
     """Return the t interval of the logarithm of the mean, as amounts: mean x exp(+-t SE / mean).
 
     For amounts such as seconds and tokens, whose errors are ratios: both ends are above 0, and the upper end is
@@ -95,20 +98,20 @@ def logarithmic_interval(cases: Sequence[float], level: float = LEVEL) -> Interv
     1992, "A Note on the Delta Method", The American Statistician 46(1)). None below two cases, if all values are
     equal, or if the mean is not above 0.
     """
-    error = standard_error(cases)
-    if not error or (middle := mean(cases)) <= 0:
+    moments = moments_of(cases)
+    error = standard_error(moments)
+    if not error or (middle := moments.mean) <= 0:
         return None
-    factor = math.exp(_student(len(cases), level) * error / middle)
+    factor = math.exp(_student(moments.count, level) * error / middle)
     return middle / factor, middle * factor
 
 
-def standard_error(cases: Sequence[float]) -> float | None:
+def standard_error(cases: Numbers) -> float | None:
     """Return the standard error of the mean, from the standard deviation with n - 1. None below two cases."""
-    if len(cases) < 2:
+    moments = moments_of(cases)
+    if moments.count < 2:
         return None
-    middle = mean(cases)
-    squares = math.fsum((value - middle) ** 2 for value in cases)
-    return math.sqrt(squares / (len(cases) - 1) / len(cases))
+    return math.sqrt(moments.squares / (moments.count - 1) / moments.count)
 
 
 def _student(cases: int, level: float) -> float:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from fairtrial.records.calibration import Agreement, AgreementTable
@@ -20,13 +22,16 @@ _MOST_GRADES = 20
 
 @dataclass(frozen=True)
 class Pair:
-    """One labelled outcome: the values of people and of the judge, and whether each of them passes it."""
+    """One labelled outcome: the values of people and of the judge, and whether each of them passes it.
+
+    Outcomes of the same `case` resemble each other, for example those of its attempts.
+    """
 
     people: float
     judge: float
     people_pass: bool | None
     judge_pass: bool | None
-    case: int
+    case: Hashable
     weight: float = 1.0
 
 
@@ -35,7 +40,8 @@ def measure_agreement(
 ) -> Agreement:
     """Return every measure of agreement that exists for labelled outcomes, and the reasons of the others.
 
-    `answers` are the labels of people to each outcome, `votes` the first votes of the judge on each item.
+    `answers` are the labels of people to each outcome, `votes` the first votes of the judge on each item. The unit of
+    all intervals is the case.
     """
     reasons: dict[str, str] = {}
     alpha = stats.krippendorff(answers, "interval" if graded else "nominal")
@@ -44,28 +50,25 @@ def measure_agreement(
     votes_alpha = stats.krippendorff(votes)
     if votes_alpha is None:
         reasons["votes_alpha"] = "needs items with two first votes that are not all equal"
-    verdicts = [
-        (int(not pair.people_pass), int(not pair.judge_pass), pair.weight)
-        for pair in pairs
-        if pair.people_pass is not None and pair.judge_pass is not None
-    ]
-    fields: dict[str, Any] = _of_verdicts(verdicts, reasons) if verdicts else {}
+    fields = _of_verdicts(pairs, reasons)
     if graded:
         fields |= _of_grades(pairs, reasons)
     return Agreement(**fields, people_alpha=alpha, votes_alpha=votes_alpha, reasons=reasons)
 
 
-def _of_verdicts(verdicts: Sequence[stats.Pair], reasons: dict[str, str]) -> dict[str, Any]:
-    """Return the measures of pass or fail: category 0 is pass."""
+def _of_verdicts(pairs: Sequence[Pair], reasons: dict[str, str]) -> dict[str, Any]:
+    """Return the measures of pass or fail, over the outcomes with a verdict of both: category 0 is pass."""
+    both = [pair for pair in pairs if pair.people_pass is not None and pair.judge_pass is not None]
+    if not both:
+        return {}
+    verdicts = _weighted([(int(not pair.people_pass), int(not pair.judge_pass)) for pair in both], both)
     counts = Counter((people, judge) for people, judge, _ in verdicts)
     table = AgreementTable(counts[0, 0], counts[0, 1], counts[1, 0], counts[1, 1])
-    heaviest = max(weight for *_, weight in verdicts)
-    shares = {
-        "accuracy": [(people == judge, weight) for people, judge, weight in verdicts],
-        "sensitivity": [(judge == 0, weight) for people, judge, weight in verdicts if people == 0],
-        "specificity": [(judge == 1, weight) for people, judge, weight in verdicts if people == 1],
+    numbers = {
+        "accuracy": _share_of(both, both),
+        "sensitivity": _share_of([pair for pair in both if pair.people_pass], both),
+        "specificity": _share_of([pair for pair in both if not pair.people_pass], both),
     }
-    numbers = {name: stats.share_interval(hits, heaviest) for name, hits in shares.items()}
     for name, side in (("sensitivity", "pass"), ("specificity", "fail")):
         if numbers[name] is None:
             reasons[name] = reasons["youden"] = f"people {side} none of the labelled outcomes"
@@ -75,10 +78,19 @@ def _of_verdicts(verdicts: Sequence[stats.Pair], reasons: dict[str, str]) -> dic
         fields["youden"] = _interval(stats.youden(sensitivity, specificity), _MOVER)
     if stats.has_empty_margin(stats.table_of(verdicts, 2)):
         reasons["kappa"] = reasons["mcc"] = "people or the judge give every labelled outcome the same verdict"
+        reasons["judge_alpha"] = reasons["kappa"]
     else:
-        fields["kappa"] = estimate_agreement(stats.kappa, verdicts, 2)
-        fields["mcc"] = estimate_agreement(stats.matthews, verdicts, 2)
+        cases = [pair.case for pair in both]
+        fields["kappa"] = estimate_agreement(stats.kappa, verdicts, 2, cases)
+        fields["mcc"] = estimate_agreement(stats.matthews, verdicts, 2, cases)
+        fields["judge_alpha"] = estimate_agreement(stats.alpha, verdicts, 2, cases)
     return {"table": table, **fields}
+
+
+def _share_of(pairs: Sequence[Pair], sample: Sequence[Pair]) -> tuple[float, float, float] | None:
+    """Return the share of pairs in which the judge gives the verdict of people, with its interval."""
+    hits = [(pair.people_pass == pair.judge_pass, pair.weight) for pair in pairs]
+    return stats.share_interval(hits, max(pair.weight for pair in sample), [pair.case for pair in pairs])
 
 
 def _of_grades(pairs: Sequence[Pair], reasons: dict[str, str]) -> dict[str, Any]:
@@ -86,21 +98,37 @@ def _of_grades(pairs: Sequence[Pair], reasons: dict[str, str]) -> dict[str, Any]
     rank = stats.spearman([pair.people for pair in pairs], [pair.judge for pair in pairs])
     if rank is None:
         reasons["spearman"] = "needs values of people and of the judge that vary"
-    grades = {
-        value: n for n, value in enumerate(sorted({value for pair in pairs for value in (pair.people, pair.judge)}))
-    }
+    values = sorted({value for pair in pairs for value in (pair.people, pair.judge)})
+    grades = {value: n for n, value in enumerate(values)}
     if not 1 < len(grades) <= _MOST_GRADES:
         reasons["quadratic_kappa"] = f"needs from 2 to {_MOST_GRADES} different values, got {len(grades)}"
-        return {"spearman": rank}
-    graded = [(grades[pair.people], grades[pair.judge], pair.weight) for pair in pairs]
-    return {"spearman": rank, "quadratic_kappa": estimate_agreement(stats.quadratic_kappa, graded, len(grades))}
+        reasons["judge_alpha"] = reasons["quadratic_kappa"]
+        return {"spearman": rank, "judge_alpha": Estimate()}
+    graded = _weighted([(grades[pair.people], grades[pair.judge]) for pair in pairs], pairs)
+    cases = [pair.case for pair in pairs]
+    return {
+        "spearman": rank,
+        "quadratic_kappa": estimate_agreement(stats.quadratic_kappa, graded, len(grades), cases),
+        "judge_alpha": estimate_agreement(partial(stats.alpha, values=values), graded, len(grades), cases),
+    }
 
 
-def estimate_agreement(statistic: stats.Statistic, pairs: Sequence[stats.Pair], categories: int) -> Estimate:
-    """Return kappa or Matthews' correlation with its interval, or an empty estimate if it does not exist."""
+def _weighted(answers: Sequence[tuple[int, int]], pairs: Sequence[Pair]) -> list[stats.Pair]:
+    """Return the categories of pairs with their weights relative to the mean, because alpha counts the items."""
+    mean_weight = math.fsum(pair.weight for pair in pairs) / len(pairs)
+    return [(*own, pair.weight / mean_weight) for own, pair in zip(answers, pairs, strict=True)]
+
+
+def estimate_agreement(
+    statistic: stats.Statistic, pairs: Sequence[stats.Pair], categories: int, cases: Sequence[Hashable] | None = None
+) -> Estimate:
+    """Return kappa, alpha or Matthews' correlation with its interval, each as far as it exists.
+
+    `cases` names the case of each pair if several pairs may belong to one case.
+    """
     value = statistic(stats.table_of(pairs, categories))
-    ends = stats.agreement_interval(statistic, pairs, categories)
-    return Estimate() if value is None or ends is None else Estimate(value, *ends, LEAVE_ONE_OUT)
+    ends = stats.agreement_interval(statistic, pairs, categories, cases)
+    return Estimate(value) if ends is None else Estimate(value, *ends, LEAVE_ONE_OUT)
 
 
 def _interval(share: tuple[float, float, float] | None, method: str) -> Estimate:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
-from fairtrial.records.average import mean
 from fairtrial.records.run_comparison import IntervalEstimate, PassK
 from fairtrial.stats.interval import Interval, bounded_interval
+from fairtrial.stats.moments import Moments, Numbers, moments_of
 
 
 def all_pass(passed: int, attempts: int, k: int) -> float:
@@ -26,12 +26,13 @@ def any_passes(passed: int, attempts: int, k: int) -> float:
     return 1 - math.comb(attempts - passed, k) / math.comb(attempts, k)
 
 
-def pass_k_interval(shares: Sequence[float], attempts: int, k: int) -> Interval | None:
+def pass_k_interval(shares: Numbers, attempts: int, k: int) -> Interval | None:
     """Return the interval of pass^k or pass@k from the shares of the cases, with this number of attempts in all.
 
     The attempts hold attempts / k choices that share no attempt, so the shares are worth no more trials.
     """
-    return bounded_interval(shares, attempts=max(attempts / k, len(shares)))
+    moments = moments_of(shares)
+    return bounded_interval(moments, attempts=max(attempts / k, moments.count))
 
 
 def pass_k_table(counts: Mapping[tuple[int, int], int]) -> tuple[PassK, ...]:
@@ -42,21 +43,23 @@ def pass_k_table(counts: Mapping[tuple[int, int], int]) -> tuple[PassK, ...]:
     fewest = min((attempts for _, attempts in counts if attempts), default=0)
     if fewest < 2:
         return ()
-    total = sum(attempts * cases for (_, attempts), cases in counts.items())
-    return tuple(
-        PassK(
-            k,
-            sum(cases for (_, attempts), cases in counts.items() if attempts),
-            _estimate(counts, all_pass, total, k),
-            _estimate(counts, any_passes, total, k),
-        )
-        for k in range(1, fewest + 1)
-    )
+    cases = sum(number for (_, attempts), number in counts.items() if attempts)
+    total = sum(attempts * number for (_, attempts), number in counts.items())
+    rows: list[PassK] = []
+    # The numbers of choices of k are those of k - 1 times a fraction, because new ones would take long for large k.
+    choices = {size: 1 for passed, attempts in counts for size in (passed, attempts - passed, attempts)}
+    for k in range(1, fewest + 1):
+        choices = {size: number * (size - k + 1) // k for size, number in choices.items()}
+        all_pass_shares, any_passes_shares = [], []
+        for (passed, attempts), number in counts.items():
+            if attempts:
+                all_pass_shares.append((choices[passed] / choices[attempts], number))
+                any_passes_shares.append((1 - choices[attempts - passed] / choices[attempts], number))
+        rows.append(PassK(k, cases, _estimate(all_pass_shares, total, k), _estimate(any_passes_shares, total, k)))
+    return tuple(rows)
 
 
-def _estimate(
-    counts: Mapping[tuple[int, int], int], share: Callable[[int, int, int], float], attempts: int, k: int
-) -> IntervalEstimate:
-    shares = [share(c, m, k) for (c, m), cases in counts.items() if m for _ in range(cases)]
-    low, high = pass_k_interval(shares, attempts, k) or (None, None)
-    return IntervalEstimate(mean(shares), low, high)
+def _estimate(shares: Iterable[tuple[float, int]], attempts: int, k: int) -> IntervalEstimate:
+    moments = Moments.of_counts(shares)
+    low, high = pass_k_interval(moments, attempts, k) or (None, None)
+    return IntervalEstimate(moments.mean, low, high)

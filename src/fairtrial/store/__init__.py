@@ -2,7 +2,8 @@
 
 from fairtrial.store.database_errors import shown_url
 from fairtrial.store.leases import Lease
+from fairtrial.store.queue_rows import QueueItem
 from fairtrial.store.store import DEFAULT_URL, SECONDS, Store
 from fairtrial.store.view_queries import AttemptMark
 
-__all__ = ["DEFAULT_URL", "SECONDS", "AttemptMark", "Lease", "Store", "shown_url"]
+__all__ = ["DEFAULT_URL", "SECONDS", "AttemptMark", "Lease", "QueueItem", "Store", "shown_url"]

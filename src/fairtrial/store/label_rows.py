@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import Label
-from fairtrial.records.score import PartKey
+from fairtrial.records.score import part_of, part_text
 from fairtrial.store.statements import Row, storable
 
 
@@ -21,7 +19,7 @@ def label_row(label: Label, run: int) -> Row:
         "digest": label.case.digest,
         "attempt": label.attempt,
         "criterion": storable(label.criterion),
-        "part": part_text(label.part),
+        "part": storable(part_text(label.part)),
         "value": label.value,
         "author": storable(label.author),
         "at": label.at,
@@ -57,18 +55,3 @@ def label_of(row: Any) -> Label:
         row.side,
         row.reference,
     )
-
-
-def part_text(part: PartKey | None) -> str:
-    """Return the key of a part as text, such as `invocation/1/` or `rubric//polite`. A whole outcome has ""."""
-    if part is None:
-        return ""
-    return storable(f"{part.kind}/{'' if part.index is None else part.index}/{part.id}")
-
-
-def part_of(text: str) -> PartKey | None:
-    """Return the key of a part from its text."""
-    if not text:
-        return None
-    kind, index, name = text.split("/", 2)
-    return msgspec.convert({"kind": kind, "index": int(index) if index else None, "id": name}, PartKey)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -12,6 +13,7 @@ from urllib.parse import quote
 import sqlalchemy as sa
 
 from fairtrial.errors import StoreError, UsageError
+from fairtrial.store.compiled_statements import STATEMENTS, with_equal_dialect
 from fairtrial.store.database_errors import cannot_write, first_line, is_busy, shown_url, translate_errors
 from fairtrial.store.schema import META, METADATA, RUNS, SCHEMA_VERSION
 
@@ -46,7 +48,14 @@ def open_engine(url: str, *, create: bool) -> sa.Engine:
 def _checked_engine(parsed: sa.URL, url: str, *, create: bool) -> sa.Engine:
     is_sqlite = parsed.get_backend_name() == "sqlite"
     with ExitStack() as failing:
-        engine = sa.create_engine(parsed, connect_args={"timeout": _PATIENCE} if is_sqlite else {})
+        if is_sqlite:
+            engine = sa.create_engine(
+                with_equal_dialect(parsed),
+                connect_args={"timeout": _PATIENCE},
+                execution_options={"compiled_cache": STATEMENTS},
+            )
+        else:
+            engine = sa.create_engine(parsed)
         failing.callback(engine.dispose)
         translate_errors(engine, url)
         if is_sqlite and not _is_uri(parsed):
@@ -125,12 +134,21 @@ def _create_tables(connection: sa.Connection, url: str) -> None:
             f"{shown_url(url)} has a table {RUNS.name} without a schema version: a fairtrial before its first release "
             "made it; use another --store"
         )
-    for table in METADATA.sorted_tables:
-        connection.execute(sa.schema.CreateTable(table, if_not_exists=True))
-        for index in table.indexes:
-            connection.execute(sa.schema.CreateIndex(index, if_not_exists=True))
+    for definition in _definitions(connection.dialect.name):
+        connection.exec_driver_sql(definition)
     if _version(connection) is None:
         connection.execute(sa.insert(META).values(schema_version=SCHEMA_VERSION))
+
+
+@cache
+def _definitions(backend: str) -> tuple[str, ...]:
+    """Return the statements that make the tables. To compile them takes longer than to execute them."""
+    dialect = sa.URL.create(backend).get_dialect()()
+    elements: list[sa.schema.ExecutableDDLElement] = []
+    for table in METADATA.sorted_tables:
+        elements.append(sa.schema.CreateTable(table, if_not_exists=True))
+        elements += [sa.schema.CreateIndex(index, if_not_exists=True) for index in table.indexes]
+    return tuple(str(element.compile(dialect=dialect)) for element in elements)
 
 
 def _migrate(engine: sa.Engine) -> None:

@@ -122,12 +122,13 @@ class RunQueries(ABC):
     def labels_elsewhere(self, run_id: str) -> Iterator[tuple[str, Label]]:
         """Yield the labels of other runs that may count in this run, each with the id of its run.
 
-        They have a key, and their criterion is a criterion of this run.
+        They are about whole outcomes, they have a key, and their criterion is a criterion of this run.
         """
         number = self._number(run_id)
         names = sa.select(CRITERIA.c.name).where(CRITERIA.c.run == number)
         query = sa.select(LABELS, RUNS.c.id).join(RUNS, RUNS.c.number == LABELS.c.run)
-        query = query.where(LABELS.c.run != number, LABELS.c.key != "", LABELS.c.criterion.in_(names))
+        query = query.where(LABELS.c.run != number, LABELS.c.key != "", LABELS.c.part == "")
+        query = query.where(LABELS.c.criterion.in_(names))
         for row in self._connections.rows(query.order_by(LABELS.c.number)):
             yield row.id, label_of(row)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
@@ -45,6 +46,18 @@ class SpanBatch(Record, frozen=True):
         return self.conversation == OUT_OF_SAMPLE
 
 
+class ScoredTraces:
+    """The traces of each conversation that is scored."""
+
+    def __init__(self, traces: Mapping[str, Sequence[str]]) -> None:
+        """Keep traces by the keys of their conversations."""
+        self._traces = traces
+
+    def of(self, conversation: str) -> Sequence[str]:
+        """Return the ids of the traces of a conversation, in the order in which they came."""
+        return self._traces.get(_digest(conversation), ())
+
+
 class SpanRows:
     """The received spans of one run."""
 
@@ -78,9 +91,24 @@ class SpanRows:
         """Note that a result of the conversation counts some spans."""
         self._update([batch.number for batch in batches], {"conversation": _digest(conversation)})
 
+    def reopen(self, batches: Iterable[SpanBatch]) -> None:
+        """Note that no result counts some spans any more."""
+        self._update([batch.number for batch in batches], {"conversation": ""})
+
     def leave_out(self, batches: Iterable[SpanBatch]) -> None:
         """Remove the content of spans that are never scored. That they came stays known."""
         self._update([batch.number for batch in batches], {"conversation": OUT_OF_SAMPLE, "body": _encode(())})
+
+    def scored_traces(self) -> ScoredTraces:
+        """Return the traces of all scored conversations."""
+        first = sa.func.min(SPANS.c.number)
+        query = sa.select(SPANS.c.conversation, SPANS.c.trace_id).where(SPANS.c.run == self._run)
+        query = query.where(SPANS.c.conversation.not_in(("", OUT_OF_SAMPLE)))
+        query = query.group_by(SPANS.c.conversation, SPANS.c.trace_id).order_by(first)
+        traces: dict[str, list[str]] = defaultdict(list)
+        for row in self._connections.rows(query):
+            traces[row.conversation].append(row.trace_id)
+        return ScoredTraces(traces)
 
     def count_pending(self) -> int:
         """Return the number of traces with spans that no result counts yet."""

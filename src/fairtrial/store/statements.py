@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
@@ -18,25 +19,25 @@ class PreparedStatement:
     """A statement as text for one database. SQLAlchemy compiled it once, instead of at each call."""
 
     text: str
-    names: Sequence[str] | None
+    parameters: Callable[[Row], Any]
+    """Returns the values of a row as the driver wants them: in the order of its place holders, or by name."""
 
     def execute(self, connection: sa.Connection, row: Row) -> sa.CursorResult[Any]:
         """Execute the statement for one row."""
-        return connection.exec_driver_sql(self.text, self._parameters(row))
+        return connection.exec_driver_sql(self.text, self.parameters(row))
 
     def execute_many(self, connection: sa.Connection, rows: Sequence[Row]) -> None:
         """Execute the statement for each row."""
-        connection.exec_driver_sql(self.text, [self._parameters(row) for row in rows])
-
-    def _parameters(self, row: Row) -> Any:
-        """Return the values as the driver wants them: in the order of its place holders, or by name."""
-        return row if self.names is None else tuple(map(row.__getitem__, self.names))
+        connection.exec_driver_sql(self.text, list(map(self.parameters, rows)))
 
 
 def prepare(statement: sa.Select[Any] | sa.Insert | sa.Delete, dialect: sa.Dialect) -> PreparedStatement:
     """Return a statement as text for a database."""
     compiled = statement.compile(dialect=dialect)
-    return PreparedStatement(compiled.string, compiled.positiontup)
+    names = compiled.positiontup
+    if names is None:
+        return PreparedStatement(compiled.string, dict)
+    return PreparedStatement(compiled.string, itemgetter(*names) if len(names) > 1 else lambda row: (row[names[0]],))
 
 
 @cache

@@ -28,6 +28,7 @@ from fairtrial.store.label_rows import label_row
 from fairtrial.store.leases import Lease
 from fairtrial.store.mappings import StoredMapping
 from fairtrial.store.opening import open_engine
+from fairtrial.store.queue_rows import LabelQueues
 from fairtrial.store.result_rows import ResultBody, Terms, result_of, result_row, score_rows, terms_of
 from fairtrial.store.schema import (
     BALLOTS,
@@ -138,11 +139,14 @@ class Store(ViewQueries):
         else:
             self._replace_at_once(RECORDINGS, row)
 
-    def add_result(self, run_id: str, result: CaseResult) -> None:
-        """Store a result in place of an earlier result of the same attempt. It may wait: it can be computed again."""
+    def add_result(self, run_id: str, result: CaseResult, verdicts: Sequence[Verdict] | None = None) -> None:
+        """Store a result in place of an earlier result of the same attempt. It may wait: it can be computed again.
+
+        `verdicts` are those of its outcomes if they are already known.
+        """
         number = self._number(run_id)
         criteria = [self._criterion(number, terms_of(outcome)) for outcome in result.outcomes]
-        verdicts = [outcome.verdict for outcome in result.outcomes]
+        verdicts = result.verdicts if verdicts is None else verdicts
         rows = score_rows(result, number, criteria, verdicts)
         self._waiting[SCORES] += rows
         self._waiting_rows += len(rows)
@@ -296,6 +300,10 @@ class Store(ViewQueries):
     def ballots(self, run_id: str) -> StoredMapping[Ballot]:
         """Return the ballots of a run's judges, by id. Writes commit immediately."""
         return StoredMapping(self._connections, BALLOTS, partial(self._number, run_id), Ballot)
+
+    def label_queues(self, run_id: str) -> LabelQueues:
+        """Return the queues of outcomes of a run that people label."""
+        return LabelQueues(self._connections, self._number(run_id))
 
     def spans(self, run_id: str) -> SpanRows:
         """Return the spans that a receiver got for a run."""

@@ -1,7 +1,8 @@
 """How does a run leave a store as a file, and how does it come into another store?
 
-A file holds one JSON object per line: the run, then its cases, recordings, results, judge calls and labels, and last a
-line that counts them. The lines hold records with every field, not rows, so a file does not depend on the schema.
+A file holds one JSON object per line: the run, then its cases, recordings, results, judge calls, labels and queues of
+labels, and last a line that counts them. The lines hold records with every field, not rows, so a file does not depend
+on the schema.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from fairtrial.errors import FormatError, StoreError, UsageError
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.expectation import ExpectedCase
-from fairtrial.records.label import Label
+from fairtrial.records.label import Label, LabelQueue
 from fairtrial.records.record import Record
 from fairtrial.records.reply import Reply
 from fairtrial.records.result import CaseResult
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 from fairtrial.store.database_errors import shown_url
+from fairtrial.store.queue_rows import QueueItem
 from fairtrial.store.store import Store
 
 EXPORT_VERSION = 1
@@ -42,6 +44,8 @@ class ExportLine(Record, frozen=True, omit_defaults=True):
     reply: Reply | None = None
     ballot: Ballot | None = None
     label: Label | None = None
+    queue: LabelQueue | None = None
+    items: list[QueueItem] = []
     lines: int | None = None
 
 
@@ -73,6 +77,9 @@ def _lines(store: Store, run_id: str) -> Iterator[ExportLine]:
         yield ExportLine(key=key, ballot=ballot)
     for label in store.labels(run_id):
         yield ExportLine(label=label)
+    queues = store.label_queues(run_id)
+    for number, queue in queues.queues().items():
+        yield ExportLine(queue=queue, items=queues.items(number))
 
 
 def _encoded(line: ExportLine) -> bytes:
@@ -149,3 +156,5 @@ def _add(store: Store, run_id: str, line: ExportLine) -> None:
         store.ballots(run_id)[line.key] = line.ballot
     if line.label is not None:
         store.add_label(run_id, line.label)
+    if line.queue is not None:
+        store.label_queues(run_id).add(line.queue, line.items)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import ABC
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import sqlalchemy as sa
 
+from fairtrial.records.record import Record
 from fairtrial.records.result import Verdict
 from fairtrial.store.bodies import raw_json
 from fairtrial.store.leases import is_alive
@@ -19,8 +20,11 @@ from fairtrial.store.statements import storable
 _BATCH = 500
 
 
-class AttemptMark(NamedTuple):
-    """The marks of an attempt in a list. `changed` is the number of the change that wrote its result."""
+class AttemptMark(Record, frozen=True):
+    """The marks of an attempt in a list. `changed` is the number of the change that wrote its result.
+
+    100,000 records take half the time of as many tuples, because the garbage collector does not look at them.
+    """
 
     position: int
     attempt: int
@@ -40,9 +44,13 @@ class ViewQueries(RunQueries, ABC):
 
     def marks(self, run_id: str, after: int = -1) -> list[AttemptMark]:
         """Return the marks of the attempts whose results were written after a change. No body is read."""
-        columns = [RESULTS.c[name] for name in AttemptMark._fields]
+        columns = [RESULTS.c[name] for name in AttemptMark.__struct_fields__]
         query = sa.select(*columns).where(RESULTS.c.run == self._number(run_id), RESULTS.c.changed > after)
-        return list(map(AttemptMark._make, self._rows(query)))
+        # SQLite and MySQL have no truth values.
+        return [
+            AttemptMark(position, attempt, verdict, side, None if valid is None else bool(valid), changed)
+            for position, attempt, verdict, side, valid, changed in self._tuples(query)
+        ]
 
     def places_with(self, run_id: str, criterion: str, verdicts: Collection[Verdict]) -> set[tuple[int, int]]:
         """Return the attempts at which a criterion has one of the verdicts, by position and attempt."""
@@ -53,7 +61,7 @@ class ViewQueries(RunQueries, ABC):
             SCORES.c.criterion.in_(own),
             SCORES.c.verdict.in_([verdict.value for verdict in verdicts]),
         )
-        return {(row[0], row[1]) for row in self._rows(query)}
+        return set(map(tuple, self._tuples(query)))
 
     def criterion_counts(self, run_id: str) -> dict[str, dict[str, int]]:
         """Return the number of outcomes of each criterion by their verdict."""
@@ -124,6 +132,18 @@ class ViewQueries(RunQueries, ABC):
         """Return the ids of all runs, the newest first, and whether each is finished. No body is read."""
         query = sa.select(RUNS.c.id, RUNS.c.summary.is_not(None)).order_by(RUNS.c.started.desc(), RUNS.c.id.desc())
         return [(row[0], bool(row[1])) for row in self._rows(query)]
+
+    def _tuples(self, query: sa.Select[Any]) -> list[Any]:
+        """Return all rows as the driver of the database returns them.
+
+        It is for numbers and texts. For 100,000 rows, those of SQLAlchemy take as long as the rest of the query.
+        """
+
+        def read(connection: sa.Connection) -> list[Any]:
+            cursor = connection.execute(query).cursor
+            return [] if cursor is None else list(cursor.fetchall())
+
+        return self._connections.transact(read)
 
     def _rows(self, query: sa.Select[Any]) -> list[Any]:
         """Return all rows at once, which takes a fraction of the time of rows one by one."""

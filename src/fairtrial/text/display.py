@@ -19,7 +19,7 @@ Japanese and Chinese characters do not belong to it: their words have no spaces 
 """
 _WORD = re.compile(WORD)
 _LONGEST_WORD = 100
-_ENCODER = msgspec.json.Encoder(order="sorted")
+_encode = msgspec.json.Encoder(order="sorted").encode
 
 
 def visible(text: str) -> str:
@@ -63,17 +63,18 @@ def call(name: str, args: dict[str, Any], *, limit: int = 0) -> str:
 
     The text is one line: a newline in a name is spelt out.
     """
-    inner = ", ".join([f"{key}={compact(value)}" for key, value in sorted(args.items())])
-    return shortened(f"{name}({inner})".replace("\n", r"\n"), limit)
+    inner = ", ".join([f"{key}={compact(args[key])}" for key in sorted(args)])
+    text = f"{name}({inner})".replace("\n", r"\n")
+    return shortened(text, limit) if limit else text
 
 
 def compact(value: Any) -> str:
     """Return a JSON value on one line. Text of any language is not escaped."""
     try:
-        text = _ENCODER.encode(value)
+        text = _encode(value)
     except (RecursionError, TypeError, ValueError):
         return f"<{type(value).__name__}>"
-    if isinstance(value, (dict, list)):
+    if type(value) is not str and isinstance(value, (dict, list)):
         text = msgspec.json.format(text, indent=0)
     return text.decode()
 

@@ -6,33 +6,59 @@ import base64
 import binascii
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, lru_cache
+from string import ascii_letters, digits
 from typing import NamedTuple
+
+from fairtrial.text.runs import long_runs
 
 _JSON_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|([\"'\\/bfnrt]))")
 _JSON_SIGNS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_LONG_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
+_SHORT_ESCAPES = [("\\" + name, sign) for name, sign in {**_JSON_SIGNS, '"': '"', "'": "'", "/": "/"}.items()]
 _URL_ESCAPE = re.compile(
     r"%[0-7][0-9A-Fa-f]|%[CDcd][0-9A-Fa-f]%[89ABab][0-9A-Fa-f]"
     r"|%[Ee][0-9A-Fa-f](?:%[89ABab][0-9A-Fa-f]){2}|%[Ff][0-7](?:%[89ABab][0-9A-Fa-f]){3}"
 )
 _WIDE = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
 """Full-width forms of ASCII, for example `ｐａｓｓ：` for `pass:`."""
+_NO_ESCAPE = re.compile(r"(?!)")
+"""A narrow letter stands in the place of its wide letter."""
+_WIDE_STARTS = (b"\xef\xbc", b"\xef\xbd", b"\xe3\x80\x80")
+"""The first bytes of these forms in UTF-8. A search for bytes is far faster than a translation."""
 SHORTEST_BASE64 = 16
+_SHORT = 48
+"""The length of runs whose text is remembered."""
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,200000}={0,2}(?![A-Za-z0-9+/_=-])")
+_base64_runs = long_runs(f"{ascii_letters}{digits}+/_-", SHORTEST_BASE64)
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
-class Layer(NamedTuple):
-    """A decoded text. `places` are its escapes: the place after each in the decoded text, and in the text itself."""
+class Layer:
+    """A decoded text. The places of its escapes are computed when the first place is asked for."""
 
-    text: str
-    places: list[tuple[int, int]]
+    def __init__(self, text: str, encoded: str, escape: re.Pattern[str], sign: Callable[[re.Match[str]], str]) -> None:
+        self.text = text
+        self._encoded = encoded
+        self._escape = escape
+        self._sign = sign
 
     def outer(self, place: int) -> int:
         """Return the place in the encoded text of a place in the decoded text."""
-        number = bisect_right(self.places, place, key=lambda pair: pair[0])
-        inner, outer = self.places[number - 1] if number else (0, 0)
+        number = bisect_right(self._places, place, key=lambda pair: pair[0])
+        inner, outer = self._places[number - 1] if number else (0, 0)
         return outer + place - inner
+
+    @cached_property
+    def _places(self) -> list[tuple[int, int]]:
+        """The place after each escape in the decoded text, and in the encoded text."""
+        places: list[tuple[int, int]] = []
+        shift = 0
+        for match in self._escape.finditer(self._encoded):
+            shift += match.end() - match.start() - len(self._sign(match))
+            places.append((match.end() - shift, match.end()))
+        return places
 
 
 class Base64Run(NamedTuple):
@@ -51,48 +77,76 @@ class Base64Run(NamedTuple):
         return encoded if self.raw.endswith("=") or len(self.raw) % 4 == 0 else encoded.rstrip("=")
 
 
+def may_hold_layers(text: str) -> bool:
+    """Return whether `decode_layers` may yield anything. Most texts have none of these characters."""
+    return "\\" in text or "%" in text or _may_be_wide(text)
+
+
 def decode_layers(text: str) -> Iterator[Layer]:
     """Yield the text without JSON's escapes, without a URL's escapes, and with narrow letters, if these differ.
 
     For example, `q=%22a%22` gives `q="a"`. Each layer may hold further layers.
     """
-    if "\\" in text:
-        yield from _decode(text, _JSON_ESCAPE, _json_sign)
-    if "%" in text:
-        yield from _decode(text, _URL_ESCAPE, _url_sign)
-    if not text.isascii() and (narrow := text.translate(_WIDE)) != text:
-        yield Layer(narrow, [])
+    if "\\" in text and (plain := _without_json_escapes(text)) != text:
+        yield Layer(plain, text, _JSON_ESCAPE, _json_sign)
+    if "%" in text and (plain := _URL_ESCAPE.sub(_url_sign, text)) != text:
+        yield Layer(plain, text, _URL_ESCAPE, _url_sign)
+    if _may_be_wide(text) and (narrow := text.translate(_WIDE)) != text:
+        yield Layer(narrow, text, _NO_ESCAPE, _json_sign)
 
 
-def find_base64(text: str) -> Iterator[Base64Run]:
-    """Yield the runs of base64 that hold readable text. Random keys and words hardly ever do."""
-    for match in _BASE64.finditer(text):
-        raw = match[0]
-        try:
-            decoded = base64.b64decode(raw.rstrip("=") + "=" * (-len(raw.rstrip("=")) % 4), altchars=_altchars(raw))
-            inner = decoded.decode()
-        except (binascii.Error, ValueError):
+def _without_json_escapes(text: str) -> str:
+    """Return a text without JSON's escapes. Pairs of backslashes come first, so that the others stand alone."""
+    parts = text.split("\\\\")
+    for number, part in enumerate(parts):
+        if "\\" in part:
+            for escape, sign in _SHORT_ESCAPES:
+                part = part.replace(escape, sign)  # noqa: PLW2901
+            # The sign of a longer escape may be a backslash, so that these come last.
+            parts[number] = _LONG_ESCAPE.sub(_json_sign, part) if "\\" in part else part
+    return "\\".join(parts)
+
+
+def _may_be_wide(text: str) -> bool:
+    if text.isascii():
+        return False
+    data = text.encode("utf-8", "surrogatepass")
+    return any(start in data for start in _WIDE_STARTS)
+
+
+def find_base64(text: str, removed: Sequence[tuple[int, int]] = ()) -> Iterator[Base64Run]:
+    """Yield the runs of base64 that hold readable text. Random keys and words hardly ever do.
+
+    A run inside one of the spans in `removed` is left out.
+    """
+    for place, run_end in _base64_runs(text):
+        if removed and any(start <= place and run_end <= end for start, end in removed):
             continue
-        if not _CONTROL.search(inner):
+        match = _BASE64.match(text, place)
+        if match is None:
+            continue
+        raw = match[0]
+        inner = _read_short_base64(raw) if len(raw) <= _SHORT else _read_base64(raw)
+        if inner is not None:
             yield Base64Run(match.start(), match.end(), inner, raw)
+
+
+def _read_base64(raw: str) -> str | None:
+    """Return the readable text in a run of base64, or None."""
+    try:
+        decoded = base64.b64decode(raw.rstrip("=") + "=" * (-len(raw.rstrip("=")) % 4), altchars=_altchars(raw))
+        inner = decoded.decode()
+    except (binascii.Error, ValueError):
+        return None
+    return None if _CONTROL.search(inner) else inner
+
+
+# Most runs are names, for example of the fields of a provider, and very many texts repeat them.
+_read_short_base64 = lru_cache(maxsize=4096)(_read_base64)
 
 
 def _altchars(raw: str) -> bytes:
     return b"-_" if "-" in raw or "_" in raw else b"+/"
-
-
-def _decode(text: str, escape: re.Pattern[str], sign: Callable[[re.Match[str]], str]) -> Iterator[Layer]:
-    parts: list[str] = []
-    places: list[tuple[int, int]] = []
-    end = length = 0
-    for match in escape.finditer(text):
-        char = sign(match)
-        parts += [text[end : match.start()], char]
-        length += match.start() - end + len(char)
-        end = match.end()
-        places.append((length, end))
-    if places:
-        yield Layer("".join([*parts, text[end:]]), places)
 
 
 def _json_sign(match: re.Match[str]) -> str:

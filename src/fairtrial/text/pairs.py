@@ -5,17 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from fairtrial.text.secret_names import CORE, NOT_A_SECRET, has_mark
+from fairtrial.text.secret_names import NOT_A_SECRET, Core, find_cores
 from fairtrial.text.secret_values import is_bare_secret, is_mixed, is_quoted_secret, trim
 
 _CJK = r"\u3000-\u303f\uff00-\uffef\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
-BARE = rf"(?:[^\s\"'`,;&\\|«»“”{_CJK}]|&(?:lt|gt|amp|quot|apos|\#\w{{2,4}});){{1,400}}"
+_CHARACTER = rf"[^\s\"'`,;&\\|«»“”{_CJK}]"
+_ENTITY = r"&(?:lt|gt|amp|quot|apos|\#\w{2,4});"
+BARE = rf"(?:{_CHARACTER}{{1,50}}+|{_ENTITY}){{1,8}}+"
+"""A value without quotes, or its first 400 characters: a text of names alone is then searched in linear time."""
+_WHOLE_BARE = re.compile(rf"(?:{_CHARACTER}++|{_ENTITY})++")
+_REST_OF_QUOTED = {
+    quote: re.compile(rf"(?P<rest>(?:(?!{quote})[^\\\n]|\\.)*+){quote}") for quote in ("'", '"', "`", "'''", '"""')
+}
+_QUOTED = r"(?P<quoted>(?:\\.|(?!(?P=quote))[^\\\n]){0,400}+)"
+"""A value between quotes, or its first 400 characters."""
 _TAIL = re.compile(
     r"(?P<suffix>[A-Za-z0-9_\-]{0,30})"
     r"(?P<close>\\{0,3}[\"'`]\]?|>|\*{1,2}|`\*{1,2})?"
-    r"(?P<sep>\s{0,3}(?:=>|:=|[:=：＝](?!=))\*{0,2}\s{0,3}|%3[Dd]|(?<=>)|\s{1,2}(?:is|es|was):?\s"
+    r"(?P<sep>\s{0,3}(?:=>|->|→|:=|[:=：＝](?!=))\*{0,2}\s{0,3}(?:[|>][+-]?[ \t]{0,3}\n\s{1,20})?|%3[Dd]|(?<=>)"
+    r"|\s{1,2}(?:is|es|was):?\s|\t{1,3}|\s{1,3}(?=[\"'])"
     r"|[은는][:：]?\s{0,2}|[はがを]|[是为為][:：]?\s{0,2})"
-    r"(?:(?P<quote>[\"'`])(?P<quoted>(?:\\.|(?!(?P=quote))[^\\\n]){0,400})(?:(?P=quote)|\Z)"
+    rf"(?:(?P<quote>\"{{3}}|'{{3}}|[\"'`]){_QUOTED}(?:(?P=quote)|\Z|(?=[^\n]))"
     r"|[「『“«](?P<angled>[^\n]{0,400}?)[」』”»]"
     rf"|(?P<bare>{BARE}))"
 )
@@ -24,50 +34,66 @@ _ANNOTATED = re.compile(
 )
 """A name with its type before the value, as in Python, TypeScript or Rust: `key: str = "..."`."""
 _FLAG = re.compile(
-    r"[\w\-]{0,30}[ =]+(?:(?P<quote>[\"'])(?P<quoted>(?:\\.|(?!(?P=quote))[^\\\n]){1,400})(?P=quote)"
+    rf"[\w\-]{{0,30}}[ =]+(?:(?P<quote>[\"']){_QUOTED}(?:(?P=quote)|(?=[^\n]))"
     rf"|(?P<bare>{BARE}))"
 )
-_BEARER = re.compile(
-    r"(?:\bbearer\s+|authorization[\"']?\s*[:=]\s*[\"']?[a-z][a-z0-9-]{1,24}\s+)"
-    r"(?P<bare>[A-Za-z0-9._~+/=-]{12,2000})",
-    re.IGNORECASE,
+_ASSIGNED = re.compile(r"[\w.-]*+(?:\Z|[?&;\n]| tropxe)")
+_ELEMENT = re.compile(r"[\w:.-]*+<")
+_OPTION = re.compile(r"[\w-]*-(?:\Z|\s)")
+"""The text before a name, backwards: an assignment of a shell or a URL, an XML element, or an option of a command."""
+_BEARERS = (
+    ("bearer", re.compile(r"\b.{6}\s+(?P<bare>[A-Za-z0-9._~+/=-]{12,20000})")),
+    (
+        "authorization",
+        re.compile(r".{13}[\"']?\s*[:=]\s*[\"']?[A-Za-z][A-Za-z0-9-]{1,24}\s+(?P<bare>[A-Za-z0-9._~+/=-]{12,20000})"),
+    ),
 )
+"""A word, and the pattern of a secret after it that begins at the word."""
 
 
-def find(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield start, end and name of each secret that stands beside a name, without the quotes around it."""
-    if not has_mark(text):
-        return
-    for match in _BEARER.finditer(text):
-        inner = match["bare"][1:]
-        if is_mixed(match["bare"]) or (inner != inner.lower() and inner != inner.upper()):
-            yield *match.span("bare"), "authorization"
+def find(text: str, lowered: str) -> Iterator[tuple[int, int, str]]:
+    """Yield start, end and name of each secret that stands beside a name, without the quotes around it.
+
+    `lowered` is the text in lower case.
+    """
+    for word, pattern in _BEARERS:
+        place = lowered.find(word)
+        while place >= 0:
+            match = pattern.match(text, place)
+            if match is not None and _is_generated(match["bare"]):
+                yield *match.span("bare"), "authorization"
+            place = lowered.find(word, place + 1)
     end_of_previous = 0
-    for core in CORE.finditer(text):
-        if core.start() < end_of_previous or NOT_A_SECRET.match(text, core.end()):
+    for core in find_cores(lowered):
+        if core.start < end_of_previous or NOT_A_SECRET.match(text, core.end):
             continue
         span = _beside(text, core)
         if span is not None:
             end_of_previous = span[1]
-            yield *span, core[0].lower()
+            yield *span, core.text
 
 
-def _beside(text: str, core: re.Match[str]) -> tuple[int, int] | None:
-    before = text[max(0, core.start() - 40) : core.start()]
-    password = core["password"] is not None
-    tail = _TAIL.match(text, core.end())
-    if tail is not None and (tail["close"] != ">" or re.search(r"<[\w:.-]*$", before)):
+def _is_generated(value: str) -> bool:
+    inner = value[1:]
+    return is_mixed(value) or (inner != inner.lower() and inner != inner.upper())
+
+
+def _beside(text: str, core: Core) -> tuple[int, int] | None:
+    before = text[max(0, core.start - 40) : core.start][::-1]
+    password = core.is_password
+    tail = _TAIL.match(text, core.end)
+    if tail is not None and (tail["close"] != ">" or _ELEMENT.match(before)):
         if tail["bare"] is None:
             return _quoted_span(tail, "angled" if tail["quoted"] is None else "quoted", password=password)
         is_element = tail["close"] == ">"
-        assigned = bool(re.search(r"(?:^|[?&;\n]|export )[\w.-]*$", before)) and tail["sep"] == "="
+        assigned = tail["sep"] == "=" and _ASSIGNED.match(before) is not None
         span = _bare_span(tail, password=password, assigned=assigned or is_element, is_element=is_element)
         if span is not None:
             return span
-    typed = _ANNOTATED.match(text, core.end())
+    typed = _ANNOTATED.match(text, core.end)
     if typed is not None and is_quoted_secret(typed["quoted"], password=password):
         return typed.span("quoted")
-    flag = _FLAG.match(text, core.end()) if re.search(r"(?:^|\s)--?[\w-]*$", before) else None
+    flag = _FLAG.match(text, core.end) if _OPTION.match(before) else None
     if flag is None:
         return None
     if flag["quoted"] is not None:
@@ -76,7 +102,18 @@ def _beside(text: str, core: re.Match[str]) -> tuple[int, int] | None:
 
 
 def _quoted_span(match: re.Match[str], group: str, *, password: bool) -> tuple[int, int] | None:
-    return match.span(group) if is_quoted_secret(match[group], password=password) else None
+    """Return the span of a value between quotes, up to the closing quote. An unclosed quote closes with the text."""
+    value = match[group]
+    if not is_quoted_secret(value, password=password):
+        return None
+    is_apart = match.re is _TAIL and match["sep"].isspace()
+    if is_apart and (" " in value or not is_bare_secret(value, password=password)):
+        return None  # a sentence may quote words after a name
+    start, end = match.span(group)
+    if end < match.end() or end == len(match.string):
+        return start, end
+    rest = _REST_OF_QUOTED[match["quote"]].match(match.string, end)
+    return None if rest is None else (start, rest.end("rest"))
 
 
 def _bare_span(
@@ -89,4 +126,6 @@ def _bare_span(
     value = trim(value)
     if not is_bare_secret(value, password=password, assigned=assigned):
         return None
-    return match.start("bare"), match.start("bare") + len(value)
+    start = match.start("bare")
+    whole = None if is_element else _WHOLE_BARE.match(match.string, start)
+    return start, start + len(value if whole is None else trim(whole[0]))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from string import ascii_letters, digits
+from typing import NamedTuple
 
 from fairtrial.records.record import Record
+from fairtrial.text.runs import long_runs
 
 LEFT = r"(?<![A-Za-z0-9])"
 """The place where a key may start: after any character except ASCII letters and digits."""
@@ -42,7 +45,7 @@ FORMS = (
     KeyForm("google refresh", "1//0", rf"1//0{_U}{{60,200}}"),
     *(KeyForm("aws", start, rf"{start}[A-Z2-7]{{16}}") for start in ("AKIA", "ASIA", "ABIA", "ACCA")),
     KeyForm("aws bedrock", "ABSK", r"ABSK[A-Za-z0-9+/]{80,}={0,2}"),
-    KeyForm("azure client", "Q~", r"[A-Za-z0-9_~.]{3}\dQ~[A-Za-z0-9_~.-]{31,34}"),
+    KeyForm("azure client", "Q~", r"[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}"),
     KeyForm("azure storage", "+ASt", r"[A-Za-z0-9+/]{76}\+ASt[A-Za-z0-9+/]{6}=="),
     KeyForm("azure ai", "JQQJ9", rf"{_A}{{52}}JQQJ9[9DH]{_A}{{26}}"),
     KeyForm("azure devops", "AZDO", rf"{_A}{{76}}AZDO{_A}{{4}}"),
@@ -59,9 +62,11 @@ FORMS = (
     KeyForm("gitlab", "GR1348941", rf"GR1348941{_U}{{20}}"),
     KeyForm("slack", "xox", r"xox[abceoprs]-[A-Za-z0-9-]{20,200}"),
     KeyForm("slack", "xoxd-", r"xoxd-[A-Za-z0-9%+/=_-]{40,400}"),
-    KeyForm("slack", "xapp-", r"xapp-\d-[A-Za-z0-9-]{30,120}"),
+    KeyForm("slack", "xapp-", r"xapp-[0-9]-[A-Za-z0-9-]{30,120}"),
     KeyForm(
-        "slack", "hooks.slack.com/", rf"https://hooks\.slack\.com/(?:services|workflows|triggers)/{_A}[\w/]{{20,120}}"
+        "slack",
+        "hooks.slack.com/",
+        rf"https://hooks\.slack\.com/(?:services|workflows|triggers)/{_A}[A-Za-z0-9_/]{{20,120}}",
     ),
     KeyForm("stripe", "k_", rf"[rs]k_(?:live|test)_{_A}{{16,120}}"),
     KeyForm("stripe", "whsec_", rf"whsec_{_A}{{24,64}}"),
@@ -86,12 +91,14 @@ FORMS = (
     KeyForm("mailgun", "key-", rf"key-{_H}{{32}}"),
     KeyForm("brevo", "xkeysib-", rf"xkeysib-{_H}{{64}}-{_A}{{16}}"),
     KeyForm(
-        "discord", "/api/webhooks/", rf"https://(?:\w{{1,20}}\.)?discord(?:app)?\.com/api/webhooks/\d+/{_U}{{60,80}}"
+        "discord",
+        "/api/webhooks/",
+        rf"https://(?:{_U}{{1,20}}\.)?discord(?:app)?\.com/api/webhooks/[0-9]+/{_U}{{60,80}}",
     ),
     KeyForm("grafana", "glsa_", rf"glsa_{_A}{{32}}_[A-Fa-f0-9]{{8}}"),
     KeyForm("sentry", "sntry", rf"sntry(?:u_{_H}{{64}}|s_eyJ[A-Za-z0-9+/=_-]{{80,400}})"),
     KeyForm("new relic", "NRAK-", r"NRAK-[A-Z0-9]{27}"),
-    KeyForm("dynatrace", "dt0", r"dt0[a-z]\d\d\.[A-Z2-7]{24}\.[A-Z2-7]{64}"),
+    KeyForm("dynatrace", "dt0", r"dt0[a-z][0-9][0-9]\.[A-Z2-7]{24}\.[A-Z2-7]{64}"),
     *(KeyForm("atlassian", start, rf"{start}[A-Za-z0-9_=-]{{180,250}}") for start in ("ATATT3", "ATCTT3")),
     KeyForm("bitbucket", "ATBB", rf"ATBB{_A}{{32}}"),
     KeyForm("heroku", "HRKU-AA", rf"HRKU-AA{_U}{{58}}"),
@@ -106,9 +113,9 @@ FORMS = (
     KeyForm("rubygems", "rubygems_", rf"rubygems_{_H}{{48}}"),
     KeyForm("nuget", "oy2", r"oy2[a-z0-9]{43}"),
     KeyForm("square", "sq0", rf"sq0(?:csp-{_U}{{43}}|atp-{_U}{{22}})"),
-    KeyForm("telegram", ":AA", rf"\d{{8,10}}:AA{_U}{{33}}"),
+    KeyForm("telegram", ":AA", rf"[0-9]{{8,10}}:AA{_U}{{33}}"),
     KeyForm("digitalocean", "_v1_", rf"do[opr]_v1_{_H}{{64}}"),
-    KeyForm("databricks", "dapi", rf"dapi{_H}{{32}}(?:-\d)?"),
+    KeyForm("databricks", "dapi", rf"dapi{_H}{{32}}(?:-[0-9])?"),
     KeyForm("shopify", "shp", rf"shp(?:at|ca|pa|ss)_{_H}{{32}}"),
     KeyForm("linear", "lin_api_", rf"lin_api_{_A}{{40}}"),
     KeyForm("notion", "ntn_", rf"ntn_{_A}{{40,50}}"),
@@ -117,22 +124,48 @@ FORMS = (
     KeyForm("vault", "hv", rf"hv[sbr]\.{_U}{{24,200}}"),
     KeyForm("tavily", "tvly-", rf"tvly-(?:dev-|prod-)?{_A}{{20,60}}"),
     KeyForm("langsmith", "lsv2_", rf"lsv2_(?:pt|sk)_{_H}{{32}}_{_H}{{10}}"),
-    KeyForm("mailchimp", "-us", rf"{_H}{{32}}-us\d{{1,2}}"),
+    KeyForm("mailchimp", "-us", rf"{_H}{{32}}-us[0-9]{{1,2}}"),
     KeyForm("age", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}"),
 )
-_COMPILED = tuple((form, re.compile(LEFT + f"(?:{form.pattern})" + RIGHT)) for form in FORMS)
-_LITERALS = tuple(dict.fromkeys(form.literal for form in FORMS))
+
+
+class _Form(NamedTuple):
+    literal: str
+    find_all: Callable[[str, int, int], Iterator[re.Match[str]]]
+    owner: str
+    has_checksum: bool
+
+
+def _by_sign(forms: Iterable[KeyForm]) -> tuple[tuple[str, tuple[_Form, ...]], ...]:
+    """Return the compiled forms by the first character of their literal that is neither a letter nor a digit."""
+    groups: dict[str, list[_Form]] = {}
+    for form in forms:
+        find_all = re.compile(f"{LEFT}(?:{form.pattern}){RIGHT}").finditer
+        sign = next((character for character in form.literal if not character.isalnum()), "")
+        groups.setdefault(sign, []).append(_Form(form.literal, find_all, form.owner, form.checksum))
+    return tuple((sign, tuple(group)) for sign, group in groups.items())
+
+
+_FORMS_BY_SIGN = _by_sign(FORMS)
+"""Most long words have few signs, so that the literals of few forms can be in them."""
+_long_words = long_runs(f"{ascii_letters}{digits}_.~+/=:%-", SHORTEST)
+"""Every key holds its literal in a run of so many of these characters."""
 
 
 def may_find(text: str) -> bool:
     """Return whether a text has a long word with the literal of a form. This is far faster than the patterns."""
-    words = " ".join([word for word in text.split() if len(word) >= SHORTEST])
-    if not words:
-        return False
-    for literal in _LITERALS:  # noqa: SIM110  # and a loop is faster than a generator
-        if literal in words:
-            return True
-    return False
+    words = " ".join([text[start:end] for start, end in _long_words(text)])
+    return next(_possible_forms(words), None) is not None
+
+
+def _possible_forms(words: str) -> Iterator[_Form]:
+    """Yield the forms whose literals some words contain."""
+    if words:
+        for sign, forms in _FORMS_BY_SIGN:
+            if sign in words:
+                for form in forms:
+                    if form.literal in words:
+                        yield form
 
 
 def find(text: str) -> Iterator[tuple[int, int, str]]:
@@ -149,15 +182,14 @@ def find(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _find_all(text: str) -> Iterator[tuple[int, int, str]]:
-    for form, pattern in _COMPILED:
-        if form.literal not in text:
-            continue
-        for match in pattern.finditer(text):
+    words = [(text[start:end], start, end) for start, end in _long_words(text)]
+    for literal, find_all, owner, has_checksum in _possible_forms(" ".join([word for word, _, _ in words])):
+        for match in (match for word, *place in words if literal in word for match in find_all(text, *place)):
             key = match[0]
             if len(set(key)) < 7 or _PLACEHOLDER.search(key):
                 continue
-            mismatch = form.checksum and not checksum_fits(key)
-            yield match.start(), match.end(), f"{form.owner} key" + (", checksum does not fit" if mismatch else "")
+            mismatch = has_checksum and not checksum_fits(key)
+            yield match.start(), match.end(), f"{owner} key" + (", checksum does not fit" if mismatch else "")
 
 
 def checksum_fits(token: str) -> bool:

@@ -10,6 +10,7 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from importlib.util import find_spec
 from typing import Literal, NamedTuple
 
@@ -19,14 +20,18 @@ from fairtrial.errors import UsageError, lacks_extra
 from fairtrial.records.record import Record
 from fairtrial.text import pairs, provider_keys, secret_names, secret_shapes
 from fairtrial.text import people as people_data
-from fairtrial.text.layers import SHORTEST_BASE64, decode_layers, find_base64
+from fairtrial.text.layers import SHORTEST_BASE64, decode_layers, find_base64, may_hold_layers
+from fairtrial.text.person_numbers import find_persons
 from fairtrial.text.secret_values import is_placeholder
+from fairtrial.text.telephones import find_phones
 
 SecretKind = Literal["private_key", "connection_string", "provider_key", "jwt", "pair", "email"]
 PersonalKind = Literal["person", "card", "account", "phone", "ip_address", "home"]
 Kind = SecretKind | PersonalKind
 Span = tuple[int, int, str]
 
+KINDS_BY_NAME: frozenset[Kind] = frozenset({"person", "card", "phone", "ip_address"})
+"""The kinds of numbers for which the word before them counts, for example `phone` or `version`."""
 LAYERS = 4
 """Secrets are found inside this many encodings, for example in base64 in a URL in JSON in JSON."""
 
@@ -73,6 +78,7 @@ def may_hold_secrets(text: str) -> bool:
     return bool(select_finders(_FINDERS_OF_SECRETS, [text]))
 
 
+@cache
 def finders_of(*, emails: bool = True, people: bool = False) -> tuple[Finder, ...]:
     """Return the finders of the kinds of secrets, in the order in which they search.
 
@@ -84,9 +90,18 @@ def finders_of(*, emails: bool = True, people: bool = False) -> tuple[Finder, ..
     return finders + _FINDERS_OF_PEOPLE if people else finders
 
 
-def redact_with(finders: Sequence[Finder], text: str, layers: int = LAYERS) -> tuple[str, tuple[Redaction, ...]]:
-    """Return a text without the secrets that some finders find, and the removed secrets in their order."""
-    removals = _find(text, finders, layers)
+def redact_with(
+    finders: Sequence[Finder], text: str, layers: int = LAYERS, *, before: str = ""
+) -> tuple[str, tuple[Redaction, ...]]:
+    """Return a text without the secrets that some finders find, and the removed secrets in their order.
+
+    `before` stands before the text, for example `phone: `. It tells which numbers are personal, and is not redacted.
+    """
+    return replace_removals(text, find_removals(text, finders, layers, before))
+
+
+def replace_removals(text: str, removals: Sequence[Removal]) -> tuple[str, tuple[Redaction, ...]]:
+    """Return a text without some removals, which are in order and do not overlap, and their redactions."""
     if not removals:
         return text, ()
     parts: list[str] = []
@@ -105,34 +120,41 @@ def select_finders(finders: Sequence[Finder], texts: Sequence[str], layers: int 
     text = "\n".join(texts)
     kinds = {finder.kind for finder in finders if finder.may_find(text)}
     if layers and len(kinds) < len(finders):
-        inner = [layer.text for part in texts for layer in decode_layers(part)]
+        inner = [layer.text for part in texts for layer in decode_layers(part)] if may_hold_layers(text) else []
         inner += [run.text for run in find_base64(text)]
         if inner:
             kinds |= {finder.kind for finder in select_finders(finders, inner, layers - 1)}
     return tuple(finder for finder in finders if finder.kind in kinds)
 
 
-def _find(text: str, finders: Sequence[Finder], layers: int) -> list[Removal]:
+def find_removals(text: str, finders: Sequence[Finder], layers: int = LAYERS, before: str = "") -> list[Removal]:
     """Return the removals in a text and in its layers, in order and without overlaps."""
-    removals = _find_plain(text, finders)
+    removals = _find_plain(text, finders, before)
     if layers:
         for layer in decode_layers(text):
             removals += [
                 removal._replace(start=layer.outer(removal.start), end=layer.outer(removal.end))
-                for removal in _find(layer.text, finders, layers - 1)
+                for removal in find_removals(layer.text, finders, layers - 1, before)
             ]
-        for run in find_base64(text) if len(text) >= SHORTEST_BASE64 else ():
+        removed = [(removal.start, removal.end) for removal in removals]
+        for run in find_base64(text, removed) if len(text) >= SHORTEST_BASE64 else ():
             clean, redactions = redact_with(finders, run.text, layers - 1)
             if redactions:
                 removals.append(Removal(run.start, run.end, redactions, run.encode(clean)))
     return _merge(removals) if len(removals) > 1 else removals
 
 
-def _find_plain(text: str, finders: Sequence[Finder]) -> list[Removal]:
+def _find_plain(text: str, finders: Sequence[Finder], before: str) -> list[Removal]:
     """Return the removals in a text as it stands. A later finder does not see the finds of earlier finders."""
     removals: list[Removal] = []
     for kind, may_find, find in finders:
-        spans = list(find(text)) if may_find(text) else []
+        if not may_find(text):
+            continue
+        if before and kind in KINDS_BY_NAME:
+            size = len(before)
+            spans = [(start - size, end - size, detail) for start, end, detail in find(before + text) if start >= size]
+        else:
+            spans = list(find(text))
         for start, end, detail in spans:
             redaction = Redaction(kind=kind, detail=detail)
             removals.append(Removal(start, end, (redaction,), f"[REDACTED:{kind}]"))
@@ -172,7 +194,7 @@ _EMAIL = re.compile(
     r"(?![A-Za-z0-9@-])"
 )
 _AT = re.compile(r"@(?<=\S@)[A-Za-z0-9\[]")
-_DIGITS = re.compile(r"\d[\d .:()-]{4}|::[0-9a-f]")
+_DIGITS = re.compile(r"\d[\d .:()/-]{4}|[0-9A-Fa-f]{3}:[0-9A-Fa-f]{0,4}:|\d [A-D]\b")
 _FILES = frozenset({"png", "jpg", "jpeg", "gif", "webp", "svg", "ico", "js", "ts", "css", "json", "py", "md", "txt"})
 
 
@@ -204,7 +226,11 @@ def _is_header(part: str) -> bool:
 def _pairs(text: str) -> Iterator[Span]:
     """Yield the secrets beside their names and in shapes, longer spans first, without overlaps."""
     end = 0
-    spans = [*secret_shapes.find(text), *pairs.find(text)]
+    spans = list(secret_shapes.find_in_commands(text))
+    lowered = secret_names.lower(text)
+    if secret_names.has_mark(lowered):
+        spans += secret_shapes.find_named(text, lowered)
+        spans += pairs.find(text, lowered)
     for span in sorted(spans, key=lambda span: (span[0], -span[1])):
         if span[1] > end:
             yield max(end, span[0]), span[1], span[2]
@@ -212,41 +238,53 @@ def _pairs(text: str) -> Iterator[Span]:
 
 
 def _may_hold_pairs(text: str) -> bool:
-    return secret_names.has_mark(text) or secret_shapes.may_hold_command(text)
+    return secret_names.has_mark(secret_names.lower(text)) or secret_shapes.may_hold_command(text)
 
 
 def _may_hold_address(text: str) -> bool:
     return "@" in text and _AT.search(text) is not None
 
 
-def _may_hold_number(text: str) -> bool:
+def may_hold_number(text: str) -> bool:
+    """Return whether a text may hold the number of a person, a card, an account, a telephone or a machine."""
     return _DIGITS.search(text) is not None
 
 
+def _may_hold_home(text: str) -> bool:
+    return "/home/" in text or "Users" in text or "Documents and Settings" in text
+
+
 def _emails(text: str) -> Iterator[Span]:
-    for match in _EMAIL.finditer(text):
-        remote = text[match.end() : match.end() + 1] == ":" and match[0].startswith("git@")
-        if match[2].lower() not in _FILES and not remote:
-            yield match.start(), match.end(), "e-mail address"
+    end = 0
+    while (sign := text.find("@", end)) >= 0:
+        # An address begins in the word of its sign, and is at most 320 characters long.
+        match = _EMAIL.search(text, max(end, sign - 64, text.rfind(" ", 0, sign) + 1), sign + 257)
+        end = sign + 1
+        if match is not None:
+            end = max(end, match.end())
+            remote = text[match.end() : match.end() + 1] == ":" and match[0].startswith("git@")
+            if match[2].lower() not in _FILES and not remote:
+                yield match.start(), match.end(), "e-mail address"
 
 
 _FINDERS = (
     Finder("private_key", lambda text: "PRIVATE KEY" in text, _private_keys),
     Finder("connection_string", lambda text: _may_hold_address(text) and ":" in text, _connection_strings),
-    Finder("provider_key", provider_keys.may_find, provider_keys.find),
+    # Before provider keys, because a long web token often holds the short beginnings of such keys.
     Finder("jwt", lambda text: "eyJ" in text, _jwts),
+    Finder("provider_key", provider_keys.may_find, provider_keys.find),
     Finder("pair", _may_hold_pairs, _pairs),
     Finder("email", _may_hold_address, _emails),
 )
 """The finders in their order. A kind of secret that contains other kinds comes before them."""
 
 _FINDERS_OF_PEOPLE = (
-    Finder("person", _may_hold_number, people_data.find_persons),
-    Finder("card", _may_hold_number, people_data.find_cards),
-    Finder("account", _may_hold_number, people_data.find_accounts),
-    Finder("ip_address", _may_hold_number, people_data.find_addresses),
-    Finder("phone", _may_hold_number, people_data.find_phones),
-    Finder("home", lambda text: "/home/" in text or "Users" in text, people_data.find_homes),
+    Finder("account", may_hold_number, people_data.find_accounts),
+    Finder("person", may_hold_number, find_persons),
+    Finder("card", may_hold_number, people_data.find_cards),
+    Finder("ip_address", may_hold_number, people_data.find_addresses),
+    Finder("phone", may_hold_number, find_phones),
+    Finder("home", _may_hold_home, people_data.find_homes),
 )
 
 _FINDERS_OF_SECRETS = tuple(finder for finder in _FINDERS if finder.kind != "email")

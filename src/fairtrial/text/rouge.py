@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
@@ -72,6 +72,20 @@ def words(text: str) -> list[str]:
     breaker = _word_breaker()
     pieces = breaker(unicodedata.normalize("NFKC", text).lower(), "und")
     return [_stem(piece) for piece in pieces if _is_word(piece)]
+
+
+def remembered(text: str, kind: Tokens) -> Sequence[str]:
+    """Return the tokens of a text, which are remembered if the text is short. Many replies share a reference."""
+    return _remembered(text, kind) if len(text) <= _LONGEST_REMEMBERED else _TOKENIZERS[kind](text)
+
+
+@lru_cache(maxsize=4096)
+def _remembered(text: str, kind: Tokens) -> tuple[str, ...]:
+    return tuple(_TOKENIZERS[kind](text))
+
+
+_LONGEST_REMEMBERED = 2000
+_TOKENIZERS: Mapping[Tokens, Callable[[str], list[str]]] = {"characters": characters, "words": words}
 
 
 def require_words() -> None:

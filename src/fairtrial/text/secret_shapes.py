@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from fairtrial.text.pairs import BARE
-from fairtrial.text.secret_names import has_mark, kind_of_name
+from fairtrial.text.secret_names import kind_of_name
 from fairtrial.text.secret_values import is_bare_secret, is_mixed, is_placeholder, is_quoted_secret
 
 Span = tuple[int, int, str]
@@ -84,11 +84,18 @@ _OTHER_COMMANDS = re.compile(
 )
 
 
-def find(text: str) -> Iterator[Span]:
-    """Yield start, end and name of each secret that a shape shows, without the quotes around it."""
-    if has_mark(text):
-        for finder in _NAMED_SHAPES:
+def find_named(text: str, lowered: str) -> Iterator[Span]:
+    """Yield start, end and name of each secret that a shape with its name shows, without the quotes around it.
+
+    `lowered` is the text in lower case.
+    """
+    for mark, finder in _NAMED_SHAPES:
+        if mark in lowered:
             yield from finder(text)
+
+
+def find_in_commands(text: str) -> Iterator[Span]:
+    """Yield start, end and name of each secret in a command line or an argument list, without the quotes around it."""
     if " -" in text:
         yield from _commands(text)
     if '"-' in text or "'-" in text:
@@ -97,6 +104,8 @@ def find(text: str) -> Iterator[Span]:
 
 def may_hold_command(text: str) -> bool:
     """Return whether a text may hold a command line or an argument list with a secret."""
+    if "-" not in text:  # most texts
+        return False
     for mark in _COMMAND_MARKS:  # noqa: SIM110  # a loop is faster than a generator
         if mark in text:
             return True
@@ -159,6 +168,8 @@ def _values(members: list[re.Match[str]], start: int, name: str) -> Iterator[Spa
 
 def _nested(text: str) -> Iterator[Span]:
     """Yield the secrets in an object or a list under a telling name: `"password": {"value": "..."}`."""
+    if ("{" not in text and "[" not in text) or ('"' not in text and "'" not in text):
+        return
     for match in _NESTED.finditer(text):
         name = match[1][1:-1]
         if len(name) > 80 or kind_of_name(name) is None:
@@ -205,8 +216,6 @@ def _cell(raw: str, start: int, name: str) -> Iterator[Span]:
 
 def _tables(text: str) -> Iterator[Span]:
     """Yield the secrets in Markdown tables: in the cell after a name, and in the cells below a name."""
-    if "|" not in text:
-        return
     columns: dict[int, str] = {}
     header: list[str] = []
     for row in _ROW.finditer(text):
@@ -262,5 +271,12 @@ def _argument_lists(text: str) -> Iterator[Span]:
 
 
 _COMMAND_MARKS = (" -p", "\n-p\n", " -u", " -a", " -w", " -P", " --user", " --proxy-user", "-pass", '"-', "'-")
-_COMMAND_MARKS = (" -p", "\n-p\n", " -u", " -a", " -w", " -P", " --user", " --proxy-user", "-pass", '"-', "'-")
-_NAMED_SHAPES: tuple[Callable[[str], Iterator[Span]], ...] = (_cookies, _objects, _nested, _yaml, _tables, _netrc)
+_NAMED_SHAPES: tuple[tuple[str, Callable[[str], Iterator[Span]]], ...] = (
+    ("cookie", _cookies),
+    ("{", _objects),
+    (":", _nested),
+    ("value:", _yaml),
+    ("|", _tables),
+    ("login", _netrc),
+)
+"""The shapes with names. Every text with the shape contains the string in lower case."""

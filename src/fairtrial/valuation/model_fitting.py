@@ -71,12 +71,12 @@ def fit_model(examples: Sequence[Example], runs: Sequence[str]) -> ValueModel:
     data = _data(examples)
     predictions, base = _predict_unseen(data)
     quality = _quality(data, predictions, base)
-    if quality.auc.low <= 0.5 or quality.brier_gain.value <= 0:
-        auc = quality.auc
+    if quality.brier_gain.low <= 0:
+        gain, auc = quality.brier_gain, quality.auc
         raise UsageError(
-            "no model is written, because it does not predict other tasks better than the base rate: area under the "
-            f"curve {auc.value:.3f} ({auc.low:.3f} to {auc.high:.3f}), which must be above 0.5; "
-            f"squared error smaller by {quality.brier_gain.value:.4f}, which must be above 0. Give more runs."
+            "no model is written, because it is not shown to predict other tasks better than the base rate: its "
+            f"squared error is smaller by {gain.value:.4f} ({gain.low:.4f} to {gain.high:.4f}), and the whole interval "
+            f"must be above 0; area under the curve {auc.value:.3f} ({auc.low:.3f} to {auc.high:.3f}). Give more runs."
         )
     fit = _calibrated_fit(data)
     means, scales = data.rows.mean(axis=0), _scales(data.rows)

@@ -12,12 +12,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from fairtrial.errors import ConfigError, FormatError, UsageError, lacks_extra
 from fairtrial.records.value_row import Nearest
+from fairtrial.valuation.array_file import read_arrays
 
 with suppress(ImportError):  # without the extra `embed` the name VectorCache can still be imported
     import numpy as np
@@ -29,9 +30,20 @@ if TYPE_CHECKING:
 
 CAPACITY = 1000
 DIMENSIONS = 384
+CANDIDATES = 32
+"""Enough that the ten nearest are among them, although a graph compares rounded vectors."""
 BLOCK = 256
 """Vectors in a block. A larger block computes more masked products, and a smaller block is less efficient."""
 _VERSION = 1
+_SAMPLE = 100
+
+
+class CandidateSearch(Protocol):
+    """Finds vectors of a cache that are probably the nearest, for example with a graph."""
+
+    def candidates(self, vectors: Floats, count: int) -> Sequence[NDArray[np.int64]]:
+        """Return the places of at most `count` cached vectors for each of n vectors, in any order."""
+        ...
 
 
 class VectorCache:
@@ -70,6 +82,7 @@ class VectorCache:
         self._ids: list[str] = []
         self._digests: list[str] = []
         self._times: list[float] = []
+        self._places: dict[str, list[int]] | None = None
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -78,6 +91,11 @@ class VectorCache:
     def ids(self) -> tuple[str, ...]:
         """The ids in the order of addition."""
         return tuple(self._ids)
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """The hashes of the contents in the order of addition. A hash is empty if it is not known."""
+        return tuple(self._digests)
 
     @property
     def vectors(self) -> Floats:
@@ -115,23 +133,32 @@ class VectorCache:
                 [self._digests[place] for place in keep],
                 [self._times[place] for place in keep],
             )
+            self._places = None
         places = sorted(last.values())
         rows = np.asarray(vectors, dtype=np.float32)[places]
         self.extend([ids[place] for place in places], rows, [digests[place] for place in places] if digests else None)
 
     def search(
-        self, vectors: Any, *, ids: Sequence[str] | None = None, digests: Sequence[str] | None = None
+        self,
+        vectors: Any,
+        *,
+        ids: Sequence[str] | None = None,
+        digests: Sequence[str] | None = None,
+        among: CandidateSearch | None = None,
     ) -> list[Nearest | None]:
         """Return the nearest cached vector for each of n vectors. No vector is added, so the order does not matter.
 
         With `ids` and `digests`, a trace does not find itself: a cached vector with its id and its digest. A cached
-        vector without a digest counts as the same trace if it has its id.
+        vector without a digest counts as the same trace if it has its id. With `among`, only its candidates are
+        compared, so that the nearest vector can be missed. The cosines stay exact.
         """
         unit = self._unit(vectors, len(vectors))
         self._expire()
         best = _Best(len(unit))
         cached = self.vectors
         own = self._places_of(ids, digests)
+        if among is not None:
+            return self._search_candidates(unit, own, among)
         for low in range(0, len(unit), BLOCK):
             block = unit[low : low + BLOCK]
             for start in range(0, len(cached), 16 * BLOCK):
@@ -143,14 +170,32 @@ class VectorCache:
                 best.offer(low, products, start)
         return best.as_nearest(self._ids)
 
+    def _search_candidates(
+        self, unit: Floats, own: dict[int, list[int]], among: CandidateSearch
+    ) -> list[Nearest | None]:
+        best = _Best(len(unit))
+        count = min(len(self), CANDIDATES + max(map(len, own.values()), default=0))
+        for row, found in enumerate(among.candidates(unit, count) if count else ()):
+            places = np.setdiff1d(
+                found, own.get(row, ())
+            )  # sorted, so that the earliest of equal vectors is the nearest
+            if len(places):
+                products = unit[row] @ self.vectors[places].T
+                place = int(products.argmax())
+                best.cosines[row], best.places[row] = products[place], places[place]
+        return best.as_nearest(self._ids)
+
     def _places_of(self, ids: Sequence[str] | None, digests: Sequence[str] | None) -> dict[int, list[int]]:
         """Return the places at which each of some traces is in the cache itself, if it is there."""
-        rows_of: dict[str, list[int]] = {}
-        for row, vector_id in enumerate(ids or ()):
-            rows_of.setdefault(vector_id, []).append(row)
+        if ids is None:
+            return {}
+        if self._places is None:
+            self._places = {}
+            for place, vector_id in enumerate(self._ids):
+                self._places.setdefault(vector_id, []).append(place)
         own: dict[int, list[int]] = {}
-        for place, vector_id in enumerate(self._ids if rows_of else ()):
-            for row in rows_of.get(vector_id, ()):
+        for row, vector_id in enumerate(ids):
+            for place in self._places.get(vector_id, ()):
                 digest = self._digests[place]
                 if digests is None or not digest or digest == digests[row]:
                     own.setdefault(row, []).append(place)
@@ -199,6 +244,7 @@ class VectorCache:
         self._rows[end : end + len(unit)] = unit
         self._ids += ids
         self._digests += digests
+        self._places = None
         self._times += [self._clock()] * len(unit)
 
     def _make_room(self, count: int) -> None:
@@ -210,6 +256,7 @@ class VectorCache:
 
     def _drop(self, count: int) -> None:
         self._start += count
+        self._places = None
         del self._ids[:count]
         del self._digests[:count]
         del self._times[:count]
@@ -263,14 +310,14 @@ class VectorCache:
     def embedder_of(path: str | Path) -> str:
         """Return the name of the embedder of a saved cache, or an empty string if the file does not name it."""
         try:
-            return bytes(_arrays(path)["embedder"].tobytes()).decode()
+            return bytes(read_arrays(Path(path))["embedder"].tobytes()).decode()
         except Exception as error:  # as above
             raise FormatError(str(path), [f"not a novelty index, or a damaged one: {error}"]) from error
 
     @classmethod
     def _load(cls, path: str | Path, clock: Callable[[], float]) -> tuple[VectorCache, str]:
-        parts = _arrays(path)
-        vectors, times = parts["vectors"], [float(time) for time in parts["times"]]
+        parts = read_arrays(Path(path))
+        vectors, times = parts["vectors"], parts["times"].astype(np.float64).tolist()
         ids = msgspec.json.decode(parts["ids"].tobytes(), type=list[str])
         capacity, ttl = int(parts["capacity"]), float(parts["ttl"])
         cache = cls(capacity if capacity > 0 else None, vectors.shape[1], ttl=ttl if ttl > 0 else None, clock=clock)
@@ -279,7 +326,12 @@ class VectorCache:
         )
         if int(parts["version"]) != _VERSION or not len(ids) == len(times) == len(vectors) == len(digests):
             raise ValueError("its parts do not fit together")
-        cache.extend(ids, vectors, digests)
+        if isinstance(vectors, np.memmap):
+            # Their lengths are not computed, because that would read all of them.
+            cache._rows, cache._ids, cache._digests = _mapped_rows(vectors), ids, digests
+            cache._drop(0 if cache.capacity is None else max(0, len(ids) - cache.capacity))
+        else:
+            cache.extend(ids, vectors, digests)
         cache._times = times[len(times) - len(cache) :]
         return cache, parts["embedder"].tobytes().decode()
 
@@ -304,10 +356,12 @@ def leave_one_out(ids: Sequence[str], vectors: Any) -> list[Nearest | None]:
     return best.as_nearest(ids)
 
 
-def _arrays(path: str | Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a file of numpy, without unpickling."""
-    with Path(path).open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-        return {name: file[name] for name in file.files}
+def _mapped_rows(vectors: Floats) -> Floats:
+    """Return memory-mapped vectors. Raises ValueError if a sample of them does not have unit length."""
+    sample = np.linalg.norm(vectors[:: max(1, len(vectors) // _SAMPLE)], axis=1) if vectors.ndim == 2 else np.zeros(1)
+    if vectors.dtype != np.float32 or not np.isfinite(sample).all() or (abs(sample - 1) > 1e-3).any():
+        raise ValueError("its vectors are not of unit length")
+    return vectors
 
 
 class _Best:

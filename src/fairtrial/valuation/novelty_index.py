@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 from fairtrial.errors import UsageError, nearest
 from fairtrial.file_lock import try_to_lock
 from fairtrial.records.value_row import Nearest
+from fairtrial.valuation.approximate_search import NeighbourGraph, check_approximate
 
 if TYPE_CHECKING:
     from fairtrial.valuation.novelty import VectorCache
@@ -29,8 +30,12 @@ class NoveltyIndex(Protocol):
         ...
 
 
-def check_mode(mode: str, *, index: object, embedded: bool) -> None:
+def check_mode(mode: str, *, index: object, embedded: bool, approximate: bool = False) -> None:
     """Raise UsageError for a novelty mode that is unknown, or that lacks its index or its embedder."""
+    if approximate and mode != "corpus":
+        raise UsageError("--approximate needs --novelty corpus: only a saved index is searched with a graph")
+    if approximate:
+        check_approximate(None)
     modes = get_args(Mode)
     if mode not in modes:
         raise UsageError(f"novelty: must be one of {', '.join(modes)}, got {mode!r}{nearest(mode, modes)}")
@@ -66,8 +71,9 @@ def open_index(
     extend: bool = False,
     cache: VectorCache | None = None,
     ttl: float | None = None,
+    approximate: bool = False,
 ) -> NoveltyIndex:
-    """Return the index of a mode, read from `path` if there is such a file.
+    """Return the index of a mode, read from `path` if there is such a file. `approximate` searches with a graph.
 
     A corpus without a file is made from the traces themselves. Each of them then has the unknown novelty 0.5.
     """
@@ -78,7 +84,8 @@ def open_index(
         cache = VectorCache.load(path, embedder=embedder)
         cache.ttl = ttl or cache.ttl
     if mode == "corpus" and path is not None:
-        return _CorpusIndex(cache, path, embedder, extend=extend or not exists, ttl=ttl)
+        graph = NeighbourGraph(path, cache) if approximate and cache else None
+        return _CorpusIndex(cache, path, embedder, extend=extend or not exists, ttl=ttl, graph=graph)
     return _SequenceIndex(cache, path, embedder, ttl=ttl)
 
 
@@ -120,15 +127,25 @@ class _CorpusIndex:
     """
 
     def __init__(
-        self, cache: VectorCache | None, path: Path, embedder: str, *, extend: bool, ttl: float | None
+        self,
+        cache: VectorCache | None,
+        path: Path,
+        embedder: str,
+        *,
+        extend: bool,
+        ttl: float | None,
+        graph: NeighbourGraph | None,
     ) -> None:
+        self._graph = graph
         self._cache, self._path, self._embedder, self._ttl = cache, path, embedder, ttl
         self._additions: list[tuple[Sequence[str], Any, Sequence[str]]] | None = [] if extend else None
 
     def nearest(self, ids: Sequence[str], vectors: Any, digests: Sequence[str]) -> list[Nearest | None]:
         if self._additions is not None:
             self._additions.append((ids, vectors, digests))
-        return [None] * len(ids) if self._cache is None else self._cache.search(vectors, ids=ids, digests=digests)
+        if self._cache is None:
+            return [None] * len(ids)
+        return self._cache.search(vectors, ids=ids, digests=digests, among=self._graph)
 
     def save(self) -> None:
         from fairtrial.valuation.novelty import VectorCache

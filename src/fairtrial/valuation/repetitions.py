@@ -7,15 +7,16 @@ from collections.abc import Iterable
 from fairtrial.errors import ConfigError, lacks_extra
 from fairtrial.protocols import Embedder
 from fairtrial.records.value_row import Duplicate
-from fairtrial.valuation.chunk import embed_texts
 from fairtrial.valuation.near_duplicates import DedupOptions, DuplicateFinder
 from fairtrial.valuation.single import Valuable, as_reasoning, choose_embedder
+from fairtrial.valuation.whole_trace import NoveltyOf, choose_part, embed_traces
 
 
 def find_duplicates(
     traces: Iterable[Valuable],
     *,
     embedder: str | Embedder | None = "none",
+    novelty_of: NoveltyOf = "contents",
     similarity: float = 0.8,
     cosine: float = 0.98,
     confidence: float | None = None,
@@ -25,7 +26,8 @@ def find_duplicates(
 
     Two traces are duplicates if they use the same tools, and if they have at least the share `similarity` of their
     steps' text in common, or, with an embedder, a cosine of at least `cosine`. For example, `(None, Duplicate(...))`
-    says that the second trace repeats the first trace. `confidence` and `success` are for traces that do not contain
+    says that the second trace repeats the first trace. `novelty_of` is the part of a trace that is embedded, and
+    `confidence` and `success` are for traces that do not contain
     them, as in `value`. Raises UsageError for a limit outside of 0 to 1.
     """
     options = DedupOptions(similarity=similarity, cosine=cosine)
@@ -33,10 +35,7 @@ def find_duplicates(
     try:
         finder = DuplicateFinder(options)
         reasonings = [as_reasoning(trace, confidence, success) for trace in traces]
-        embed = choose_embedder(embedder)
-        vectors = (
-            [None] * len(reasonings) if embed is None else embed_texts([trace.text for trace in reasonings], embed)
-        )
-        return tuple(finder.find(trace, vector) for trace, vector in zip(reasonings, vectors, strict=True))
+        embed = choose_part(choose_embedder(embedder), novelty_of)
+        return tuple(finder.find(reasonings, None if embed is None else embed_traces(reasonings, embed)))
     except ImportError as error:
         raise ConfigError(lacks_extra("find_duplicates", "select")) from error

@@ -17,13 +17,14 @@ from fairtrial.records.trace import Trace
 from fairtrial.records.value_model import ValueModel
 from fairtrial.records.value_row import Nearest
 from fairtrial.valuation import embed as embedding
-from fairtrial.valuation.chunk import embed_texts
+from fairtrial.valuation.approximate_search import NeighbourGraph
 from fairtrial.valuation.dimensions import weights_of
 from fairtrial.valuation.fitted_value import load_model
 from fairtrial.valuation.from_trace import from_trace
 from fairtrial.valuation.novelty_index import check_mode, open_index, write_lock
 from fairtrial.valuation.trace_value import ScoringContext, TraceValue, add_novelty, content_digest, score_structure
 from fairtrial.valuation.weights import HOW_TO_INSTALL
+from fairtrial.valuation.whole_trace import NoveltyOf, TraceEmbedder, choose_part, embed_traces, trace_limits
 
 if TYPE_CHECKING:
     from fairtrial.valuation.novelty import VectorCache
@@ -42,8 +43,10 @@ def value(
     embedder: str | Embedder | None = ...,
     profile: str = ...,
     novelty: str = ...,
+    novelty_of: NoveltyOf = ...,
     cache: VectorCache | None = ...,
     index: str | Path | None = ...,
+    approximate: bool = ...,
     model: str | Path | ValueModel | None = ...,
     confidence: float | None = ...,
     success: bool | None = ...,
@@ -55,8 +58,10 @@ def value(
     embedder: str | Embedder | None = ...,
     profile: str = ...,
     novelty: str = ...,
+    novelty_of: NoveltyOf = ...,
     cache: VectorCache | None = ...,
     index: str | Path | None = ...,
+    approximate: bool = ...,
     model: str | Path | ValueModel | None = ...,
     confidence: float | None = ...,
     success: bool | None = ...,
@@ -67,8 +72,10 @@ def value(
     embedder: str | Embedder | None = "auto",
     profile: str = "default",
     novelty: str = "sequence",
+    novelty_of: NoveltyOf = "contents",
     cache: VectorCache | None = None,
     index: str | Path | None = None,
+    approximate: bool = False,
     model: str | Path | ValueModel | None = None,
     confidence: float | None = None,
     success: bool | None = None,
@@ -79,8 +86,12 @@ def value(
 
     - `sequence`: the traces before it. They are in `cache`, or in the file `index`, which is then read and extended.
       Without both they are in a cache of this process.
-    - `corpus`: the traces in `index`, which does not change.
+    - `corpus`: the traces in `index`, which does not change. `approximate` searches it with a graph of neighbours,
+      which is fast in a large index and can miss the nearest trace.
     - `leave-one-out`: all other traces of the call.
+
+    `novelty_of` says which part of them is compared: `contents`, which are the objective and the contents of the
+    steps, or `trace`, which is everything: also tools, inputs and results.
 
     `model` is a model that `fit_value` returned, or its file. Its score is `fitted`, beside the score of the rule.
 
@@ -92,33 +103,38 @@ def value(
         raise UsageError(f"confidence: must be a number from 0 to 1, got {confidence!r}")
     if isinstance(traces, ReasoningTrace | Trace | Mapping | str | bytes) or not isinstance(traces, Iterable):
         alone = [as_reasoning(traces, confidence, success)]
-        return _values(alone, choose_embedder(embedder), profile, novelty, cache, index, model)[0]
+        embed = choose_part(choose_embedder(embedder), novelty_of)
+        return _values(alone, embed, profile, novelty, cache, index, approximate, model)[0]
     several = [as_reasoning(trace, confidence, success) for trace in traces]
-    return _values(several, choose_embedder(embedder), profile, novelty, cache, index, model)
+    embed = choose_part(choose_embedder(embedder), novelty_of)
+    return _values(several, embed, profile, novelty, cache, index, approximate, model)
 
 
-def shared_cache(embedder: str | Embedder | None = "auto") -> VectorCache | None:
+def shared_cache(embedder: str | Embedder | None = "auto", novelty_of: NoveltyOf = "contents") -> VectorCache | None:
     """Return the cache that `value` uses by default, for example to reset it. It is None before its first use."""
-    return _shared.get(embedding.name_of(choose_embedder(embedder)))
+    return _shared.get(embedding.name_of(choose_part(choose_embedder(embedder), novelty_of)))
 
 
 def _values(
     traces: Sequence[ReasoningTrace],
-    embed: Embedder | None,
+    embed: TraceEmbedder | None,
     profile: str,
     mode: str,
     cache: VectorCache | None,
     index: str | Path | None,
+    approximate: bool,
     model: str | Path | ValueModel | None,
 ) -> tuple[TraceValue, ...]:
     weights_of(profile)
     fitted_model = load_model(model) if isinstance(model, str | Path) else model
-    check_mode(mode, index=index, embedded=embed is not None)
+    check_mode(mode, index=index, embedded=embed is not None, approximate=approximate)
     context = ScoringContext(
         profile=profile, mode=mode if embed is not None else "none", embedder=embedding.name_of(embed)
     )
-    nearest = _nearest(traces, embed, context, cache, index) if embed is not None and traces else [None] * len(traces)
-    limits = embedding.reservations([trace.text for trace in traces], embed)
+    nearest: Sequence[Nearest | None] = [None] * len(traces)
+    if embed is not None and traces:
+        nearest = _nearest(traces, embed, context, cache, index, approximate=approximate)
+    limits = trace_limits(traces, embed)
     return tuple(
         add_novelty(score_structure(trace, fitted_model), other, context, limit)
         for trace, other, limit in zip(traces, nearest, limits, strict=True)
@@ -127,19 +143,23 @@ def _values(
 
 def _nearest(
     traces: Sequence[ReasoningTrace],
-    embed: Embedder,
+    embed: TraceEmbedder,
     context: ScoringContext,
     cache: VectorCache | None,
     index: str | Path | None,
+    *,
+    approximate: bool,
 ) -> Sequence[Nearest | None]:
     from fairtrial.valuation.novelty import VectorCache, leave_one_out
 
     ids, digests = [trace.id for trace in traces], [content_digest(trace) for trace in traces]
-    vectors = embed_texts([trace.text for trace in traces], embed)
+    vectors = embed_traces(traces, embed)
     if context.mode == "leave-one-out":
         return leave_one_out(ids, vectors)
     if context.mode == "corpus":
-        return VectorCache.load(str(index), embedder=context.embedder).search(vectors, ids=ids, digests=digests)
+        saved = VectorCache.load(str(index), embedder=context.embedder)
+        graph = NeighbourGraph(Path(str(index)), saved) if approximate else None
+        return saved.search(vectors, ids=ids, digests=digests, among=graph)
     if index is None:
         if cache is None:
             cache = _shared.setdefault(context.embedder, VectorCache(dimensions=vectors.shape[1]))
@@ -183,8 +203,10 @@ async def avalue(
     embedder: str | Embedder | None = "auto",
     profile: str = "default",
     novelty: str = "sequence",
+    novelty_of: NoveltyOf = "contents",
     cache: VectorCache | None = None,
     index: str | Path | None = None,
+    approximate: bool = False,
     model: str | Path | ValueModel | None = None,
     confidence: float | None = None,
     success: bool | None = None,
@@ -196,8 +218,10 @@ async def avalue(
         embedder=embedder,
         profile=profile,
         novelty=novelty,
+        novelty_of=novelty_of,
         cache=cache,
         index=index,
+        approximate=approximate,
         model=model,
         confidence=confidence,
         success=success,

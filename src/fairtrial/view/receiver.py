@@ -64,6 +64,7 @@ class ReceiverApp:
             refused = 0
             if signal in ("traces", "logs"):
                 refused = await self._store(request, "traces" if signal == "traces" else "logs", packed, content_type)
+            self._pass_on(request, packed, content_type)
         except _RefusedError as error:
             body = api.otlp_failure(content_type, str(error))
             answer_type = content_type if content_type in _CONTENT_TYPES else "text/plain"
@@ -102,20 +103,25 @@ class ReceiverApp:
             self.waiting -= 1
 
     def _store_now(self, request: Request, signal: Literal["traces", "logs"], packed: bytes, content_type: str) -> int:
-        encoding = request.headers.get("content-encoding", "identity").lower()
         try:
-            refused = self.receiver.accept(_unpacked(packed, encoding), signal, content_type)
+            return self.receiver.accept(_unpacked(packed, _encoding(request)), signal, content_type)
         except api.TooLargeError as error:
             raise _RefusedError(413, str(error)) from None
         except FormatError as error:
             raise _RefusedError(400, str(error)) from None
         except StoreError as error:
             raise _RefusedError(503, f"the store failed: {error}", _RETRY_AFTER) from None
-        headers = {"Content-Type": content_type, "Content-Encoding": encoding}
+
+    def _pass_on(self, request: Request, packed: bytes, content_type: str) -> None:
+        """Forward a request after its data is stored. Metrics are forwarded too."""
+        headers = {"Content-Type": content_type, "Content-Encoding": _encoding(request)}
         if self.forward is not None and not self.forward(request.url.path, packed, headers):
             # The sender sends the request again. A span that is stored twice counts once.
             raise _RefusedError(429, "too many requests wait to be forwarded; send this request again", _RETRY_AFTER)
-        return refused
+
+
+def _encoding(request: Request) -> str:
+    return request.headers.get("content-encoding", "identity").lower()
 
 
 def _check_content_type(content_type: str) -> None:

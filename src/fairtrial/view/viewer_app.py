@@ -21,6 +21,7 @@ from starlette.routing import Route
 from fairtrial import api
 from fairtrial.errors import FairtrialError, StoreError, UsageError
 from fairtrial.text.display import visible_line
+from fairtrial.view.label_routes import BadRequestError, LabelRoutes
 
 _PAUSE = 0.25
 """Seconds between two looks at the store while a page is open."""
@@ -50,6 +51,7 @@ class ViewerApp:
             Route("/api/runs/{run}/rows", self.rows),
             Route("/api/runs/{run}/cases/{position:int}/{attempt:int}", self.attempt),
             Route("/download/{run}/{report}", self.download),
+            *LabelRoutes(self._viewer).routes(),
         ]
         handlers = {FairtrialError: _problem}
         return Starlette(routes=routes, exception_handlers=handlers)  # type: ignore[arg-type]
@@ -153,8 +155,9 @@ def _json(view: Any) -> Response:
 
 
 def _problem(request: Request, error: FairtrialError) -> Response:  # noqa: ARG001
-    """Say what is wrong: 404 for a run or a report that does not exist, 503 if the store failed."""
-    status = 503 if isinstance(error, StoreError) else 404
+    """Say what is wrong. The status is 404 if the request names something that does not exist or is not allowed."""
+    statuses = {StoreError: 503, BadRequestError: 400, api.ItemLostError: 409}
+    status = next((own for kind, own in statuses.items() if isinstance(error, kind)), 404)
     return Response(json.dumps({"problem": visible_line(str(error))}), status, media_type="application/json")
 
 

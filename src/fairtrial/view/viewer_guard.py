@@ -76,7 +76,7 @@ class Guard:
             self._check_reader(scope, headers)
             if scope["method"] not in _READING:
                 self._check_writer(headers)
-                receive = _limited(receive, headers)
+                receive = await _read_body(receive, headers)
             await self.app(scope, receive, protected)
         except _RefusalError as error:
             await _answer(protected, error.status, str(error))
@@ -138,22 +138,27 @@ def _cookies(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: morsel.value for name, morsel in cookies.items()}
 
 
-def _limited(receive: Receive, headers: Mapping[str, str]) -> Receive:
-    """Return the body of a request up to the limit. A longer body is refused before all of it is there."""
+async def _read_body(receive: Receive, headers: Mapping[str, str]) -> Receive:
+    """Return a `receive` with the whole body of a request. A longer body is refused before all of it is there."""
     length = headers.get("content-length", "0")
     if not length.isdigit() or int(length) > MOST_BYTES:
         raise _RefusalError(413, f"the body must have at most {MOST_BYTES} bytes")
-    count = 0
-
-    async def receive_some() -> Message:
-        nonlocal count
+    body = bytearray()
+    while True:
         message = await receive()
-        count += len(message.get("body", b""))
-        if count > MOST_BYTES:
+        if message["type"] != "http.request":  # the browser left
+            return receive
+        body += message.get("body", b"")
+        if len(body) > MOST_BYTES:
             raise _RefusalError(413, f"the body must have at most {MOST_BYTES} bytes")
-        return message
+        if not message.get("more_body", False):
+            break
+    messages = iter([{"type": "http.request", "body": bytes(body), "more_body": False}])
 
-    return receive_some
+    async def receive_next() -> Message:
+        return next(messages, None) or await receive()
+
+    return receive_next
 
 
 _HEADERS = {

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from fairtrial.config.spelling import camel, spellings
 from fairtrial.formats.reading import Diagnostics, Place
-from fairtrial.formats.tool_failures import has_failed, stated_failure
+from fairtrial.formats.tool_failures import has_failed, is_failure, stated_failure
 from fairtrial.records.record import Json, Record, without_defaults
 from fairtrial.records.trace import Event, Injection, Message, Part, Step, Thought, ToolCall, ToolResult, Usage
 
@@ -158,6 +158,10 @@ def steps_of(parts: list[Any], author: str, at: Place, reading: Diagnostics) -> 
 
 def step_of(part: Any, author: str, at: Place, reading: Diagnostics) -> Step:
     """Return the step in a part."""
+    if type(part) is dict and len(part) == 1:
+        ((key, value),) = part.items()
+        if key in _READERS and value is not None:
+            return _READERS[key](value, (at, key), reading, author=author)  # nearly every part
     return _step(_part(part, at, reading), author, at, reading)
 
 
@@ -242,7 +246,8 @@ def call(
     if type(raw) is dict:
         name, args, call_id = raw.get("name"), raw.get("args"), raw.get("id", "")
         if type(name) is str and type(args) is dict and type(call_id) is str and len(raw) == 2 + ("id" in raw):
-            return ToolCall(intern(name), args, call_id, author, _merged(None, beside))  # nearly every call
+            extra = _merged(None, beside) if beside else None
+            return ToolCall(intern(name), args, call_id, author, extra)  # nearly every call
     fields, unknown = reading.fields(raw, _CALL, at)
     return ToolCall(
         intern(reading.required(fields, "name", at)),
@@ -260,8 +265,8 @@ def result(
     if type(raw) is dict:
         name, response, call_id = raw.get("name"), raw.get("response"), raw.get("id", "")
         if type(name) is str and type(response) is dict and type(call_id) is str and len(raw) == 2 + ("id" in raw):
-            is_error = _failed(response, {})
-            return ToolResult(intern(name), response, call_id, author, _merged(None, beside), is_error=is_error)
+            extra = _merged(None, beside) if beside else None
+            return ToolResult(intern(name), response, call_id, author, extra, is_error=is_failure(response))
     fields, unknown = reading.fields(raw, _RESPONSE, at, quiet=_FAILURE_FLAGS)
     response = fields.get("response")
     return ToolResult(
@@ -296,7 +301,7 @@ def event(raw: Any, at: Place, reading: Diagnostics) -> tuple[Event, list[Step],
     """Return an event, its steps, and the tokens of its model call if the event is a model call."""
     fields, unknown = reading.fields(raw, _EVENT, at, open_ended=True)
     author = intern(reading.required(fields, "author", at))
-    extra = {key: value for key, value in (unknown or {}).items() if value is not None}
+    extra = {key: value for key, value in unknown.items() if value is not None} if unknown else {}
     steps: list[Step] = []
     if "content" in fields:
         content, unusual = reading.fields(fields["content"], _CONTENT, (at, "content"))
@@ -325,7 +330,7 @@ def _in_event(step: Step, timestamp: float | None, model: str) -> Step:
 
 def _timestamp(event_keys: dict[str, Any]) -> float | None:
     timestamp = event_keys.get("timestamp")
-    return float(timestamp) if isinstance(timestamp, float | int) and type(timestamp) is not bool else None
+    return float(timestamp) if type(timestamp) is float or type(timestamp) is int else None
 
 
 def _model(event_keys: dict[str, Any]) -> str:
@@ -366,7 +371,7 @@ def usage(event_keys: dict[str, Any], at: Place, reading: Diagnostics) -> Usage 
 
 
 def _sum(first: int | None, second: int | None) -> int | None:
-    return None if first is None and second is None else (first or 0) + (second or 0)
+    return first if second is None else second if first is None else first + second
 
 
 def usage_json(usage: Usage) -> dict[str, Json]:

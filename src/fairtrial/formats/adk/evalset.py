@@ -83,8 +83,35 @@ _AGENT = spellings("name", "instructions", "tool_declarations")
 _USER, _MODEL = "user", "model"
 BY_HAND = "written_by_hand"
 """Our own key of events, which ADK ignores. Such events were not recorded: they keep steps in an order of their own."""
+_NO_APPROVALS: dict[str, Literal["approve", "reject"]] = {}
+"""Nearly every case decides about no call. All of them share one object, which nobody changes."""
 _SESSIONS = 1000
 """The number of session inputs that a reader remembers."""
+
+
+class _Top(msgspec.Struct, forbid_unknown_fields=True):
+    """The keys of an eval set as ADK writes them. The cases are not decoded yet."""
+
+    eval_cases: list[msgspec.Raw]
+    eval_set_id: Any = msgspec.UNSET
+    name: Any = msgspec.UNSET
+    description: Any = msgspec.UNSET
+    creation_timestamp: Any = msgspec.UNSET
+
+
+_TOP = msgspec.json.Decoder(_Top)
+
+
+def split(data: bytes) -> dict[str, Any] | None:
+    """Return the keys of an eval set with its undecoded cases, or None if a text is not an eval set as ADK writes it.
+
+    One pass over the text splits the eval set from its keys and its cases from one another.
+    """
+    try:
+        top = msgspec.structs.asdict(_TOP.decode(data))
+    except (ValueError, RecursionError):
+        return None
+    return {key: value for key, value in top.items() if value is not msgspec.UNSET}
 
 
 def eval_set(fields: dict[str, Any], extra: dict[str, Any] | None, cases: tuple[EvalCase, ...], stem: str) -> EvalSet:
@@ -135,7 +162,7 @@ def case(raw: Any, at: Place, reading: Diagnostics) -> EvalCase:
         extra,
         created,
         reading.text(fields, "context", at),
-        _approvals(fields, at, reading),
+        _approvals(fields, at, reading) if "approvals" in fields else _NO_APPROVALS,
         reading.text(fields, "expected_failure", at),
     )
 
@@ -164,7 +191,7 @@ def _calls(raw: list[Any], at: Place, reading: Diagnostics) -> tuple[ToolCall, .
 
 def recorded(case: EvalCase, at: Place, reading: Diagnostics) -> Recording | None:
     """Return the recording that tRPC-Agent-Go keeps beside the expectation (`actualConversation`), or None."""
-    raw = (case.extra or {}).get("actualConversation")
+    raw = case.extra and case.extra.get("actualConversation")
     if raw is None:
         return None
     return Recording(case.id, Trace(invocations(raw, (at, "actualConversation"), reading)))
@@ -175,7 +202,7 @@ def invocations(raw: Any, at: Place, reading: Diagnostics) -> tuple[Invocation, 
     if type(raw) is not list:
         reading.wrong_type(at, "an array of invocations", raw)
         return ()
-    return tuple(invocation(turn, (at, i), reading) for i, turn in enumerate(raw))
+    return tuple([invocation(turn, (at, i), reading) for i, turn in enumerate(raw)])
 
 
 def invocation(raw: Any, at: Place, reading: Diagnostics) -> Invocation:
@@ -233,8 +260,11 @@ def _intermediate(fields: dict[str, Any], at: Place, reading: Diagnostics) -> _I
         return event_steps, events, usages, extra
     steps: list[Step] = []
     for name, read in (("tool_uses", content.call), ("tool_responses", content.result)):
-        for i, raw_step in enumerate(reading.array(data, name, place)):
-            steps.append(read(raw_step, ((place, name), i), reading))
+        if name in data:
+            inner = (place, name)
+            steps += [
+                read(raw_step, (inner, i), reading) for i, raw_step in enumerate(reading.array(data, name, place))
+            ]
     for i, pair in enumerate(reading.array(data, "intermediate_responses", place)):
         steps += _pair(pair, ((place, "intermediate_responses"), i), reading)
     return tuple(steps), None, None, extra

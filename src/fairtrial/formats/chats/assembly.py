@@ -23,6 +23,7 @@ from fairtrial.records.trace import (
     ToolResult,
     Trace,
     Usage,
+    one_message,
     split_reply,
 )
 
@@ -103,10 +104,7 @@ def with_name(step: Step, names: dict[str, str]) -> Step:
 
 def _invocation(users: list[Message], steps: list[Step], usages: list[Usage]) -> Invocation:
     before, reply = split_reply(steps)
-    text = "\n\n".join(message.text for message in users if message.text)
-    user = (
-        users[0] if len(users) == 1 else Message(text, parts=tuple(part for message in users for part in message.parts))
-    )
+    user = one_message(users) if users else Message("")
     return Invocation(user, before, reply, usages=tuple(usages) or None)
 
 
@@ -142,8 +140,10 @@ def input_entries(steps: Sequence[Step], *, is_instruction: bool) -> list[Entry]
     return [*results, *user_message(texts, [part for step in messages for part in step.parts])]
 
 
-def joined_texts(steps: Iterable[Step]) -> list[Step]:
+def joined_texts(steps: Sequence[Step]) -> list[Step]:
     """Return steps with texts that follow one another joined. A provider splits a text, for example at citations."""
+    if len(steps) == 1:  # most messages
+        return [step for step in steps if not isinstance(step, Message) or step.text or step.parts]
     joined: list[Step] = []
     for _, group in groupby(steps, key=lambda step: type(step) is Message):
         neighbours = list(group)

@@ -9,16 +9,24 @@ import msgspec
 
 from fairtrial.formats import messages
 from fairtrial.formats.chats.anthropic_messages import ANTHROPIC
-from fairtrial.formats.chats.assembly import Dialect, assemble
+from fairtrial.formats.chats.assembly import Dialect, UserMessage, assemble, number_at, object_at, text_at
 from fairtrial.formats.chats.bedrock_messages import BEDROCK
 from fairtrial.formats.chats.gemini_contents import GEMINI
 from fairtrial.formats.chats.langchain_messages import LANGCHAIN
+from fairtrial.formats.chats.openai_messages import openai_entries
 from fairtrial.formats.chats.pydantic_ai_messages import PYDANTIC_AI
 from fairtrial.formats.chats.responses_items import RESPONSES
+from fairtrial.formats.chats.smolagents_turns import (
+    CALLS_AS_TEXT,
+    has_calls_as_text,
+    is_smolagents,
+    turns_of_users,
+)
 from fairtrial.formats.chats.vercel_ai_messages import VERCEL_AI
 from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.attempt import Recording
+from fairtrial.records.trace import Trace
 
 _DIALECTS = (PYDANTIC_AI, LANGCHAIN, RESPONSES, GEMINI, VERCEL_AI, ANTHROPIC, BEDROCK)
 _LISTS = ("messages", "contents", "input")
@@ -27,6 +35,8 @@ _MARKS = frozenset(("type", "parts", "kind", "lc"))
 """The keys of a message that may be marks of a dialect. Otherwise only the parts of its content are."""
 _INSTRUCTIONS = ("system", "systemInstruction", "system_instruction", "instructions")
 _TOOLS = ("tools", "toolConfig")
+EXPORTED = "fairtrial"
+"""The key of an exported conversation that holds what messages cannot say of it."""
 
 
 def dialect_of(items: Iterable[Any]) -> Dialect | None:
@@ -71,8 +81,9 @@ def _list_key(raw: dict[str, Any]) -> str | None:
 def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Recording:
     """Return a recorded conversation: a list of messages, or a request, which holds such a list beside other keys.
 
-    A request may hold instructions and tools. `id` and `reward` are our own keys.
+    A request may hold instructions and tools. `id`, `reward` and `fairtrial` are our own keys.
     """
+    own: dict[str, Any] = {}
     extra: dict[str, Any] = {}
     reward: float | None = None
     instructions = ""
@@ -80,11 +91,12 @@ def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Rec
     messages_at = at
     if isinstance(raw, dict):
         key = _list_key(raw) or "messages"
-        own_keys = (key, "id", "reward", *_TOOLS, *_INSTRUCTIONS)
+        own_keys = (key, "id", "reward", EXPORTED, *_TOOLS, *_INSTRUCTIONS)
         extra = {name: value for name, value in raw.items() if name not in own_keys}
         name = name if raw.get("id") is None else str(raw["id"])
         reward = reading.number(raw, "reward", at)
-        instructions = "\n".join(_text(raw[key]) for key in _INSTRUCTIONS if raw.get(key))
+        own = object_at(raw, EXPORTED)
+        instructions = "\n".join(text_of_instructions(raw[key]) for key in _INSTRUCTIONS if raw.get(key))
         declarations = _declarations(raw, at, reading)
         messages_at, raw = (at, key), reading.array(raw, key, at)
     if type(raw) is not list:
@@ -93,15 +105,42 @@ def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Rec
     dialect = dialect_of(raw)
     if dialect is None:
         session = messages.trace(raw, messages_at, reading, instructions=instructions, declarations=declarations)
-        if not declarations:
+        if not declarations and own.get("keeps_calls") is not True:
             session = messages.with_unknown_steps(session, raw)
+        session = _with_turns_of_users(session, raw, instructions, declarations)
     else:
         entries = [
             entry for i, message in enumerate(raw) for entry in _entries(dialect, message, (messages_at, i), reading)
         ]
         session = assemble(entries, instructions, declarations)
+    session = _with_exported(session, own)
     trace = msgspec.structs.replace(session, session_id=name, extra=extra or None, reward=reward)
     return without_secrets(Recording(name, trace), reading)
+
+
+def _with_turns_of_users(
+    session: Trace, raw: list[Any], instructions: str, declarations: tuple[dict[str, Any], ...]
+) -> Trace:
+    """Return a trace of chat messages in which only tasks are turns, if smolagents wrote the messages."""
+    if not session.invocations or not is_smolagents([UserMessage(session.invocations[0].user)]):
+        return session
+    chats = [message for message in raw if isinstance(message, dict)]
+    entries = [entry for i, message in enumerate(chats) for entry in openai_entries(message, ((), i), Diagnostics(""))]
+    incomplete = CALLS_AS_TEXT if has_calls_as_text(entries) else ""
+    trace = assemble(turns_of_users(entries), instructions, declarations)
+    return msgspec.structs.replace(trace, incomplete=incomplete)
+
+
+def _with_exported(session: Trace, own: dict[str, Any]) -> Trace:
+    """Return a trace with what our own export says of it beside the messages: the first turns may be its history."""
+    count = number_at(own, "history") or 0
+    return msgspec.structs.replace(
+        session,
+        history=session.invocations[:count],
+        invocations=session.invocations[count:],
+        incomplete=text_at(own, "incomplete") or session.incomplete,
+        turns_unknown=own.get("turns_unknown") is True,
+    )
 
 
 def _entries(dialect: Dialect, message: Any, at: Place, reading: Diagnostics) -> Iterable[Any]:
@@ -111,7 +150,7 @@ def _entries(dialect: Dialect, message: Any, at: Place, reading: Diagnostics) ->
     return ()
 
 
-def _text(content: Any) -> str:
+def text_of_instructions(content: Any) -> str:
     """Return the text of instructions: a string, parts, or an object with parts."""
     if isinstance(content, dict):
         content = content.get("parts", [content])

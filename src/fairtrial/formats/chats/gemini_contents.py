@@ -16,7 +16,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_role,
 )
 from fairtrial.formats.reading import Diagnostics, Place
-from fairtrial.records.trace import Step, ToolCall
+from fairtrial.records.trace import Message, Step, ToolCall
 
 _NAME = "Gemini contents"
 _ROLES = ("user", "model", "function", "system")
@@ -50,6 +50,8 @@ def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:
     if not isinstance(part, dict):
         unknown_part(part, at, reading, _NAME, ("text", "functionCall", "functionResponse", "inlineData", "fileData"))
         return []
+    if len(part) == 1 and isinstance(text := part.get("text"), str):
+        return [Message(text)]  # most parts are a text alone
     for key in _CODE:
         if isinstance(part.get(key), dict):
             return [ToolCall("executable_code", part[key])]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from hashlib import blake2b
+from typing import Generic, TypeVar
 
 import msgspec
 
@@ -17,58 +18,69 @@ _WINDOW = 1000
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
-class _Request:
-    """A recording that waits for a later request that goes on with it."""
+_Source = TypeVar("_Source")
 
-    def __init__(self, recording: Recording, end: bytes = b"") -> None:
+
+class _Request(Generic[_Source]):
+    """A recording that waits for a later request that goes on with it. `source` is its file."""
+
+    def __init__(self, source: _Source, recording: Recording) -> None:
+        self.source = source
         self.recording = recording
-        self.end = end
+        self.end = b""
         self.followers = 0
 
 
-class RequestJoiner:
-    """Leaves out each conversation that a later request repeats as its beginning.
+class RequestJoiner(Generic[_Source]):
+    """Leaves out each conversation that a later request repeats as its beginning, in the same file or in another.
 
-    `stem` is the name of the file: conversations with an id of their own are never joined. `count` is the number of
-    conversations that were left out.
+    `count` is the number of conversations that were left out.
     """
 
-    def __init__(self, stem: str) -> None:
+    def __init__(self) -> None:
         self.count = 0
-        self._stem = stem
+        self._window: deque[_Request[_Source]] = deque()
+        self._by_end: dict[bytes, _Request[_Source]] = {}
 
-    def join(self, recordings: Iterable[Recording]) -> Iterator[Recording]:
-        """Yield the recordings. If two requests go on with the same conversation, it stays."""
-        window: deque[_Request] = deque()
-        by_end: dict[bytes, _Request] = {}
-        for recording in recordings:
-            request = _Request(recording)
-            if self._is_named_after_file(recording):
-                keys = [*_keys(recording.trace)]
-                earlier = next((by_end[key] for key in reversed(keys[:-1]) if key in by_end), None)
-                if earlier is not None:
-                    earlier.followers += 1
-                if keys and _may_go_on(recording.trace):
-                    request.end = keys[-1]
-                    by_end[request.end] = request
-            window.append(request)
-            if len(window) > _WINDOW:
-                oldest = window.popleft()
-                yield from self._finished(oldest)
-                if by_end.get(oldest.end) is oldest:
-                    del by_end[oldest.end]
-        for request in window:
+    def add(self, source: _Source, stem: str, recording: Recording) -> Iterator[tuple[_Source, Recording]]:
+        """Add a recording of a file, and yield the recordings that no later request is compared with.
+
+        `stem` is the name of the file. A conversation with an id of its own is never joined. If two requests go on with
+        the same conversation, it stays.
+        """
+        request = _Request(source, recording)
+        if _is_named_after(stem, recording):
+            keys = [*_keys(recording.trace)]
+            earlier = next((self._by_end[key] for key in reversed(keys[:-1]) if key in self._by_end), None)
+            if earlier is not None:
+                earlier.followers += 1
+            if keys and _may_go_on(recording.trace):
+                request.end = keys[-1]
+                self._by_end[request.end] = request
+        self._window.append(request)
+        if len(self._window) > _WINDOW:
+            oldest = self._window.popleft()
+            yield from self._finished(oldest)
+            if self._by_end.get(oldest.end) is oldest:
+                del self._by_end[oldest.end]
+
+    def finish(self) -> Iterator[tuple[_Source, Recording]]:
+        """Yield the recordings that are left after the last file."""
+        for request in self._window:
             yield from self._finished(request)
+        self._window.clear()
+        self._by_end.clear()
 
-    def _is_named_after_file(self, recording: Recording) -> bool:
-        """Whether a recording is named after its file, because nothing in the file names it."""
-        return recording.case_id == self._stem or recording.case_id.rpartition("-")[0] == self._stem
-
-    def _finished(self, request: _Request) -> Iterator[Recording]:
+    def _finished(self, request: _Request[_Source]) -> Iterator[tuple[_Source, Recording]]:
         if request.followers == 1:
             self.count += 1
         else:
-            yield request.recording
+            yield request.source, request.recording
+
+
+def _is_named_after(stem: str, recording: Recording) -> bool:
+    """Whether a recording is named after its file, because nothing in the file names it."""
+    return stem in (recording.case_id, recording.case_id.rpartition("-")[0])
 
 
 def joined_message(count: int) -> str:

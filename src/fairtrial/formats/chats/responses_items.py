@@ -27,7 +27,9 @@ _ROLES = ("user", "assistant", "system", "developer")
 _SILENT = ("mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "compaction")
 """Items that are neither messages nor actions."""
 _PART_TYPES = ("message", "reasoning", "*_call", "*_call_output", *_SILENT)
-_COMMON_KEYS = frozenset(("type", "id", "call_id", "status", "name", "output", "error", "namespace", "caller"))
+_OUTPUTS = ("output", "outputs", "results", "result")
+"""The keys under which a tool that the provider runs holds what it found."""
+_COMMON_KEYS = frozenset(("type", "id", "call_id", "status", "name", "error", "namespace", "caller", *_OUTPUTS))
 
 
 def is_response(value: Any) -> bool:
@@ -56,7 +58,7 @@ def _entries(item: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entr
     if kind in _SILENT:
         return []
     if isinstance(kind, str) and kind.endswith("_call_output"):
-        return [result("", _response(item.get("output")), text_at(item, "call_id"))]
+        return [result("", _response(item.get("output")), text_at(item, "call_id") or text_at(item, "id"))]
     if isinstance(kind, str) and kind.endswith("_call"):
         return list(_call(item, kind))
     reading.error(at, f"is an item of the type {kind!r}, which is not read; known are {', '.join(_PART_TYPES)}")
@@ -90,14 +92,16 @@ def _call(item: dict[str, Any], kind: str) -> list[Step]:
     """Return a call. A tool that the provider runs holds its own arguments, and its output if it has any."""
     name = text_at(item, "name") or kind.removesuffix("_call")
     call_id = text_at(item, "call_id") or text_at(item, "id")
-    arguments = {key: value for key, value in item.items() if key not in _COMMON_KEYS and value is not None}
-    arguments_text = item["arguments"] if "arguments" in item else item.get("input")
-    call = ToolCall(name, arguments_of(arguments_text) if arguments_text is not None else arguments, call_id)
+    if "arguments" in item:
+        arguments = arguments_of(item["arguments"])
+    else:  # the input of a custom tool is a text, and not JSON
+        arguments = {key: value for key, value in item.items() if key not in _COMMON_KEYS and value is not None}
+    call = ToolCall(name, arguments, call_id)
     failed = bool(item.get("error")) or None
-    if item.get("output") is None and not failed:
+    output = next((item[key] for key in _OUTPUTS if item.get(key) is not None), None)
+    if output is None and not failed:
         return [call]
-    response = _response(item["output"]) if item.get("output") is not None else item["error"]
-    return [call, result(name, response, call_id, stated=failed)]
+    return [call, result(name, item["error"] if output is None else _response(output), call_id, stated=failed)]
 
 
 def _response(output: Any) -> Json:

@@ -12,8 +12,9 @@ from fairtrial.formats.conversation.nodes import Node, nodes_of
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.formats.conversation.trace_assembly import Assembly
 from fairtrial.formats.cut_off_texts import with_beginnings
-from fairtrial.formats.dialects.fairtrial_exports import ATTEMPT, CASE_ID
+from fairtrial.formats.dialects.fairtrial_exports import ATTEMPT, CASE_ID, with_exported_fields
 from fairtrial.formats.foreign_secrets import without_secrets
+from fairtrial.formats.garbage import paused_collector
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.body import spans_of
 from fairtrial.formats.spans.span import SpanItem
@@ -59,7 +60,7 @@ class Conversation(Record, frozen=True):
         case_id = str(own.get(CASE_ID) or self.name or self.nodes[0].span.trace_id)
         attempt = whole_number(own.get(ATTEMPT)) or 1
         recording = Recording(case_id, trace, attempt, failure, "failure" if failure else "script")
-        return without_secrets(recording, reading)
+        return without_secrets(with_exported_fields(recording, own), reading)
 
 
 def _note_rootless(nodes: Iterable[Node], warnings: list[str]) -> None:
@@ -84,12 +85,23 @@ def recordings_of(
     Spans that belong to no agent are not in it.
     """
     warnings: list[str] = []
-    conversations = conversations_of(items, warnings, reading, options)
-    if options.join == "history":
-        conversations = _joined(conversations, warnings, options)
-    warnings += [warning for conversation in conversations for warning in conversation.warnings]
-    reading.warnings += [f"{reading.path}: {warning}" for warning in dict.fromkeys(warnings)]
-    return tuple(conversation.recording(reading) for conversation in conversations)
+    with paused_collector():
+        conversations = conversations_of(items, warnings, reading, options)
+        if options.join == "history":
+            conversations = _joined(conversations, warnings, options)
+        warnings += [warning for conversation in conversations for warning in conversation.warnings]
+        reading.warnings += [f"{reading.path}: {warning}" for warning in dict.fromkeys(warnings)]
+        recordings = tuple([conversation.recording(reading) for conversation in conversations])
+        for conversation in conversations:
+            _release(conversation.nodes)
+    return recordings
+
+
+def _release(nodes: Iterable[Node]) -> None:
+    """Cut the ties between nodes that nobody needs any more, so that the garbage collector need not find them."""
+    for node in nodes:
+        node.parent = node.home = None
+        node.children.clear()
 
 
 def conversations_of(
@@ -105,23 +117,33 @@ def _assembled(groups: Iterable[tuple[str, Sequence[Node]]], options: TraceOptio
     for name, members in groups:
         warnings: list[str] = []
         trace = Assembly(members, warnings, nested=options.nested).trace()
+        if trace is None and _is_recording(members):
+            trace = Trace()  # it broke before its first invocation
         if trace is not None:
             yield Conversation(name, members, trace, tuple(warnings))
 
 
-def _grouped(nodes: Iterable[Node], options: TraceOptions) -> list[tuple[str, list[Node]]]:
-    """Return the nodes of each conversation with its id, which is empty for a trace without an id."""
+def _grouped(nodes: Sequence[Node], options: TraceOptions) -> list[tuple[str, list[Node]]]:
+    """Return the nodes of each conversation in their order, with its id, which is empty for a trace without an id."""
     traces: dict[str, list[Node]] = defaultdict(list)
     for node in nodes:
         traces[node.span.trace_id].append(node)
-    conversations: dict[tuple[str, str], list[Node]] = defaultdict(list)
+    keys: dict[str, tuple[str, str]] = {}
     for trace_id, members in traces.items():
-        if not any(node.is_significant for node in members):
-            continue
-        name = conversation_id(members, options.conversation)
-        alone = not name or options.join == "none"
-        conversations[name, trace_id if alone else ""] += members
-    return [(name, sorted(members, key=lambda node: node.order)) for (name, _), members in conversations.items()]
+        if any(node.is_significant for node in members) or _is_recording(members):
+            name = conversation_id(members, options.conversation)
+            alone = not name or options.join == "none"
+            keys[trace_id] = (name, trace_id if alone else "")
+    conversations: dict[tuple[str, str], list[Node]] = defaultdict(list)
+    for node in nodes:
+        if (key := keys.get(node.span.trace_id)) is not None:
+            conversations[key].append(node)
+    return [(name, members) for (name, _), members in conversations.items()]
+
+
+def _is_recording(nodes: Iterable[Node]) -> bool:
+    """Whether the spans are the export of a recording, which may have no invocation."""
+    return any(CASE_ID in node.span.attributes for node in nodes)
 
 
 def _joined(conversations: list[Conversation], warnings: list[str], options: TraceOptions) -> list[Conversation]:
@@ -144,9 +166,11 @@ def _joined(conversations: list[Conversation], warnings: list[str], options: Tra
     ]
 
 
-def single_conversation(items: Iterable[SpanItem], reading: Diagnostics, options: TraceOptions) -> Conversation | None:
+def single_conversation(
+    items: Iterable[SpanItem], warnings: list[str], reading: Diagnostics, options: TraceOptions
+) -> Conversation | None:
     """Return all spans as one conversation without an id, or None if they belong to no agent."""
-    nodes = nodes_of(spans_of(items, []), reading)
+    nodes = nodes_of(spans_of(items, warnings), reading)
     return next(_assembled([("", nodes)], options), None)
 
 

@@ -58,9 +58,15 @@ def _slot_of_call(slots: Sequence[Slot], call: ToolCall, repeated: Collection[Sl
 
 
 def _slot_of_result(slots: Sequence[Slot], result: ToolResult, closed: Collection[Slot]) -> Slot | None:
-    """Return the open call with the id of a result, else the oldest open call with its name, else the oldest."""
+    """Return the open call with the id of a result, else the oldest open call with its name, else the oldest.
+
+    A result without an id and a name is a text of which nobody knows the call. It never answers a call whose own span
+    tells the result.
+    """
     if result.id and (by_id := [slot for slot in slots if slot.call.id == result.id]):
         return next((slot for slot in by_id if slot not in closed), None)
     free = [slot for slot in slots if slot not in closed]
+    if not result.id and not result.name:
+        return next((slot for slot in free if slot.node is None), None)
     namesakes = [slot for slot in free if slot.call.name == result.name]
     return next(iter([*namesakes, *free]), None)

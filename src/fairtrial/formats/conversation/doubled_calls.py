@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -66,8 +66,13 @@ def find_homes(nodes: Sequence[Node]) -> None:
     """
     tools = [node for node in nodes if node.facts.kind == "tool" and not hands_over(node)]
     beside: dict[Node, Node] = {}
-    for tool in tools:
-        for agent in _agents_beside(tool):
+    # A root may have very many children, so that its agents are looked up once and not for each tool.
+    agents_below: dict[Node, list[Node]] = defaultdict(list)
+    for node in nodes:
+        if node.facts.kind == "agent" and node.parent is not None:
+            agents_below[node.parent].append(node)
+    for tool in tools if agents_below else ():
+        for agent in _agents_beside(tool, agents_below):
             if agent not in beside or tool.span.start > beside[agent].span.start:
                 beside[agent] = tool
     for node in sorted(nodes, key=lambda node: node.depth):
@@ -78,14 +83,12 @@ def find_homes(nodes: Sequence[Node]) -> None:
             node.home = parent if parent.facts.kind == "tool" and not hands_over(parent) else parent.home
 
 
-def _agents_beside(tool: Node) -> Iterator[Node]:
-    """Yield the agents that a producer hangs beside the call of a tool, and that worked while the tool ran."""
+def _agents_beside(tool: Node, agents_below: Mapping[Node, Sequence[Node]]) -> Iterator[Node]:
+    """Yield the agents that a producer hangs beside the call of a tool, and that worked while the tool ran.
+
+    `agents_below` are the agents among the children of each node.
+    """
     for ancestor in tool.ancestors():
-        for node in ancestor.children:
-            if (
-                node.facts.kind == "agent"
-                and tool.span.start <= node.span.start
-                and node.span.last <= tool.span.last
-                and tool.parent is not node
-            ):
+        for node in agents_below.get(ancestor, ()):
+            if tool.span.start <= node.span.start and node.span.last <= tool.span.last and tool.parent is not node:
                 yield node

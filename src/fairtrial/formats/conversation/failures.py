@@ -5,35 +5,51 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fairtrial.formats.conversation.nodes import Node
+from fairtrial.formats.spans.span import SpanEvent
+
+
+def failure_of(node: Node) -> str:
+    """Return the failure of a call: of its status, its type of error, or an exception that left no answer."""
+    facts, span = node.facts, node.span
+    if span.failure or facts.failure or span.attributes.get("error.type"):
+        return span.failure or facts.failure or "ERROR"
+    # An agent may have caught the exception, and gone on.
+    has_answer = facts.kind == "agent" or facts.output is not None or facts.result is not None
+    return "ERROR" if not has_answer and _exception(node) is not None else ""
 
 
 def cause_of_break(nodes: Iterable[Node]) -> str:
     """Return the cause of the failure that broke an invocation, or an empty text.
 
-    A model or an agent that failed breaks the invocation, unless a later model call succeeded: a retry, for example.
-    The failure of a tool is an answer that the agent can go on with.
+    A model or an agent that failed breaks the invocation, unless a later call succeeded: a retry, for example. The
+    failure of a tool is an answer that the agent can go on with.
     """
     calls = [node for node in nodes if node.facts.kind in ("model", "agent")]
-    last_success = max(
-        (node.span.start for node in calls if node.facts.kind == "model" and not node.span.failure), default=-1
-    )
+    successes = [node for node in calls if not failure_of(node)]
     for node in calls:
-        if node.span.failure and node.span.start >= last_success and _is_last(node, last_success):
-            return _cause(node)
+        if failure_of(node) and not any(_is_retry(other, node) for other in successes):
+            return cause_of(node)
     return ""
 
 
-def _is_last(node: Node, last_success: int) -> bool:
-    """Whether no successful call started after a failing model call, or after a failing agent had ended."""
-    return node.facts.kind == "model" or node.span.last >= last_success
+def _is_retry(success: Node, failing: Node) -> bool:
+    """Whether a call that succeeded came after one that failed."""
+    if success.facts.kind == failing.facts.kind == "model":
+        return success.span.start >= failing.span.start
+    return success.span.start >= failing.span.last
 
 
-def _cause(node: Node) -> str:
-    """Return the type and the message of a failure, from the status, an attribute or the event of an exception."""
-    exception = next((event for event in node.span.events if event.name == "exception"), None)
+def cause_of(node: Node) -> str:
+    """Return the type and the message of a failure from the status, an attribute or the event of an exception."""
+    exception = _exception(node)
     attributes = exception.attributes if exception else {}
-    kind = node.facts.error_type or attributes.get("exception.type") or ""
-    message = node.span.failure if node.span.failure != "ERROR" else attributes.get("exception.message") or ""
+    kind = node.facts.error_type or node.span.attributes.get("error.type") or attributes.get("exception.type") or ""
+    failure = failure_of(node)
+    message = failure if failure != "ERROR" else attributes.get("exception.message") or ""
     if not kind or not message or str(message).startswith(str(kind)):
         return str(message or kind or "ERROR")
     return f"{kind}: {message}"
+
+
+def _exception(node: Node) -> SpanEvent | None:
+    return next((event for event in node.span.events if event.name == "exception"), None)

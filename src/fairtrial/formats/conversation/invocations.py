@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from fairtrial.formats.conversation.call_slots import read_history, slot_of_span
 from fairtrial.formats.conversation.draft import Draft
+from fairtrial.formats.conversation.failures import cause_of, failure_of
 from fairtrial.formats.conversation.nodes import Node
 from fairtrial.formats.conversation.user_turns import Turn, Turns, turns_of
 from fairtrial.formats.dialects.facts import reason_of
@@ -158,16 +159,29 @@ class Walk:
         """Give the span of a tool to the call that it ran, or add a call for it."""
         facts = node.facts
         author = facts.agent or agent_of(node)
+        if facts.reply is not None:
+            _place_reply(draft, node, facts.reply)
+            return
         slot = slot_of_span(draft.slots, facts)
         if slot is None:
             withheld = "" if facts.args is not None else reason_of(facts)
-            draft.add([ToolCall(facts.name, facts.args or {}, facts.call_id or "", author, withheld=withheld)])
+            call_id, beginning = facts.call_id or "", facts.input_beginning
+            call = ToolCall(facts.name, facts.args or {}, call_id, author, withheld=withheld, beginning=beginning)
+            draft.add([call])
             slot = draft.slots[-1]
         elif slot.call.withheld and facts.args is not None:
             slot.call = replace(slot.call, args=facts.args, withheld="")
         draft.nodes.append(node)
         slot.node = node
         slot.measured = _measured(node, author, self._inner(node))
+
+
+def _place_reply(draft: Draft, node: Node, reply: Message) -> None:
+    """Add the reply that the span of a tool tells, unless the answer of the model is the same text."""
+    draft.nodes.append(node)
+    last = draft.blocks[-1].steps[-1] if draft.blocks else None
+    if not isinstance(last, Message) or last.text != reply.text:
+        draft.add(_steps_of(node, [reply]))
 
 
 def withheld_user(node: Node) -> Message:
@@ -182,9 +196,12 @@ def invocation_name(node: Node) -> str:
 
 def agent_of(node: Node) -> str:
     """Return the name of the agent that a node works for, or an empty text."""
-    return next(
-        (above.facts.name for above in node.ancestors() if above.facts.kind == "agent" and above.facts.name), ""
-    )
+    above = node.parent
+    while above is not None:
+        if above.facts.kind == "agent" and above.facts.name:
+            return above.facts.name
+        above = above.parent
+    return ""
 
 
 def _input_of(node: Node) -> Turns | None:
@@ -226,14 +243,16 @@ def _measured(node: Node, author: str, inner: Trace | None) -> ToolResult:
     """Return the result that the span of a tool tells, with its times."""
     facts, span = node.facts, node.span
     result = facts.result
-    if result is None and span.failure:
-        result = ToolResult(facts.name, {"error": span.failure}, facts.call_id or "")
+    has_failed = bool(failure_of(node))
+    if result is None and has_failed:
+        result = ToolResult(facts.name, {"error": cause_of(node)}, facts.call_id or "")
     if result is None:
-        result = ToolResult(facts.name, id=facts.call_id or "", withheld=reason_of(facts))
+        beginning = facts.output_beginning
+        result = ToolResult(facts.name, id=facts.call_id or "", withheld=reason_of(facts), beginning=beginning)
     return replace(
         result,
         author=author,
-        is_error=result.is_error or bool(span.failure),
+        is_error=result.is_error or has_failed,
         inner=inner,
         started=span.start / _NANOSECONDS,
         seconds=None if span.end is None else (span.end - span.start) / _NANOSECONDS,

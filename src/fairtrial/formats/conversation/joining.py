@@ -42,11 +42,13 @@ def possible_ids(item: SpanItem, attribute: str = "") -> set[str]:
 
 
 def _first_id(attributes: Mapping[str, Json], names: Iterable[str]) -> str:
-    name = next((name for name in names if attributes.get(name) not in (None, "")), None)
-    return "" if name is None else _text(attributes[name])
+    for name in names:
+        if name in attributes and attributes[name] not in (None, ""):
+            return id_text(attributes[name])
+    return ""
 
 
-def _text(value: Json) -> str:
+def id_text(value: Json) -> str:
     """Return an id as text. A text in quotes of JSON loses its quotes."""
     value = structured(value) if isinstance(value, str) and value[:1] == '"' else value
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
@@ -103,13 +105,11 @@ def successors(conversations: Iterable[HistoryKeys]) -> dict[int, int]:
     """
     ends: dict[bytes, int] = {}
     followers: dict[int, list[int]] = defaultdict(list)
-    numbered = list(enumerate(conversations))
-    for number, keys in numbered:
-        ends |= dict.fromkeys(keys.ends, number)
-    for number, keys in numbered:
-        earlier = next((ends[key] for key in reversed(keys.before) if key in ends and ends[key] < number), None)
+    for number, keys in enumerate(conversations):
+        earlier = next((ends[key] for key in reversed(keys.before) if key in ends), None)
         if earlier is not None:
             followers[earlier].append(number)
+        ends |= dict.fromkeys(keys.ends, number)
     return {numbers[0]: earlier for earlier, numbers in followers.items() if len(numbers) == 1}
 
 

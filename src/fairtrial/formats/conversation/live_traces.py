@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairtrial.formats.conversation.joining import conversation_id
+from fairtrial.formats.conversation import single_conversation
+from fairtrial.formats.conversation.joining import HistoryKeys, conversation_id, history_keys
 from fairtrial.formats.conversation.nodes import nodes_of
 from fairtrial.formats.conversation.options import TraceOptions
 from fairtrial.formats.reading import Diagnostics
@@ -16,6 +17,7 @@ from fairtrial.records.record import Record
 class TraceState(Record, frozen=True):
     """A trace so far. `conversation` is the name of its conversation: its id, or else the id of the trace.
 
+    `history` says which other traces without an id it goes on with. It is None if the trace is not to be joined so.
     `has_agent` says whether a span is of an agent, a model or a tool. `is_complete` says whether the parent of every
     span is there.
     """
@@ -23,6 +25,7 @@ class TraceState(Record, frozen=True):
     conversation: str
     has_agent: bool
     is_complete: bool
+    history: HistoryKeys | None = None
 
 
 def state_of_trace(items: Sequence[SpanItem], options: TraceOptions) -> TraceState:
@@ -30,8 +33,13 @@ def state_of_trace(items: Sequence[SpanItem], options: TraceOptions) -> TraceSta
     nodes = nodes_of(spans_of(items, []), Diagnostics(""))
     ids = {node.span.span_id for node in nodes}
     name = "" if options.join == "none" else conversation_id(nodes, options.conversation)
+    history = None
+    if not name and options.join == "history":
+        trace = single_conversation(items, [], Diagnostics(""), options)
+        history = None if trace is None else history_keys(trace.trace, trace.nodes)
     return TraceState(
         name or items[0].trace_id,
         any(node.is_significant for node in nodes),
         all(not node.span.parent_id or node.span.parent_id in ids for node in nodes),
+        history,
     )

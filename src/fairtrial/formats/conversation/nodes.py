@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import cast
 
 from fairtrial.formats.dialects.dialect_table import facts_of
 from fairtrial.formats.dialects.facts import NOTHING, Facts
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
 
+_UNKNOWN = -1
+"""The depth of a node before it is known. The depth of a root is one more."""
 _SIGNIFICANT = ("agent", "model", "tool")
 
 
@@ -26,7 +27,7 @@ class Node:
         self.facts = facts
         self.parent: Node | None = None
         self.children: list[Node] = []
-        self.depth = 0
+        self.depth = _UNKNOWN
         self.home: Node | None = None
 
     @property
@@ -48,15 +49,10 @@ class Node:
 
     def above(self) -> Node | None:
         """Return the nearest agent, model call or tool above, or None."""
-        return next((node for node in self.ancestors() if node.is_significant), None)
-
-    def below(self) -> Iterator[Node]:
-        """Yield the nodes below, parents before their children."""
-        todo = self.children[::-1]
-        while todo:
-            node = todo.pop()
-            yield node
-            todo += node.children[::-1]
+        node = self.parent
+        while node is not None and not node.is_significant:
+            node = node.parent
+        return node
 
 
 def nodes_of(spans: Iterable[Span], reading: Diagnostics) -> list[Node]:
@@ -66,16 +62,25 @@ def nodes_of(spans: Iterable[Span], reading: Diagnostics) -> list[Node]:
         parent = nodes.get((node.span.trace_id, node.span.parent_id)) if node.span.parent_id else None
         node.parent = None if parent is node else parent
     _cut_cycles(list(nodes.values()))
-    for node in nodes.values():
-        if node.parent is not None:
-            node.parent.children.append(node)
-    for root in [node for node in nodes.values() if node.parent is None]:
-        for node in root.below():
-            node.depth = cast("Node", node.parent).depth + 1
+    _set_depths(nodes.values())
     ordered = sorted(nodes.values(), key=lambda node: node.order)
     for node in ordered:
-        node.children.sort(key=lambda child: child.order)
+        if node.parent is not None:
+            node.parent.children.append(node)
     return ordered
+
+
+def _set_depths(nodes: Iterable[Node]) -> None:
+    for start in nodes:
+        path: list[Node] = []
+        node: Node | None = start
+        while node is not None and node.depth == _UNKNOWN:
+            path.append(node)
+            node = node.parent
+        depth = _UNKNOWN if node is None else node.depth
+        for below in reversed(path):
+            depth += 1
+            below.depth = depth
 
 
 def _cut_cycles(nodes: list[Node]) -> None:

@@ -27,25 +27,31 @@ def spans_of_drafts(drafts: Sequence[Draft]) -> list[list[Node]]:
 
 
 def durations_of(nodes: Iterable[Node]) -> tuple[float | None, Durations | None]:
-    """Return the start of an invocation in seconds since 1970, and its durations. Parallel calls count once."""
+    """Return the start of an invocation in seconds since 1970, and its durations. Parallel calls count once.
+
+    If a span never ended, the durations that it is part of are not known.
+    """
     timed = [node for node in nodes if node.span.start]
     if not timed:
         return None, None
     start = min(node.span.start for node in timed)
     end = max(node.span.last for node in timed)
     seconds = {
-        kind: _union([(node.span.start, node.span.last) for node in timed if node.facts.kind == kind])
+        kind: _union([(node.span.start, node.span.end) for node in timed if node.facts.kind == kind])
         for kind in ("model", "tool")
     }
-    return start / NANOSECONDS, Durations((end - start) / NANOSECONDS, seconds["model"], seconds["tool"])
+    is_known = all(node.span.end is not None for node in timed)
+    total = (end - start) / NANOSECONDS if is_known else None
+    return start / NANOSECONDS, Durations(total, seconds["model"], seconds["tool"])
 
 
-def _union(intervals: list[tuple[int, int]]) -> float | None:
-    """Return how long at least one of some intervals lasts, in seconds, or None without an interval."""
-    if not intervals:
+def _union(intervals: Sequence[tuple[int, int | None]]) -> float | None:
+    """Return how long at least one of some intervals lasts, in seconds. None without an interval, or if one is open."""
+    closed = [(start, stop) for start, stop in intervals if stop is not None]
+    if not closed or len(closed) < len(intervals):
         return None
     total = end = 0
-    for start, stop in sorted(intervals):
+    for start, stop in sorted(closed):
         total += max(0, stop - max(start, end))
         end = max(end, stop)
     return total / NANOSECONDS

@@ -16,6 +16,8 @@ from fairtrial.formats.conversation.nodes import Node
 from fairtrial.formats.conversation.timing import durations_of, spans_of_drafts
 from fairtrial.formats.conversation.user_turns import turns_of
 from fairtrial.formats.dialects.facts import reason_of
+from fairtrial.formats.dialects.fairtrial_exports import with_fields
+from fairtrial.formats.spans.body import loss_reason
 from fairtrial.records.trace import (
     About,
     AgentDetails,
@@ -30,7 +32,12 @@ from fairtrial.records.trace import (
 )
 
 _SESSION = "record the spans of the agent too, or set a session id, so that the traces of a conversation are joined"
-_CUT_OFF = ("length", "max_tokens", "content_filter", "MAX_TOKENS", "SAFETY")
+_CUT_OFF = (
+    *("length", "max_tokens", "MAX_TOKENS", "model_length"),
+    *("content_filter", "content-filter", "content_filtered", "guardrail_intervened"),
+    *("SAFETY", "PROHIBITED_CONTENT", "BLOCKLIST", "RECITATION"),
+)
+"""The reasons of providers for which an answer ends in its middle: its length, or a filter of contents."""
 
 
 class Assembly:
@@ -65,7 +72,11 @@ class Assembly:
                     walk.read_silent_model(node)
             walk.finish()
         turns_unknown = not speaking and _read_silent(walk, nodes)
-        return self._trace(walk, turns_unknown=turns_unknown)
+        incomplete = next(filter(None, (loss_reason(node.span) for node in self._by_home[home])), "")
+        # The attributes or the spans that show a turn may be among those that are missing.
+        is_turn_missing = bool(incomplete) and any(draft.user.withheld for draft in walk.drafts)
+        trace = self._trace(walk, turns_unknown=turns_unknown or is_turn_missing)
+        return replace(trace, incomplete=incomplete) if incomplete else trace
 
     def _trace(self, walk: Walk, *, turns_unknown: bool) -> Trace:
         invocations: list[Invocation] = []
@@ -79,7 +90,8 @@ class Assembly:
             if any(known_agents.get(name) != agent for name, agent in agents.items()):
                 known_agents |= agents
                 invocation = replace(invocation, about=About(tuple(agents.values())))
-            invocations.append(invocation)
+            fields = next((node.facts.invocation_fields for node in draft.nodes if node.facts.invocation_fields), {})
+            invocations.append(with_fields(invocation, fields))
         return Trace(
             tuple(invocations), broken=broken, opening=walk.opening, history=walk.history, turns_unknown=turns_unknown
         )
@@ -130,21 +142,23 @@ def _speaking(nodes: Sequence[Node]) -> set[Node]:
         is_teller = node.facts.kind == "agent" and has_content and node.span.trace_id not in told_traces
         if is_teller and agents.isdisjoint(node.ancestors()):
             agents.add(node)
-    return models | agents
+    return models | agents | {node for node in nodes if node.facts.invocation_fields}
 
 
 def _read_silent(walk: Walk, nodes: Sequence[Node]) -> bool:
     """Read nodes without any content: an invocation for each name, each root agent, or else each trace.
 
-    Returns whether the whole conversation is a single trace, so that nobody knows how many turns it has.
+    Returns whether the whole conversation is a single trace, so that nobody knows how many turns it has. All of it is
+    then one invocation.
     """
     drafts: dict[Any, Draft] = {}
     names = {node.span.trace_id: invocation_name(node) for node in nodes if invocation_name(node)}
+    turns_unknown = not names and len({node.span.trace_id for node in nodes}) == 1
     for node in nodes:
         top = next((above for above in [*node.ancestors()][::-1] if above.facts.kind == "agent"), None)
         top_agent = node if top is None and node.facts.kind == "agent" else top
         name = invocation_name(node) or names.get(node.span.trace_id, "")
-        key = name or (top_agent if top_agent is not None else node.span.trace_id)
+        key = name or (node.span.trace_id if turns_unknown or top_agent is None else top_agent)
         if key not in drafts:
             drafts[key] = walk.open(withheld_user(node), name)
         draft = drafts[key]
@@ -154,7 +168,7 @@ def _read_silent(walk: Walk, nodes: Sequence[Node]) -> bool:
             draft.nodes.append(node)
         if node.facts.kind == "model":
             draft.usages.append(node.facts.usage or Usage(model=node.facts.model))
-    return not names and len({node.span.trace_id for node in nodes}) == 1
+    return turns_unknown
 
 
 def _unrecorded_reply(draft: Draft, nodes: Sequence[Node]) -> Message | None:
@@ -172,7 +186,8 @@ def _unrecorded_reply(draft: Draft, nodes: Sequence[Node]) -> Message | None:
         last = next((node for node in draft.nodes), None)
     if last is None or last.facts.output is not None:
         return None
-    return Message("", author=last.facts.agent or agent_of(last), withheld=reason_of(last.facts))
+    author, beginning = last.facts.agent or agent_of(last), last.facts.output_beginning
+    return Message("", author, withheld=reason_of(last.facts), beginning=beginning)
 
 
 def _agents(draft: Draft) -> dict[str, AgentDetails]:

@@ -6,18 +6,17 @@ from msgspec.structs import replace
 
 from fairtrial.formats.dialects.attributes import text_of
 from fairtrial.formats.dialects.facts import Dialect, Facts
+from fairtrial.formats.dialects.genai_parts import SWITCH as GENAI_SWITCH
 from fairtrial.formats.dialects.observations import model_facts, tool_facts
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
 
-_SWITCH = (
-    "this export never holds texts. Record the items of the session, or set an OpenTelemetry instrumentation of the SDK"
+_SWITCH = "OPENAI_AGENTS_TRACE_INCLUDE_SENSITIVE_DATA=true"
+_NO_TEXTS = (
+    "the trace export of the OpenAI Agents SDK never holds texts of the Responses API; record the items of the "
+    f"session, or set an OpenTelemetry instrumentation of the SDK and {GENAI_SWITCH} where the agent runs"
 )
 _HANDOVER = "transfer_to_"
-
-
-def _is_span(span: Span) -> bool:
-    return "openai_agents.type" in span.attributes
 
 
 def _read(span: Span, reading: Diagnostics) -> Facts:
@@ -25,11 +24,13 @@ def _read(span: Span, reading: Diagnostics) -> Facts:
     inputs, outputs = span.attributes.get("openai_agents.input"), span.attributes.get("openai_agents.output")
     if kind == "agent":
         name = text_of(span, "openai_agents.name")
-        return Facts("agent", name, name, switch=_SWITCH)
+        return Facts("agent", name, name, missing=_NO_TEXTS)
     if kind in ("response", "generation"):
         model = text_of(span, "openai_agents.model")
         facts = model_facts(inputs, outputs, reading, model=model, usage=span.attributes.get("openai_agents.usage"))
-        return replace(facts, response_id=text_of(span, "openai_agents.response_id"), switch=_SWITCH)
+        missing = _NO_TEXTS if kind == "response" else ""
+        response_id = text_of(span, "openai_agents.response_id")
+        return replace(facts, response_id=response_id, missing=missing, switch=_SWITCH)
     if kind == "function":
         return replace(tool_facts(text_of(span, "openai_agents.name"), inputs, outputs), switch=_SWITCH)
     if kind == "handoff":
@@ -38,4 +39,4 @@ def _read(span: Span, reading: Diagnostics) -> Facts:
     return Facts()
 
 
-OPENAI_AGENTS = Dialect("OpenAI Agents SDK", _is_span, _read)
+OPENAI_AGENTS = Dialect("OpenAI Agents SDK", ("openai_agents.type",), _read)

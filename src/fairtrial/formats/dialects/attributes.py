@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from fairtrial.formats.chats import dialects as chats
 from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage
 from fairtrial.formats.chats.openai_messages import openai_entries
 from fairtrial.formats.dialects.hidden_contents import MARKS
+from fairtrial.formats.dialects.repeated_json import RepeatedJson, plain
 from fairtrial.formats.messages import arguments_of, response_of
-from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.spans.span import Span
 from fairtrial.formats.spans.span_values import structured, whole_number
 from fairtrial.formats.tool_failures import has_failed, stated_failure
@@ -18,6 +19,7 @@ from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Step, ToolResult, Usage
 
 _LONGEST_PATH = 20
+_NOT_STEPS = (UserMessage, Instruction, Usage)
 
 
 def chat_entries(messages: Json, reading: Diagnostics) -> list[Entry]:
@@ -26,12 +28,20 @@ def chat_entries(messages: Json, reading: Diagnostics) -> list[Entry]:
     A message or a part that nobody knows is a warning: one odd part must not make a whole body of data unreadable.
     """
     raw = messages if isinstance(messages, list) else [messages]
+    dialect = chats.dialect_of(map(plain, raw))
+    return entries_by(openai_entries if dialect is None else dialect.entries, raw, reading)
+
+
+def entries_by(
+    entries_of: Callable[[dict[str, Any], Place, Diagnostics], Iterable[Entry]], raw: list[Any], reading: Diagnostics
+) -> list[Entry]:
+    """Return the entries that the reader of a dialect finds in messages, with warnings as `chat_entries` has."""
     inner = Diagnostics(reading.path)
     entries: list[Entry] = []
-    dialect = chats.dialect_of(raw)
     for i, message in enumerate(raw):
-        if isinstance(message, dict):
-            entries_of = openai_entries if dialect is None else dialect.entries
+        if type(message) is RepeatedJson and isinstance(message.value, dict):
+            entries += message.entries_by(entries_of, ((), i), reading=inner)
+        elif isinstance(message := plain(message), dict):
             entries += entries_of(message, ((), i), inner)
         elif isinstance(message, str):
             entries.append(UserMessage(Message(message)))
@@ -49,14 +59,15 @@ def note_unknown(inner: Diagnostics, reading: Diagnostics) -> None:
 
 def output_steps(entries: Iterable[Entry]) -> tuple[Step, ...]:
     """Return the steps of an answer. A text of the user's role is not an answer, and neither is a usage."""
-    return tuple(entry for entry in entries if not isinstance(entry, UserMessage | Instruction | Usage))
+    return tuple([entry for entry in entries if not isinstance(entry, _NOT_STEPS)])
 
 
 def text_of(span: Span, *names: str) -> str:
     """Return the first of some attributes that is a text with content, or an empty text."""
+    attributes = span.attributes
     for name in names:
-        value = span.attributes.get(name)
-        if isinstance(value, str) and value and value not in MARKS:
+        value = attributes.get(name)
+        if value and isinstance(value, str) and value not in MARKS:
             return value
     return ""
 
@@ -72,8 +83,9 @@ def data_of(span: Span, *names: str) -> Json:
 
 def number_of(span: Span, *names: str) -> int | None:
     """Return the first of some attributes that is a number, as a whole number, or None."""
+    attributes = span.attributes
     for name in names:
-        if name in span.attributes and (number := whole_number(span.attributes[name])) is not None:
+        if name in attributes and (number := whole_number(attributes[name])) is not None:
             return number
     return None
 

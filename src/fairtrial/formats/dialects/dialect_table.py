@@ -2,7 +2,7 @@
 
 A dialect is a module of this package that makes one `Dialect`, and one row in `DIALECTS`:
 
-- `is_span(span)` says by the attributes of a span whether it is written in the dialect. The scope of the span says
+- `marks` are names of attributes. A span with one of them is written in the dialect. The scope of the span says
   nothing: a list of known scopes would drop the spans of everybody else.
 - `read(span, reading)` returns the `Facts` of the span: whether it is an agent, a model call or a tool, and its
   messages as entries of `formats/chats/assembly.py`. `attributes.py` reads messages of providers, JSON in texts, and
@@ -15,11 +15,14 @@ Everything after that, from the facts to recordings, is the same for all dialect
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from msgspec.structs import replace
 
-from fairtrial.formats.cut_off_texts import LIMIT, LONGEST_TEXT, is_cut_json
+from fairtrial.formats.chats.smolagents_turns import is_smolagents, own_steps, turns_of_users
+from fairtrial.formats.cut_off_texts import LIMIT, LONGEST_TEXT, beginning_of, beginning_of_text, is_cut_json
 from fairtrial.formats.dialects.agents_sdk import OPENAI_AGENTS
 from fairtrial.formats.dialects.facts import NOTHING, Dialect, Facts, combined
 from fairtrial.formats.dialects.fairtrial_exports import FAIRTRIAL_EXPORTS
@@ -36,7 +39,7 @@ from fairtrial.formats.dialects.vercel_ai import VERCEL_AI_SPANS
 from fairtrial.formats.dialects.weave import WEAVE
 from fairtrial.formats.jsontext import MOST_DEPTH, is_too_deep
 from fairtrial.formats.reading import Diagnostics
-from fairtrial.formats.spans.body import COUNT_LIMITS
+from fairtrial.formats.spans.body import dropped_reason
 from fairtrial.formats.spans.span import Span, SpanItem
 from fairtrial.records.record import Json
 
@@ -77,9 +80,24 @@ CONVERSATION_IDS = (
 """The attributes that name the conversation of a span, in the order of their precedence."""
 
 
-def dialects_of(span: Span) -> list[Dialect]:
+_ANSWER = re.compile(r"output|response|result|completion")
+"""The names of attributes that hold the answer of a model, an agent or a tool."""
+_CONTAINERS = (dict, list)
+_OPENINGS, _CLOSINGS = frozenset("{["), frozenset("}]")
+_PLACES = {mark: place for place, dialect in enumerate(DIALECTS) for mark in dialect.marks}
+"""The place in the table of each dialect by its marks."""
+
+
+def dialects_of(span: Span) -> tuple[Dialect, ...]:
     """Return the dialects that a span is written in."""
-    return [dialect for dialect in DIALECTS if dialect.is_span(span)]
+    attributes = span.attributes
+    return _dialects_with(frozenset([name for name in attributes if name in _PLACES and attributes[name] is not None]))
+
+
+@lru_cache(maxsize=1024)
+def _dialects_with(marks: frozenset[str]) -> tuple[Dialect, ...]:
+    """Return the dialects with some marks. Most spans of an instrumentation have the same marks."""
+    return tuple(DIALECTS[place] for place in sorted({_PLACES[mark] for mark in marks}))
 
 
 def dialect_names(items: Iterable[SpanItem]) -> tuple[str, ...]:
@@ -94,30 +112,63 @@ def facts_of(span: Span, reading: Diagnostics) -> Facts:
     if facts is NOTHING:
         return facts
     if span.dropped:
-        loss = f"the limits of an SDK dropped {span.dropped} attributes or events of this span"
-        facts = replace(facts, missing=f"{loss}; set {COUNT_LIMITS} higher where the agent runs")
+        facts = replace(facts, missing=dropped_reason(span))
+    if facts.input and is_smolagents(facts.input):
+        output = None if facts.output is None else own_steps(facts.input, facts.output)
+        facts = replace(facts, input=turns_of_users(facts.input), output=output)
     return with_withheld_contents(facts, has_lost_attributes=span.dropped > 0)
 
 
 def _facts_of(span: Span, reading: Diagnostics) -> Facts:
     """Return what the dialects read. Attributes that a limit cut off, or that are too long, are as good as absent."""
-    missing = {name: reason for name, value in span.attributes.items() if (reason := _gap_in(name, value))}
+    attributes = span.attributes
+    gaps = _gaps_in(attributes)
+    if gaps:
+        whole = {name: value for name, value in attributes.items() if name not in gaps}
+        span = replace(span, attributes=whole)
     facts = NOTHING
     for dialect in dialects_of(span):
-        if not missing:
-            facts = combined(facts, dialect.read(span, reading))
-            continue
-        whole = {name: value for name, value in span.attributes.items() if name not in missing}
-        if dialect.is_span(rest := replace(span, attributes=whole)):
-            facts = combined(facts, dialect.read(rest, reading))
-    return replace(facts, missing=missing[min(missing)]) if missing and facts is not NOTHING else facts
+        facts = combined(facts, dialect.read(span, reading))
+    if not gaps or facts is NOTHING:
+        return facts
+    return replace(facts, missing=gaps[min(gaps)], **_beginnings(facts, {name: attributes[name] for name in gaps}))
 
 
-def _gap_in(name: str, value: Json) -> str:
-    """Return the reason for which an attribute is not read, or an empty text."""
+def _beginnings(facts: Facts, gaps: Mapping[str, Json]) -> dict[str, str]:
+    """Return the beginnings of arguments, of a result or of an answer among the attributes that are not read."""
+    texts = {name: value for name, value in gaps.items() if isinstance(value, str)}
+    answers = [texts[name] for name in sorted(texts) if _ANSWER.search(name)]
+    if facts.kind != "tool":
+        return {"output_beginning": beginning_of_text(answers[0])} if answers and facts.output is None else {}
+    requests = [texts[name] for name in sorted(texts) if not _ANSWER.search(name)]
+    found = {
+        "input_beginning": requests if facts.args is None else [],
+        "output_beginning": answers if facts.result is None else [],
+    }
+    return {field: beginning_of(values[0]) for field, values in found.items() if values}
+
+
+def _gaps_in(attributes: Mapping[str, Json]) -> dict[str, str]:
+    """Return the names of attributes that are not read, with the reason."""
+    # Most values are short texts, whole JSON and numbers. One pass in a comprehension is the fastest way to skip them.
+    suspects = [
+        name
+        for name, value in attributes.items()
+        if (
+            (value[:1] in _OPENINGS and value[-1] not in _CLOSINGS) or len(value) > LONGEST_TEXT
+            if type(value) is str
+            else type(value) in _CONTAINERS
+        )
+    ]
+    if not suspects:
+        return {}
+    gaps = {name: _gap_of(name, attributes[name]) for name in suspects}
+    return {name: reason for name, reason in gaps.items() if reason}
+
+
+def _gap_of(name: str, value: Json) -> str:
+    """Return the reason for which a text or a container is not read, or an empty text."""
     if not isinstance(value, str):
-        if not isinstance(value, dict | list):
-            return ""
         return f"the attribute {name} is nested deeper than {MOST_DEPTH} levels" if is_too_deep(value) else ""
     if len(value) > LONGEST_TEXT:
         return f"the attribute {name} is longer than 16 MiB; record shorter texts where the agent runs"

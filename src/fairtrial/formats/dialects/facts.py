@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from fairtrial.formats.chats.assembly import Entry
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
 from fairtrial.records.record import Record, default_values
-from fairtrial.records.trace import Step, ToolResult, Usage
+from fairtrial.records.trace import Message, Step, ToolResult, Usage
 
 Kind = Literal["agent", "model", "tool", "ignored", "other"]
 
@@ -28,8 +28,12 @@ class Facts(Record, frozen=True):
     knows that the id in the span is another than the id in messages.
     `usage` is the usage of one model call. `response_id` is the same in all spans of one model call.
     `invocation` is the source's own name of the invocation. `hands_over` says that the tool passes control to another
-    agent. `switch` is the setting that records contents. `missing` is a reason for absent contents that the span itself
-    shows, for example a limit. `finish_reason` is why the model stopped.
+    agent. `reply` is the reply to the user if the tool gives it, as that of some frameworks does. `switch` is the
+    setting that records contents. `missing` is a reason for absent contents that the span itself shows, for example a
+    limit. `input_beginning` and `output_beginning` are the beginnings of arguments, of a result or of an answer that a
+    limit cut off. `finish_reason` is why the model stopped. `failure` is the message of a failure that the status of
+    the span does not state. `invocation_fields` are fields of the invocation that the producer knows exactly, in the
+    spelling of our recordings.
     """
 
     kind: Kind = "other"
@@ -47,12 +51,18 @@ class Facts(Record, frozen=True):
     response_id: str = ""
     invocation: str = ""
     hands_over: bool | None = None
+    reply: Message | None = None
     finish_reason: str = ""
     error_type: str = ""
+    failure: str = ""
     switch: str = ""
     missing: str = ""
+    input_beginning: str = ""
+    output_beginning: str = ""
+    invocation_fields: dict[str, Any] | None = None
 
 
+_DEFAULTS = default_values(Facts)
 NOTHING = Facts()
 """The facts of a span of no dialect, for example of a database."""
 
@@ -60,11 +70,12 @@ NOTHING = Facts()
 class Dialect(NamedTuple):
     """An instrumentation's way to write spans.
 
-    `is_span` says by attributes whether a span is written in the dialect. `read` returns the facts of such a span.
+    A span is written in the dialect if it has an attribute with one of the names in `marks`. `read` returns the facts
+    of such a span.
     """
 
     name: str
-    is_span: Callable[[Span], bool]
+    marks: tuple[str, ...]
     read: Callable[[Span, Diagnostics], Facts]
 
 
@@ -84,9 +95,9 @@ def combined(first: Facts, second: Facts) -> Facts:
     if second is NOTHING or second == NOTHING:
         return first
     gaps = {
-        name: getattr(second, name)
-        for name, default in default_values(Facts)
-        if getattr(first, name) == default and getattr(second, name) != default
+        name: there
+        for (name, default), there in zip(_DEFAULTS, astuple(second), strict=True)
+        if there is not default and there != default and getattr(first, name) == default
     }
     if first.usage is not None and second.usage is not None:
         gaps["usage"] = _combined_usage(first.usage, second.usage)

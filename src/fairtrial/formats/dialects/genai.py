@@ -4,27 +4,25 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from fairtrial.formats.chats.assembly import Entry
 from fairtrial.formats.dialects.attributes import (
     arguments,
     data_of,
     declarations_of,
     first_text,
-    number_of,
     response,
     text_of,
     tool_result,
 )
 from fairtrial.formats.dialects.facts import Dialect, Facts, Kind
-from fairtrial.formats.dialects.genai_events import arguments_in, content_of, result_in
-from fairtrial.formats.dialects.genai_parts import SWITCH, answer_of, entries_of, instructions_of
+from fairtrial.formats.dialects.genai_events import arguments_in, result_in
+from fairtrial.formats.dialects.genai_messages import messages_of
+from fairtrial.formats.dialects.genai_parts import SWITCH
+from fairtrial.formats.dialects.usages import usage_of_span
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
 from fairtrial.formats.spans.span_values import structured
-from fairtrial.records.record import Json
-from fairtrial.records.trace import Step, Usage
 
-_KINDS: dict[Json, Kind] = {
+_KINDS: dict[str, Kind] = {
     "chat": "model",
     "generate_content": "model",
     "text_completion": "model",
@@ -34,24 +32,20 @@ _KINDS: dict[Json, Kind] = {
 }
 
 
-def _is_span(span: Span) -> bool:
-    return isinstance(span.attributes.get("gen_ai.operation.name"), str)
-
-
 def _read(span: Span, reading: Diagnostics) -> Facts:
-    kind = _KINDS.get(span.attributes["gen_ai.operation.name"], "other")
+    kind = _KINDS.get(text_of(span, "gen_ai.operation.name"), "other")
     if kind == "tool":
         return _tool(span)
     if kind == "other":
         return Facts()
     name = text_of(span, "gen_ai.agent.name")
-    entries, steps, instructions = _messages(span, reading)
+    messages = messages_of(span, reading)
     facts = Facts(
         kind,
         agent=name,
-        input=entries,
-        output=steps,
-        instructions=instructions,
+        input=messages.input,
+        output=messages.output,
+        instructions=messages.instructions,
         declarations=declarations_of(span.attributes.get("gen_ai.tool.definitions")),
         model=text_of(span, "gen_ai.response.model", "gen_ai.request.model"),
         error_type=text_of(span, "error.type"),
@@ -61,20 +55,9 @@ def _read(span: Span, reading: Diagnostics) -> Facts:
         return replace(facts, name=name or text_of(span, "gen_ai.workflow.name"))
     return replace(
         facts,
-        usage=usage_of(span, facts.model),
+        usage=usage_of_span(span, facts.model),
         response_id=text_of(span, "gen_ai.response.id"),
         finish_reason=first_text(structured(span.attributes.get("gen_ai.response.finish_reasons"))),
-    )
-
-
-def usage_of(span: Span, model: str) -> Usage:
-    """Return the tokens of a model call. Cached tokens are part of input, reasoning tokens are part of output."""
-    return Usage(
-        number_of(span, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
-        number_of(span, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
-        number_of(span, "gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens"),
-        number_of(span, "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens"),
-        model,
     )
 
 
@@ -100,24 +83,4 @@ def _tool(span: Span) -> Facts:
     )
 
 
-def _messages(span: Span, reading: Diagnostics) -> tuple[tuple[Entry, ...] | None, tuple[Step, ...] | None, str]:
-    """Return the messages that a span got, the steps of its answer, and its instructions.
-
-    They stand in attributes. If an attribute is absent, they stand in events.
-    """
-    choices = number_of(span, "gen_ai.request.choice.count") or 1
-    entries = entries_of(span.attributes.get("gen_ai.input.messages"), reading)
-    steps = answer_of(span.attributes.get("gen_ai.output.messages"), choices, reading)
-    instructions = instructions_of(span.attributes.get("gen_ai.system_instructions"))
-    if span.events and (entries is None or steps is None):
-        content = content_of(span, choices, reading)
-        entries = content.input if entries is None else entries
-        steps = content.output if steps is None else steps
-        instructions = instructions or content.instructions
-    if entries is None:
-        # Pydantic AI writes a whole conversation beside the span of its agent.
-        entries = entries_of(span.attributes.get("pydantic_ai.all_messages"), reading)
-    return entries, steps, instructions
-
-
-GENAI = Dialect("GenAI conventions", _is_span, _read)
+GENAI = Dialect("GenAI conventions", ("gen_ai.operation.name",), _read)

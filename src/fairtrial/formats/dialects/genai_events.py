@@ -22,15 +22,15 @@ _ROLES = {
 }
 
 
-class EventContent(NamedTuple):
-    """The messages in events. None means that no event holds them."""
+class SpanMessages(NamedTuple):
+    """The messages that a span got, the steps of its answer, and its instructions. None means "not recorded"."""
 
     input: tuple[Entry, ...] | None = None
     output: tuple[Step, ...] | None = None
     instructions: str = ""
 
 
-def content_of(span: Span, choices: int, reading: Diagnostics) -> EventContent:
+def content_of(span: Span, choices: int, reading: Diagnostics) -> SpanMessages:
     """Return the messages in the events of a span. Some instrumentations write an event for each of them."""
     inputs: list[Entry] = []
     answer: list[Step] = []
@@ -51,7 +51,7 @@ def content_of(span: Span, choices: int, reading: Diagnostics) -> EventContent:
         has_input, has_output = has_input or entries is not None, has_output or steps is not None
         inputs += entries or ()
         answer += steps or ()
-    return EventContent(tuple(inputs) if has_input else None, tuple(answer) if has_output else None, instructions)
+    return SpanMessages(tuple(inputs) if has_input else None, tuple(answer) if has_output else None, instructions)
 
 
 def arguments_in(span: Span) -> Json:

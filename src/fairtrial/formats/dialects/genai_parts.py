@@ -8,13 +8,17 @@ from msgspec.structs import replace
 
 from fairtrial.formats.chats.assembly import Entry, UserMessage, input_entries, joined_texts, text_at, thoughts
 from fairtrial.formats.dialects.attributes import arguments, chat_entries, output_steps, response, tool_result
+from fairtrial.formats.dialects.repeated_json import RepeatedJson, repeated_items
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span_values import structured
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Part, Step, ToolCall
 
 SWITCH = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
-HIDDEN = "a part of a message stands in the span without its content"
+HIDDEN = (
+    f"a part of a message stands in the span without its content; set {SWITCH}, or include_content=True of "
+    "Pydantic AI, where the agent runs"
+)
 _CALLS = ("tool_call", "server_tool_call")
 _RESULTS = ("tool_call_response", "server_tool_call_response")
 _MEDIA = ("blob", "uri", "file")
@@ -22,10 +26,14 @@ _MEDIA = ("blob", "uri", "file")
 
 def entries_of(raw: Json, reading: Diagnostics) -> tuple[Entry, ...] | None:
     """Return the entries of messages, or None if the messages are absent."""
-    messages = structured(raw)
+    messages = repeated_items(raw)
     if not isinstance(messages, list):
         return None
-    return tuple(entry for message in messages for entry in _entries(message, reading))
+    entries: list[Entry] = []
+    for message in messages:
+        is_repeated = type(message) is RepeatedJson
+        entries += message.entries_by(_entries, reading=reading) if is_repeated else _entries(message, reading)
+    return tuple(entries)
 
 
 def answer_of(raw: Json, choices: int, reading: Diagnostics) -> tuple[Step, ...] | None:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.chats.assembly import Entry, UserMessage, number_at, object_at, text_at
+from fairtrial.formats.chats.assembly import Entry, UserMessage, object_at, text_at
+from fairtrial.formats.chats.dialects import text_of_instructions
+from fairtrial.formats.chats.gemini_contents import GEMINI
 from fairtrial.formats.dialects.attributes import (
     arguments,
-    chat_entries,
     data_of,
+    entries_by,
     output_steps,
     response,
     text_of,
     tool_result,
 )
 from fairtrial.formats.dialects.facts import Dialect, Facts
-from fairtrial.formats.dialects.genai import usage_of
+from fairtrial.formats.dialects.repeated_json import repeated_members
+from fairtrial.formats.dialects.usages import usage_of_gemini, usage_of_span
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
-from fairtrial.records.record import Json
-from fairtrial.records.trace import Usage
 
 _OWN = "gcp.vertex.agent."
 _MARKS = tuple(_OWN + name for name in ("llm_request", "invocation_id", "event_id", "tool_call_args", "session_id"))
@@ -28,20 +29,17 @@ _QUOTE = "For context:"
 """The first text of a message in which ADK quotes other agents. No user wrote it."""
 
 
-def _is_span(span: Span) -> bool:
-    return any(mark in span.attributes for mark in _MARKS)
-
-
 def _read(span: Span, reading: Diagnostics) -> Facts:
     invocation = text_of(span, _OWN + "invocation_id")
     if span.name == "execute_tool (merged)":
         return Facts("ignored")  # it only says that the tools of one answer ran in parallel
     if _OWN + "tool_call_args" in span.attributes or span.name.startswith("execute_tool"):
         return _tool(span, invocation)
-    request = data_of(span, _OWN + "llm_request")
-    if span.name != "call_llm" or not isinstance(request, dict):
-        return Facts(invocation=invocation)
-    return _model(span, request, invocation, reading)
+    if span.name == "call_llm":
+        request = repeated_members(span.attributes.get(_OWN + "llm_request"), "contents")
+        if isinstance(request, dict):
+            return _model(span, request, invocation, reading)
+    return Facts(invocation=invocation)
 
 
 def _model(span: Span, request: dict[str, Any], invocation: str, reading: Diagnostics) -> Facts:
@@ -53,10 +51,10 @@ def _model(span: Span, request: dict[str, Any], invocation: str, reading: Diagno
     return Facts(
         "model",
         input=_input(contents, reading) if isinstance(contents, list) else None,
-        output=output_steps(chat_entries(_content(answer), reading)) if answer else None,
-        instructions=_instructions(config.get("system_instruction")),
+        output=output_steps(entries_by(GEMINI.entries, _content(answer), reading)) if answer else None,
+        instructions=text_of_instructions(config.get("system_instruction")),
         declarations=tuple(tool for tool in config.get("tools") or () if isinstance(tool, dict)),
-        usage=_usage(object_at(answer, "usage_metadata"), model) or usage_of(span, model),
+        usage=usage_of_gemini(object_at(answer, "usage_metadata"), model) or usage_of_span(span, model),
         model=model,
         invocation=invocation,
         finish_reason=text_at(answer, "finish_reason"),
@@ -67,32 +65,15 @@ def _model(span: Span, request: dict[str, Any], invocation: str, reading: Diagno
 
 def _input(contents: list[Any], reading: Diagnostics) -> tuple[Entry, ...]:
     """Return the entries of the contents. A message that only quotes other agents is not a turn of the user."""
+    entries = entries_by(GEMINI.entries, contents, reading)
     return tuple(
-        entry
-        for entry in chat_entries(contents, reading)
-        if not (isinstance(entry, UserMessage) and entry.message.text.startswith(_QUOTE))
+        [entry for entry in entries if type(entry) is not UserMessage or not entry.message.text.startswith(_QUOTE)]
     )
 
 
-def _content(answer: dict[str, Any]) -> Json:
+def _content(answer: dict[str, Any]) -> list[Any]:
     content = object_at(answer, "content")
-    return {**content, "role": "model"} if isinstance(content.get("parts"), list) else []
-
-
-def _instructions(raw: Json) -> str:
-    parts = raw.get("parts") if isinstance(raw, dict) else None
-    texts = [part.get("text", "") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else [raw]
-    return "\n".join(text for text in texts if isinstance(text, str))
-
-
-def _usage(counts: dict[str, Any], model: str) -> Usage | None:
-    """Return the tokens as Gemini counts them: the candidates do not include the thoughts."""
-    if not counts:
-        return None
-    candidates, thoughts = number_at(counts, "candidates_token_count"), number_at(counts, "thoughts_token_count")
-    total = None if candidates is None and thoughts is None else (candidates or 0) + (thoughts or 0)
-    cached = number_at(counts, "cached_content_token_count")
-    return Usage(number_at(counts, "prompt_token_count"), total, thoughts, cached, model)
+    return [{**content, "role": "model"}] if isinstance(content.get("parts"), list) else []
 
 
 def _tool(span: Span, invocation: str) -> Facts:
@@ -111,4 +92,4 @@ def _tool(span: Span, invocation: str) -> Facts:
     )
 
 
-GOOGLE_ADK = Dialect("google-adk", _is_span, _read)
+GOOGLE_ADK = Dialect("google-adk", _MARKS, _read)

@@ -14,6 +14,7 @@ from fairtrial.records.trace import Message, Thought, ToolCall, ToolResult
 MARKS = ("__REDACTED__", "[REDACTED]", "<REDACTED>")
 """Texts that instrumentations write in place of a content. A text that only contains a mark is a content."""
 
+_WITH_TEXT = (Message, Thought)
 _AnyEntry = TypeVar("_AnyEntry", bound=Entry)
 
 
@@ -23,6 +24,8 @@ def with_withheld_contents(facts: Facts, *, has_lost_attributes: bool) -> Facts:
     If a span has lost attributes, a call without arguments may have had arguments, and an answer without steps may have
     had steps. Both are then withheld.
     """
+    if not has_lost_attributes and not _hides_content(facts):
+        return facts
     reason = reason_of(facts)
     entries = facts.input
     if entries is not None:
@@ -32,9 +35,26 @@ def with_withheld_contents(facts: Facts, *, has_lost_attributes: bool) -> Facts:
         steps = tuple(_withheld(step, reason, has_lost_attributes) for step in steps)
         steps = None if has_lost_attributes and not steps else steps
     result = None if facts.result is None else _withheld(facts.result, reason, has_lost_attributes)
-    if (entries, steps, result) == (facts.input, facts.output, facts.result):
-        return facts
     return replace(facts, input=entries, output=steps, result=result)
+
+
+def _hides_content(facts: Facts) -> bool:
+    return (
+        any(map(_is_hidden, facts.input or ()))
+        or any(map(_is_hidden, facts.output or ()))
+        or (facts.result is not None and _is_hidden(facts.result))
+    )
+
+
+def _is_hidden(entry: Entry) -> bool:
+    """Whether the content of an entry, or a part of it, is only a mark."""
+    if isinstance(entry, UserMessage):
+        return entry.message.text in MARKS
+    if isinstance(entry, _WITH_TEXT):
+        return entry.text in MARKS
+    if isinstance(entry, ToolCall):
+        return any(map(_is_mark, entry.args.values()))
+    return isinstance(entry, ToolResult) and _is_mark(entry.response)
 
 
 def _withheld(entry: _AnyEntry, reason: str, has_lost_attributes: bool) -> _AnyEntry:

@@ -18,10 +18,6 @@ _ROLE = re.compile(r"^(system|user|assistant): ", re.MULTILINE)
 _SWITCH = "capture_input=True and capture_output=True of @observe, and no mask that hides the contents"
 
 
-def _is_span(span: Span) -> bool:
-    return "langfuse.observation.type" in span.attributes
-
-
 def _read(span: Span, reading: Diagnostics) -> Facts:
     kind = kind_of(_KINDS, span.attributes["langfuse.observation.type"])
     inputs, outputs = (span.attributes.get(f"langfuse.observation.{name}") for name in ("input", "output"))
@@ -40,7 +36,14 @@ def _read(span: Span, reading: Diagnostics) -> Facts:
         facts = agent_facts(span.name, inputs, outputs, reading)
     else:
         return Facts()
-    return replace(facts, switch=_SWITCH)
+    return replace(facts, failure=_failure(span), switch=_SWITCH)
+
+
+def _failure(span: Span) -> str:
+    """Return the failure that the level of an observation states, or an empty text."""
+    if span.attributes.get("langfuse.observation.level") != "ERROR":
+        return ""
+    return text_of(span, "langfuse.observation.status_message") or "ERROR"
 
 
 def _messages(inputs: Json) -> Json:
@@ -53,4 +56,4 @@ def _messages(inputs: Json) -> Json:
     ]
 
 
-LANGFUSE = Dialect("Langfuse", _is_span, _read)
+LANGFUSE = Dialect("Langfuse", ("langfuse.observation.type",), _read)

@@ -16,12 +16,8 @@ _KINDS: dict[str, Kind] = {"llm": "model", "tool": "tool"}
 _SWITCH = "LANGSMITH_HIDE_INPUTS=false and LANGSMITH_HIDE_OUTPUTS=false"
 
 
-def _is_span(span: Span) -> bool:
-    return "langsmith.span.kind" in span.attributes and "langsmith.inputs" in span.attributes
-
-
 def _read(span: Span, reading: Diagnostics) -> Facts:
-    kind = kind_of(_KINDS, span.attributes["langsmith.span.kind"])
+    kind = kind_of(_KINDS, span.attributes.get("langsmith.span.kind"))
     inputs, outputs = span.attributes["langsmith.inputs"], span.attributes.get("langsmith.outputs")
     if outputs == {}:
         # LangSmith writes an empty object in the place of hidden contents. Real outputs have a key at least.
@@ -49,4 +45,4 @@ def _model(outputs: Any) -> str:
     return name if isinstance(name, str) else ""
 
 
-LANGSMITH = Dialect("LangSmith", _is_span, _read)
+LANGSMITH = Dialect("LangSmith", ("langsmith.inputs",), _read)

@@ -11,10 +11,6 @@ _METHODS = ("mcp.method.name", "mcp.method")
 _CALL = "tools/call"
 
 
-def _is_span(span: Span) -> bool:
-    return any(isinstance(span.attributes.get(name), str) for name in _METHODS)
-
-
 def _read(span: Span, _reading: Diagnostics) -> Facts:
     if text_of(span, *_METHODS) != _CALL:
         return Facts("ignored")
@@ -30,4 +26,4 @@ def _read(span: Span, _reading: Diagnostics) -> Facts:
     )
 
 
-MCP = Dialect("MCP", _is_span, _read)
+MCP = Dialect("MCP", _METHODS, _read)

@@ -11,10 +11,6 @@ from fairtrial.formats.spans.span import Span
 _KINDS: dict[str, Kind] = {"chat_model": "model", "llm": "model", "agent": "agent", "tool": "tool"}
 
 
-def _is_span(span: Span) -> bool:
-    return "mlflow.spanType" in span.attributes
-
-
 def _read(span: Span, reading: Diagnostics) -> Facts:
     kind = kind_of(_KINDS, data_of(span, "mlflow.spanType"))
     inputs, outputs = data_of(span, "mlflow.spanInputs"), data_of(span, "mlflow.spanOutputs")
@@ -33,4 +29,4 @@ def _read(span: Span, reading: Diagnostics) -> Facts:
     return agent_facts(span.name, inputs, outputs, reading) if kind == "agent" else Facts()
 
 
-MLFLOW = Dialect("MLflow", _is_span, _read)
+MLFLOW = Dialect("MLflow", ("mlflow.spanType",), _read)

@@ -30,7 +30,12 @@ from fairtrial.records.trace import Message, ToolResult, Usage
 
 _INPUTS = ("messages", "contents", "input", "prompt", "prompts", "new_message")
 _ANSWERS = ("choices", "candidates", "generations", "message", "output", "content", "text")
+_FINISH_REASONS = ("finish_reason", "finishReason", "stop_reason", "stopReason")
+_METADATA = ("generation_info", "response_metadata", "kwargs")
+"""The objects beside an answer in which LangChain keeps what a provider says of it."""
 _INSTRUCTIONS = ("system", "instructions", "system_instruction", "systemInstruction")
+_WRAPPER = frozenset(("args", "kwargs", "sanitize_inputs_outputs"))
+"""The keys around the arguments of a tool. The last is of smolagents."""
 _TOKENS = (
     ("input_tokens", "prompt_tokens", "input", "promptTokens", "prompt"),
     ("output_tokens", "completion_tokens", "output", "completionTokens", "completion"),
@@ -67,6 +72,7 @@ def model_facts(
         usage=usage_of(structured(usage) or fields.get("usage") or fields.get("usage_metadata"), name) or counted,
         model=name,
         response_id=text_at(fields, "id"),
+        finish_reason=_finish_reason(reply),
     )
 
 
@@ -78,14 +84,18 @@ def agent_facts(name: str, inputs: Json, outputs: Json, reading: Diagnostics) ->
     return Facts("agent", name, name, entries or None, steps or None)
 
 
-def tool_facts(name: str, inputs: Json, outputs: Json, call_id: str = "") -> Facts:
-    """Return the facts of a call of a tool."""
+def tool_facts(name: str, inputs: Json, outputs: Json, call_id: str = "", parameters: Iterable[str] = ()) -> Facts:
+    """Return the facts of a call of a tool. `parameters` are the names of its parameters in their order, if known."""
     response, answer_id, stated = tool_answer(structured(outputs))
     call_id = call_id or answer_id
     failed = has_failed(response, stated)
     result = None if response is None else ToolResult(name, response, call_id, is_error=failed)
     return Facts(
-        "tool", name, args=arguments(_call_arguments(structured(inputs))), result=result, call_id=call_id or None
+        "tool",
+        name,
+        args=arguments(_call_arguments(structured(inputs), parameters)),
+        result=result,
+        call_id=call_id or None,
     )
 
 
@@ -114,11 +124,19 @@ def usage_of(raw: Json, model: str) -> Usage | None:
     return Usage(tokens, answer_tokens, reasoning, cached, model)
 
 
-def _call_arguments(inputs: Json) -> Json:
-    """Return the arguments of a tool. Some SDKs wrap them, as in `{"args": [], "kwargs": {"id": 1}}`."""
-    if isinstance(inputs, dict) and inputs.keys() <= {"args", "kwargs"} and isinstance(inputs.get("kwargs"), dict):
-        return inputs["kwargs"]
-    return inputs
+def _call_arguments(inputs: Json, parameters: Iterable[str]) -> Json:
+    """Return the arguments of a tool. Some SDKs wrap them, as in `{"args": [], "kwargs": {"id": 1}}`.
+
+    Returns None if an argument has a place, and nobody knows the name of its parameter.
+    """
+    is_wrapped = isinstance(inputs, dict) and inputs.keys() <= _WRAPPER and isinstance(inputs.get("kwargs"), dict)
+    if not isinstance(inputs, dict) or not is_wrapped:
+        return inputs
+    placed = inputs.get("args") or ()
+    names = tuple(parameters)
+    if not isinstance(placed, list | tuple) or len(placed) > len(names):
+        return None
+    return {**dict(zip(names, placed, strict=False)), **object_at(inputs, "kwargs")}
 
 
 def _instructions(request: Json) -> str:
@@ -164,6 +182,18 @@ def _inside(reply: Json) -> Json:
     if isinstance(reply, list):
         return reply[0] if reply else None
     return next((reply[key] for key in _ANSWERS if reply.get(key)), None) if isinstance(reply, dict) else None
+
+
+def _finish_reason(reply: Json) -> str:
+    """Return why a model stopped, or an empty text. The reason stands in an answer, or in an object around it."""
+    while reply is not None:
+        if isinstance(reply, dict):
+            holders = [reply, *(object_at(reply, name) for name in _METADATA)]
+            reasons = (text_at(holder, name) for holder in holders for name in _FINISH_REASONS)
+            if reason := next(filter(None, reasons), ""):
+                return reason
+        reply = _inside(reply)
+    return ""
 
 
 def _is_reply(reply: Json) -> bool:

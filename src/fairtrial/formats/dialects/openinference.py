@@ -1,36 +1,27 @@
-"""OpenInference's spans, which Arize Phoenix shows: messages as numbered attributes."""
+"""OpenInference's spans, which Arize Phoenix shows."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage, object_at, text_at, thoughts
-from fairtrial.formats.dialects.attributes import (
-    arguments,
-    data_of,
-    declarations_of,
-    number_of,
-    output_steps,
-    response,
-    text_of,
-    tool_answer,
-    tree_of,
-)
+from msgspec.structs import replace
+
+from fairtrial.formats.chats.assembly import Entry, UserMessage, object_at
+from fairtrial.formats.chats.smolagents_turns import ANSWER, answer_text
+from fairtrial.formats.dialects.attributes import data_of, declarations_of, number_of, output_steps, text_of, tree_of
 from fairtrial.formats.dialects.facts import Dialect, Facts, Kind
-from fairtrial.formats.messages import arguments_of
+from fairtrial.formats.dialects.observations import tool_facts
+from fairtrial.formats.dialects.openinference_messages import messages_of
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
-from fairtrial.formats.tool_failures import has_failed
 from fairtrial.records.record import Json
-from fairtrial.records.trace import Message, Part, Step, ToolCall, ToolResult, Usage
+from fairtrial.records.trace import Message, Step, Usage
 
 _KINDS: dict[Json, Kind] = {"LLM": "model", "TOOL": "tool", "AGENT": "agent"}
+_REPLYING_TOOL = ("FinalAnswerTool", ANSWER)
+"""The names of the span and of the tool with which an agent of smolagents replies."""
 _HANDOFF = "handoff to "
 _SWITCH = "OPENINFERENCE_HIDE_INPUTS=false and OPENINFERENCE_HIDE_OUTPUTS=false"
-
-
-def _is_span(span: Span) -> bool:
-    return "openinference.span.kind" in span.attributes
 
 
 def _read(span: Span, _reading: Diagnostics) -> Facts:
@@ -39,8 +30,8 @@ def _read(span: Span, _reading: Diagnostics) -> Facts:
         return Facts()
     if kind == "tool":
         return _tool(span)
-    entries = _messages(span, "llm.input_messages")
-    answers = _messages(span, "llm.output_messages")
+    entries = messages_of(span, "llm.input_messages")
+    answers = messages_of(span, "llm.output_messages")
     steps = None if answers is None else output_steps(answers)
     name = text_of(span, "agent.name", "graph.node.id")
     if kind == "agent":
@@ -82,22 +73,29 @@ def _tool(span: Span) -> Facts:
         target = span.name.removeprefix(_HANDOFF)
         return Facts("tool", f"transfer_to_{target}", args={}, hands_over=True, switch=_SWITCH)
     name = text_of(span, "tool.name") or span.name
-    call_id = text_of(span, "tool_call.id", "tool.id", "tool_call_id") or None
+    call_id = text_of(span, "tool_call.id", "tool.id", "tool_call_id")
     parameters = data_of(span, "tool.parameters")
-    if parameters is None or _is_schema(parameters):
-        parameters = data_of(span, "input.value")
-    answer, answer_id, stated = tool_answer(data_of(span, "output.value"))
-    result = None
-    if answer is not None:
-        result = ToolResult(name, answer, call_id or answer_id, is_error=has_failed(answer, stated))
-    return Facts(
-        "tool", name, args=arguments(parameters), result=result, call_id=call_id or answer_id or None, switch=_SWITCH
+    declared: tuple[str, ...] = ()
+    if parameters is None or _is_declaration(parameters):
+        declared = tuple(parameters.get("properties", parameters)) if isinstance(parameters, dict) else ()
+        # A text may be the only argument, of which nobody knows the name, or a Python repr of all arguments.
+        raw = data_of(span, "input.value")
+        parameters = raw if isinstance(raw, dict) else None
+    facts = tool_facts(name, parameters, data_of(span, "output.value"), call_id, declared)
+    if (span.name, name) == _REPLYING_TOOL:
+        # Without a result, the tool refused the answer, and the agent goes on.
+        return replace(facts, reply=Message(answer_text(facts.result.response))) if facts.result else Facts("ignored")
+    return replace(facts, switch=_SWITCH)
+
+
+def _is_declaration(parameters: Json) -> bool:
+    """Whether the parameters of a tool are their schema or their descriptions, and not the arguments of a call."""
+    if not isinstance(parameters, dict):
+        return False
+    are_described = bool(parameters) and all(
+        isinstance(value, dict) and {"type", "description"} <= value.keys() for value in parameters.values()
     )
-
-
-def _is_schema(parameters: Json) -> bool:
-    """Whether the parameters of a tool are their declaration, and not the arguments of a call."""
-    return isinstance(parameters, dict) and isinstance(parameters.get("properties"), dict)
+    return are_described or isinstance(parameters.get("properties"), dict)
 
 
 def _declarations(span: Span) -> tuple[dict[str, Any], ...]:
@@ -106,69 +104,4 @@ def _declarations(span: Span) -> tuple[dict[str, Any], ...]:
     return declarations_of(schemas)
 
 
-def _messages(span: Span, prefix: str) -> tuple[Entry, ...] | None:
-    """Return the entries of numbered messages, or None if none of them is recorded."""
-    raw = tree_of(span.attributes, prefix)
-    if not raw:
-        return None
-    messages = [object_at(item, "message") for item in raw if isinstance(item, dict)]
-    return tuple(entry for message in messages for entry in _entries(message))
-
-
-def _entries(message: dict[str, Any]) -> list[Entry]:
-    role = text_at(message, "role").lower()
-    steps = _contents(message)
-    texts = "".join(step.text for step in steps if isinstance(step, Message))
-    if role in ("system", "developer"):
-        return [Instruction(texts)]
-    call_id = text_at(message, "tool_call_id")
-    if role in ("tool", "function") or call_id:
-        answer = response(texts)
-        return [ToolResult(text_at(message, "name"), answer, call_id, is_error=has_failed(answer, None))]
-    if role == "user":
-        parts = tuple(part for step in steps if isinstance(step, Message) for part in step.parts)
-        return [UserMessage(Message(texts, parts=parts))] if texts or parts else []
-    return [*(step for step in steps if not _is_empty(step)), *_calls(message)]
-
-
-def _is_empty(step: Step) -> bool:
-    return isinstance(step, Message) and not step.text and not step.parts
-
-
-def _calls(message: dict[str, Any]) -> list[Step]:
-    calls: list[Step] = []
-    for item in _list_at(message, "tool_calls"):
-        call = object_at(item, "tool_call") if isinstance(item, dict) else {}
-        function = object_at(call, "function")
-        if name := text_at(function, "name"):
-            calls.append(ToolCall(name, arguments_of(function.get("arguments")), text_at(call, "id")))
-    if not calls and (name := text_at(message, "function_call_name")):
-        calls.append(ToolCall(name, arguments_of(message.get("function_call_arguments_json"))))
-    return calls
-
-
-def _list_at(message: dict[str, Any], key: str) -> list[Any]:
-    value = message.get(key)
-    return value if isinstance(value, list) else []
-
-
-def _contents(message: dict[str, Any]) -> list[Step]:
-    """Return the texts, thoughts and media of a message. Some instrumentations write a text twice."""
-    steps: list[Step] = []
-    for item in _list_at(message, "contents"):
-        content = object_at(item, "message_content") if isinstance(item, dict) else {}
-        if text_at(content, "type") == "reasoning":
-            steps += thoughts(content.get("text"))
-        elif text_at(content, "text"):
-            steps.append(Message(text_at(content, "text")))
-        elif url := text_at(object_at(object_at(content, "image"), "image"), "url"):
-            steps.append(Message("", parts=(Part(uri=url),)))
-    if any(isinstance(step, Message) for step in steps):
-        return steps
-    text = message.get("content")
-    if isinstance(text, list):
-        text = "".join(part for part in text if isinstance(part, str))
-    return [*steps, Message(text)] if isinstance(text, str) else steps
-
-
-OPENINFERENCE = Dialect("OpenInference", _is_span, _read)
+OPENINFERENCE = Dialect("OpenInference", ("openinference.span.kind",), _read)

@@ -4,40 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from fairtrial.formats.chats.assembly import Entry
-from fairtrial.formats.dialects.attributes import (
-    chat_entries,
-    data_of,
-    declarations_of,
-    output_steps,
-    text_of,
-    tool_answer,
-    tree_of,
-)
+from fairtrial.formats.dialects.attributes import chat_entries, data_of, declarations_of, output_steps, text_of, tree_of
 from fairtrial.formats.dialects.facts import Dialect, Facts, Kind
-from fairtrial.formats.dialects.genai import usage_of
+from fairtrial.formats.dialects.observations import tool_facts
+from fairtrial.formats.dialects.usages import usage_of_span
 from fairtrial.formats.messages import arguments_of
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
-from fairtrial.formats.tool_failures import has_failed
 from fairtrial.records.record import Json
-from fairtrial.records.trace import ToolResult
 
 _KINDS: dict[str, Kind] = {"workflow": "agent", "agent": "agent", "tool": "tool"}
 _MODEL_REQUESTS = ("chat", "completion")
 _SWITCH = "TRACELOOP_TRACE_CONTENT=true"
-
-
-def _is_span(span: Span) -> bool:
-    attributes = span.attributes
-    return (
-        "traceloop.span.kind" in attributes
-        or "llm.request.type" in attributes
-        or "gen_ai.request.type" in attributes
-        or "gen_ai.prompt.0.role" in attributes
-        or "agentops.span.kind" in attributes
-        or "traceloop.workflow.name" in attributes
-    )
+_MARKS = (
+    "traceloop.span.kind",
+    "llm.request.type",
+    "gen_ai.request.type",
+    "gen_ai.prompt.0.role",
+    "agentops.span.kind",
+    "traceloop.workflow.name",
+)
 
 
 def _read(span: Span, reading: Diagnostics) -> Facts:
@@ -62,7 +51,7 @@ def _model(span: Span, reading: Diagnostics) -> Facts:
         input=_messages(span, "gen_ai.prompt", reading),
         output=None if answers is None else output_steps(answers),
         declarations=declarations_of(tree_of(span.attributes, "llm.request.functions")),
-        usage=usage_of(span, model),
+        usage=usage_of_span(span, model),
         model=model,
         response_id=text_of(span, "gen_ai.response.id"),
         finish_reason=text_of(span, "gen_ai.completion.0.finish_reason"),
@@ -91,10 +80,8 @@ def _as_chat(message: dict[str, Any]) -> dict[str, Any]:
 
 def _tool(span: Span) -> Facts:
     name = text_of(span, "gen_ai.tool.name", "traceloop.entity.name", "tool.name", "operation.name")
-    answer, answer_id, stated = tool_answer(data_of(span, "traceloop.entity.output", "agentops.tool.output"))
-    result = None if answer is None else ToolResult(name, answer, answer_id, is_error=has_failed(answer, stated))
-    call_id = text_of(span, "gen_ai.tool.call.id") or answer_id or None
-    return Facts("tool", name, args=_arguments(span), result=result, call_id=call_id, switch=_SWITCH)
+    answer = data_of(span, "traceloop.entity.output", "agentops.tool.output")
+    return replace(tool_facts(name, _arguments(span), answer, text_of(span, "gen_ai.tool.call.id")), switch=_SWITCH)
 
 
 def _arguments(span: Span) -> dict[str, Any] | None:
@@ -107,4 +94,4 @@ def _arguments(span: Span) -> dict[str, Any] | None:
     return None if "input_str" in raw else arguments_of(raw)
 
 
-OPENLLMETRY = Dialect("OpenLLMetry", _is_span, _read)
+OPENLLMETRY = Dialect("OpenLLMetry", _MARKS, _read)

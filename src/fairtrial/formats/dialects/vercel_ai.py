@@ -26,12 +26,8 @@ _AGENTS = ("ai.generateText", "ai.streamText", "ai.generateObject", "ai.streamOb
 _SWITCH = "experimental_telemetry: { recordInputs: true, recordOutputs: true }"
 
 
-def _is_span(span: Span) -> bool:
-    return isinstance(span.attributes.get("ai.operationId"), str)
-
-
 def _read(span: Span, reading: Diagnostics) -> Facts:
-    operation = span.attributes["ai.operationId"]
+    operation = text_of(span, "ai.operationId")
     if operation == "ai.toolCall":
         return _tool(span)
     name = text_of(span, "ai.telemetry.functionId")
@@ -99,4 +95,4 @@ def _tool(span: Span) -> Facts:
     )
 
 
-VERCEL_AI_SPANS = Dialect("Vercel AI SDK", _is_span, _read)
+VERCEL_AI_SPANS = Dialect("Vercel AI SDK", ("ai.operationId",), _read)

@@ -14,10 +14,6 @@ _MESSAGES = ("messages", "contents", "input", "prompt")
 _ANSWERS = ("choices", "candidates", "content", "output")
 
 
-def _is_span(span: Span) -> bool:
-    return "weave.op" in span.attributes
-
-
 def _read(span: Span, reading: Diagnostics) -> Facts:
     inputs, outputs = span.attributes.get("weave.inputs"), span.attributes.get("weave.output")
     # Clients of providers are recognised by the shape of their arguments: most operations do not name their kind.
@@ -43,4 +39,4 @@ def _usage(by_model: Json) -> Json:
     return usages[0] if len(usages) == 1 else None
 
 
-WEAVE = Dialect("Weave", _is_span, _read)
+WEAVE = Dialect("Weave", ("weave.op",), _read)

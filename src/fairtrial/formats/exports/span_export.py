@@ -7,13 +7,14 @@ the calls of tools, in their order. The form, OpenTelemetry's conventions or Ope
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from fairtrial.formats.dialects.fairtrial_exports import ATTEMPT, CASE_ID, INVOCATION
+from fairtrial.formats.exports.missing_fields import add_missing_fields
 from fairtrial.records.attempt import Recording
 from fairtrial.records.record import Json
 from fairtrial.records.trace import AgentDetails, Invocation, Message, Step, ToolCall, ToolResult, Trace, Usage
@@ -93,17 +94,19 @@ class _Spans:
         self.spans.append(span)
         return span_id
 
-    def add_trace(self, trace: Trace, parent: str, start: float | None) -> None:
-        """Add the invocations of a trace below a span."""
+    def add_trace(self, trace: Trace, parent: str, start: float | None) -> list[int]:
+        """Add the invocations of a trace below a span. Return the place of the first answer of each."""
         names: set[str] = set()
+        first_answers: list[int] = []
         for number, invocation in enumerate(trace.invocations):
             is_last = number == len(trace.invocations) - 1
             past = tuple(_past(trace)) if number == 0 else ()
-            # Two invocations with one name would be read as one invocation.
-            name = str(number + 1) if invocation.id in ("", *names) else invocation.id
+            name = _unused_name(invocation.id, number + 1, names)
             names.add(name)
             start = start if invocation.created is None else invocation.created
+            first_answers.append(len(self.spans) + 1)  # after the span of the invocation
             self._add_invocation(invocation, parent, name, past, trace.broken if is_last else "", start)
+        return first_answers
 
     def _add_invocation(
         self,
@@ -147,11 +150,14 @@ class _Spans:
             self.add_trace(result.inner, span_id, begin)
 
 
-def spans_of(recording: Recording, form: SpanForm) -> list[dict[str, Json]]:
-    """Return the spans of a recording as OTLP writes them."""
+def spans_of(recording: Recording, form: SpanForm, taken: Collection[str] = ()) -> list[dict[str, Json]]:
+    """Return the spans of a recording as OTLP writes them.
+
+    Their conversation gets an id that is not in `taken`. Two conversations with one id would be read as one.
+    """
     trace = recording.trace
     spans = _Spans(hashlib.sha256(msgspec.json.encode(recording)).hexdigest()[:32], form)
-    session = trace.session_id and (trace.session_id + (f"#{recording.attempt}" if recording.attempt > 1 else ""))
+    session = conversation_name(recording, taken)
     own = {CASE_ID: recording.case_id, ATTEMPT: recording.attempt}
     timed = [invocation for invocation in trace.invocations if invocation.created is not None]
     start = min((invocation.created or 0.0 for invocation in timed), default=None)
@@ -161,8 +167,28 @@ def spans_of(recording: Recording, form: SpanForm) -> list[dict[str, Json]]:
     ]
     seconds = max(ends) - start if start is not None else 0.0
     root = spans.add("conversation", "", form.conversation(session) | own, start, seconds)
-    spans.add_trace(trace, root, None)
+    add_missing_fields(spans.spans, spans.add_trace(trace, root, None), recording)
     return spans.spans
+
+
+def conversation_name(recording: Recording, taken: Collection[str]) -> str:
+    """Return the id of the conversation in spans: that of the session, with a number if another one has it.
+
+    It is empty without a session.
+    """
+    session, number = recording.trace.session_id, recording.attempt
+    name = session if number == 1 else f"{session}#{number}"
+    while session and name in taken:
+        number += 1
+        name = f"{session}#{number}"
+    return name if session else ""
+
+
+def _unused_name(name: str, number: int, names: Collection[str]) -> str:
+    """Return a name that no earlier invocation has. Two invocations with one name would be read as one invocation."""
+    while not name or name in names:
+        name = f"{name}'" if name else str(number)
+    return name
 
 
 def _past(trace: Trace) -> Iterator[RoleStep]:

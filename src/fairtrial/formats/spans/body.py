@@ -13,8 +13,19 @@ from fairtrial.text.display import count, visible_line
 
 _Key = tuple[str, str]
 
-COUNT_LIMITS = "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT and OTEL_SPAN_EVENT_COUNT_LIMIT"
+_COUNT_LIMITS = "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT and OTEL_SPAN_EVENT_COUNT_LIMIT"
 """The variables of OpenTelemetry that limit how many attributes and events a span has."""
+
+
+def dropped_reason(span: Span) -> str:
+    """Return the reason for contents that are missing in a span because an SDK dropped attributes or events."""
+    loss = f"the limits of an SDK dropped {span.dropped} attributes or events of the span {visible_line(span.name)!r}"
+    return f"{loss}; set {_COUNT_LIMITS} higher where the agent runs"
+
+
+def loss_reason(span: Span) -> str:
+    """Return the reason for which spans or contents of the trace of a span may be missing, or an empty text."""
+    return span.partial or (dropped_reason(span) if span.dropped else "")
 
 
 def spans_of(items: Iterable[SpanItem], warnings: list[str]) -> list[Span]:
@@ -49,8 +60,10 @@ def spans_of(items: Iterable[SpanItem], warnings: list[str]) -> list[Span]:
     if cut := [span for span in spans.values() if span.dropped]:
         warnings.append(
             f"an SDK dropped attributes or events of {count(len(cut), 'span')}, for example "
-            f"of {visible_line(cut[0].name)!r}; raise {COUNT_LIMITS} where the agent runs"
+            f"of {visible_line(cut[0].name)!r}; raise {_COUNT_LIMITS} where the agent runs"
         )
+    if partial := {span.trace_id: span.partial for span in spans.values() if span.partial}:
+        warnings.append(f"incomplete: {count(len(partial), 'trace')}; {next(iter(partial.values()))}")
     return sorted(spans.values(), key=lambda span: (span.start, span.place))
 
 

@@ -14,6 +14,7 @@ from fairtrial.errors import FormatError
 from fairtrial.formats import nearest_format, packed
 from fairtrial.formats.jsontext import decode, decode_line
 from fairtrial.formats.spans import otlp_protobuf
+from fairtrial.formats.spans.otlp_batch import decode_batch
 from fairtrial.formats.spans.readers import reader_of
 from fairtrial.formats.spans.span import SpanItem
 from fairtrial.formats.values import BLOCK, JsonBuffer, NotStreamableError, array_items, chained, split_lines
@@ -27,18 +28,35 @@ _LONGEST_LINE = 64 << 20
 _PROTOBUF = "OTLP spans (protobuf)"
 _ARRAYS = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs", "batches", "spans", "data")
 _ARRAY = re.compile(rf'\{{\s*"(?:{"|".join(_ARRAYS)})"\s*:\s*\[')
+_CASES = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*+\{"
+    rb'(?:\s*+"[^"\\]*+"\s*+:\s*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^\s",{}\[\]]++)\s*+,)*+'
+    rb'\s*+"(?:eval_cases|evalCases|eval_case_results|evalCaseResults)"\s*+:'
+)
+"""The beginning of an eval set or of its results, which may have texts and numbers before the cases."""
 _BEFORE_MEMBER = ("{", ",")
 
 
 class LargeFile:
-    """The spans of a large file. Each iteration reads the file again. `kind` is the form of the spans."""
+    """The spans of a large file. Each iteration reads the file again. `kind` is the form of the spans.
 
-    def __init__(self, path: Path, kind: str) -> None:
+    `name` is the name of the file in messages. A temporary file lives as long as its `holder`, an open file.
+    """
+
+    def __init__(self, path: Path, kind: str, name: str, holder: object = None) -> None:
         self.path = path
         self.kind = kind
+        self.name = name
+        self._holder = holder
 
     def __iter__(self) -> Iterator[SpanItem]:
         """Yield the spans and the log records. Raises FormatError for a file that is broken somewhere."""
+        try:
+            yield from self._items()
+        except FormatError as error:
+            raise FormatError(self.name, error.problems) from None
+
+    def _items(self) -> Iterator[SpanItem]:
         if self.kind == _PROTOBUF:
             for body in otlp_protobuf.iter_bodies(_blocks(self.path), str(self.path)):
                 yield from otlp_protobuf.items_in_part(body, str(self.path))
@@ -51,27 +69,36 @@ class LargeFile:
             yield from reader.items(document)
 
 
-def large_file(path: Path, *, limit: int | None = None) -> LargeFile | None:
-    """Return the spans of a large file, or None if the file is small or holds something else.
+def is_large(start: bytes, size: int, *, limit: int | None = None) -> bool:
+    """Whether a file with some first bytes and a size is large: above `limit`, or above `LARGE` without a limit."""
+    return size * (_RATIO if packed.is_packed(start) else 1) > (LARGE if limit is None else limit)
 
-    A file is large if it has more than `limit` bytes, or more than `LARGE` bytes if there is no limit.
+
+def large_file(
+    path: Path, *, limit: int | None = None, name: str | None = None, holder: object = None
+) -> LargeFile | None:
+    """Return the spans of a file that is large by `is_large`, or None if the file is small or holds something else.
+
+    `name` is its name in messages if it is not the path, and `holder` an open temporary file.
     """
     with suppress(OSError, FormatError, NotStreamableError):  # the reader of whole files says what is wrong
         if not path.is_file():
             return None
         with path.open("rb") as file:
-            is_packed = packed.is_packed(file.read(2))
-        if path.stat().st_size * (_RATIO if is_packed else 1) <= (LARGE if limit is None else limit):
+            is_small = not is_large(file.read(2), path.stat().st_size, limit=limit)
+        if is_small:
             return None
-        if _is_protobuf(path):
-            return LargeFile(path, _PROTOBUF)
+        start = next(_blocks(path), b"")
+        if _CASES.match(start):
+            return None  # only the beginning is read, because the first document may be the whole file
+        if _is_protobuf(path, start):
+            return LargeFile(path, _PROTOBUF, name or str(path), holder)
         reader = reader_of(next(_documents(path), None))
-        return None if reader is None else LargeFile(path, reader.name)
+        return None if reader is None else LargeFile(path, reader.name, name or str(path), holder)
     return None
 
 
-def _is_protobuf(path: Path) -> bool:
-    start = next(_blocks(path), b"")
+def _is_protobuf(path: Path, start: bytes) -> bool:
     if not otlp_protobuf.may_begin_body(start):
         return False
     with suppress(FormatError, StopIteration):
@@ -121,7 +148,7 @@ def _lines(blocks: Iterator[bytes], path: str) -> Iterator[Any]:
     for number, line in enumerate(split_lines(blocks), 1):
         if line.strip():
             try:
-                yield decode_line(line, number, path)
+                yield decode_line(line, number, path, decode_batch)
             except UnicodeDecodeError as error:
                 raise FormatError(path, [f"line {number}: is not UTF-8 text: {error.reason}"]) from None
 

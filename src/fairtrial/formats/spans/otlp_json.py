@@ -2,46 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from fairtrial.formats.spans.span import LogRecord, Span, SpanEvent, SpanItem
 from fairtrial.formats.spans.span_values import any_value, hex_id, key_values, nanoseconds, whole_number
 from fairtrial.records.record import Json
+from fairtrial.text.display import shortened, visible_line
 
 _RESOURCE_SPANS = ("resourceSpans", "resource_spans", "batches")
 _RESOURCE_LOGS = ("resourceLogs", "resource_logs")
+_LISTS = (*_RESOURCE_SPANS, *_RESOURCE_LOGS)
+_TEMPO = "trace"
+"""The key under which the second version of Tempo's interface puts a batch."""
+_PARTIAL = ("PARTIAL", 1)
+_LONGEST_MESSAGE = 200
 _SCOPE_SPANS = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans", "instrumentation_library_spans")
 _SCOPE_LOGS = ("scopeLogs", "scope_logs", "instrumentationLibraryLogs")
 _SCOPE = ("scope", "instrumentationLibrary", "instrumentation_library")
 _KINDS = ("", "internal", "server", "client", "producer", "consumer")
-_DROPPED = ("droppedAttributesCount", "dropped_attributes_count", "droppedEventsCount", "dropped_events_count")
+_DROPPED = frozenset(
+    ("droppedAttributesCount", "dropped_attributes_count", "droppedEventsCount", "dropped_events_count")
+)
 _FAILED = (2, "STATUS_CODE_ERROR", "ERROR", "StatusCode.ERROR", "2")
 
 
 def is_document(value: Any) -> bool:
-    """Whether a value is a batch of spans or of log records."""
-    return isinstance(value, dict) and any(
-        isinstance(value.get(key), list) for key in (*_RESOURCE_SPANS, *_RESOURCE_LOGS)
-    )
+    """Whether a value is a batch of spans or of log records, alone or in the answer of Tempo to a query by id."""
+    return bool(_batch_in(value))
 
 
 def items(document: dict[str, Any]) -> Iterator[SpanItem]:
-    """Yield the spans and the log records of a batch."""
-    for group in _objects(document, _RESOURCE_SPANS):
+    """Yield the spans and the log records of a batch. An empty request of OTLP is a batch without any list."""
+    batch, partial = _batch_in(document), _partial_reason(document)
+    for group in _objects(batch, _RESOURCE_SPANS):
         resource = _resource(group)
         for scope_group in _objects(group, _SCOPE_SPANS):
             scope = _scope_name(scope_group)
             for raw in _objects(scope_group, ("spans",)):
-                yield span(raw, scope, resource)
-    for group in _objects(document, _RESOURCE_LOGS):
+                yield span(raw, scope, resource, partial)
+    for group in _objects(batch, _RESOURCE_LOGS):
         resource = _resource(group)
         for scope_group in _objects(group, _SCOPE_LOGS):
             for raw in _objects(scope_group, ("logRecords", "log_records")):
                 yield _log_record(raw, resource)
 
 
-def span(raw: dict[str, Any], scope: str = "", resource: dict[str, Json] | None = None) -> Span:
+def _batch_in(value: Any) -> dict[str, Any]:
+    """Return the batch that a value is or holds, or an empty one."""
+    for inner in (value, value.get(_TEMPO)) if isinstance(value, dict) else ():
+        if isinstance(inner, dict) and any(isinstance(inner.get(key), list) for key in _LISTS):
+            return inner
+    return {}
+
+
+def _partial_reason(document: dict[str, Any]) -> str:
+    """Return why Tempo gave only a part of a trace, or an empty text. It cuts traces that are larger than its limit."""
+    if document.get("status") not in _PARTIAL or _TEMPO not in document:
+        return ""
+    message = shortened(visible_line(_text(document.get("message"))), _LONGEST_MESSAGE)
+    reason = f"Tempo gave only a part of the trace{message and ': '}{message}"
+    return f"{reason}; raise max_bytes_per_trace in its configuration, and fetch the trace again"
+
+
+def span(raw: dict[str, Any], scope: str = "", resource: dict[str, Json] | None = None, partial: str = "") -> Span:
     """Return a span."""
     start = nanoseconds(_member(raw, "startTimeUnixNano", "start_time_unix_nano"))
     status = raw.get("status")
@@ -54,18 +78,19 @@ def span(raw: dict[str, Any], scope: str = "", resource: dict[str, Json] | None 
         start or 0,
         nanoseconds(_member(raw, "endTimeUnixNano", "end_time_unix_nano")),
         key_values(raw.get("attributes")),
-        tuple(_event(event) for event in _objects(raw, ("events",))),
+        tuple(map(_event, _events(raw))),
         failure_of(status.get("code"), status.get("message")) if isinstance(status, dict) else "",
         scope,
         resource or {},
         dropped=dropped_count(raw),
+        partial=partial,
     )
 
 
 def dropped_count(raw: dict[str, Any]) -> int:
     """Return how many attributes and events of a span the SDK dropped, the attributes of its events included."""
-    count = sum(whole_number(raw[name]) or 0 for name in _DROPPED if name in raw)
-    return count + sum(dropped_count(event) for event in _objects(raw, ("events",)))
+    count = 0 if _DROPPED.isdisjoint(raw) else sum(whole_number(raw.get(name)) or 0 for name in _DROPPED)
+    return count + sum(dropped_count(event) for event in _events(raw))
 
 
 def failure_of(code: Any, message: Any) -> str:
@@ -81,6 +106,10 @@ def kind_name(kind: Any) -> str:
         return _KINDS[kind] if 0 <= kind < len(_KINDS) else ""
     name = _text(kind).lower().removeprefix("span_kind_").removeprefix("spankind.")
     return name if name in _KINDS else ""
+
+
+def _events(raw: dict[str, Any]) -> Iterable[dict[str, Any]]:
+    return _objects(raw, ("events",)) if raw.get("events") else ()
 
 
 def _event(raw: dict[str, Any]) -> SpanEvent:
@@ -119,12 +148,10 @@ def _scope_name(group: dict[str, Any]) -> str:
     return _text(scope.get("name"))
 
 
-def _member(raw: dict[str, Any], *names: str) -> Any:
-    """Return a member under the first of its names that the object has."""
-    for name in names:
-        if (value := raw.get(name)) is not None:
-            return value
-    return None
+def _member(raw: dict[str, Any], camel_case: str, snake_case: str) -> Any:
+    """Return a member under its name in JSON, or else under its name in protobuf."""
+    value = raw.get(camel_case)
+    return raw.get(snake_case) if value is None else value
 
 
 def _text(value: Any) -> str:

@@ -32,8 +32,10 @@ def bodies(data: bytes) -> list[bytes] | None:
     position = 0
     while position + _LENGTH_BYTES <= len(data):
         length = int.from_bytes(data[position : position + _LENGTH_BYTES])
+        if position + _LENGTH_BYTES + length > len(data):
+            return None
         body = data[position + _LENGTH_BYTES : position + _LENGTH_BYTES + length]
-        if len(body) < length or not _is_body(body):
+        if not _is_body(body):
             return None
         found_bodies.append(body)
         position += _LENGTH_BYTES + length

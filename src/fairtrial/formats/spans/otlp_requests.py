@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-import zlib
-from typing import Any
+from collections.abc import Iterator
 
 import msgspec
 
 from fairtrial.errors import FairtrialError, FormatError
 from fairtrial.formats.jsontext import decode
-from fairtrial.formats.spans import otlp_json, otlp_protobuf
+from fairtrial.formats.packed import is_packed, unpacked_blocks
+from fairtrial.formats.spans import otlp_batch, otlp_json, otlp_protobuf
+from fairtrial.formats.spans.otlp_batch import decode_batch, is_batch
 from fairtrial.formats.spans.otlp_protobuf import Signal
 from fairtrial.formats.spans.span import SpanItem
 from fairtrial.records.record import Record
@@ -19,7 +20,7 @@ OTLP_PROTOBUF = "application/x-protobuf"
 OTLP_JSON = "application/json"
 MOST_OTLP_BYTES = 64 << 20
 """A request that is larger when it is unpacked is refused."""
-_GZIP = 16 + zlib.MAX_WBITS
+_PLACE = "the request"
 _TRACE_ID = re.compile(r"[0-9a-f]{32}\Z")
 _SPAN_ID = re.compile(r"[0-9a-f]{16}\Z")
 _KEYS = {"traces": ("resourceSpans", "resource_spans"), "logs": ("resourceLogs", "resource_logs")}
@@ -43,25 +44,22 @@ def unpack_otlp(data: bytes) -> bytes:
 
     Unpacking stops at the limit, so that a small request cannot fill the memory.
     """
-    unpacker = zlib.decompressobj(_GZIP)
-    try:
-        body = unpacker.decompress(data, MOST_OTLP_BYTES + 1)
-    except zlib.error as error:
-        raise FormatError("the request", [f"is not gzip: {error}"]) from None
-    if len(body) > MOST_OTLP_BYTES:
-        raise TooLargeError(f"the request is larger than {MOST_OTLP_BYTES >> 20} MiB; send smaller batches")
-    if not unpacker.eof:
-        raise FormatError("the request", ["is not gzip: its end is missing"])
-    return body
+    if not is_packed(data):
+        raise FormatError(_PLACE, ["is not gzip"])
+    body = bytearray()
+    for content in unpacked_blocks([data], _PLACE):
+        body += content
+        if len(body) > MOST_OTLP_BYTES:
+            raise TooLargeError(f"the request is larger than {MOST_OTLP_BYTES >> 20} MiB; send smaller batches")
+    return bytes(body)
 
 
 def read_request(body: bytes, signal: Signal, content_type: str) -> ReceivedItems:
     """Return the items of a request. Raises FormatError for a body of something else."""
-    place = "the request"
     if content_type == OTLP_PROTOBUF:
-        items = tuple(otlp_protobuf.items_of_request(body, signal, place))
+        items = tuple(otlp_protobuf.items_of_request(body, signal, _PLACE))
     else:
-        items = tuple(otlp_json.items(_document(body, signal, place)))
+        items = tuple(_json_items(body, signal))
     if signal == "logs":
         # A log record outside of every trace is valid, but it belongs to no conversation.
         return ReceivedItems(tuple(item for item in items if _TRACE_ID.match(item.trace_id)))
@@ -69,15 +67,17 @@ def read_request(body: bytes, signal: Signal, content_type: str) -> ReceivedItem
     return ReceivedItems(with_ids, len(items) - len(with_ids))
 
 
-def _document(body: bytes, signal: Signal, place: str) -> dict[str, Any]:
+def _json_items(body: bytes, signal: Signal) -> Iterator[SpanItem]:
     try:
-        document = decode(body)
+        document = decode_batch(body) if signal == "traces" else decode(body)
     except (ValueError, RecursionError) as error:
-        raise FormatError(place, [f"is not JSON: {error}"]) from None
+        raise FormatError(_PLACE, [f"is not JSON: {error}"]) from None
+    if is_batch(document):
+        return otlp_batch.items(document)
     groups = [document[key] for key in _KEYS[signal] if key in document] if isinstance(document, dict) else [None]
     if not isinstance(document, dict) or not all(isinstance(group, list) for group in groups):
-        raise FormatError(place, [f"must be an object with a list {_KEYS[signal][0]!r}"])
-    return {key: document[key] for key in _KEYS[signal] if key in document}
+        raise FormatError(_PLACE, [f"must be an object with a list {_KEYS[signal][0]!r}"])
+    return otlp_json.items({key: document[key] for key in _KEYS[signal] if key in document})
 
 
 def otlp_success(signal: str, content_type: str, *, refused: int = 0) -> bytes:

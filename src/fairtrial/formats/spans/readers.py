@@ -23,6 +23,7 @@ from fairtrial.formats.spans import (
     langfuse_traces,
     langsmith_runs,
     mlflow_traces,
+    otlp_batch,
     otlp_json,
     phoenix,
     weave_calls,
@@ -39,6 +40,7 @@ class Reader(NamedTuple):
 
 
 READERS = (
+    Reader("OTLP spans", otlp_batch.is_batch, otlp_batch.items),
     Reader("OTLP spans", otlp_json.is_document, otlp_json.items),
     Reader("Jaeger traces", jaeger.is_document, jaeger.items),
     Reader("Phoenix spans", phoenix.is_document, phoenix.items),

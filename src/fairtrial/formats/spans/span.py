@@ -20,7 +20,8 @@ class Span(Record, frozen=True):
     `parent_id` is empty for a root. `end` is None if the span never ended. `failure` is the message of the status
     `ERROR`, or "ERROR" without a message, and empty for every other status. `place` is the number of the span in the
     data. `attributes` hold plain JSON values, with the names that their instrumentation gave them. `dropped` is the
-    number of attributes and events that an SDK dropped because of its limits.
+    number of attributes and events that an SDK dropped because of its limits. `partial` says why the source gave only a
+    part of the trace, and is empty for a whole trace.
     """
 
     trace_id: str
@@ -37,6 +38,7 @@ class Span(Record, frozen=True):
     resource: dict[str, Json] = {}
     place: int = 0
     dropped: int = 0
+    partial: str = ""
 
     @property
     def last(self) -> int:

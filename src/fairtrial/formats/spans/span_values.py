@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from fairtrial.formats.jsontext import MOST_DEPTH, decode_text
@@ -17,9 +18,14 @@ _NANOSECONDS = 1_000_000_000
 _HEX = re.compile(r"(?:0[xX])?([0-9a-fA-F]{16}|[0-9a-fA-F]{32})\Z")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{11}=?\Z|[A-Za-z0-9+/_-]{22}(?:==)?\Z")
 _FRACTION = re.compile(r"(.*:\d\d)[.,](\d+)(.*)\Z")
+_HEX_LENGTHS = (16, 32)
+_LOWER_CASE_HEX = "0123456789abcdef"
+_DIGITS = 19
+"""So many digits has a number of nanoseconds since the year 2001."""
 _LONGEST_ID = 200
-_LONGEST_JSON = 16 << 20
+LONGEST_JSON = 16 << 20
 """A longer text is not decoded as JSON. It stays a text."""
+_JSON_STARTS = ("{", "[", '"')
 _LAST_SECOND = 4_102_444_800
 """The year 2100. A larger number of seconds is a number of milliseconds, microseconds or nanoseconds."""
 
@@ -43,6 +49,14 @@ def hex_id(raw: Any) -> str:
     """
     if not isinstance(raw, str) or len(raw) > _LONGEST_ID:
         return ""
+    if len(raw) in _HEX_LENGTHS and not raw.strip(_LOWER_CASE_HEX):  # most ids
+        return raw if raw.strip("0") else ""
+    return _hex_id(raw)
+
+
+@lru_cache(maxsize=1024)
+def _hex_id(raw: str) -> str:
+    """Return an id in a text. The id of a trace stands in each of its spans, and the id of a span in its children."""
     if (match := _HEX.match(raw)) is not None:
         digits = match.group(1).lower()
         return digits if digits.strip("0") else ""
@@ -56,9 +70,7 @@ def hex_id(raw: Any) -> str:
 
 def whole_number(raw: Any) -> int | None:
     """Return an integer from a number or its text. Integers above 2**53 stay exact, as JSON holds their digits."""
-    if isinstance(raw, bool):
-        return None
-    if isinstance(raw, int):
+    if type(raw) is int:  # not a bool
         return raw
     if isinstance(raw, float):
         return int(raw) if abs(raw) < 2**80 else None
@@ -72,6 +84,8 @@ def nanoseconds(raw: Any) -> int | None:
 
     A small number is a number of seconds, milliseconds or microseconds, as its size says.
     """
+    if isinstance(raw, str) and len(raw) == _DIGITS and raw.isascii() and raw.isdigit():
+        return int(raw)  # most times are nanoseconds of this century
     if isinstance(raw, float) and abs(raw) < _LAST_SECOND:
         return round(raw * _NANOSECONDS)
     number = whole_number(raw)
@@ -103,7 +117,7 @@ def structured(value: Json) -> Json:
     A text that is not JSON stays a text, for example `repr` of a Python object. Nothing is evaluated.
     """
     for _ in range(2):
-        if not isinstance(value, str) or len(value) > _LONGEST_JSON or value[:1] not in ("{", "[", '"'):
+        if not isinstance(value, str) or value[:1] not in _JSON_STARTS or len(value) > LONGEST_JSON:
             return value
         try:
             value = decode_text(value)

@@ -1,0 +1,339 @@
+"""How does a session talk to an agent of the Claude Agent SDK? With a client of the SDK, and so with Claude Code."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import inspect
+import tempfile
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fairtrial.agents.approvals import Approvals
+from fairtrial.agents.claude_messages import Listener, answers_to, question_of
+from fairtrial.agents.claude_options import (
+    block_of,
+    instructions_of,
+    name_of_tool,
+    rewritten,
+    servers_of,
+    sub_agent,
+    variables_of,
+    working_folder,
+)
+from fairtrial.agents.factories import AgentSource
+from fairtrial.agents.mcp_calls import McpCall, ObservedServer, Result, ServerError, declaration_of, list_tools
+from fairtrial.agents.observer import Observer
+from fairtrial.agents.plain import as_text, plain
+from fairtrial.agents.routing import Answer, rewriting_of
+from fairtrial.errors import AgentError
+from fairtrial.formats.chats.anthropic_messages import response
+from fairtrial.importing import import_extra, import_object
+from fairtrial.protocols import Environment, Item
+from fairtrial.records.case import EvalCase
+from fairtrial.records.record import Json
+from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, ToolCall
+
+EXTRA = "agents-claude"
+_KIND = "a claude_agent_sdk.ClaudeAgentOptions"
+_ASKS_USER = "AskUserQuestion"
+_NEW_NAMES = {"Task": "Agent"}
+"""Tools that Claude Code lists under an older name than its model calls them by."""
+_NOT_REACHED = (
+    "Claude Code runs its tools itself, and an environment reaches only tools of MCP servers in this process "
+    "(create_sdk_mcp_server), which the options lack"
+)
+
+
+def agent_at(target: str) -> ClaudeAgent:
+    """Return the agent at `claude:MODULE:NAME`, or of the factory with this name. Raises UsageError."""
+    import_extra("claude_agent_sdk", EXTRA)
+    path = target.partition(":")[2]
+    return ClaudeAgent(path, _source(import_object(path, path)))
+
+
+def agent_around(thing: Any) -> ClaudeAgent:
+    """Return a session-opening agent for options or a client."""
+    return ClaudeAgent("agent", _source(thing))
+
+
+def _source(thing: Any) -> AgentSource:
+    return AgentSource(_options_of(thing), _is_options, _KIND, ("can_use_tool",))
+
+
+def _is_options(thing: Any) -> bool:
+    return hasattr(_options_of(thing), "permission_mode") and not inspect.isclass(thing)
+
+
+def _options_of(thing: Any) -> Any:
+    """Return the options of a client. A client holds one conversation, so that each conversation has its own."""
+    return thing.options if hasattr(thing, "receive_response") and not inspect.isclass(thing) else thing
+
+
+@dataclass(frozen=True, slots=True)
+class ClaudeAgent:
+    """Options of the Claude Agent SDK. Each conversation has a process of Claude Code, and folders of its own."""
+
+    path: str
+    source: AgentSource = field(repr=False)
+
+    @property
+    def refuses_environment(self) -> str:
+        """Why an environment cannot answer the calls of tools. The text is empty if an environment can."""
+        return "" if self.source.is_factory or servers_of(self.source.thing) else _NOT_REACHED
+
+    def refuses_parts(self, parts: Sequence[Part]) -> str:
+        """Return why a message cannot hold the parts. Claude takes pictures, PDF and text."""
+        if any(block_of(part) is None for part in parts):
+            return "Claude takes pictures, PDF documents and texts only, and no text at a URL"
+        return ""
+
+    @property
+    def takes_instructions(self) -> bool:
+        """Whether an environment can change the instructions."""
+        return True
+
+    @asynccontextmanager
+    async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[ClaudeSession]:
+        """Open a conversation. Its process ends with it, and its folders are deleted."""
+        async with self.source.open(case) as (thing, settings):
+            options = _options_of(thing)
+            _check(options, environment)
+            with tempfile.TemporaryDirectory(prefix="fairtrial-", ignore_cleanup_errors=True) as folder:
+                session = ClaudeSession(self.path.rpartition(":")[2], Observer(environment), Approvals(case))
+                try:
+                    await session.open(options, Path(folder), settings.get("can_use_tool"))
+                    yield session
+                finally:
+                    await session.close()
+
+
+def _check(options: Any, environment: Environment | None) -> None:
+    if environment is not None and not servers_of(options):
+        raise AgentError(_NOT_REACHED)
+    for name in ("resume", "continue_conversation"):
+        if getattr(options, name) and "CLAUDE_CONFIG_DIR" not in options.env:
+            raise AgentError(
+                f"{name} of the options needs the folder of earlier sessions, but each conversation begins with an "
+                "empty folder; name the folder in env, for example env={'CLAUDE_CONFIG_DIR': '/data/claude'}"
+            )
+
+
+class ClaudeSession:
+    """One conversation, with a process of its own. A task reads its messages until the end."""
+
+    def __init__(self, name: str, observer: Observer, approvals: Approvals) -> None:
+        self._observer = observer
+        self._approvals = approvals
+        self._listener = Listener(name, observer)
+        self._options: Any = None
+        self._client: Any = None
+        self._reading: asyncio.Task[None] | None = None
+        self._paused = asyncio.Event()
+        self._error: Exception | None = None
+        self._waiting: dict[str, tuple[ToolCall, asyncio.Future[Approval]]] = {}
+        self._question: tuple[dict[str, Any], asyncio.Future[str]] | None = None
+        self._declarations: dict[str, dict[str, Json]] = {}
+
+    async def open(self, options: Any, folder: Path, policy: Any) -> None:
+        """Start Claude Code. `policy` is a function of the user that decides about calls itself."""
+        library = import_extra("claude_agent_sdk", EXTRA)
+        options = rewritten(options, rewriting_of(self._observer.environment))
+        await self._learn_tools(options)
+        asks = policy or (self._decide if options.can_use_tool else None)
+        self._options = dataclasses.replace(
+            options,
+            cwd=working_folder(options, folder),
+            env=variables_of(options, folder),
+            can_use_tool=asks,
+            include_partial_messages=True,
+            forward_subagent_text=True,
+            mcp_servers=self._observed_servers(options),
+        )
+        self._client = library.ClaudeSDKClient(self._options)
+        await self._client.connect()
+        self._reading = asyncio.create_task(self._read())
+
+    async def close(self) -> None:
+        """End the process."""
+        for _, decision in self._waiting.values():
+            decision.cancel()
+        if self._client is not None:
+            await self._client.disconnect()
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.wait([self._reading])
+
+    @property
+    def about(self) -> About:
+        """The main agent as its latest turn began, and the sub-agents that worked in the latest invocation."""
+        return About(tuple(self._observer.agents.values()))
+
+    async def declared(self) -> About:
+        """Return the agents with their tools. Claude Code lists all of its own tools in a turn only."""
+        options = self._options
+        listed_names = options.tools if isinstance(options.tools, list) else options.allowed_tools
+        names = dict.fromkeys(name for name in listed_names if "(" not in name)
+        tools = self._declarations | {
+            name: {"name": name} for name in names if name not in self._declarations and not name.startswith("mcp__")
+        }
+        main = AgentDetails(self._listener.name, instructions_of(options), tuple(tools.values()))
+        return About((main, *(sub_agent(name, definition) for name, definition in (options.agents or {}).items())))
+
+    async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
+        """Send the message, and yield the items until Claude Code is idle, or waits for a decision of the user."""
+        self._observer.begin_invocation()
+        question = self._question
+
+        def start() -> AsyncGenerator[Item, None]:
+            run = self._reply(message) if question is not None else self._say(message, parts)
+            return self._observer.items(lambda: run)
+
+        items = self._approvals.send(
+            message,
+            start,
+            self._resume,
+            lambda: [call for call, _ in self._waiting.values()],
+            lambda: self._listener.name,
+        )
+        async with aclosing(items):
+            async for item in items:
+                yield item
+
+    async def _say(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:
+        content = [{"type": "text", "text": message}, *map(block_of, parts)] if parts else message
+
+        async def messages() -> AsyncIterator[dict[str, Any]]:
+            yield {"type": "user", "message": {"role": "user", "content": content}, "parent_tool_use_id": None}
+
+        self._listener.begin_turn()
+        await self._client.query(messages())
+        return await self._until_pause()
+
+    async def _reply(self, message: str) -> Iterable[Item]:
+        """Answer the question of the agent with the message of the user."""
+        if self._question is not None:
+            _, answer = self._question
+            self._question = None
+            answer.set_result(message)
+        return await self._until_pause()
+
+    def _resume(self, decisions: Sequence[Approval]) -> AsyncGenerator[Item, None]:
+        """Go on with the calls that wait."""
+
+        async def run() -> Iterable[Item]:
+            waiting, self._waiting = self._waiting, {}
+            for (call, future), decision in zip(waiting.values(), decisions, strict=True):
+                self._listener.approvals[call.id] = decision
+                future.set_result(decision)
+            return await self._until_pause()
+
+        return self._observer.items(run)
+
+    async def _until_pause(self) -> list[Item]:
+        """Wait until Claude Code is idle, or asks the user. Return the items that no message has reported."""
+        self._paused.clear()
+        if not (self._error or self._waiting):
+            await self._paused.wait()
+        if self._error is not None:
+            raise self._error
+        if self._question is not None:
+            return [Message(question_of(self._question[0]), self._listener.name)]
+        if self._waiting:
+            return []
+        failure = self._listener.failure()
+        if failure is not None:
+            raise failure
+        result = self._listener.result
+        items: list[Item] = [*self._listener.remaining_usage()]
+        if result.structured_output is not None:
+            items.append(Message(as_text(result.structured_output), self._listener.name))
+        elif not self._observer.has_reply:
+            items.append(Message(str(result.result or ""), self._listener.name))
+        return items
+
+    async def _read(self) -> None:
+        """Take the messages of Claude Code until it ends."""
+        try:
+            async for message in self._client.receive_messages():
+                self._listener.take(message)
+                if getattr(message, "subtype", "") == "init":
+                    self._note_agents()
+                if self._listener.is_idle and self._listener.result is not None:
+                    self._paused.set()
+            self._fail(AgentError("Claude Code ended"))
+        except Exception as error:  # noqa: BLE001  (raised again in the session)
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        self._error = self._error or error
+        self._paused.set()
+
+    def _note_agents(self) -> None:
+        """Note the main agent at the beginning of a turn."""
+        names = [_NEW_NAMES.get(name, name) for name in self._listener.tool_names]
+        tools = [self._declarations.get(name, {"name": name}) for name in names]
+        self._observer.note_request(self._listener.name, instructions_of(self._options), tools)
+
+    async def _decide(self, name: str, arguments: dict[str, Any], context: Any) -> Any:
+        """Wait for the decision about a call, or for the answer to a question, in place of the user's function."""
+        library = import_extra("claude_agent_sdk", EXTRA)
+        loop = asyncio.get_running_loop()
+        if name == _ASKS_USER:
+            answer: asyncio.Future[str] = loop.create_future()
+            self._question = (arguments, answer)
+            self._paused.set()
+            return library.PermissionResultAllow(updated_input=answers_to(arguments, await answer))
+        call_id = str(context.tool_use_id)
+        future: asyncio.Future[Approval] = loop.create_future()
+        self._waiting[call_id] = (ToolCall(name, plain(arguments), call_id, self._listener.name), future)
+        self._paused.set()
+        decision = await future
+        self._observer.begin_tool(call_id)
+        if decision.decision == "reject":
+            return library.PermissionResultDeny(message=decision.reason or "The call was rejected.")
+        return library.PermissionResultAllow(updated_input=decision.args)
+
+    async def _learn_tools(self, options: Any) -> None:
+        """Note the tools of the MCP servers in this process."""
+        for server_name, server in servers_of(options).items():
+            for tool in await list_tools(server, EXTRA):
+                name = name_of_tool(server_name, str(tool["name"]), options)
+                self._declarations[name] = declaration_of(tool, name)
+
+    def _observed_servers(self, options: Any) -> Any:
+        """Return the MCP servers, those in this process behind an observer."""
+        if not isinstance(options.mcp_servers, dict):
+            return options.mcp_servers
+        observed = {
+            name: ObservedServer(server, self._answering(name), EXTRA) for name, server in servers_of(options).items()
+        }
+        return {
+            name: {**server, "instance": observed[name]} if name in observed else server
+            for name, server in options.mcp_servers.items()
+        }
+
+    def _answering(self, server: str) -> Callable[[McpCall, Callable[[], Awaitable[Result]]], Awaitable[Answer]]:
+        async def answer(mcp_call: McpCall, real: Callable[[], Awaitable[Result]]) -> Answer:
+            name = name_of_tool(server, mcp_call.name, self._options)
+            call_id = str(mcp_call.meta.get("claudecode/toolUseId") or "")
+            call = ToolCall(name, plain(mcp_call.arguments), call_id, self._listener.name)
+            declaration = self._declarations.get(name, {"name": name})
+            try:
+                return await self._observer.answer(
+                    call, declaration, real, as_json=_content, has_failed=lambda result: bool(result.get("isError"))
+                )
+            except ServerError:
+                raise
+            except Exception as error:
+                self._fail(error)
+                raise
+
+        return answer
+
+
+def _content(result: Result) -> Json:
+    return response(plain(result.get("content")))

@@ -1,0 +1,197 @@
+"""How does a session talk to a flow of CrewAI? With a kickoff for each message, in hooks that see crews and models."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import functools
+import threading
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from fairtrial.agents.crewai_observer import EXTRA, CrewObserver, system_of
+from fairtrial.agents.function import result_in_thread
+from fairtrial.agents.observer import Observer
+from fairtrial.agents.plain import as_text, plain
+from fairtrial.errors import AgentError
+from fairtrial.importing import import_extra
+from fairtrial.protocols import Item
+from fairtrial.records.trace import About, AgentDetails, Message, Part, Usage
+
+_MESSAGE = "message"
+_observe: contextvars.ContextVar[Callable[[Any], None] | None] = contextvars.ContextVar("observe", default=None)
+_patching = threading.Lock()
+
+
+class FlowSession:
+    """One conversation, with a flow of its own. The state of the flow lasts from message to message."""
+
+    def __init__(self, flow: Any, inputs: dict[str, Any], observer: Observer, message_input: str) -> None:
+        self._flow = flow
+        self._inputs = inputs
+        self._observer = observer
+        self._crew_observer = CrewObserver(observer)
+        self._loop = asyncio.get_running_loop()
+        self._name = str(flow.name or type(flow).__name__)
+        self._message_input = message_input or _message_input(flow, inputs)
+        self._error: Exception | None = None
+        self._running: asyncio.Task[Any] | None = None
+        self._question: tuple[str, asyncio.Future[str]] | None = None
+        self._paused = asyncio.Event()
+        flow.suppress_flow_events = True
+        flow.input_provider = _Asking(self._ask)
+        # A step with `human_feedback` would read the answer from the terminal.
+        object.__setattr__(flow, "_request_human_feedback", self._ask_for_feedback)
+        _let_agents_report()
+
+    @property
+    def about(self) -> About:
+        """The agents with a request to a model in the latest invocation, and the state of the flow."""
+        state = plain(self._flow.state)
+        return About(tuple(self._observer.agents.values()), state if isinstance(state, dict) else None)
+
+    async def declared(self) -> About:
+        """Return the flow. Its agents are made in its steps, so that nothing is known of them before."""
+        return About((AgentDetails(self._name, str(type(self._flow).__doc__ or "").strip()),))
+
+    async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:  # noqa: ARG002
+        """Run the flow in a thread of its own. If it asked the user, the message is the answer."""
+        self._observer.begin_invocation()
+        self._crew_observer.latest = None
+
+        async def run() -> Iterable[Item]:
+            self._paused.clear()
+            if self._question is not None:
+                _, answer = self._question
+                self._question = None
+                answer.set_result(message)
+            else:
+                self._running = asyncio.create_task(result_in_thread(lambda: self._kickoff(message)))
+                self._running.add_done_callback(lambda _: self._paused.set())
+            await self._paused.wait()
+            return self._reply()
+
+        async with aclosing(self._observer.items(run)) as items:
+            async for item in items:
+                yield item
+
+    def close(self) -> None:
+        """Let no model and no tool begin, and answer nothing any more."""
+        self._crew_observer.close()
+        if self._question is not None:
+            self._question[1].cancel()
+        if self._running is not None:
+            self._running.cancel()
+
+    def _reply(self) -> Iterable[Item]:
+        """Return the question that waits, or the output of the flow."""
+        if self._question is not None:
+            return (Message(self._question[0], self._name),)
+        if self._running is None:
+            return ()
+        try:
+            output = self._running.result()
+        except Exception as error:
+            raise self._error or self._observer.error or error from error
+        if isinstance(output, Exception):
+            raise AgentError(f"the flow waits for feedback from elsewhere: {output}")
+        text = as_text(getattr(output, "raw", output) if output is not None else "")
+        latest = self._crew_observer.latest
+        is_said = latest is not None and latest.text.strip() == text.strip()
+        return () if is_said and self._observer.has_reply else (Message(text, self._name),)
+
+    def _kickoff(self, message: str) -> Any:
+        import_extra("crewai.events.utils.console_formatter", EXTRA).set_suppress_console_output(True)
+        dispatch = import_extra("crewai.hooks.dispatch", EXTRA)
+        points = dispatch.InterceptionPoint
+        token = _observe.set(self._observe)
+        hooks = {points.EXECUTION_START: [self._begin_crew], points.PRE_MODEL_CALL: [self._note_request]}
+        hooks[points.POST_MODEL_CALL] = [self._note_response]
+        # Later kickoffs would undo what the flow has changed.
+        inputs, self._inputs = self._inputs, {}
+        try:
+            with dispatch.scoped_hooks(hooks):
+                return self._flow.kickoff(inputs={**inputs, self._message_input: message})
+        finally:
+            _observe.reset(token)
+
+    def _begin_crew(self, context: Any) -> None:
+        if context.crew is not None:
+            self._observe(context.crew)
+
+    def _observe(self, thing: Any) -> None:
+        """Observe a crew or an agent that a step of the flow begins. CrewAI hides the errors of hooks."""
+        try:
+            self._crew_observer.observe_once(thing)
+        except AgentError as error:
+            self._error = error
+            raise import_extra("crewai.hooks.dispatch", EXTRA).HookAborted(str(error)) from error
+
+    def _note_request(self, context: Any) -> None:
+        """Note a request of the flow itself. Agents report their own."""
+        if context.agent is None and context.executor is None:
+            system = system_of(context.messages)
+            self._loop.call_soon_threadsafe(self._observer.note_request, self._name, system, ())
+
+    def _note_response(self, context: Any) -> None:
+        """Note a response to the flow itself. CrewAI counts its tokens for all flows together."""
+        if context.agent is None and context.executor is None:
+            usage = Usage(model=str(getattr(context.llm, "model", "")))
+            self._loop.call_soon_threadsafe(self._observer.note, usage)
+
+    async def _wait_for_answer(self, question: str) -> str:
+        self._question = (question, self._loop.create_future())
+        self._paused.set()
+        return await self._question[1]
+
+    def _ask(self, question: str) -> str:
+        """Ask the user in the thread of the flow."""
+        return asyncio.run_coroutine_threadsafe(self._wait_for_answer(question), self._loop).result()
+
+    def _ask_for_feedback(self, message: str, output: Any, *_: Any, **__: Any) -> str:
+        return self._ask(f"{as_text(output)}\n\n{message}")
+
+
+class _Asking:
+    """The provider of inputs of a flow."""
+
+    def __init__(self, ask: Callable[[str], str]) -> None:
+        self._ask = ask
+
+    def request_input(self, message: str, flow: Any, metadata: dict[str, Any] | None = None) -> str:  # noqa: ARG002
+        """Return the answer of the user."""
+        return self._ask(message)
+
+
+def _message_input(flow: Any, inputs: dict[str, Any]) -> str:
+    """Return the field of the flow's state that gets the message of the user."""
+    fields = getattr(type(flow.state), "model_fields", None)
+    if fields is None or _MESSAGE in fields:
+        return _MESSAGE
+    names = [str(name) for name in fields if name != "id" and name not in inputs]
+    if len(names) == 1:
+        return names[0]
+    raise AgentError(
+        "the state of the flow needs a field for the message of the user, for example message: str; "
+        f"its fields are {', '.join(names) or 'none'}; the factory can name one: (flow, {{'message': 'NAME'}})"
+    )
+
+
+def _let_agents_report() -> None:
+    """Let agents report to the conversation in whose context they begin. CrewAI has no hook for an agent alone."""
+    agent_class = import_extra("crewai", EXTRA).Agent
+    with _patching:
+        prepare = agent_class._prepare_kickoff  # noqa: SLF001
+        if hasattr(prepare, "reports"):
+            return
+
+        @functools.wraps(prepare)
+        def prepare_observed(self: Any, *args: Any, **options: Any) -> Any:
+            observe = _observe.get()
+            if observe is not None:
+                observe(self)
+            return prepare(self, *args, **options)
+
+        prepare_observed.reports = True  # type: ignore[attr-defined]
+        agent_class._prepare_kickoff = prepare_observed  # noqa: SLF001

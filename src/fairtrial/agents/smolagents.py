@@ -1,0 +1,269 @@
+"""How does a session talk to an agent of smolagents? With a run in a thread for each message, and observed tools."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import inspect
+import itertools
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from io import BytesIO
+from typing import Any
+
+from fairtrial.agents.factories import AgentSource, factory_source, one_conversation
+from fairtrial.agents.function import result_in_thread
+from fairtrial.agents.observer import Observer
+from fairtrial.agents.plain import as_response, as_text, plain
+from fairtrial.agents.routing import rewriting_of
+from fairtrial.agents.user_parts import content_of, kind_of
+from fairtrial.errors import UsageError
+from fairtrial.formats.messages import arguments_of, response_of
+from fairtrial.importing import import_extra, import_object
+from fairtrial.protocols import Environment, Item
+from fairtrial.records.case import EvalCase
+from fairtrial.records.record import Json
+from fairtrial.records.trace import About, AgentDetails, Message, Part, Thought, ToolCall, Usage
+
+EXTRA = "agents-smolagents"
+_ANSWER = "final_answer"
+_KIND = "an agent of smolagents"
+
+
+def agent_at(target: str) -> SmolAgent:
+    """Return the agent at `smolagents:MODULE:FACTORY`, a function that makes an agent. Raises UsageError."""
+    import_extra("smolagents", EXTRA)
+    path = target.partition(":")[2]
+    return SmolAgent(path, _source(import_object(path, path)))
+
+
+def agent_around(thing: Any) -> SmolAgent:
+    """Raise UsageError, because an agent cannot be shared by conversations."""
+    raise UsageError(
+        f"agent: {one_conversation(_KIND)}, for example smolagents:my_module:make_agent, got {type(thing).__name__}"
+    )
+
+
+def _source(thing: Any) -> AgentSource:
+    return factory_source(thing, _is_agent, _KIND, ("additional_args", "max_steps"))
+
+
+def _is_agent(thing: Any) -> bool:
+    return hasattr(thing, "managed_agents") and hasattr(thing, "run") and not inspect.isclass(thing)
+
+
+@dataclass(frozen=True, slots=True)
+class SmolAgent:
+    """A function that makes an agent of smolagents for each conversation. The case gives the agent its state."""
+
+    path: str
+    source: AgentSource = field(repr=False)
+
+    def refuses_parts(self, parts: Sequence[Part]) -> str:
+        """Return why a message cannot hold the parts. A run takes pictures, and their data only."""
+        if any(kind_of(part) != "image" or part.uri for part in parts):
+            return "an agent of smolagents takes pictures only, and their data instead of a URL"
+        return ""
+
+    @property
+    def takes_instructions(self) -> bool:
+        """Whether an environment can change the instructions."""
+        return True
+
+    @asynccontextmanager
+    async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[SmolSession]:
+        """Open a conversation."""
+        async with self.source.open(case) as (agent, options):
+            agent.state.update(copy.deepcopy(case.session_input.state) if case.session_input else {})
+            yield SmolSession(agent, options, Observer(environment))
+
+
+class SmolSession:
+    """One conversation, with an agent of its own."""
+
+    def __init__(self, agent: Any, options: dict[str, Any], observer: Observer) -> None:
+        self._agent = agent
+        self._options = options
+        self._observer = observer
+        self._loop = asyncio.get_running_loop()
+        self._ids = itertools.count(1)
+        self._calls: list[ToolCall] = []
+        self._is_first = True
+        for each in _team(agent):
+            self._observe(each)
+
+    @property
+    def about(self) -> About:
+        """The agents with a request to a model in the latest invocation, and the state of the agent."""
+        state = plain(self._agent.state)
+        return About(tuple(self._observer.agents.values()), state if isinstance(state, dict) and state else None)
+
+    async def declared(self) -> About:
+        """Return the agent and those that it manages, with their tools."""
+        return About(
+            tuple(
+                AgentDetails(_name(each), str(each.system_prompt), tuple(_tools(each))) for each in _team(self._agent)
+            )
+        )
+
+    async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
+        """Run the agent in a thread, because smolagents has no other runs. The answer is the reply."""
+        self._observer.begin_invocation()
+
+        async def run() -> Iterable[Item]:
+            pictures = [_picture(part) for part in parts] or None
+            try:
+                answer = await result_in_thread(
+                    lambda: self._agent.run(message, reset=self._is_first, images=pictures, **self._options)
+                )
+            except Exception as error:
+                raise self._observer.error or error from error
+            self._is_first = False
+            self._close_calls(self._agent)
+            return (Message(as_text(getattr(answer, "output", answer)), _name(self._agent)),)
+
+        async with aclosing(self._observer.items(run)) as items:
+            async for item in items:
+                yield item
+
+    def _observe(self, agent: Any) -> None:
+        """Put wrappers around the model and the tools of an agent. Its log would stand among the reports."""
+        agent.logger.level = import_extra("smolagents.monitoring", EXTRA).LogLevel.OFF
+        agent.stream_outputs = False
+        agent.model = self._observed_model(agent)
+        for name, tool in agent.tools.items():
+            if name != _ANSWER:
+                agent.tools[name] = self._observed_tool(tool, _name(agent))
+
+    def _observed_model(self, agent: Any) -> Any:
+        model, author = agent.model, _name(agent)
+        is_writing_code = hasattr(agent, "python_executor")
+        rewrite = rewriting_of(self._observer.environment)
+
+        def generate(messages: Sequence[Any], *args: Any, **options: Any) -> Any:
+            self._close_calls(agent)
+            if rewrite is not None:
+                messages = [_rewritten(message, rewrite) for message in messages]
+            texts = [_text(message) for message in messages if _role(message) == "system"]
+            self._in_loop(self._observer.note_request, author, "\n\n".join(texts), list(_tools(agent)))
+            with self._observer.model_at_work():
+                response = model.generate(messages, *args, **options)
+            calls = [] if is_writing_code else _calls(response, author)
+            self._calls += calls
+            said = Message if calls else Thought
+            self._in_loop(self._observer.note, *_items(response, str(model.model_id or ""), said, author), *calls)
+            return response
+
+        observed = copy.copy(model)
+        observed.generate = generate
+        return observed
+
+    def _observed_tool(self, tool: Any, author: str) -> Any:
+        """Return a copy of a tool that asks the environment, if there is one, and reports its call and its result."""
+        original = tool.forward
+
+        def forward(*args: Any, **arguments: Any) -> Any:
+            given = plain(dict(zip(tool.inputs, args, strict=False)) | arguments)
+            call = self._call(str(tool.name), given, author)
+
+            async def real() -> Any:
+                return await result_in_thread(lambda: original(*args, **arguments))
+
+            answering = self._observer.answer(call, _declaration(tool), real, as_json=as_response)
+            answer = asyncio.run_coroutine_threadsafe(answering, self._loop).result()
+            if answer.own or tool.output_type != "string":
+                return answer.value
+            return as_text(answer.value)
+
+        observed = copy.copy(tool)
+        observed.forward = forward
+        return observed
+
+    def _call(self, name: str, given: dict[str, Json], author: str) -> ToolCall:
+        """Return the call of the model that a tool now answers. Code of a model calls tools without a call before."""
+        for call in self._calls:
+            if (call.name, call.args, call.author) == (name, given, author):
+                self._calls.remove(call)
+                return call
+        call = ToolCall(name, given, f"call-{next(self._ids)}", author)
+        self._in_loop(self._observer.note, call)
+        return call
+
+    def _close_calls(self, agent: Any) -> None:
+        """Report the results of calls that no tool has answered, as the agent remembers them."""
+        author = _name(agent)
+        for call in [call for call in self._calls if call.author == author]:
+            self._calls.remove(call)
+            step = agent.memory.steps[-1]
+            error = getattr(step, "error", None)
+            response = {"error": str(error)} if error else response_of(str(getattr(step, "observations", "") or ""))
+            self._in_loop(partial(self._observer.note_result, call.id, response, is_error=error is not None))
+
+    def _in_loop(self, report: Any, *args: Any) -> None:
+        """Call a function in the thread of the event loop, in the order of these requests."""
+        self._loop.call_soon_threadsafe(report, *args)
+
+
+def _team(agent: Any) -> Iterator[Any]:
+    """Yield an agent and the agents that it manages."""
+    yield agent
+    for managed in agent.managed_agents.values():
+        yield from _team(managed)
+
+
+def _name(agent: Any) -> str:
+    return str(agent.name or "agent")
+
+
+def _role(message: Any) -> str:
+    return str(getattr(message.role, "value", message.role))
+
+
+def _text(message: Any) -> str:
+    content = message.content
+    if isinstance(content, str):
+        return content
+    return "".join(str(part.get("text", "")) for part in content or () if part.get("type") == "text")
+
+
+def _rewritten(message: Any, rewrite: Any) -> Any:
+    if _role(message) != "system":
+        return message
+    return message.__class__(role=message.role, content=[{"type": "text", "text": rewrite(_text(message))}])
+
+
+def _picture(part: Part) -> Any:
+    return import_extra("PIL.Image", EXTRA).open(BytesIO(content_of(part)))
+
+
+def _tools(agent: Any) -> Iterator[dict[str, Json]]:
+    yield from (_declaration(tool) for name, tool in agent.tools.items() if name != _ANSWER)
+    yield from (_declaration(managed) for managed in agent.managed_agents.values())
+
+
+def _declaration(tool: Any) -> dict[str, Json]:
+    inputs = plain(tool.inputs)
+    required = [name for name, each in tool.inputs.items() if not each.get("nullable")]
+    schema: dict[str, Json] = {"type": "object", "properties": inputs, "required": required}
+    return {"name": str(tool.name), "description": str(tool.description or ""), "parameters_json_schema": schema}
+
+
+def _calls(response: Any, author: str) -> list[ToolCall]:
+    return [
+        ToolCall(str(call.function.name), plain(arguments_of(call.function.arguments)), str(call.id), author)
+        for call in response.tool_calls or ()
+        if call.function.name != _ANSWER
+    ]
+
+
+def _items(response: Any, model: str, said: type[Message | Thought], author: str) -> list[Item]:
+    """Return the tokens of a response, and its text.
+
+    The text beside calls is a message. Code, and the text beside the answer, is a thought.
+    """
+    counts = response.token_usage
+    usage = Usage(model=model) if counts is None else Usage(counts.input_tokens, counts.output_tokens, model=model)
+    text = _text(response)
+    return [usage, said(text, author)] if text else [usage]

@@ -1,0 +1,103 @@
+"""Which outcomes should people label? Every draw states the probability with which it takes each outcome.
+
+Estimates from labels need the probabilities: an outcome that was drawn with probability p stands for 1/p outcomes.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import TypeVar
+
+from fairtrial.judge.ballot_costs import ballots_of
+from fairtrial.records.ballot import Ballot, Decision
+from fairtrial.records.score import Score
+
+RANDOM_SHARE = 0.2
+"""The share of a sample of uncertain outcomes that is drawn at random from all others."""
+
+T = TypeVar("T")
+Sample = list[tuple[T, float]]
+"""What was drawn, in random order, each with the probability with which it was drawn."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An outcome, or a part of one, that people can label. `part` is the text of its key, "" for a whole outcome.
+
+    `closeness` says how close the votes of the judge were: 0 if they were unanimous, 1 at a tie.
+    """
+
+    position: int
+    attempt: int
+    part: str = ""
+    passed: bool = False
+    closeness: float = 0.0
+
+
+def draw_random(candidates: Sequence[T], number: int, source: random.Random) -> Sample[T]:
+    """Draw candidates with equal probabilities."""
+    size = min(number, len(candidates))
+    return [(candidate, size / len(candidates)) for candidate in source.sample(candidates, size)]
+
+
+def draw_strata(passed: Sequence[T], others: Sequence[T], number: int, source: random.Random) -> Sample[T]:
+    """Draw half of the candidates from each verdict. A verdict with too few leaves its places to the other one."""
+    of_passed = min(len(passed), max(number // 2, number - len(others)))
+    sample = draw_random(passed, of_passed, source) + draw_random(others, number - of_passed, source)
+    source.shuffle(sample)
+    return sample
+
+
+def draw_uncertain(candidates: Sequence[Candidate], number: int, source: random.Random) -> Sample[Candidate]:
+    """Draw the candidates with the closest votes, and a share of all others at random.
+
+    The random share keeps estimates possible, because every outcome then has a probability above 0. At the boundary,
+    candidates with equal closeness are drawn at random, and their probability counts both ways to be drawn.
+    """
+    size = min(number, len(candidates))
+    at_random = min(ceil(RANDOM_SHARE * size), size)
+    ordered = source.sample(candidates, len(candidates))
+    ordered.sort(key=lambda candidate: -candidate.closeness)  # stable, so that equal candidates stay in random order
+    closest, others = ordered[: size - at_random], ordered[size - at_random :]
+    by_chance = at_random / len(others) if others else 0.0
+    boundary = closest[-1].closeness if closest else float("inf")
+    equal = sum(candidate.closeness == boundary for candidate in candidates)
+    certain = sum(candidate.closeness == boundary for candidate in closest)
+
+    def probability(candidate: Candidate) -> float:
+        if candidate.closeness > boundary:
+            return 1.0
+        if candidate.closeness < boundary:
+            return by_chance
+        return certain / equal + (1 - certain / equal) * by_chance
+
+    sample = closest + source.sample(others, at_random)
+    source.shuffle(sample)
+    return [(candidate, probability(candidate)) for candidate in sample]
+
+
+def closeness_of(score: Score, ballots: Mapping[str, Ballot]) -> float | None:
+    """Return how close the closest decision behind a score was, or None if no decision has two votes."""
+    decisions = (
+        decision
+        for name in ballots_of(score)
+        if (ballot := ballots.get(name)) is not None
+        for decision in ballot.decisions.values()
+    )
+    return max(_closeness(decisions), default=None)
+
+
+def _closeness(decisions: Iterable[Decision]) -> Iterator[float]:
+    for decision in decisions:
+        counts = sorted((*decision.counted.values(), 0), reverse=True)
+        if sum(counts) > 1:
+            yield 1 - (counts[0] - counts[1]) / sum(counts)
+
+
+def overlapping(numbers: Sequence[int], share: float, source: random.Random) -> set[int]:
+    """Return the numbers of the items that several people label: a random share, at least one if there is a share."""
+    size = min(len(numbers), ceil(share * len(numbers)))
+    return set(source.sample(numbers, size))

@@ -1,0 +1,90 @@
+"""`fairtrial redact`: files without secrets and personal data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from fairtrial.cli import exit_codes
+from fairtrial.errors import UsageError
+from fairtrial.text.display import count, visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.api.redacting import Finding, RedactedFiles
+
+_SHOWN = 100
+"""The number of places that --check names. A file of traces may hold millions."""
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option(
+    "-o",
+    "--output",
+    metavar="OUT",
+    type=click.Path(path_type=Path),
+    help="The file to write, or a folder for several files.  [default: standard output]",
+)
+@click.option("--in-place", is_flag=True, help="Replace each file.")
+@click.option("--check", is_flag=True, help="Write nothing, name the places, and exit with 1 if there are any.")
+@click.option("--people", is_flag=True, help="Remove personal data, too: telephone numbers, cards, addresses, ...")
+@click.option("--emails/--no-emails", default=True, show_default=True, help="Remove e-mail addresses.")
+def redact(files: tuple[str, ...], output: Path | None, in_place: bool, check: bool, people: bool, emails: bool) -> int:
+    """Write files without the secrets in them: keys, tokens, passwords and e-mail addresses.
+
+    FILE is any text, JSON, JSON lines or trace as text, plain or packed as .gz or .zst, or - for standard input. Lines
+    of JSON stay JSON. Everything except the secrets stays as it was. The numbers of secrets go to standard error.
+
+    \b
+    fairtrial redact traces.jsonl -o clean.jsonl
+    fairtrial redact --check --people $(git diff --cached --name-only)
+    journalctl -u agent | fairtrial redact - > agent.log
+    """  # noqa: D301
+    from fairtrial.api.redacting import RedactOptions, redact_files
+
+    places = _Places(is_printing=check)
+    try:
+        report = redact_files(
+            files,
+            RedactOptions(output=output, in_place=in_place, check=check, people=people, emails=emails),
+            on_finding=places.add,
+        )
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise UsageError(f"{error.filename or 'file'}: {error.strerror or error}") from error
+    if places.hidden_count:
+        click.echo(f"… and {places.hidden_count:,} more")
+    _print_counts(report, files)
+    return exit_codes.FAILED if check and report.counts else exit_codes.OK
+
+
+class _Places:
+    """Prints the places of the first secrets, but never the secrets."""
+
+    def __init__(self, *, is_printing: bool) -> None:
+        self._is_printing = is_printing
+        self._total = 0
+
+    @property
+    def hidden_count(self) -> int:
+        """The number of places that were not printed."""
+        return max(0, self._total - _SHOWN) if self._is_printing else 0
+
+    def add(self, path: str, finding: Finding) -> None:
+        """Count a place, and print it if it is one of the first."""
+        self._total += 1
+        if self._is_printing and self._total <= _SHOWN:
+            line = f":{finding.line}" if finding.line else ""
+            redaction = finding.redaction
+            place = f"{path}{line}{redaction.pointer}"
+            click.echo(visible_line(f"{place}: {redaction.kind} ({redaction.detail})"))
+
+
+def _print_counts(report: RedactedFiles, files: tuple[str, ...]) -> None:
+    kinds = ", ".join(f"{number:,} {kind}" for kind, number in sorted(Counter(report.counts).items()))
+    files_text = f" in {report.file_count:,} of {count(len(files), 'file')}" if len(files) > 1 and kinds else ""
+    click.echo(f"found: {kinds or 'nothing'}{files_text}", err=True)

@@ -1,0 +1,88 @@
+"""Which messages with the role of the user did a user write? smolagents gives that role to observations, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from fairtrial.formats.chats.assembly import Entry, UserMessage
+from fairtrial.formats.messages import response_of
+from fairtrial.records.record import Json
+from fairtrial.records.trace import Message, Step, Thought, ToolCall, ToolResult
+
+_TASK = "New task:\n"
+"""The first words of each turn of a user. Every other message with the user's role comes from smolagents itself."""
+_OBSERVATION = "Observation:\n"
+_ERRORS = ("Error:\n", "Call id: ")
+_FIRST_PLAN = "You are a world expert at analyzing a situation"
+"""The first words of the only message in the request for the first plan of a run. The task stands in its middle."""
+_TASK_OF_PLAN = "Here is your task:\n```\n"
+_END_OF_TASK = "\n```\n"
+_NEXT_PLAN = "Now write your updated facts below"
+_STARTS = (_TASK, _FIRST_PLAN)
+_CALLS = "Calling tools:\n"
+CALLS_AS_TEXT = (
+    "smolagents writes calls as text into its messages; score its spans instead, for example those of OpenInference"
+)
+ANSWER = "final_answer"
+"""The tool with which an agent of smolagents replies to the user."""
+
+
+def is_smolagents(entries: Iterable[Entry]) -> bool:
+    """Whether messages are a request of smolagents, by the first message with the role of the user."""
+    first = next((entry for entry in entries if type(entry) is UserMessage), None)
+    return first is not None and first.message.text.startswith(_STARTS)
+
+
+def turns_of_users(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """Return the messages of a request of smolagents in which only the tasks of users are turns."""
+    return tuple(turn for entry in entries for turn in _turns(entry))
+
+
+def has_calls_as_text(entries: Iterable[Entry]) -> bool:
+    """Whether a message tells of calls in a text. It is the `repr` of Python objects, which nobody reads as data."""
+    return any(isinstance(entry, Message) and _CALLS in entry.text for entry in entries)
+
+
+def own_steps(request: Sequence[Entry], steps: Iterable[Step]) -> tuple[Step, ...]:
+    """Return the steps of the answer to a request of smolagents.
+
+    A plan is a thought. The call of the tool `final_answer` is the reply.
+    """
+    last = next((entry.message.text for entry in reversed(request) if type(entry) is UserMessage), "")
+    is_plan = last.startswith(_FIRST_PLAN) or f"\n{_NEXT_PLAN}" in f"\n{last}"
+    return tuple(_own_step(step, is_plan=is_plan) for step in steps)
+
+
+def answer_text(value: Json) -> str:
+    """Return the answer to the user as a text. It may be any value."""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _own_step(step: Step, *, is_plan: bool) -> Step:
+    if is_plan and isinstance(step, Message):
+        return Thought(step.text, step.author, withheld=step.withheld)
+    if isinstance(step, ToolCall) and step.name == ANSWER and not step.withheld:
+        return Message(answer_text(step.args.get("answer", step.args)), step.author)
+    return step
+
+
+def _turns(entry: Entry) -> Iterator[Entry]:
+    """Yield an entry, or the observation and the task in it: providers get neighbours of one role as one message."""
+    if type(entry) is not UserMessage:
+        yield entry
+        return
+    text = entry.message.text
+    if text.startswith(_FIRST_PLAN):
+        task = text.partition(_TASK_OF_PLAN)[2].rpartition(_END_OF_TASK)[0]
+        yield replace(entry, message=replace(entry.message, text=task or text))
+        return
+    before, mark, task = f"\n{text}".rpartition(f"\n{_TASK}")
+    observation = (before if mark else task).removeprefix("\n").partition(f"\n{_NEXT_PLAN}")[0]
+    if observation.startswith((_OBSERVATION, *_ERRORS)):
+        response = response_of(observation.removeprefix(_OBSERVATION))
+        yield ToolResult("", response, is_error=observation.startswith(_ERRORS))
+    if mark:
+        yield replace(entry, message=replace(entry.message, text=task))

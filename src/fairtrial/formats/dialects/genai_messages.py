@@ -1,0 +1,32 @@
+"""Which messages does a span of the GenAI conventions hold? They stand in attributes, or else in events."""
+
+from __future__ import annotations
+
+from fairtrial.formats.dialects.attributes import number_of
+from fairtrial.formats.dialects.genai_events import SpanMessages, content_of
+from fairtrial.formats.dialects.genai_parts import answer_of, entries_of, instructions_of
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.spans.span import Span
+
+_ATTRIBUTES = frozenset(
+    ("gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions", "pydantic_ai.all_messages")
+)
+
+
+def messages_of(span: Span, reading: Diagnostics) -> SpanMessages:
+    """Return the messages in the attributes of a span. Events fill the gaps."""
+    if not span.events and _ATTRIBUTES.isdisjoint(span.attributes):
+        return SpanMessages()
+    choices = number_of(span, "gen_ai.request.choice.count") or 1
+    entries = entries_of(span.attributes.get("gen_ai.input.messages"), reading)
+    steps = answer_of(span.attributes.get("gen_ai.output.messages"), choices, reading)
+    instructions = instructions_of(span.attributes.get("gen_ai.system_instructions"))
+    if span.events and (entries is None or steps is None):
+        content = content_of(span, choices, reading)
+        entries = content.input if entries is None else entries
+        steps = content.output if steps is None else steps
+        instructions = instructions or content.instructions
+    if entries is None:
+        # Pydantic AI writes a whole conversation beside the span of its agent.
+        entries = entries_of(span.attributes.get("pydantic_ai.all_messages"), reading)
+    return SpanMessages(entries, steps, instructions)

@@ -1,0 +1,78 @@
+"""Which entries do the messages of OpenInference hold? Each message stands in numbered attributes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage, object_at, result, text_at, thoughts
+from fairtrial.formats.dialects.attributes import response, tree_of
+from fairtrial.formats.messages import arguments_of
+from fairtrial.formats.spans.span import Span
+from fairtrial.records.trace import Message, Part, Step, ToolCall
+
+_RESULTS = ("tool", "function", "tool-response")
+"""The roles of results of tools. The last is of smolagents."""
+
+
+def messages_of(span: Span, prefix: str) -> tuple[Entry, ...] | None:
+    """Return the entries of numbered messages, or None if none of them is recorded."""
+    raw = tree_of(span.attributes, prefix)
+    if not raw:
+        return None
+    messages = [object_at(item, "message") for item in raw if isinstance(item, dict)]
+    return tuple(entry for message in messages for entry in _entries(message))
+
+
+def _entries(message: dict[str, Any]) -> list[Entry]:
+    role = text_at(message, "role").lower()
+    steps = _contents(message)
+    texts = "".join(step.text for step in steps if isinstance(step, Message))
+    if role in ("system", "developer"):
+        return [Instruction(texts)]
+    call_id = text_at(message, "tool_call_id")
+    if role in _RESULTS or call_id:
+        return [result(text_at(message, "name"), response(texts), call_id)]
+    if role == "user":
+        parts = tuple(part for step in steps if isinstance(step, Message) for part in step.parts)
+        return [UserMessage(Message(texts, parts=parts))] if texts or parts else []
+    return [*(step for step in steps if not _is_empty(step)), *_calls(message)]
+
+
+def _is_empty(step: Step) -> bool:
+    return isinstance(step, Message) and not step.text and not step.parts
+
+
+def _calls(message: dict[str, Any]) -> list[Step]:
+    calls: list[Step] = []
+    for item in _list_at(message, "tool_calls"):
+        call = object_at(item, "tool_call") if isinstance(item, dict) else {}
+        function = object_at(call, "function")
+        if name := text_at(function, "name"):
+            calls.append(ToolCall(name, arguments_of(function.get("arguments")), text_at(call, "id")))
+    if not calls and (name := text_at(message, "function_call_name")):
+        calls.append(ToolCall(name, arguments_of(message.get("function_call_arguments_json"))))
+    return calls
+
+
+def _list_at(message: dict[str, Any], key: str) -> list[Any]:
+    value = message.get(key)
+    return value if isinstance(value, list) else []
+
+
+def _contents(message: dict[str, Any]) -> list[Step]:
+    """Return the texts, thoughts and media of a message. Some instrumentations write a text twice."""
+    steps: list[Step] = []
+    for item in _list_at(message, "contents"):
+        content = object_at(item, "message_content") if isinstance(item, dict) else {}
+        if text_at(content, "type") == "reasoning":
+            steps += thoughts(content.get("text"))
+        elif text_at(content, "text"):
+            steps.append(Message(text_at(content, "text")))
+        elif url := text_at(object_at(object_at(content, "image"), "image"), "url"):
+            steps.append(Message("", parts=(Part(uri=url),)))
+    if any(isinstance(step, Message) for step in steps):
+        return steps
+    text = message.get("content")
+    if isinstance(text, list):
+        text = "".join(part for part in text if isinstance(part, str))
+    return [*steps, Message(text)] if isinstance(text, str) else steps

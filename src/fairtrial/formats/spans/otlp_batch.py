@@ -1,0 +1,167 @@
+"""OTLP as JSON in its usual form: the names of protobuf's JSON mapping, and only fields of the protocol.
+
+Most files have this form, and large ones are read several times faster if each value is decoded into its place.
+`decode_batch` returns plain data for every other form, which `otlp_json.py` reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeGuard
+
+import msgspec
+
+from fairtrial.formats.jsontext import decode
+from fairtrial.formats.spans.otlp_json import failure_of, kind_name
+from fairtrial.formats.spans.span import Span, SpanEvent
+from fairtrial.formats.spans.span_values import any_value, hex_id, nanoseconds, whole_number
+from fairtrial.records.record import Json, Record
+
+
+class _Message(Record, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """A message of OTLP. A field that it does not know makes the batch one of another form."""
+
+
+class _Value(_Message, frozen=True):
+    string_value: str | None = None
+    int_value: Any = None
+    double_value: Any = None
+    bool_value: Any = None
+    array_value: Any = None
+    kvlist_value: Any = None
+    bytes_value: Any = None
+
+    def plain(self) -> Json:
+        """Return the value that is not a text."""
+        if self.int_value is not None:
+            return whole_number(self.int_value)
+        if self.array_value is not None:
+            return any_value({"array_value": self.array_value}, 1)
+        members = {name: value for name in _OTHER_VALUES if (value := getattr(self, name)) is not None}
+        return any_value(members, 1)
+
+
+_OTHER_VALUES = ("double_value", "bool_value", "kvlist_value", "bytes_value")
+
+
+class _KeyValue(_Message, frozen=True):
+    key: str
+    value: _Value = _Value()
+
+
+class _Status(_Message, frozen=True):
+    code: Any = None
+    message: Any = None
+
+
+class _Event(_Message, frozen=True):
+    time_unix_nano: Any = None
+    name: str = ""
+    attributes: list[_KeyValue] = []
+    dropped_attributes_count: Any = 0
+
+
+class _Span(_Message, frozen=True):
+    trace_id: str = ""
+    span_id: str = ""
+    parent_span_id: str = ""
+    trace_state: Any = None
+    flags: Any = None
+    name: str = ""
+    kind: Any = None
+    start_time_unix_nano: Any = None
+    end_time_unix_nano: Any = None
+    attributes: list[_KeyValue] = []
+    events: list[_Event] = []
+    links: Any = None
+    status: _Status | None = None
+    dropped_attributes_count: Any = 0
+    dropped_events_count: Any = 0
+    dropped_links_count: Any = 0
+
+
+class _Scope(_Message, frozen=True):
+    name: str = ""
+    version: Any = None
+    attributes: Any = None
+    dropped_attributes_count: Any = 0
+
+
+class _ScopeSpans(_Message, frozen=True):
+    scope: _Scope = _Scope()
+    spans: list[_Span] = []
+    schema_url: Any = None
+
+
+class _Resource(_Message, frozen=True):
+    attributes: list[_KeyValue] = []
+    dropped_attributes_count: Any = 0
+    entity_refs: Any = None
+
+
+class _ResourceSpans(_Message, frozen=True):
+    resource: _Resource = _Resource()
+    scope_spans: list[_ScopeSpans] = []
+    schema_url: Any = None
+
+
+class OtlpBatch(_Message, frozen=True):
+    """A batch of spans."""
+
+    resource_spans: list[_ResourceSpans]
+
+
+_decoder = msgspec.json.Decoder(OtlpBatch)
+
+
+def decode_batch(data: bytes) -> Any:
+    """Decode strict JSON as `decode` does. A batch of spans in its usual form becomes an `OtlpBatch`."""
+    try:
+        return _decoder.decode(data)
+    except (ValueError, RecursionError):
+        return decode(data)
+
+
+def is_batch(value: Any) -> TypeGuard[OtlpBatch]:
+    """Whether a value is a batch that `decode_batch` returned."""
+    return type(value) is OtlpBatch
+
+
+def items(batch: OtlpBatch) -> Iterator[Span]:
+    """Yield the spans of a batch."""
+    for group in batch.resource_spans:
+        resource = _plain(group.resource.attributes)
+        for scope_group in group.scope_spans:
+            for span in scope_group.spans:
+                yield _span(span, scope_group.scope.name, resource)
+
+
+def _span(raw: _Span, scope: str, resource: dict[str, Json]) -> Span:
+    return Span(
+        hex_id(raw.trace_id),
+        hex_id(raw.span_id),
+        hex_id(raw.parent_span_id),
+        raw.name,
+        kind_name(raw.kind),
+        nanoseconds(raw.start_time_unix_nano) or 0,
+        nanoseconds(raw.end_time_unix_nano),
+        _plain(raw.attributes),
+        tuple(map(_event, raw.events)) if raw.events else (),
+        "" if raw.status is None else failure_of(raw.status.code, raw.status.message),
+        scope,
+        resource,
+        dropped=_dropped(raw.dropped_attributes_count, raw.dropped_events_count)
+        + sum(_dropped(event.dropped_attributes_count) for event in raw.events),
+    )
+
+
+def _event(raw: _Event) -> SpanEvent:
+    return SpanEvent(raw.name, _plain(raw.attributes), time=nanoseconds(raw.time_unix_nano) or 0)
+
+
+def _plain(attributes: list[_KeyValue]) -> dict[str, Json]:
+    return {pair.key: pair.value.plain() if (text := pair.value.string_value) is None else text for pair in attributes}
+
+
+def _dropped(*counts: Any) -> int:
+    return sum(whole_number(count) or 0 for count in counts if count)

@@ -1,0 +1,108 @@
+"""How are files kept in a folder of an object store, which can neither rename nor append?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from fairtrial.errors import UsageError
+from fairtrial.importing import import_extra
+from fairtrial.loading.data_files import file_system_of
+from fairtrial.records.record import Record
+
+_SCHEMES = ("s3://", "gs://", "abfs://", "az://")
+_AT_ONCE = 16
+
+
+def is_object_folder(path: str | Path) -> bool:
+    """Whether a path names a folder in an object store that can be written."""
+    return str(path).startswith(_SCHEMES)
+
+
+class ObjectFolder(Record, frozen=True):
+    """A folder in an object store, such as s3://bucket/scored. An object appears whole at the end of its upload.
+
+    All methods raise UsageError if the store refuses.
+    """
+
+    url: str
+
+    def names(self, under: str = "") -> list[str]:
+        """Return the names of all objects, or of those under a folder inside, in order."""
+        fs: Any = import_extra("pyarrow.fs", "parquet")
+        system, root = self._open()
+        selector = fs.FileSelector(f"{root}/{under}".rstrip("/"), allow_not_found=True, recursive=True)
+        infos = self._do(lambda: system.get_file_info(selector))
+        return sorted(info.path.removeprefix(f"{root}/") for info in infos if info.type == fs.FileType.File)
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write an object."""
+        system, root = self._open()
+
+        def put() -> None:
+            with system.open_output_stream(f"{root}/{name}") as stream:
+                stream.write(data)
+
+        self._do(put)
+
+    def upload(self, folder: Path, pattern: str) -> None:
+        """Upload the files of a local folder that match a pattern, under the same names."""
+        for path in sorted(folder.glob(pattern)):
+            self._upload_file(path, str(PurePosixPath(path.relative_to(folder))))
+
+    def _upload_file(self, path: Path, name: str) -> None:
+        fs: Any = import_extra("pyarrow.fs", "parquet")
+        system, root = self._open()
+        local = fs.LocalFileSystem()
+        self._do(
+            lambda: fs.copy_files(
+                str(path), f"{root}/{name}", source_filesystem=local, destination_filesystem=system, use_threads=False
+            )
+        )
+
+    def read_each(self, names: Iterable[str]) -> list[bytes]:
+        """Return the contents of objects, several of which are read at once."""
+        system, root = self._open()
+
+        def read(name: str) -> bytes:
+            with system.open_input_file(f"{root}/{name}") as stream:
+                data: bytes = stream.read()
+            return data
+
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            contents: list[bytes] = self._do(lambda: list(pool.map(read, names)))
+        return contents
+
+    def download(self, folder: Path, under: Iterable[str]) -> None:
+        """Copy the objects under folders inside into a local folder."""
+        fs: Any = import_extra("pyarrow.fs", "parquet")
+        system, root = self._open()
+        local = fs.LocalFileSystem()
+
+        def copy(name: str) -> None:
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            fs.copy_files(
+                f"{root}/{name}", str(target), source_filesystem=system, destination_filesystem=local, use_threads=False
+            )
+
+        names = [name for inner in under for name in self.names(inner)]
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            self._do(lambda: list(pool.map(copy, names)))
+
+    def remove(self, inner: str) -> None:
+        """Remove a folder inside with its objects."""
+        system, root = self._open()
+        self._do(lambda: system.delete_dir(f"{root}/{inner}"))
+
+    def _open(self) -> tuple[Any, str]:
+        system, path = file_system_of(self.url)
+        return system, path.rstrip("/")
+
+    def _do(self, work: Callable[[], Any]) -> Any:
+        try:
+            return work()
+        except OSError as error:
+            raise UsageError(f"{self.url}: cannot be used: {error}") from error

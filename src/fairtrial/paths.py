@@ -1,0 +1,18 @@
+"""Is there something at a path? With an error where the system cannot look, in every version of Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def exists(path: Path) -> bool:
+    """Whether there is a file or a folder at a path.
+
+    Raises OSError if the system cannot look, for example because a name has 5,000 characters. `Path.exists` returns
+    False then from Python 3.14 on, so that the reader of a message would search for a file.
+    """
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: no path can have such a character
+        return False
+    return True

@@ -1,0 +1,46 @@
+"""Do the fast searches before the search for secrets miss nothing?"""
+
+from __future__ import annotations
+
+import base64
+import random
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairtrial.text.layers import find_base64
+from fairtrial.text.provider_keys import FORMS, KeyForm, may_find
+from fairtrial.text.redact import may_hold_secrets
+from fairtrial.text.runs import long_runs
+
+
+@given(st.text("ab- é한\ud800", max_size=12), st.integers(1, 5))
+def test_a_run_is_found_wherever_it_stands(text: str, length: int) -> None:
+    """The places are those of a pattern, for any text, with surrogates too."""
+    expected = [match.span() for match in re.finditer(f"[ab]{{{length},}}", text)]
+    assert list(long_runs("ab", length)(text)) == expected
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: f"{form.owner} {form.literal}")
+def test_every_form_of_key_has_a_long_word(form: KeyForm) -> None:
+    """Any text that the pattern of a form matches may hold a key, also in JSON between quotes."""
+
+    @given(st.from_regex(form.pattern, fullmatch=True))
+    @settings(max_examples=2, deadline=None, database=None, derandomize=True)
+    def check(key: str) -> None:
+        assert may_find(f'{{"note":"{key}"}}')
+        assert may_hold_secrets(f"이 키는 {key}")
+
+    check()
+
+
+def test_short_base64_is_found() -> None:
+    """The shortest run of base64 is decoded, and shorter words are left alone."""
+    chance = random.Random(3)
+    for size in range(9, 40):
+        inner = "".join(chance.choices("abcdefgh ", k=size))
+        raw = base64.b64encode(inner.encode()).decode()
+        found = [run.text for run in find_base64(f"see ({raw}) there")]
+        assert found == ([inner] if len(raw.rstrip("=")) >= 16 else [])
