@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -105,21 +106,18 @@ class Site:
                 "X-Fairtrial-Token": self.write_token,
             }
         own |= dict(headers or {})
-        connection = http.client.HTTPConnection(to, self.port, timeout=30)
-        try:
-            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
-            for name, value in own.items():
-                if value is not None:
-                    connection.putheader(name, value)
-            if body is not None and "Content-Length" not in own and "Transfer-Encoding" not in own:
-                connection.putheader("Content-Length", str(len(body)))
-            connection.endheaders(body)
-            response = connection.getresponse()
+        if body is not None and "Content-Length" not in own and "Transfer-Encoding" not in own:
+            own["Content-Length"] = str(len(body))
+        lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in own.items() if value is not None)]
+        with socket.create_connection((to, self.port), timeout=30) as connection:
+            # One piece, so that no body is on its way when the server answers and closes: that would be a reset.
+            with suppress(ConnectionError):
+                connection.sendall("\r\n".join([*lines, "", ""]).encode() + (body or b""))
+            response = http.client.HTTPResponse(connection, method=method)
+            response.begin()
             return Answer(
                 response.status, {name.lower(): value for name, value in response.getheaders()}, response.read()
             )
-        finally:
-            connection.close()
 
     def get(self, path: str) -> Any:
         """The JSON at a path."""
