@@ -74,13 +74,17 @@ def decode_text(text: str) -> Any:
 
 def is_too_deep(value: Any, most_depth: int = MOST_DEPTH) -> bool:
     """Return whether objects and arrays are nested deeper than `most_depth`."""
-    level = [value]
+    nested = [value] if isinstance(value, _CONTAINERS) else []
     for _ in range(most_depth):
-        nested = [inner for inner in level if isinstance(inner, _CONTAINERS)]
         if not nested:
             return False
-        level = [item for inner in nested for item in (inner.values() if isinstance(inner, dict) else inner)]
-    return any(isinstance(inner, _CONTAINERS) for inner in level)
+        nested = [
+            item
+            for inner in nested
+            for item in (inner.values() if isinstance(inner, dict) else inner)
+            if isinstance(item, _CONTAINERS)
+        ]
+    return bool(nested)
 
 
 def members(data: bytes | memoryview) -> dict[str, msgspec.Raw] | list[msgspec.Raw]:

@@ -22,6 +22,7 @@ _NAME = "Gemini contents"
 _ROLES = ("user", "model", "function", "system")
 _CODE = ("executableCode", "executable_code")
 _CODE_RESULT = ("codeExecutionResult", "code_execution_result")
+_ANY_CODE = frozenset((*_CODE, *_CODE_RESULT))
 
 
 def _is_message(message: dict[str, Any]) -> bool:
@@ -52,14 +53,21 @@ def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:
         return []
     if len(part) == 1 and isinstance(text := part.get("text"), str):
         return [Message(text)]  # most parts are a text alone
+    return [_code_step(part) or content.step_of(part, "", at, reading)]
+
+
+def _code_step(part: dict[str, Any]) -> Step | None:
+    """Return the code that a model ran as a call, its output as a result, or None for any other part."""
+    if _ANY_CODE.isdisjoint(part):
+        return None
     for key in _CODE:
         if isinstance(part.get(key), dict):
-            return [ToolCall("executable_code", part[key])]
+            return ToolCall("executable_code", part[key])
     for key in _CODE_RESULT:
         if isinstance(part.get(key), dict):
             outcome = text_at(part[key], "outcome")
-            return [result("executable_code", part[key], "", stated=outcome not in ("", "OUTCOME_OK"))]
-    return [content.step_of(part, "", at, reading)]
+            return result("executable_code", part[key], "", stated=outcome not in ("", "OUTCOME_OK"))
+    return None
 
 
 GEMINI = Dialect(_NAME, _is_message, _entries)

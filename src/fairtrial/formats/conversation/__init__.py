@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 
 from msgspec.structs import replace
 
@@ -35,6 +36,9 @@ __all__ = [
 ]
 
 
+_ORDER = attrgetter("order")
+
+
 class Conversation(Record, frozen=True):
     """The nodes of a conversation in their order, and its trace. `name` is its id, or empty without an id.
 
@@ -63,20 +67,15 @@ class Conversation(Record, frozen=True):
         return without_secrets(with_exported_fields(recording, own), reading)
 
 
-def _note_rootless(nodes: Iterable[Node], warnings: list[str]) -> None:
+def _note_rootless(traces: Iterable[Sequence[Node]], warnings: list[str]) -> None:
     """Warn of traces whose root is missing, for example because only a sample of the spans was kept."""
-    with_root, with_agent = set[str](), set[str]()
-    for node in nodes:
-        if not node.span.parent_id:
-            with_root.add(node.span.trace_id)
-        if node.is_significant:
-            with_agent.add(node.span.trace_id)
-    if rootless := with_agent - with_root:
+    if rootless := [nodes for nodes in traces if _has_agent(nodes) and all(node.span.parent_id for node in nodes)]:
         warnings.append(
             f"incomplete: {count(len(rootless), 'trace')} without a root span, so that earlier spans may be missing"
         )
 
 
+@paused_collector()
 def recordings_of(
     items: Iterable[SpanItem], reading: Diagnostics, options: TraceOptions = DEFAULTS
 ) -> tuple[Recording, ...]:
@@ -85,32 +84,23 @@ def recordings_of(
     Spans that belong to no agent are not in it.
     """
     warnings: list[str] = []
-    with paused_collector():
-        conversations = conversations_of(items, warnings, reading, options)
-        if options.join == "history":
-            conversations = _joined(conversations, warnings, options)
-        warnings += [warning for conversation in conversations for warning in conversation.warnings]
-        reading.warnings += [f"{reading.path}: {warning}" for warning in dict.fromkeys(warnings)]
-        recordings = tuple([conversation.recording(reading) for conversation in conversations])
-        for conversation in conversations:
-            _release(conversation.nodes)
-    return recordings
-
-
-def _release(nodes: Iterable[Node]) -> None:
-    """Cut the ties between nodes that nobody needs any more, so that the garbage collector need not find them."""
-    for node in nodes:
-        node.parent = node.home = None
-        node.children.clear()
+    conversations = conversations_of(items, warnings, reading, options)
+    if options.join == "history":
+        conversations = _joined(conversations, warnings, options)
+    warnings += [warning for conversation in conversations for warning in conversation.warnings]
+    reading.warnings += [f"{reading.path}: {warning}" for warning in dict.fromkeys(warnings)]
+    return tuple([conversation.recording(reading) for conversation in conversations])
 
 
 def conversations_of(
     items: Iterable[SpanItem], warnings: list[str], reading: Diagnostics, options: TraceOptions
 ) -> list[Conversation]:
     """Return the conversations in spans. Traces that go on with each other by their history are not joined yet."""
-    nodes = nodes_of(spans_of(items, warnings), reading)
-    _note_rootless(nodes, warnings)
-    return [*_assembled(_grouped(nodes, options), options)]
+    traces: dict[str, list[Node]] = defaultdict(list)
+    for node in nodes_of(spans_of(items, warnings), reading):
+        traces[node.span.trace_id].append(node)
+    _note_rootless(traces.values(), warnings)
+    return [*_assembled(_grouped(traces, options), options)]
 
 
 def _assembled(groups: Iterable[tuple[str, Sequence[Node]]], options: TraceOptions) -> Iterator[Conversation]:
@@ -123,22 +113,21 @@ def _assembled(groups: Iterable[tuple[str, Sequence[Node]]], options: TraceOptio
             yield Conversation(name, members, trace, tuple(warnings))
 
 
-def _grouped(nodes: Sequence[Node], options: TraceOptions) -> list[tuple[str, list[Node]]]:
+def _grouped(traces: Mapping[str, Sequence[Node]], options: TraceOptions) -> list[tuple[str, list[Node]]]:
     """Return the nodes of each conversation in their order, with its id, which is empty for a trace without an id."""
-    traces: dict[str, list[Node]] = defaultdict(list)
-    for node in nodes:
-        traces[node.span.trace_id].append(node)
-    keys: dict[str, tuple[str, str]] = {}
-    for trace_id, members in traces.items():
-        if any(node.is_significant for node in members) or _is_recording(members):
-            name = conversation_id(members, options.conversation)
-            alone = not name or options.join == "none"
-            keys[trace_id] = (name, trace_id if alone else "")
     conversations: dict[tuple[str, str], list[Node]] = defaultdict(list)
-    for node in nodes:
-        if (key := keys.get(node.span.trace_id)) is not None:
-            conversations[key].append(node)
-    return [(name, members) for (name, _), members in conversations.items()]
+    for trace_id, nodes in traces.items():
+        if _has_agent(nodes) or _is_recording(nodes):
+            name = conversation_id(nodes, options.conversation)
+            alone = not name or options.join == "none"
+            conversations[name, trace_id if alone else ""] += nodes
+    groups = [(name, sorted(nodes, key=_ORDER)) for (name, _), nodes in conversations.items()]
+    return sorted(groups, key=lambda group: group[1][0].order)
+
+
+def _has_agent(nodes: Iterable[Node]) -> bool:
+    """Whether a span is of an agent, a model or a tool."""
+    return any(node.is_significant for node in nodes)
 
 
 def _is_recording(nodes: Iterable[Node]) -> bool:
@@ -156,7 +145,7 @@ def _joined(conversations: list[Conversation], warnings: list[str], options: Tra
     joined: dict[str, Conversation] = {}
     for numbers in chains(earlier, len(unnamed)):
         parts = [unnamed[number] for number in numbers]
-        members = sorted((node for part in parts for node in part.nodes), key=lambda node: node.order)
+        members = sorted((node for part in parts for node in part.nodes), key=_ORDER)
         whole = parts if len(parts) == 1 else _assembled([("", members)], options)
         joined |= {_first_trace(parts[0]): conversation for conversation in whole}
     return [

@@ -24,7 +24,7 @@ def merge_calls(nodes: Sequence[Node]) -> None:
             _absorb(above, node)
     by_response: dict[str, list[Node]] = defaultdict(list)
     for node in nodes:
-        if node.facts.kind == "model" and node.facts.response_id:
+        if node.facts.response_id and node.facts.kind == "model":
             earlier = next((other for other in by_response[node.facts.response_id] if _overlap(other, node)), None)
             if earlier is None:
                 by_response[node.facts.response_id].append(node)
@@ -40,7 +40,9 @@ def _absorb(node: Node, double: Node) -> None:
     first, second = node.facts, double.facts
     if first.output is None and first.input is None and second.output is not None:
         first, second = second, first
-    node.facts = replace(combined(first, second), agent=node.facts.agent or double.facts.agent)
+    agent = node.facts.agent or double.facts.agent
+    facts = combined(first, second)
+    node.facts = facts if facts.agent == agent else replace(facts, agent=agent)
     double.facts = NOTHING
 
 

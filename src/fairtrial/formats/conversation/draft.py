@@ -48,11 +48,6 @@ class Block:
         self.steps: list[Message | Step | Slot] = [Slot(step) if isinstance(step, ToolCall) else step for step in steps]
         self.is_whole_run = is_whole_run
 
-    @property
-    def slots(self) -> list[Slot]:
-        """The calls of the answer."""
-        return [step for step in self.steps if isinstance(step, Slot)]
-
     def __iter__(self) -> Iterator[Step]:
         """Yield the steps and the results."""
         waiting: list[ToolResult] = []
@@ -70,20 +65,20 @@ class Block:
 
 
 class Draft:
-    """An invocation in the making. `name` is the source's own name of it, and `nodes` are its calls and tools."""
+    """An invocation in the making.
+
+    `name` is the source's own name of it, `nodes` are the spans of its models and tools, and `slots` all calls in their
+    order.
+    """
 
     def __init__(self, user: Message, name: str = "") -> None:
         self.user = user
         self.name = name
         self.blocks: list[Block] = []
+        self.slots: list[Slot] = []
         self.usages: list[Usage] = []
         self.nodes: list[Node] = []
         self.has_reply = False
-
-    @property
-    def slots(self) -> list[Slot]:
-        """All calls in their order."""
-        return [slot for block in self.blocks for slot in block.slots]
 
     @property
     def steps(self) -> list[Step]:
@@ -100,6 +95,8 @@ class Draft:
     def add(self, steps: Sequence[Step], *, is_whole_run: bool = False) -> None:
         """Add the steps of an answer."""
         if steps:
-            self.blocks.append(Block(steps, is_whole_run=is_whole_run))
-            has_calls = any(isinstance(step, ToolCall) for step in steps)
-            self.has_reply = not has_calls and any(isinstance(step, Message) for step in steps)
+            block = Block(steps, is_whole_run=is_whole_run)
+            slots = [step for step in block.steps if isinstance(step, Slot)]
+            self.blocks.append(block)
+            self.slots += slots
+            self.has_reply = not slots and any(isinstance(step, Message) for step in steps)

@@ -25,11 +25,12 @@ def cause_of_break(nodes: Iterable[Node]) -> str:
     failure of a tool is an answer that the agent can go on with.
     """
     calls = [node for node in nodes if node.facts.kind in ("model", "agent")]
-    successes = [node for node in calls if not failure_of(node)]
-    for node in calls:
-        if failure_of(node) and not any(_is_retry(other, node) for other in successes):
-            return cause_of(node)
-    return ""
+    failing = [node for node in calls if failure_of(node)]
+    if not failing:
+        return ""
+    successes = [node for node in calls if node not in failing]
+    broken = (node for node in failing if not any(_is_retry(other, node) for other in successes))
+    return next(map(cause_of, broken), "")
 
 
 def _is_retry(success: Node, failing: Node) -> bool:

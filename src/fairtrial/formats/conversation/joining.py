@@ -21,13 +21,13 @@ _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
 def conversation_id(nodes: Sequence[Node], attribute: str = "") -> str:
-    """Return the id of the conversation of a trace, or an empty text.
+    """Return the id of the conversation of a trace, or an empty text. The nodes are in their order.
 
     The outermost id counts for the whole trace, and the ids of its resources come last. `attribute` is the choice of
     the user, which counts before all others.
     """
-    outermost = sorted(nodes, key=lambda node: (node.depth, *node.order))
-    for names in ((attribute,) if attribute else (), CONVERSATION_IDS):
+    outermost = sorted(nodes, key=lambda node: node.depth)
+    for names in ((attribute,), CONVERSATION_IDS) if attribute else (CONVERSATION_IDS,):
         for attributes in (*(node.span.attributes for node in outermost), *(node.span.resource for node in outermost)):
             if name := _first_id(attributes, names):
                 return name

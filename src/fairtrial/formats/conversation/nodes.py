@@ -17,28 +17,24 @@ _SIGNIFICANT = ("agent", "model", "tool")
 class Node:
     """A span in its tree. `home` is the call of a tool whose inner trace the node belongs to, None for the outer trace.
 
-    `depth` is 0 for a root.
+    `depth` is 0 for a root. `order` is the place among all nodes: by time, then the parent before the child, then by
+    the place in the data.
     """
 
-    __slots__ = ("children", "depth", "facts", "home", "parent", "span")
+    __slots__ = ("depth", "facts", "home", "order", "parent", "span")
 
     def __init__(self, span: Span, facts: Facts = NOTHING) -> None:
         self.span = span
         self.facts = facts
         self.parent: Node | None = None
-        self.children: list[Node] = []
         self.depth = _UNKNOWN
         self.home: Node | None = None
+        self.order = (span.start, _UNKNOWN, 0)
 
     @property
     def is_significant(self) -> bool:
         """Whether the span is an agent, a model call or a tool."""
         return self.facts.kind in _SIGNIFICANT
-
-    @property
-    def order(self) -> tuple[int, int, int]:
-        """The place among all nodes: by time, then the parent before the child, then by the place in the data."""
-        return (self.span.start, self.depth, self.span.place)
 
     def ancestors(self) -> Iterator[Node]:
         """Yield the nodes above, from the parent to the root."""
@@ -58,16 +54,22 @@ class Node:
 def nodes_of(spans: Iterable[Span], reading: Diagnostics) -> list[Node]:
     """Return a node for each span, in order. A span whose parent is missing is a root."""
     nodes = {(span.trace_id, span.span_id): Node(span, facts_of(span, reading)) for span in spans}
-    for node in nodes.values():
-        parent = nodes.get((node.span.trace_id, node.span.parent_id)) if node.span.parent_id else None
-        node.parent = None if parent is node else parent
-    _cut_cycles(list(nodes.values()))
-    _set_depths(nodes.values())
-    ordered = sorted(nodes.values(), key=lambda node: node.order)
-    for node in ordered:
-        if node.parent is not None:
-            node.parent.children.append(node)
-    return ordered
+    early_nodes: list[Node] = []
+    for (trace_id, span_id), node in nodes.items():
+        parent_id = node.span.parent_id
+        if parent_id and parent_id != span_id:
+            node.parent = nodes.get((trace_id, parent_id))
+        if node.parent is None:
+            node.depth = 0
+        elif node.parent.depth != _UNKNOWN:  # nearly every parent starts before its children
+            node.depth = node.parent.depth + 1
+        else:
+            early_nodes.append(node)
+    _cut_cycles(early_nodes)
+    _set_depths(early_nodes)
+    for place, node in enumerate(nodes.values()):
+        node.order = (node.span.start, node.depth, place)
+    return sorted(nodes.values(), key=lambda node: node.order)
 
 
 def _set_depths(nodes: Iterable[Node]) -> None:

@@ -18,6 +18,8 @@ def spans_of_drafts(drafts: Sequence[Draft]) -> list[list[Node]]:
     for number, draft in enumerate(drafts):
         for node in draft.nodes:
             for above in node.ancestors():
+                if number in invocations_below[above]:
+                    break  # so are those above it
                 invocations_below[above].add(number)
     nodes = [list(draft.nodes) for draft in drafts]
     for above, numbers in invocations_below.items():
@@ -34,15 +36,14 @@ def durations_of(nodes: Iterable[Node]) -> tuple[float | None, Durations | None]
     timed = [node for node in nodes if node.span.start]
     if not timed:
         return None, None
-    start = min(node.span.start for node in timed)
-    end = max(node.span.last for node in timed)
-    seconds = {
-        kind: _union([(node.span.start, node.span.end) for node in timed if node.facts.kind == kind])
+    start = min([node.span.start for node in timed])
+    ends = [node.span.end for node in timed if node.span.end is not None]
+    total = (max(ends) - start) / NANOSECONDS if len(ends) == len(timed) else None
+    model, tool = (
+        _union([(node.span.start, node.span.end) for node in timed if node.facts.kind == kind])
         for kind in ("model", "tool")
-    }
-    is_known = all(node.span.end is not None for node in timed)
-    total = (end - start) / NANOSECONDS if is_known else None
-    return start / NANOSECONDS, Durations(total, seconds["model"], seconds["tool"])
+    )
+    return start / NANOSECONDS, Durations(total, model, tool)
 
 
 def _union(intervals: Sequence[tuple[int, int | None]]) -> float | None:

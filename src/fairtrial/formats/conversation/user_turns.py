@@ -34,18 +34,20 @@ def turns_of(entries: Sequence[Entry]) -> Turns:
     opening: list[Step] = []
     turns: list[tuple[list[Message], list[Step]]] = []
     instructions: list[str] = []
+    steps = opening
     for entry in entries:
-        if isinstance(entry, Instruction):
-            instructions.append(entry.text)
-        elif isinstance(entry, UserMessage):
-            if not turns or turns[-1][1]:
-                turns.append(([], []))
+        if isinstance(entry, UserMessage):
+            if not turns or steps:
+                steps = []
+                turns.append(([], steps))
             turns[-1][0].append(entry.message)
+        elif isinstance(entry, Instruction):
+            instructions.append(entry.text)
         elif not isinstance(entry, Usage):
-            (turns[-1][1] if turns else opening).append(entry)
+            steps.append(entry)
     return Turns(
         tuple(opening),
-        tuple(Turn(_joined(messages), tuple(steps)) for messages, steps in turns),
+        tuple([Turn(_joined(messages), tuple(steps)) for messages, steps in turns]),
         "\n".join(text for text in instructions if text),
     )
 

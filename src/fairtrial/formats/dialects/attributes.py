@@ -39,12 +39,14 @@ def entries_by(
     inner = Diagnostics(reading.path)
     entries: list[Entry] = []
     for i, message in enumerate(raw):
-        if type(message) is RepeatedJson and isinstance(message.value, dict):
+        if type(message) is RepeatedJson and entries_of in message.entries:
+            entries += message.entries[entries_of]
+        elif isinstance(value := plain(message), str):
+            entries.append(UserMessage(Message(value)))
+        elif type(message) is RepeatedJson and isinstance(value, dict):
             entries += message.entries_by(entries_of, ((), i), reading=inner)
-        elif isinstance(message := plain(message), dict):
-            entries += entries_of(message, ((), i), inner)
-        elif isinstance(message, str):
-            entries.append(UserMessage(Message(message)))
+        elif isinstance(value, dict):
+            entries += entries_of(value, ((), i), inner)
     note_unknown(inner, reading)
     return entries
 
@@ -66,8 +68,7 @@ def text_of(span: Span, *names: str) -> str:
     """Return the first of some attributes that is a text with content, or an empty text."""
     attributes = span.attributes
     for name in names:
-        value = attributes.get(name)
-        if value and isinstance(value, str) and value not in MARKS:
+        if (value := attributes.get(name)) and isinstance(value, str) and value not in MARKS:
             return value
     return ""
 
@@ -99,6 +100,8 @@ def first_text(value: Json) -> str:
 
 def declarations_of(raw: Json) -> tuple[dict[str, Any], ...]:
     """Return declared tools without the wrapper that a provider puts around a declaration."""
+    if raw is None:
+        return ()
     tools = structured(raw)
     declarations: list[dict[str, Any]] = []
     for tool in tools if isinstance(tools, list) else ():

@@ -91,7 +91,8 @@ _PLACES = {mark: place for place, dialect in enumerate(DIALECTS) for mark in dia
 def dialects_of(span: Span) -> tuple[Dialect, ...]:
     """Return the dialects that a span is written in."""
     attributes = span.attributes
-    return _dialects_with(frozenset([name for name in attributes if name in _PLACES and attributes[name] is not None]))
+    marks = _PLACES.keys() & attributes.keys()
+    return _dialects_with(frozenset([mark for mark in marks if attributes[mark] is not None])) if marks else ()
 
 
 @lru_cache(maxsize=1024)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import compress
+from operator import ne
 from typing import Any, Literal, NamedTuple
 
 from msgspec.structs import astuple, replace
@@ -62,7 +64,7 @@ class Facts(Record, frozen=True):
     invocation_fields: dict[str, Any] | None = None
 
 
-_DEFAULTS = default_values(Facts)
+_NAMES, _DEFAULTS = zip(*default_values(Facts), strict=True)
 NOTHING = Facts()
 """The facts of a span of no dialect, for example of a database."""
 
@@ -92,16 +94,18 @@ def combined(first: Facts, second: Facts) -> Facts:
     """Return the facts of two readings of the same thing. The first counts, and the second fills its gaps."""
     if first is NOTHING:
         return second
-    if second is NOTHING or second == NOTHING:
+    if second is NOTHING:
         return first
-    gaps = {
-        name: there
-        for (name, default), there in zip(_DEFAULTS, astuple(second), strict=True)
-        if there is not default and there != default and getattr(first, name) == default
-    }
+    said = dict(_said(first))
     if first.usage is not None and second.usage is not None:
-        gaps["usage"] = _combined_usage(first.usage, second.usage)
-    return replace(first, **gaps) if gaps else first
+        said["usage"] = _combined_usage(first.usage, second.usage)
+    return replace(second, **said)
+
+
+def _said(facts: Facts) -> Iterator[tuple[str, Any]]:
+    """Return the names and values of what a span says."""
+    values = astuple(facts)
+    return compress(zip(_NAMES, values, strict=True), map(ne, values, _DEFAULTS))
 
 
 def _combined_usage(first: Usage, second: Usage) -> Usage:

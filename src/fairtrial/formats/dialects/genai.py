@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 from fairtrial.formats.dialects.attributes import (
     arguments,
     data_of,
@@ -38,26 +36,24 @@ def _read(span: Span, reading: Diagnostics) -> Facts:
         return _tool(span)
     if kind == "other":
         return Facts()
-    name = text_of(span, "gen_ai.agent.name")
+    is_model = kind == "model"
+    agent = text_of(span, "gen_ai.agent.name")
     messages = messages_of(span, reading)
-    facts = Facts(
+    model = text_of(span, "gen_ai.response.model", "gen_ai.request.model")
+    return Facts(
         kind,
-        agent=name,
-        input=messages.input,
-        output=messages.output,
-        instructions=messages.instructions,
-        declarations=declarations_of(span.attributes.get("gen_ai.tool.definitions")),
-        model=text_of(span, "gen_ai.response.model", "gen_ai.request.model"),
+        "" if is_model else agent or text_of(span, "gen_ai.workflow.name"),
+        agent,
+        messages.input,
+        messages.output,
+        messages.instructions,
+        declarations_of(span.attributes.get("gen_ai.tool.definitions")),
+        usage=usage_of_span(span, model) if is_model else None,
+        model=model,
+        response_id=text_of(span, "gen_ai.response.id") if is_model else "",
+        finish_reason=first_text(structured(span.attributes.get("gen_ai.response.finish_reasons"))) if is_model else "",
         error_type=text_of(span, "error.type"),
         switch=SWITCH,
-    )
-    if kind == "agent":
-        return replace(facts, name=name or text_of(span, "gen_ai.workflow.name"))
-    return replace(
-        facts,
-        usage=usage_of_span(span, facts.model),
-        response_id=text_of(span, "gen_ai.response.id"),
-        finish_reason=first_text(structured(span.attributes.get("gen_ai.response.finish_reasons"))),
     )
 
 

@@ -12,11 +12,13 @@ _ATTRIBUTES = frozenset(
     ("gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions", "pydantic_ai.all_messages")
 )
 
+_NO_MESSAGES = SpanMessages()
+
 
 def messages_of(span: Span, reading: Diagnostics) -> SpanMessages:
     """Return the messages in the attributes of a span. Events fill the gaps."""
     if not span.events and _ATTRIBUTES.isdisjoint(span.attributes):
-        return SpanMessages()
+        return _NO_MESSAGES
     choices = number_of(span, "gen_ai.request.choice.count") or 1
     entries = entries_of(span.attributes.get("gen_ai.input.messages"), reading)
     steps = answer_of(span.attributes.get("gen_ai.output.messages"), choices, reading)

@@ -19,7 +19,7 @@ from fairtrial.formats.dialects.attributes import (
 from fairtrial.formats.dialects.facts import Dialect, Facts
 from fairtrial.formats.dialects.repeated_json import repeated_members
 from fairtrial.formats.dialects.usages import usage_of_gemini, usage_of_span
-from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.spans.span import Span
 
 _OWN = "gcp.vertex.agent."
@@ -50,7 +50,7 @@ def _model(span: Span, request: dict[str, Any], invocation: str, reading: Diagno
     contents = request.get("contents")
     return Facts(
         "model",
-        input=_input(contents, reading) if isinstance(contents, list) else None,
+        input=tuple(entries_by(_input_entries, contents, reading)) if isinstance(contents, list) else None,
         output=output_steps(entries_by(GEMINI.entries, _content(answer), reading)) if answer else None,
         instructions=text_of_instructions(config.get("system_instruction")),
         declarations=tuple(tool for tool in config.get("tools") or () if isinstance(tool, dict)),
@@ -63,12 +63,12 @@ def _model(span: Span, request: dict[str, Any], invocation: str, reading: Diagno
     )
 
 
-def _input(contents: list[Any], reading: Diagnostics) -> tuple[Entry, ...]:
-    """Return the entries of the contents. A message that only quotes other agents is not a turn of the user."""
-    entries = entries_by(GEMINI.entries, contents, reading)
-    return tuple(
-        [entry for entry in entries if type(entry) is not UserMessage or not entry.message.text.startswith(_QUOTE)]
-    )
+def _input_entries(content: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
+    """Return the entries of a content. A message that only quotes other agents is not a turn of the user."""
+    entries = GEMINI.entries(content, at, reading)
+    return [
+        entry for entry in entries if not isinstance(entry, UserMessage) or not entry.message.text.startswith(_QUOTE)
+    ]
 
 
 def _content(answer: dict[str, Any]) -> list[Any]:

@@ -39,22 +39,19 @@ def with_withheld_contents(facts: Facts, *, has_lost_attributes: bool) -> Facts:
 
 
 def _hides_content(facts: Facts) -> bool:
-    return (
-        any(map(_is_hidden, facts.input or ()))
-        or any(map(_is_hidden, facts.output or ()))
-        or (facts.result is not None and _is_hidden(facts.result))
-    )
-
-
-def _is_hidden(entry: Entry) -> bool:
     """Whether the content of an entry, or a part of it, is only a mark."""
-    if isinstance(entry, UserMessage):
-        return entry.message.text in MARKS
-    if isinstance(entry, _WITH_TEXT):
-        return entry.text in MARKS
-    if isinstance(entry, ToolCall):
-        return any(map(_is_mark, entry.args.values()))
-    return isinstance(entry, ToolResult) and _is_mark(entry.response)
+    for entry in (*(facts.input or ()), *(facts.output or ()), facts.result):
+        if type(entry) is UserMessage:
+            is_hidden = entry.message.text in MARKS
+        elif type(entry) is ToolCall:
+            is_hidden = any(map(_is_mark, entry.args.values()))
+        elif type(entry) is ToolResult:
+            is_hidden = _is_mark(entry.response)
+        else:
+            is_hidden = isinstance(entry, _WITH_TEXT) and entry.text in MARKS
+        if is_hidden:
+            return True
+    return False
 
 
 def _withheld(entry: _AnyEntry, reason: str, has_lost_attributes: bool) -> _AnyEntry:

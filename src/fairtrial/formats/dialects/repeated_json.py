@@ -23,26 +23,26 @@ _ITEMS = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 class RepeatedJson:
-    """A value that later spans repeat, and the entries that readers found in it. Nobody may change the value."""
+    """A value that later spans repeat, and the `entries` that readers found in it. Nobody may change the value."""
 
-    __slots__ = ("_entries", "value")
+    __slots__ = ("entries", "value")
 
     def __init__(self, value: Json) -> None:
         self.value = value
-        self._entries: dict[object, tuple[Entry, ...]] = {}
+        self.entries: dict[object, tuple[Entry, ...]] = {}
 
     def entries_by(self, read: Callable[..., Iterable[Entry]], *place: Any, reading: Diagnostics) -> tuple[Entry, ...]:
         """Return the entries that `read(value, *place, reading)` returns.
 
         They are remembered, unless there is a problem: each reading notes its own problems with their places.
         """
-        entries = self._entries.get(read)
+        entries = self.entries.get(read)
         if entries is None:
             own = Diagnostics(reading.path)
             entries = tuple(read(self.value, *place, own))
             if own.errors or own.warnings:
                 return tuple(read(self.value, *place, reading))
-            self._entries[read] = entries
+            self.entries[read] = entries
         return entries
 
 
@@ -55,17 +55,22 @@ class _Memory:
 
     def value_of(self, text: bytes) -> RepeatedJson:
         """Return the value of a JSON text. Raises ValueError for anything that `structured` keeps as a text."""
-        known = self._values.get(text)
-        if known is None:
-            value = decode(text)
-            if text.count(b"{") + text.count(b"[") > _MOST_DEPTH and is_too_deep(value, _MOST_DEPTH):
-                raise ValueError
-            known = RepeatedJson(value)
-            self._size += len(text)
-            if self._size > _MOST_BYTES:
-                self._values, self._size = {}, len(text)
-            self._values[text] = known
-        return known
+        return self._values.get(text) or self._decoded(text)
+
+    def values_of(self, texts: Iterable[msgspec.Raw]) -> list[RepeatedJson]:
+        """Return the values of JSON texts."""
+        return [self._values.get(text) or self._decoded(text) for text in map(bytes, texts)]
+
+    def _decoded(self, text: bytes) -> RepeatedJson:
+        value = decode(text)
+        if text.count(b"{") + text.count(b"[") > _MOST_DEPTH and is_too_deep(value, _MOST_DEPTH):
+            raise ValueError
+        repeated = RepeatedJson(value)
+        self._size += len(text)
+        if self._size > _MOST_BYTES:
+            self._values, self._size = {}, len(text)
+        self._values[text] = repeated
+        return repeated
 
 
 _memory = _Memory()
@@ -75,7 +80,7 @@ def repeated_items(value: Json) -> Json:
     """Return an attribute as `structured` does. Each item of an array in a text is a `RepeatedJson`."""
     if _is_text(value, "["):
         with suppress(ValueError, RecursionError):
-            return _items(value.encode())
+            return _memory.values_of(_ITEMS.decode(value.encode()))
     return structured(value)
 
 
@@ -89,17 +94,13 @@ def repeated_members(value: Json, key: str) -> Json:
             members = _MEMBERS.decode(value.encode())
             items = members.pop(key, None)
             values = {name: _memory.value_of(bytes(member)).value for name, member in members.items()}
-            return values if items is None else {**values, key: _items(bytes(items))}
+            return values if items is None else {**values, key: _memory.values_of(_ITEMS.decode(items))}
     return structured(value)
 
 
 def plain(value: Any) -> Json:
     """Return a value that may be repeated as it is."""
     return value.value if type(value) is RepeatedJson else value
-
-
-def _items(text: bytes) -> list[RepeatedJson]:
-    return [_memory.value_of(bytes(item)) for item in _ITEMS.decode(text)]
 
 
 def _is_text(value: Json, start: str) -> bool:

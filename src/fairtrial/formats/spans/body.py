@@ -42,13 +42,11 @@ def spans_of(items: Iterable[SpanItem], warnings: list[str]) -> list[Span]:
             if item.trace_id:  # a log record outside of every trace belongs to no conversation
                 logs[item.trace_id, item.span_id].append(item)
             continue
-        span = replace(item, place=place, span_id=item.span_id or f"#{place}")
-        key = (span.trace_id, span.span_id)
-        earlier = spans.get(key)
-        if earlier is not None and replace(earlier, place=place) != span:
+        span = item if item.span_id else replace(item, span_id=f"#{place}")
+        earlier = spans.setdefault((span.trace_id, span.span_id), span)
+        if earlier is not span and earlier != span:
             differing += 1
-            span = max(earlier, span, key=_completeness)
-        spans[key] = span
+            spans[span.trace_id, span.span_id] = max(earlier, span, key=_completeness)
     if differing:
         warnings.append(f"read {count(differing, 'span')} twice with unequal content; the span that ended later counts")
     for key, records in logs.items():
@@ -64,12 +62,12 @@ def spans_of(items: Iterable[SpanItem], warnings: list[str]) -> list[Span]:
         )
     if partial := {span.trace_id: span.partial for span in spans.values() if span.partial}:
         warnings.append(f"incomplete: {count(len(partial), 'trace')}; {next(iter(partial.values()))}")
-    return sorted(spans.values(), key=lambda span: (span.start, span.place))
+    return sorted(spans.values(), key=lambda span: span.start)
 
 
 def _completeness(span: Span) -> tuple[int, int, bytes]:
     """Return a key that is larger for the later and the fuller of two spans, whichever came first."""
-    return (-1 if span.end is None else span.end, len(span.attributes), msgspec.json.encode(replace(span, place=0)))
+    return (-1 if span.end is None else span.end, len(span.attributes), msgspec.json.encode(span))
 
 
 def _span_of_logs(records: Sequence[LogRecord]) -> Span:

@@ -11,10 +11,10 @@ from typing import Any, TypeGuard
 
 import msgspec
 
-from fairtrial.formats.jsontext import decode
+from fairtrial.formats.jsontext import MOST_DEPTH, decode
 from fairtrial.formats.spans.otlp_json import failure_of, kind_name
 from fairtrial.formats.spans.span import Span, SpanEvent
-from fairtrial.formats.spans.span_values import any_value, hex_id, nanoseconds, whole_number
+from fairtrial.formats.spans.span_values import hex_id, nanoseconds
 from fairtrial.records.record import Json, Record
 
 
@@ -24,29 +24,40 @@ class _Message(Record, frozen=True, forbid_unknown_fields=True, rename="camel"):
 
 class _Value(_Message, frozen=True):
     string_value: str | None = None
-    int_value: Any = None
+    int_value: int | None = None
     double_value: Any = None
     bool_value: Any = None
-    array_value: Any = None
-    kvlist_value: Any = None
+    array_value: _Array | None = None
+    kvlist_value: _Object | None = None
     bytes_value: Any = None
 
-    def plain(self) -> Json:
-        """Return the value that is not a text."""
+    def plain(self, depth: int = 1) -> Json:
+        """Return the value. A value that is nested too deeply is null."""
+        if self.string_value is not None:
+            return self.string_value
         if self.int_value is not None:
-            return whole_number(self.int_value)
+            return self.int_value
+        if depth > MOST_DEPTH:
+            return None
         if self.array_value is not None:
-            return any_value({"array_value": self.array_value}, 1)
-        members = {name: value for name in _OTHER_VALUES if (value := getattr(self, name)) is not None}
-        return any_value(members, 1)
-
-
-_OTHER_VALUES = ("double_value", "bool_value", "kvlist_value", "bytes_value")
+            return [value.plain(depth + 1) for value in self.array_value.values]
+        if self.kvlist_value is not None:
+            return {pair.key: pair.value.plain(depth + 1) for pair in self.kvlist_value.values}
+        scalars = (self.double_value, self.bool_value, self.bytes_value)
+        return next((value for value in scalars if value is not None), None)
 
 
 class _KeyValue(_Message, frozen=True):
     key: str
     value: _Value = _Value()
+
+
+class _Array(_Message, frozen=True):
+    values: list[_Value] = []
+
+
+class _Object(_Message, frozen=True):
+    values: list[_KeyValue] = []
 
 
 class _Status(_Message, frozen=True):
@@ -55,10 +66,10 @@ class _Status(_Message, frozen=True):
 
 
 class _Event(_Message, frozen=True):
-    time_unix_nano: Any = None
+    time_unix_nano: int | None = None
     name: str = ""
     attributes: list[_KeyValue] = []
-    dropped_attributes_count: Any = 0
+    dropped_attributes_count: int = 0
 
 
 class _Span(_Message, frozen=True):
@@ -69,14 +80,14 @@ class _Span(_Message, frozen=True):
     flags: Any = None
     name: str = ""
     kind: Any = None
-    start_time_unix_nano: Any = None
-    end_time_unix_nano: Any = None
+    start_time_unix_nano: int | None = None
+    end_time_unix_nano: int | None = None
     attributes: list[_KeyValue] = []
     events: list[_Event] = []
     links: Any = None
     status: _Status | None = None
-    dropped_attributes_count: Any = 0
-    dropped_events_count: Any = 0
+    dropped_attributes_count: int = 0
+    dropped_events_count: int = 0
     dropped_links_count: Any = 0
 
 
@@ -111,7 +122,7 @@ class OtlpBatch(_Message, frozen=True):
     resource_spans: list[_ResourceSpans]
 
 
-_decoder = msgspec.json.Decoder(OtlpBatch)
+_decoder = msgspec.json.Decoder(OtlpBatch, strict=False)  # numbers may be texts
 
 
 def decode_batch(data: bytes) -> Any:
@@ -147,11 +158,12 @@ def _span(raw: _Span, scope: str, resource: dict[str, Json]) -> Span:
         nanoseconds(raw.end_time_unix_nano),
         _plain(raw.attributes),
         tuple(map(_event, raw.events)) if raw.events else (),
-        "" if raw.status is None else failure_of(raw.status.code, raw.status.message),
+        failure_of(raw.status.code, raw.status.message) if raw.status is not None and raw.status.code else "",
         scope,
         resource,
-        dropped=_dropped(raw.dropped_attributes_count, raw.dropped_events_count)
-        + sum(_dropped(event.dropped_attributes_count) for event in raw.events),
+        dropped=raw.dropped_attributes_count
+        + raw.dropped_events_count
+        + (sum([event.dropped_attributes_count for event in raw.events]) if raw.events else 0),
     )
 
 
@@ -160,8 +172,5 @@ def _event(raw: _Event) -> SpanEvent:
 
 
 def _plain(attributes: list[_KeyValue]) -> dict[str, Json]:
+    # Most values are texts, and a file holds very many.
     return {pair.key: pair.value.plain() if (text := pair.value.string_value) is None else text for pair in attributes}
-
-
-def _dropped(*counts: Any) -> int:
-    return sum(whole_number(count) or 0 for count in counts if count)

@@ -18,10 +18,9 @@ class Span(Record, frozen=True):
     """A unit of work. Ids are lower-case hex, times are nanoseconds since 1970 as exact integers.
 
     `parent_id` is empty for a root. `end` is None if the span never ended. `failure` is the message of the status
-    `ERROR`, or "ERROR" without a message, and empty for every other status. `place` is the number of the span in the
-    data. `attributes` hold plain JSON values, with the names that their instrumentation gave them. `dropped` is the
-    number of attributes and events that an SDK dropped because of its limits. `partial` says why the source gave only a
-    part of the trace, and is empty for a whole trace.
+    `ERROR`, or "ERROR" without a message, and empty for every other status. `attributes` hold plain JSON values, with
+    the names that their instrumentation gave them. `dropped` is the number of attributes and events that an SDK dropped
+    because of its limits. `partial` says why the source gave only a part of the trace, and is empty for a whole trace.
     """
 
     trace_id: str
@@ -36,7 +35,6 @@ class Span(Record, frozen=True):
     failure: str = ""
     scope: str = ""
     resource: dict[str, Json] = {}
-    place: int = 0
     dropped: int = 0
     partial: str = ""
 

@@ -47,16 +47,14 @@ def hex_id(raw: Any) -> str:
     Ids come as hex of 16 or 32 digits, with or without 0x, and as base64 of 8 or 16 bytes. An id of another form is
     kept as it is, for example a UUID.
     """
-    if not isinstance(raw, str) or len(raw) > _LONGEST_ID:
-        return ""
-    if len(raw) in _HEX_LENGTHS and not raw.strip(_LOWER_CASE_HEX):  # most ids
-        return raw if raw.strip("0") else ""
-    return _hex_id(raw)
+    return _hex_id(raw) if isinstance(raw, str) and len(raw) <= _LONGEST_ID else ""
 
 
 @lru_cache(maxsize=1024)
 def _hex_id(raw: str) -> str:
     """Return an id in a text. The id of a trace stands in each of its spans, and the id of a span in its children."""
+    if len(raw) in _HEX_LENGTHS and not raw.strip(_LOWER_CASE_HEX):  # most ids
+        return raw if raw.strip("0") else ""
     if (match := _HEX.match(raw)) is not None:
         digits = match.group(1).lower()
         return digits if digits.strip("0") else ""
@@ -84,8 +82,10 @@ def nanoseconds(raw: Any) -> int | None:
 
     A small number is a number of seconds, milliseconds or microseconds, as its size says.
     """
+    if type(raw) is int and raw > _LAST_SECOND * 1_000_000:
+        return raw  # most times are nanoseconds
     if isinstance(raw, str) and len(raw) == _DIGITS and raw.isascii() and raw.isdigit():
-        return int(raw)  # most times are nanoseconds of this century
+        return int(raw)  # nanoseconds of this century
     if isinstance(raw, float) and abs(raw) < _LAST_SECOND:
         return round(raw * _NANOSECONDS)
     number = whole_number(raw)
