@@ -86,6 +86,9 @@ def phoenix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     url = f"http://127.0.0.1:{port}"
     with running("phoenix", "serve", **environment):
         send_conversations(url, {})
+        # Phoenix answers before it has stored the spans.
+        while len(spans_in(url)) < 2 * CONVERSATIONS:
+            pass
         yield url
 
 
@@ -208,6 +211,14 @@ def annotations_of(url: str, run: str) -> list[dict[str, Any]]:
         answered = httpx2.get(f"{url}/v1/projects/default/{kind}_annotations", params=query)
         found += [item for item in answered.json()["data"] if item["metadata"].get("run.id") == run]
     return found
+
+
+def spans_in(url: str) -> list[Any]:
+    """Return the spans in Phoenix, none as long as there is no project."""
+    import httpx2
+
+    answered = httpx2.get(f"{url}/v1/projects/default/spans", params={"limit": 1000})
+    return [] if answered.status_code == 404 else list(answered.raise_for_status().json()["data"])
 
 
 def feedback(url: str) -> list[Any]:
