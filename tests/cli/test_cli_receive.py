@@ -17,6 +17,7 @@ import pytest
 from commands import MATCH, case, enter, eval_set, fairtrial, finish, start, write
 from fairtrial import api
 from forked_commands import start_forked
+from ports import free_port
 from span_files import call, otlp, request
 
 SENDERS = 8
@@ -139,13 +140,6 @@ def wait_for_line(stream: IO[str], pattern: str) -> re.Match[str]:
 def url_of(process: Any) -> str:
     """Return the URL of a receiver that starts."""
     return wait_for_line(process.stderr, r"receiving at (\S+),")[1]
-
-
-def free_port() -> int:
-    """A port of this machine that nobody uses."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import threading
@@ -16,6 +15,7 @@ import pytest
 
 from commands import MATCH, case, enter, eval_set, fairtrial, write
 from fairtrial import api, load_recordings
+from ports import free_port
 from span_files import answer, messages
 
 BIN = Path(sys.executable).parent
@@ -35,13 +35,6 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     enter(tmp_path, monkeypatch)
     write("shop.evalset.json", eval_set(case("greeting", "Hi.", query="Hello?")))
     write("config.json", MATCH)
-
-
-def free_port() -> str:
-    """A port of this machine that nobody uses."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return str(probe.getsockname()[1])
 
 
 @contextmanager
@@ -75,12 +68,12 @@ def running(*command: str, **environment: str) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def phoenix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server of Phoenix with conversations."""
-    port = free_port()
+    port = str(free_port())
     environment = {
         "PHOENIX_WORKING_DIR": str(tmp_path_factory.mktemp("phoenix")),
         "PHOENIX_HOST": "127.0.0.1",
         "PHOENIX_PORT": port,
-        "PHOENIX_GRPC_PORT": free_port(),
+        "PHOENIX_GRPC_PORT": str(free_port()),
         "PHOENIX_TELEMETRY_ENABLED": "false",
     }
     url = f"http://127.0.0.1:{port}"
@@ -95,7 +88,7 @@ def phoenix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def mlflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server of MLflow with conversations."""
-    port, folder = free_port(), tmp_path_factory.mktemp("mlflow")
+    port, folder = str(free_port()), tmp_path_factory.mktemp("mlflow")
     store = ("--backend-store-uri", f"sqlite:///{folder}/mlflow.db", "--artifacts-destination", str(folder))
     url = f"http://127.0.0.1:{port}"
     with running("mlflow", "server", *store, "--host", "127.0.0.1", "--port", port, "--workers", "1"):
