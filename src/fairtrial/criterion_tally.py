@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import Any, NamedTuple
 
 from fairtrial.records.average import RunningMean
@@ -54,7 +54,6 @@ class CriterionTally:
             self._valid.close()
         for ends in self._possible or ():
             ends.close()
-        self._judges.close()
 
     def merge(self, tally: CriterionTally) -> None:
         """Add the numbers of more attempts, also at the cases that are open."""
@@ -90,7 +89,7 @@ class CriterionTally:
         is_error = result.failure is not None and result.failure.side == "agent" and verdict is Verdict.UNSCORED
         self._latest = outcome
         if outcome.judge_stats is not None:
-            self._judges.add(result.position, outcome.judge_stats)
+            self._judges.add(outcome.judge_stats)
         self.gates = self.gates or outcome.threshold is not None
         if is_error:
             self._errors += 1
@@ -283,33 +282,30 @@ class _JudgeTally:
         self._sums: Counter[str] = Counter()
         self._usage = ModelUsage()
         self._pairs: tuple[PairAgreement, ...] = ()
-        self._with_itself = CaseMeans()
-        self._in_panel = CaseMeans()
+        self._agreement_sums: defaultdict[str, float] = defaultdict(float)
+        self._agreements: Counter[str] = Counter()
 
-    def add(self, case: int, stats: JudgeStats) -> None:
-        """Count the judge calls of one outcome of a case."""
+    def add(self, stats: JudgeStats) -> None:
+        """Count the judge calls of one outcome."""
         self._sums.update(outcomes=1, calls=stats.calls, calls_saved=stats.calls_saved, abstentions=stats.abstentions)
         self._usage += stats.model_usage
         self._pairs = sum_pairs([*self._pairs, *stats.pair_agreements])
-        for means, rate in ((self._with_itself, stats.self_agreement), (self._in_panel, stats.panel_agreement)):
+        for name, rate in (("self_agreement", stats.self_agreement), ("panel_agreement", stats.panel_agreement)):
             if rate is not None:
-                means.add(case, rate)
-
-    def close(self) -> None:
-        """End the open cases."""
-        self._with_itself.close()
-        self._in_panel.close()
+                self._agreement_sums[name] += rate
+                self._agreements[name] += 1
 
     def merge(self, tally: _JudgeTally) -> None:
         """Add the numbers of more outcomes."""
         self._sums.update(tally._sums)
         self._usage += tally._usage
         self._pairs = sum_pairs([*self._pairs, *tally._pairs])
-        self._with_itself.merge(tally._with_itself)
-        self._in_panel.merge(tally._in_panel)
+        for name, rates in tally._agreement_sums.items():
+            self._agreement_sums[name] += rates
+        self._agreements.update(tally._agreements)
 
     def summary(self) -> dict[str, Any]:
-        """Return fields of a criterion's summary, empty if no judge was asked. Agreement is the mean over cases."""
+        """Return fields of a criterion's summary, empty if no judge was asked. Agreement is the mean over outcomes."""
         if not self._sums["outcomes"]:
             return {}
         return {
@@ -319,15 +315,8 @@ class _JudgeTally:
             "cost": self._usage.cost,
             "unpriced_calls": self._usage.unpriced_calls,
             "pair_agreements": self._pairs,
-            **_agreement("self_agreement", self._with_itself),
-            **_agreement("panel_agreement", self._in_panel),
+            **{name: self._agreement_sums[name] / number for name, number in self._agreements.items()},
         }
-
-
-def _agreement(name: str, means: CaseMeans) -> dict[str, Any]:
-    """Return the fields of an agreement: the mean over cases, and its interval."""
-    moments = means.moments
-    return {name: moments.mean, f"{name}_interval": bounded_interval(moments)} if moments.count else {}
 
 
 def _mean(values: CaseMeans, scale: Range) -> Estimate:

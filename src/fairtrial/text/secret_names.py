@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -30,15 +30,13 @@ MARKS = (
     *("pass", "pwd", "pw", "secret", "key", "token", "credential", "bearer", "authorization", "cookie", "kennwort"),
     *("mot de passe", "senha", "identified by", "비밀번호", "비번", "암호", "패스워드"),
     *("パスワード", "暗証番号", "密码", "密碼", "口令"),
-    *("contrase", "비밀키", "인증키", "토큰", "시크릿", "秘密鍵", "トークン", "シークレット", "密钥", "密鑰", "令牌"),
+    *("contraseña", "비밀키", "인증키", "토큰", "시크릿", "秘密鍵", "トークン", "シークレット", "密钥", "密鑰", "令牌"),
     *("clave_secreta", "clave secreta"),
 )
 """Every text in which a pair of name and secret stands contains one of these strings in lower case."""
 _SHORTEST_MARKS = tuple(mark for mark in MARKS if not any(part in mark for part in MARKS if part != mark))
 """The marks that do not contain another mark."""
 _ASCII_MARKS = tuple(filter(str.isascii, _SHORTEST_MARKS))
-_OTHER_MARKS = tuple((mark, mark.encode()) for mark in _SHORTEST_MARKS if not mark.isascii())
-_ASCII = bytes(range(128))
 _LONGEST_PREFIX = len("encryption_")
 """The most characters of a telling word before its mark."""
 _LONGEST_REST = 16
@@ -62,61 +60,42 @@ class Core(NamedTuple):
     is_password: bool
 
 
-def find_cores(lowered: str, marks: Iterable[str]) -> Iterator[Core]:
-    """Yield the words that announce a secret, also words that only describe a secret.
-
-    The text is that of `lower`, and `marks` are the marks in it.
-    """
-    for start, end in _parts_around(lowered, marks):
-        for match in _CORE.finditer(lowered, start, end):
-            yield Core(*match.span(), match[0], _PASSWORD.fullmatch(match[0]) is not None)
-
-
-def _parts_around(lowered: str, marks: Iterable[str]) -> Iterator[tuple[int, int]]:
-    """Yield start and end of the parts of a text near its marks. Every core begins and ends near a mark.
-
-    A search for constants is faster than the pattern of the cores.
-    """
-    places: list[int] = []
-    for mark in marks:
-        place = lowered.find(mark)
-        while place >= 0:
-            places.append(place)
-            place = lowered.find(mark, place + 1)
-    start = end = 0
-    for place in sorted(places):
-        if place - _LONGEST_PREFIX > end:
-            if end:
-                yield start, end
-            start = place - _LONGEST_PREFIX
-        end = place + _LONGEST_REST
-    if end:
-        yield start, end
+def find_cores(lowered: str) -> Iterator[Core]:
+    """Yield the words that announce a secret, also words that only describe a secret. The text is that of `lower`."""
+    # A search for constants is faster than the pattern, whose words begin and end near a mark.
+    marks = [mark for mark in _marks(lowered) if mark in lowered]
+    if not marks:
+        return
+    start = min([lowered.find(mark) for mark in marks]) - _LONGEST_PREFIX
+    end = max([lowered.rfind(mark) for mark in marks]) + _LONGEST_REST
+    for match in _CORE.finditer(lowered, max(0, start), end):
+        yield Core(*match.span(), match[0], _PASSWORD.fullmatch(match[0]) is not None)
 
 
 def lower(text: str) -> str:
     """Return a text in lower case, with all characters in their places."""
-    return text.lower() if text.isascii() else text.replace("İ", "I").lower()
+    return text.replace("İ", "I").lower()
 
 
-def find_marks(lowered: str) -> list[str]:
-    """Return the marks that may be in a text. Without any, it cannot hold a pair. The text is that of `lower`.
+def _marks(lowered: str) -> tuple[str, ...]:
+    return _ASCII_MARKS if lowered.isascii() else _SHORTEST_MARKS
 
-    Searching for each string in turn is 20 times faster than a pattern.
+
+def has_mark(lowered: str) -> bool:
+    """Return whether a text can hold a pair. Searching for each string in turn is 20 times faster than a pattern.
+
+    The text is that of `lower`.
     """
-    marks = [mark for mark in _ASCII_MARKS if mark in lowered]
-    if not lowered.isascii():
-        # Most texts hold few letters that are not ASCII. These may meet in a mark, which then is not in the text.
-        letters = lowered.encode("utf-8", "surrogatepass").translate(None, _ASCII)
-        marks += [mark for mark, encoded in _OTHER_MARKS if encoded in letters]
-    return marks
+    for mark in _marks(lowered):  # noqa: SIM110  # and a loop is faster than a generator
+        if mark in lowered:
+            return True
+    return False
 
 
 @lru_cache(maxsize=4096)
 def kind_of_name(name: str) -> NameKind | None:
     """Return the kind of secret that a name announces, or None. Few names occur many times."""
-    lowered = lower(name)
-    core = next(find_cores(lowered, find_marks(lowered)), None)
+    core = next(find_cores(lower(name)), None)
     if core is None or NOT_A_SECRET.match(name, core.end):
         return None
     return "password" if core.is_password else "other"

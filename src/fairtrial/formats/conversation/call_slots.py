@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from fairtrial.formats.conversation.draft import Draft, Slot
 from fairtrial.formats.dialects.facts import Facts
+from fairtrial.records.record import Json
 from fairtrial.records.trace import Step, ToolCall, ToolResult
 
 
@@ -40,21 +41,24 @@ def read_history(draft: Draft, steps: Sequence[Step], *, is_whole: bool) -> list
 
 
 def slot_of_span(slots: Sequence[Slot], facts: Facts) -> Slot | None:
-    """Return the call that the span of a tool ran: by id, else by name and arguments, else by name."""
+    """Return the call that the span of a tool ran, or None."""
     free = [slot for slot in slots if slot.node is None]
-    by_id = [slot for slot in free if facts.call_id and slot.call.id == facts.call_id]
-    namesakes = [slot for slot in free if slot.call.name == facts.name]
-    exact = [slot for slot in namesakes if facts.args is not None and slot.call.args == facts.args]
-    return next(iter([*by_id, *exact, *namesakes]), None)
+    return _slot_of(free, facts.call_id, facts.name, facts.args)
 
 
 def _slot_of_call(slots: Sequence[Slot], call: ToolCall, repeated: Collection[Slot]) -> Slot | None:
     """Return the known call that an input repeats, or None."""
     free = [slot for slot in slots if slot not in repeated]
-    by_id = [slot for slot in free if call.id and slot.call.id == call.id]
-    namesakes = [slot for slot in free if slot.call.name == call.name]
-    exact = [slot for slot in namesakes if slot.call.args == call.args]
-    return next(iter([*by_id, *exact, *namesakes]), None)
+    return _slot_of(free, call.id, call.name, call.args)
+
+
+def _slot_of(slots: Sequence[Slot], call_id: str | None, name: str, args: dict[str, Json] | None) -> Slot | None:
+    """Return the call with an id, else the first with a name and arguments, else the first with the name."""
+    by_id = next((slot for slot in slots if slot.call.id == call_id), None) if call_id else None
+    if by_id is not None:
+        return by_id
+    namesakes = [slot for slot in slots if slot.call.name == name]
+    return next((slot for slot in namesakes if slot.call.args == args), namesakes[0] if namesakes else None)
 
 
 def _slot_of_result(slots: Sequence[Slot], result: ToolResult, closed: Collection[Slot]) -> Slot | None:

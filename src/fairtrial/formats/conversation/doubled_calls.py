@@ -19,12 +19,13 @@ def merge_calls(nodes: Sequence[Node]) -> None:
     Two model spans are one call if one is below the other without an agent or a tool in between, or if they overlap in
     time and have the same response id. A tool span below a tool span of the same name and arguments is the same call.
     """
-    for node in nodes:  # parents come first
-        if node.facts.kind == "model" and (above := node.above()) is not None and above.facts.kind == "model":
+    models = [node for node in nodes if node.facts.kind == "model"]
+    for node in models:  # parents come first
+        if (above := node.above()) is not None and above.facts.kind == "model":
             _absorb(above, node)
     by_response: dict[str, list[Node]] = defaultdict(list)
-    for node in nodes:
-        if node.facts.response_id and node.facts.kind == "model":
+    for node in models:
+        if node.facts.response_id:  # one of the calls that are left
             earlier = next((other for other in by_response[node.facts.response_id] if _overlap(other, node)), None)
             if earlier is None:
                 by_response[node.facts.response_id].append(node)

@@ -158,7 +158,7 @@ def _gaps_in(attributes: Mapping[str, Json]) -> dict[str, str]:
         if (
             (value[:1] in _OPENINGS and value[-1] not in _CLOSINGS) or len(value) > LONGEST_TEXT
             if type(value) is str
-            else type(value) in _CONTAINERS
+            else type(value) in _CONTAINERS and is_too_deep(value)
         )
     ]
     if not suspects:
@@ -168,9 +168,9 @@ def _gaps_in(attributes: Mapping[str, Json]) -> dict[str, str]:
 
 
 def _gap_of(name: str, value: Json) -> str:
-    """Return the reason for which a text or a container is not read, or an empty text."""
+    """Return the reason for which a text or a container that is too deep is not read, or an empty text."""
     if not isinstance(value, str):
-        return f"the attribute {name} is nested deeper than {MOST_DEPTH} levels" if is_too_deep(value) else ""
+        return f"the attribute {name} is nested deeper than {MOST_DEPTH} levels"
     if len(value) > LONGEST_TEXT:
         return f"the attribute {name} is longer than 16 MiB; record shorter texts where the agent runs"
     return f"a limit cut {name} off; set {LIMIT} higher where the agent runs" if is_cut_json(value) else ""

@@ -22,28 +22,32 @@ from fairtrial.formats.dialects.usages import usage_of_gemini, usage_of_span
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.spans.span import Span
 
-_OWN = "gcp.vertex.agent."
-_MARKS = tuple(_OWN + name for name in ("llm_request", "invocation_id", "event_id", "tool_call_args", "session_id"))
+_REQUEST = "gcp.vertex.agent.llm_request"
+_RESPONSE = "gcp.vertex.agent.llm_response"
+_INVOCATION = "gcp.vertex.agent.invocation_id"
+_ARGS = "gcp.vertex.agent.tool_call_args"
+_RESULT = "gcp.vertex.agent.tool_response"
+_MARKS = (_REQUEST, _INVOCATION, "gcp.vertex.agent.event_id", _ARGS, "gcp.vertex.agent.session_id")
 _SWITCH = "ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS=true"
 _QUOTE = "For context:"
 """The first text of a message in which ADK quotes other agents. No user wrote it."""
 
 
 def _read(span: Span, reading: Diagnostics) -> Facts:
-    invocation = text_of(span, _OWN + "invocation_id")
+    invocation = text_of(span, _INVOCATION)
     if span.name == "execute_tool (merged)":
         return Facts("ignored")  # it only says that the tools of one answer ran in parallel
-    if _OWN + "tool_call_args" in span.attributes or span.name.startswith("execute_tool"):
+    if _ARGS in span.attributes or span.name.startswith("execute_tool"):
         return _tool(span, invocation)
     if span.name == "call_llm":
-        request = repeated_members(span.attributes.get(_OWN + "llm_request"), "contents")
+        request = repeated_members(span.attributes.get(_REQUEST), "contents")
         if isinstance(request, dict):
             return _model(span, request, invocation, reading)
     return Facts(invocation=invocation)
 
 
 def _model(span: Span, request: dict[str, Any], invocation: str, reading: Diagnostics) -> Facts:
-    answer = data_of(span, _OWN + "llm_response")
+    answer = data_of(span, _RESPONSE)
     answer = answer if isinstance(answer, dict) else {}
     config = object_at(request, "config")
     model = text_at(answer, "model_version") or text_of(span, "gen_ai.request.model") or text_at(request, "model")
@@ -78,9 +82,9 @@ def _content(answer: dict[str, Any]) -> list[Any]:
 
 def _tool(span: Span, invocation: str) -> Facts:
     name = text_of(span, "gen_ai.tool.name") or span.name.removeprefix("execute_tool ")
-    answer = data_of(span, _OWN + "tool_response")
+    answer = data_of(span, _RESULT)
     is_told = answer is not None and answer != "<not specified>"
-    args = data_of(span, _OWN + "tool_call_args")
+    args = data_of(span, _ARGS)
     return Facts(
         "tool",
         name,

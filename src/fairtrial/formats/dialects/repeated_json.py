@@ -93,8 +93,10 @@ def repeated_members(value: Json, key: str) -> Json:
         with suppress(ValueError, RecursionError):
             members = _MEMBERS.decode(value.encode())
             items = members.pop(key, None)
-            values = {name: _memory.value_of(bytes(member)).value for name, member in members.items()}
-            return values if items is None else {**values, key: _memory.values_of(_ITEMS.decode(items))}
+            values: dict[str, Json] = {name: _memory.value_of(bytes(member)).value for name, member in members.items()}
+            if items is not None:
+                values[key] = _memory.values_of(_ITEMS.decode(items))
+            return values
     return structured(value)
 
 
