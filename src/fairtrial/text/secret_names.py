@@ -37,6 +37,7 @@ MARKS = (
 _SHORTEST_MARKS = tuple(mark for mark in MARKS if not any(part in mark for part in MARKS if part != mark))
 """The marks that do not contain another mark."""
 _ASCII_MARKS = tuple(filter(str.isascii, _SHORTEST_MARKS))
+_OTHER_MARKS = re.compile("|".join(mark for mark in _SHORTEST_MARKS if not mark.isascii()))
 _LONGEST_PREFIX = len("encryption_")
 """The most characters of a telling word before its mark."""
 _LONGEST_REST = 16
@@ -82,14 +83,15 @@ def _marks(lowered: str) -> tuple[str, ...]:
 
 
 def has_mark(lowered: str) -> bool:
-    """Return whether a text can hold a pair. Searching for each string in turn is 20 times faster than a pattern.
+    """Return whether a text can hold a pair. The text is that of `lower`.
 
-    The text is that of `lower`.
+    Searching for each string of common letters in turn is 20 times faster than a pattern. For strings that begin with
+    a rare letter, a pattern is 4 times faster.
     """
-    for mark in _marks(lowered):  # noqa: SIM110  # and a loop is faster than a generator
+    for mark in _ASCII_MARKS:
         if mark in lowered:
             return True
-    return False
+    return not lowered.isascii() and _OTHER_MARKS.search(lowered) is not None
 
 
 @lru_cache(maxsize=4096)
