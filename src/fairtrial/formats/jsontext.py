@@ -28,7 +28,7 @@ _COMMA = re.compile(_STRING + r"|(,)(?=\s*+[}\]])", re.DOTALL)
 _ANY_COMMENT = re.compile(r"/[/*]")
 _ANY_FENCE = re.compile(r"```|~~~")
 _ANY_COMMA = re.compile(r",\s*+[}\]]")
-_ESCAPED_QUOTE = rb"\u0022"
+ESCAPED_QUOTE = rb"\u0022"
 BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -135,7 +135,7 @@ def quote_count(text: bytes) -> int:
     If it differs, `duplicate_keys` finds the key, which takes much longer. The counts can also differ without a
     duplicate key, for example if a text holds a backslash in front of `u0022`.
     """
-    return text.count(b'"') + (text.count(_ESCAPED_QUOTE) if b"\\" in text else 0)
+    return text.count(b'"') + (text.count(ESCAPED_QUOTE) if b"\\" in text else 0)
 
 
 def quote_count_of(value: Any) -> int:

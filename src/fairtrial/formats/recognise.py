@@ -43,6 +43,7 @@ from fairtrial.formats.jsontext import (
     repaired,
     strict_utf8,
 )
+from fairtrial.formats.large_text import LargeText
 from fairtrial.formats.reading import MOST_PROBLEMS, NO_COLUMNS, Diagnostics, Place
 from fairtrial.formats.spans import otlp_protobuf, readers
 from fairtrial.formats.spans.large_files import LargeFile
@@ -118,6 +119,23 @@ def read(data: bytes, path: str, *, lenient: bool = False, columns: Mapping[str,
         for place in duplicate_keys(data, path)[:MOST_PROBLEMS]:
             reading.errors.append(f"{place}: stands there twice; keep one")
     return _with_diagnostics(loaded, reading)
+
+
+def read_large_eval_set(text: LargeText, path: str, *, lenient: bool, columns: Mapping[str, str]) -> Loaded | None:
+    """Return the eval set in a large text, whose memory is free piece by piece while its cases are read.
+
+    Raises FormatError as `read` does. Returns None if only `read` can say what the text holds, or what is wrong with
+    it: for example if it is not strict JSON, or has a duplicate key.
+    """
+    reading = Diagnostics(path, lenient=lenient, columns=columns)
+    quotes, top = text.quote_count(), evalset.split(memoryview(text.memory))
+    if top is None:
+        return None
+    try:
+        loaded = _eval_set(top, reading, stem_of(path), text)
+    except ValueError:
+        return None
+    return _with_diagnostics(loaded, reading) if reading.quotes == quotes else None
 
 
 def _lines(data: bytes, reading: Diagnostics) -> Loaded | None:
@@ -259,7 +277,7 @@ def _messages(raw: Any, reading: Diagnostics, stem: str) -> Loaded:
     return Loaded(reading.path, kind, recordings=(dialects.conversation(raw, (), reading, name=stem),))
 
 
-def _eval_set(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
+def _eval_set(top: dict[str, Any], reading: Diagnostics, stem: str, text: LargeText | None = None) -> Loaded:
     fields, extra = reading.fields(
         {key: value for key, value in top.items() if not _is_null(value)}, evalset.SET, (), open_ended=True
     )
@@ -270,8 +288,13 @@ def _eval_set(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
     cases: list[EvalCase] = []
     recordings: list[Recording] = []
     raw_cases.reverse()  # each case is popped, so that its memory is free before the next case is read
+    end = 0
     while raw_cases:
-        raw, place = _value(raw_cases.pop()), (at, len(cases))
+        raw_case = raw_cases.pop()
+        raw, place = _value(raw_case), (at, len(cases))
+        if text is not None:
+            end += len(memoryview(raw_case))
+            text.forget(end)
         reading.quotes += quote_count_of(raw)
         if is_dataset:
             attempts = dataset.case(raw, len(cases), place, reading)

@@ -25,6 +25,7 @@ from fairtrial.formats.spans.large_files import large_file
 from fairtrial.loading.dataset_folders import data_files
 from fairtrial.loading.folders import walk_files
 from fairtrial.loading.input_streams import STDIN, read_stream
+from fairtrial.loading.large_eval_sets import large_eval_set
 from fairtrial.loading.session_files import belongs_to_session, with_agents
 from fairtrial.loading.span_files import with_conversations
 from fairtrial.loading.span_spool import SpooledRecordings
@@ -114,6 +115,8 @@ def read_part(path: Path, *, lenient: bool = False, columns: Mapping[str, str] =
     if (spans := large_file(path)) is not None:
         return Loaded(str(path), spans.kind, spans=spans), digest_of(path)
     try:
+        if (eval_set := large_eval_set(path, lenient=lenient, columns=columns)) is not None:
+            return eval_set
         if not can_read_again(path):
             content = read_stream(path)
             if content.spans is not None:

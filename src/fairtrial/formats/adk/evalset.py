@@ -102,7 +102,7 @@ class _Top(msgspec.Struct, forbid_unknown_fields=True):
 _TOP = msgspec.json.Decoder(_Top)
 
 
-def split(data: bytes) -> dict[str, Any] | None:
+def split(data: bytes | memoryview) -> dict[str, Any] | None:
     """Return the keys of an eval set with its undecoded cases, or None if a text is not an eval set as ADK writes it.
 
     One pass over the text splits the eval set from its keys and its cases from one another.

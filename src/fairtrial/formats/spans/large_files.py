@@ -98,6 +98,15 @@ def large_file(
     return None
 
 
+def is_large_eval_set(path: Path) -> bool:
+    """Whether a file is large, and begins as an eval set or its results do."""
+    with suppress(OSError):
+        if path.is_file() and path.stat().st_size > LARGE:
+            with path.open("rb") as file:
+                return _CASES.match(file.read(BLOCK)) is not None
+    return False
+
+
 def _is_protobuf(path: Path, start: bytes) -> bool:
     if not otlp_protobuf.may_begin_body(start):
         return False

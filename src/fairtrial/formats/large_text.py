@@ -1,0 +1,48 @@
+"""How is the text of a large file held, so that its memory is free before all of the text was read?"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator
+from pathlib import Path
+
+from fairtrial.formats.jsontext import ESCAPED_QUOTE, quote_count
+
+_BLOCK = 1 << 16
+_STEP = 4 << 20
+"""So many bytes are forgotten at once: to forget them page by page takes longer."""
+
+can_forget = hasattr(mmap, "MADV_DONTNEED") and hasattr(mmap, "MAP_ANONYMOUS")
+"""Whether this system takes back a part of the memory of a text. Windows does not."""
+
+
+class LargeText:
+    """The text of a file in memory of its own, which does not change if the file does."""
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            size = max(1, path.stat().st_size)
+            self.memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            self._forgotten = 0
+            # A file that has become shorter ends with zeros, and is then not JSON.
+            file.readinto(self.memory)
+
+    def quote_count(self) -> int:
+        """Return the number of quotes as `jsontext.quote_count` does. No escaped quote is cut or counted twice."""
+        return sum(map(quote_count, self._blocks()))
+
+    def _blocks(self) -> Iterator[bytes]:
+        start = 0
+        while block := self.memory[start : start + _BLOCK]:
+            escape = block.rfind(b"\\", -len(ESCAPED_QUOTE))
+            if escape > 0 and len(block) == _BLOCK:
+                block = block[:escape]
+            start += len(block)
+            yield block
+
+    def forget(self, end: int) -> None:
+        """Give back the memory of the text up to a position. Nobody may read that part again."""
+        if end - self._forgotten >= _STEP:
+            end -= end % mmap.PAGESIZE
+            self.memory.madvise(mmap.MADV_DONTNEED, self._forgotten, end - self._forgotten)
+            self._forgotten = end
