@@ -244,6 +244,25 @@ def test_attempts_do_not_wait_in_memory() -> None:
     assert most < 500_000
 
 
+def test_the_interval_of_an_agreement_counts_each_case_once() -> None:
+    """Three attempts at a case say as much as one with their mean. The interval is that of a pass rate."""
+    rates = {0: (1.0, 1.0, 0.4), 1: (0.8, 0.6, 1.0), 2: (1.0, 1.0, 1.0), 3: (0.5, 0.3, 0.1)}
+    found = only(
+        *(
+            CaseResult(
+                f"c{case}", case, (Outcome("m", Score(1.0), 0.5, judge_stats=JudgeStats(3, 2, 0, None, own)),), n
+            )
+            for case, owns in rates.items()
+            for n, own in enumerate(owns, 1)
+        )
+    )
+    means = [0.8, 0.8, 1.0, 0.3]
+    alone = only(*(result(case, own) for case, own in enumerate(means)))
+    assert found.self_agreement == pytest.approx(0.725)
+    assert found.self_agreement_interval == pytest.approx((alone.mean.low, alone.mean.high))
+    assert found.panel_agreement_interval is None
+
+
 def test_agreement_is_the_mean_over_outcomes_with_votes_to_compare() -> None:
     """Of a judge with itself 1.0 and 0.5; of the models of a panel 0.25 and, where it had one vote, unknown."""
     judged = (JudgeStats(3, 2, 0, None, 1.0, 0.25), JudgeStats(3, 2, 0, None, 0.5, None), JudgeStats(1, 0, 0))

@@ -205,7 +205,7 @@ def test_a_hanging_async_agent_is_given_up() -> None:
                 raise
         return "ok"
 
-    found = held_all(agent, [case(turn(), name="a"), case(turn(), name="b")], reply_timeout=0.02)
+    found = held_all(agent, [case(turn(), name="a"), case(turn(), name="b")], reply_timeout=0.5)
     assert {one.case_id: one.ended_by for one in found} == {"a": "failure", "b": "script"}
     assert cancelled == ["a"]
 
@@ -225,10 +225,10 @@ def test_an_agent_that_cannot_be_stopped_is_left_behind(monkeypatch: pytest.Monk
         yield "ok"
 
     cases = (case(turn(), name="a"), case(turn(), name="b"))
-    run = evaluate(EvalSet("s", cases), agent, {"tool_call_count_v1": 3}, reply_timeout=0.02)
+    run = evaluate(EvalSet("s", cases), agent, {"tool_call_count_v1": 3}, reply_timeout=0.5)
     first, second = (one for _, one in run.recordings)
     assert first.failure is not None
-    assert first.failure.cause == "no reply within 0.02 seconds"
+    assert first.failure.cause == "no reply within 0.5 seconds"
     assert [one.steps for one in first.trace.invocations] == [(ToolCall("f"),)]
     assert (second.ended_by, second.trace.invocations[0].reply) == ("script", "ok")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from typing import Any, NamedTuple
 
 from fairtrial.records.average import RunningMean
@@ -54,6 +54,7 @@ class CriterionTally:
             self._valid.close()
         for ends in self._possible or ():
             ends.close()
+        self._judges.close()
 
     def merge(self, tally: CriterionTally) -> None:
         """Add the numbers of more attempts, also at the cases that are open."""
@@ -89,7 +90,7 @@ class CriterionTally:
         is_error = result.failure is not None and result.failure.side == "agent" and verdict is Verdict.UNSCORED
         self._latest = outcome
         if outcome.judge_stats is not None:
-            self._judges.add(outcome.judge_stats)
+            self._judges.add(result.position, outcome.judge_stats)
         self.gates = self.gates or outcome.threshold is not None
         if is_error:
             self._errors += 1
@@ -282,30 +283,33 @@ class _JudgeTally:
         self._sums: Counter[str] = Counter()
         self._usage = ModelUsage()
         self._pairs: tuple[PairAgreement, ...] = ()
-        self._agreement_sums: defaultdict[str, float] = defaultdict(float)
-        self._agreements: Counter[str] = Counter()
+        self._with_itself = CaseMeans()
+        self._in_panel = CaseMeans()
 
-    def add(self, stats: JudgeStats) -> None:
-        """Count the judge calls of one outcome."""
+    def add(self, case: int, stats: JudgeStats) -> None:
+        """Count the judge calls of one outcome of a case."""
         self._sums.update(outcomes=1, calls=stats.calls, calls_saved=stats.calls_saved, abstentions=stats.abstentions)
         self._usage += stats.model_usage
         self._pairs = sum_pairs([*self._pairs, *stats.pair_agreements])
-        for name, rate in (("self_agreement", stats.self_agreement), ("panel_agreement", stats.panel_agreement)):
+        for means, rate in ((self._with_itself, stats.self_agreement), (self._in_panel, stats.panel_agreement)):
             if rate is not None:
-                self._agreement_sums[name] += rate
-                self._agreements[name] += 1
+                means.add(case, rate)
+
+    def close(self) -> None:
+        """End the open cases."""
+        self._with_itself.close()
+        self._in_panel.close()
 
     def merge(self, tally: _JudgeTally) -> None:
         """Add the numbers of more outcomes."""
         self._sums.update(tally._sums)
         self._usage += tally._usage
         self._pairs = sum_pairs([*self._pairs, *tally._pairs])
-        for name, rates in tally._agreement_sums.items():
-            self._agreement_sums[name] += rates
-        self._agreements.update(tally._agreements)
+        self._with_itself.merge(tally._with_itself)
+        self._in_panel.merge(tally._in_panel)
 
     def summary(self) -> dict[str, Any]:
-        """Return fields of a criterion's summary, empty if no judge was asked. Agreement is the mean over outcomes."""
+        """Return fields of a criterion's summary, empty if no judge was asked. Agreement is the mean over cases."""
         if not self._sums["outcomes"]:
             return {}
         return {
@@ -315,8 +319,15 @@ class _JudgeTally:
             "cost": self._usage.cost,
             "unpriced_calls": self._usage.unpriced_calls,
             "pair_agreements": self._pairs,
-            **{name: self._agreement_sums[name] / number for name, number in self._agreements.items()},
+            **_agreement("self_agreement", self._with_itself),
+            **_agreement("panel_agreement", self._in_panel),
         }
+
+
+def _agreement(name: str, means: CaseMeans) -> dict[str, Any]:
+    """Return the fields of an agreement: the mean over cases, and its interval."""
+    moments = means.moments
+    return {name: moments.mean, f"{name}_interval": bounded_interval(moments)} if moments.count else {}
 
 
 def _mean(values: CaseMeans, scale: Range) -> Estimate:

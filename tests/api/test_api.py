@@ -323,7 +323,7 @@ def test_a_run_is_read_back_from_its_store(tmp_path: Path) -> None:
 def test_results_are_heard_as_they_come() -> None:
     """For progress."""
     heard: list[CaseResult] = []
-    run = execute(plan_run(SET, hello, MATCHES), on_result=heard.append)
+    run = execute(plan_run(SET, hello, MATCHES), on_result=lambda result, _: heard.append(result))
     assert sorted(one.case_id for one in heard) == [one.case_id for one in run.cases]
 
 

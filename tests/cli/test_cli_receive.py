@@ -17,6 +17,7 @@ import pytest
 from commands import MATCH, case, enter, eval_set, fairtrial, finish, start, write
 from fairtrial import api
 from forked_commands import start_forked
+from ports import free_port
 from span_files import call, otlp, request
 
 SENDERS = 8
@@ -46,8 +47,7 @@ def test_ctrl_c_scores_what_is_finished_and_keeps_the_rest() -> None:
     )
     httpx2.post(f"{url}/v1/traces", json=spans).raise_for_status()
     httpx2.post(f"{url}/v1/conversations/s-1/end").raise_for_status()
-    while "passed: greeting" not in process.stderr.readline():
-        pass
+    wait_for_line(process.stderr, "passed: greeting")
     process.send_signal(signal.SIGINT)
     done = finish(process)
     assert done.code == 0, done.err
@@ -62,8 +62,7 @@ def test_a_receiver_keeps_no_personal_data() -> None:
     spans = otlp(call(1, ["Call +82 10-2345-6789"], "Hi.", **{"session.id": "greeting"}))
     httpx2.post(f"{url}/v1/traces", json=spans).raise_for_status()
     httpx2.post(f"{url}/v1/conversations/greeting/end").raise_for_status()
-    while "passed: greeting" not in process.stderr.readline():
-        pass
+    wait_for_line(process.stderr, "passed: greeting")
     process.send_signal(signal.SIGINT)
     assert finish(process).code == 0
     run = fairtrial("runs", "--limit", "1", "--quiet").out.strip()
@@ -77,8 +76,7 @@ def test_a_killed_receiver_knows_the_traces_of_a_tool_loop() -> None:
         process, url = receiver("--idle", "0.2s")
         spans = otlp(request(number, ("Hello?",), number - 1, "Hi." if number == 3 else ""))
         httpx2.post(f"{url}/v1/traces", json=spans).raise_for_status()
-        while ": greeting" not in process.stderr.readline():
-            pass
+        wait_for_line(process.stderr, ": greeting")
         if number < 3:
             process.kill()
             process.communicate()
@@ -129,24 +127,19 @@ def sender(url: str, number: str) -> Any:
     return start_forked(["python", str(script), url, number, str(EACH)], environment=environment)
 
 
-def wait_for_line(stream: IO[str], text: str) -> None:
-    """Read lines until a text comes."""
-    while text not in stream.readline():
-        pass
+def wait_for_line(stream: IO[str], pattern: str) -> re.Match[str]:
+    """Read lines until a pattern comes; AssertionError with what was read if the process ends before."""
+    lines: list[str] = []
+    for line in iter(stream.readline, ""):
+        if found := re.search(pattern, line):
+            return found
+        lines.append(line)
+    raise AssertionError("".join(lines))
 
 
 def url_of(process: Any) -> str:
     """Return the URL of a receiver that starts."""
-    while not (found := re.search(r"receiving at (\S+),", process.stderr.readline())):
-        pass
-    return found[1]
-
-
-def free_port() -> int:
-    """A port of this machine that nobody uses."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    return wait_for_line(process.stderr, r"receiving at (\S+),")[1]
 
 
 @pytest.mark.parametrize(

@@ -323,7 +323,7 @@ def change_lease(**values: object) -> None:
         assert changed.rowcount == 1
 
 
-@pytest.mark.parametrize(("seconds", "code"), [(59.0, 2), (61.0, 0)])
+@pytest.mark.parametrize(("seconds", "code"), [(50.0, 2), (61.0, 0)])
 def test_the_lease_of_a_process_elsewhere_expires(killed: str, seconds: float, code: int) -> None:
     """Nobody can look whether a process of another machine is alive, so that its silence decides: 60 seconds."""
     change_lease(machine="another", host="ci-7", pid=os.getpid(), seen=time.time() - seconds + 0.5)

@@ -86,8 +86,8 @@ def test_the_timeout_of_a_judge_can_be_set(place: str, tmp_path: Path, monkeypat
     def answer(request: Request) -> Say:
         return Say(request.answers("valid"), delay=60 if request.number == 1 else 0)
 
-    flags = ("--judge-timeout", "0.2") if place == "flag" else ()
-    done = run(tmp_path, monkeypatch, answer, *flags, judge_timeout=0.2 if place == "config" else 100)
+    flags = ("--judge-timeout", "0.5") if place == "flag" else ()
+    done = run(tmp_path, monkeypatch, answer, *flags, judge_timeout=0.5 if place == "config" else 100)
     assert done.code == 0, done.out + done.err
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import threading
@@ -16,6 +15,7 @@ import pytest
 
 from commands import MATCH, case, enter, eval_set, fairtrial, write
 from fairtrial import api, load_recordings
+from ports import free_port
 from span_files import answer, messages
 
 BIN = Path(sys.executable).parent
@@ -35,13 +35,6 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     enter(tmp_path, monkeypatch)
     write("shop.evalset.json", eval_set(case("greeting", "Hi.", query="Hello?")))
     write("config.json", MATCH)
-
-
-def free_port() -> str:
-    """A port of this machine that nobody uses."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return str(probe.getsockname()[1])
 
 
 @contextmanager
@@ -75,24 +68,27 @@ def running(*command: str, **environment: str) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def phoenix(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server of Phoenix with conversations."""
-    port = free_port()
+    port = str(free_port())
     environment = {
         "PHOENIX_WORKING_DIR": str(tmp_path_factory.mktemp("phoenix")),
         "PHOENIX_HOST": "127.0.0.1",
         "PHOENIX_PORT": port,
-        "PHOENIX_GRPC_PORT": free_port(),
+        "PHOENIX_GRPC_PORT": str(free_port()),
         "PHOENIX_TELEMETRY_ENABLED": "false",
     }
     url = f"http://127.0.0.1:{port}"
     with running("phoenix", "serve", **environment):
         send_conversations(url, {})
+        # Phoenix answers before it has stored the spans.
+        while len(spans_in(url)) < 2 * CONVERSATIONS:
+            pass
         yield url
 
 
 @pytest.fixture(scope="module")
 def mlflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server of MLflow with conversations."""
-    port, folder = free_port(), tmp_path_factory.mktemp("mlflow")
+    port, folder = str(free_port()), tmp_path_factory.mktemp("mlflow")
     store = ("--backend-store-uri", f"sqlite:///{folder}/mlflow.db", "--artifacts-destination", str(folder))
     url = f"http://127.0.0.1:{port}"
     with running("mlflow", "server", *store, "--host", "127.0.0.1", "--port", port, "--workers", "1"):
@@ -208,6 +204,14 @@ def annotations_of(url: str, run: str) -> list[dict[str, Any]]:
         answered = httpx2.get(f"{url}/v1/projects/default/{kind}_annotations", params=query)
         found += [item for item in answered.json()["data"] if item["metadata"].get("run.id") == run]
     return found
+
+
+def spans_in(url: str) -> list[Any]:
+    """Return the spans in Phoenix, none as long as there is no project."""
+    import httpx2
+
+    answered = httpx2.get(f"{url}/v1/projects/default/spans", params={"limit": 1000})
+    return [] if answered.status_code == 404 else list(answered.raise_for_status().json()["data"])
 
 
 def feedback(url: str) -> list[Any]:

@@ -420,6 +420,16 @@ def test_what_judging_took_is_shown_by_criterion(panel: float | None) -> None:
     """Calls, votes saved, abstentions, agreement, cost; agreement between models only where there are several."""
     outcome = Outcome("match", Score(1.0), 0.8, judge_stats=JudgeStats(1234, 2, 1, 0.5, 0.75, panel))
     shown = report([CaseResult("c", 0, (outcome,))])
-    (line,) = (one.split() for one in shown.splitlines() if "1,234" in one)
-    assert line == ["match", "1,234", "2", "1", "75", "%", *(["25", "%"] if panel else []), "$0.5000"]
+    (line,) = (" ".join(one.split()) for one in shown.splitlines() if "1,234" in one)
+    assert line == f"match 1,234 2 1 75 % – {'25 % – ' if panel else ''}$0.5000"
     assert ("panel agreement" in shown) == (panel is not None)
+
+
+def test_the_agreement_of_a_judge_stands_beside_its_interval() -> None:
+    """Of four cases that are all or nothing, it is the interval of a pass rate of three in four."""
+    results = [
+        CaseResult(f"c{i}", i, (Outcome("m", Score(own), 0.8, judge_stats=JudgeStats(3, 2, 0, 0.5, own)),))
+        for i, own in enumerate((1.0, 1.0, 1.0, 0.0))
+    ]
+    of_passes, of_agreement = re.findall(r"75 % +(\d+ % … \d+ %)", report(results))
+    assert of_agreement == of_passes

@@ -146,6 +146,20 @@ def test_every_part_of_a_json_value_is_redacted_with_its_pointer() -> None:
     assert [one.pointer for one in found] == ["/a~1b/1", "/password", "/[REDACTED:email]", "/nested/apiKey"]
 
 
+def test_parts_without_a_secret_are_not_copied() -> None:
+    """Only the objects and lists around a secret are new."""
+    value: dict[str, Any] = {"steps": [{"text": "ok"}, {"password": "abcd1234efgh"}], "name": ["a", {"b": "c"}]}
+    clean: Any = redact_json(value)[0]
+    assert clean["steps"][1] == {"password": "[REDACTED:pair]"}
+    assert clean["steps"][0] is value["steps"][0]
+    assert clean["name"] is value["name"]
+
+
+def test_half_a_surrogate_pair_hides_no_secret() -> None:
+    """A text that cannot be written as UTF-8 is searched like any other."""
+    assert redact_json({"a": "\ud800", "password": "abcd1234efgh"})[0] == {"a": "\ud800", "password": "[REDACTED:pair]"}
+
+
 HIDDEN = "{9xQ$kz7Lm"
 
 

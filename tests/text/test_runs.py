@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import secret_corpus
 from fairtrial.text.layers import find_base64
-from fairtrial.text.provider_keys import FORMS, KeyForm, may_find
-from fairtrial.text.redact import may_hold_secrets
+from fairtrial.text.provider_keys import FORMS, KeyForm, find_signs
+from fairtrial.text.redact import finders_of, may_hold_secrets
 from fairtrial.text.runs import long_runs
+from fairtrial.text.secret_search import Search
 
 
 @given(st.text("ab- é한\ud800", max_size=12), st.integers(1, 5))
@@ -30,10 +32,17 @@ def test_every_form_of_key_has_a_long_word(form: KeyForm) -> None:
     @given(st.from_regex(form.pattern, fullmatch=True))
     @settings(max_examples=2, deadline=None, database=None, derandomize=True)
     def check(key: str) -> None:
-        assert may_find(f'{{"note":"{key}"}}')
+        assert list(find_signs(f'{{"note":"{key}"}}'))
         assert may_hold_secrets(f"이 키는 {key}")
 
     check()
+
+
+def test_every_text_with_a_secret_holds_a_sign() -> None:
+    """Among many texts, a part with a secret is found by its signs, whatever stands around the secret."""
+    for example in secret_corpus.positives(random.Random(5), 1):
+        search = Search(finders_of(), f"Authorization: none\n{example.text}\nto be continued")
+        assert search.may_find(example.text)
 
 
 def test_short_base64_is_found() -> None:

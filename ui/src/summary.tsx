@@ -196,9 +196,8 @@ function Judge({ criterion }: { criterion: CriterionView }) {
           {language.text("agreesWithPeople")} <Estimate estimate={judge.agreement} percent />
         </div>
       )}
-      {typeof criterion.self_agreement === "number" && (
-        <div>{language.text("selfAgreement", { value: language.rate(criterion.self_agreement) })}</div>
-      )}
+      <Agreement name="selfAgreement" estimate={criterion.self_agreement} />
+      <Agreement name="panelAgreement" estimate={criterion.panel_agreement} />
       {typeof judge.corrected.value === "number" && (
         <div>
           {language.text("corrected")} <Estimate estimate={judge.corrected} percent={!judge.graded} />
@@ -206,6 +205,14 @@ function Judge({ criterion }: { criterion: CriterionView }) {
       )}
     </div>
   );
+}
+
+function Agreement(props: { name: "selfAgreement" | "panelAgreement"; estimate?: Interval | null }) {
+  const { language } = usePage();
+  const { value, low, high } = props.estimate ?? {};
+  if (typeof value !== "number") return null;
+  const ends = typeof low === "number" && typeof high === "number" && `${language.rate(low)} … ${language.rate(high)}`;
+  return <div>{language.text(props.name, { value: `${language.rate(value)}${ends ? ` (${ends})` : ""}` })}</div>;
 }
 
 function Counts({ criterion }: { criterion: CriterionView }) {

@@ -182,8 +182,8 @@ export interface CriterionView {
   valid?: ValidView | null;
   possible?: RangeView | null;
   judge?: JudgeView | null;
-  self_agreement?: number | null;
-  panel_agreement?: number | null;
+  self_agreement?: EstimateView | null;
+  panel_agreement?: EstimateView | null;
   pair_agreements?: PairAgreement[];
   cost?: number | null;
   unpriced_calls?: number;

@@ -37,8 +37,8 @@ CHUNK = 64
 PATIENCE = 4
 """Recordings in a chunk, and the number of chunks up to which starting processes takes longer than scoring."""
 
-OnResult = Callable[[CaseResult], None]
-"""Receives each result when it is ready."""
+OnResult = Callable[[CaseResult, Verdict], None]
+"""Receives each result with its verdict when it is ready."""
 OnRecording = Callable[[Recording], None]
 """Receives each conversation when it has ended, before it is scored."""
 
@@ -101,7 +101,7 @@ async def execute_in_loop(
     return Run(info, summary, run_store)
 
 
-def _ignore(_: object) -> None:
+def _ignore(*_: object) -> None:
     """Receive an event that nobody wants."""
 
 
@@ -212,9 +212,9 @@ class _Stages:
             async with aclosing(self._results(attempts, is_first=number == 0)) as results:
                 async for result in results:
                     self.earlier.pop((result.position, result.attempt), None)
-                    self.progress.add(result)
-                    self.events.on_result(result)
-                    if plan.exit_first and result.verdict not in (Verdict.PASSED, Verdict.INFORMATIONAL):
+                    verdict = self.progress.add(result)
+                    self.events.on_result(result, verdict)
+                    if plan.exit_first and verdict not in (Verdict.PASSED, Verdict.INFORMATIONAL):
                         self.note("stopped at the first attempt that did not pass (-x); the others were not made")
                         return decision
             if gate is not None:

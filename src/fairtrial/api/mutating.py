@@ -358,7 +358,7 @@ async def _execute(
         mutants = _adding_to_cassette(plan.mutant_stage(passing, places_to_skip))
         results_by_place = {(result.position, result.attempt): result for result in results}
 
-        def keep(result: CaseResult) -> None:
+        def keep(result: CaseResult, _: Verdict) -> None:
             results_by_place[result.position, result.attempt] = result
             on_result(result)
 

@@ -29,9 +29,9 @@ def shown_progress(total: int) -> Iterator[OnResult | None]:
     handle = display(bar, display_id=True)
     drawing_time = time.monotonic()
 
-    def on_result(result: CaseResult) -> None:
+    def on_result(_: CaseResult, verdict: Verdict) -> None:
         nonlocal drawing_time
-        bar.add(result)
+        bar.add(verdict)
         if time.monotonic() - drawing_time >= _INTERVAL:
             drawing_time = time.monotonic()
             handle.update(bar)
@@ -62,10 +62,10 @@ class _Bar:
         self.is_closed = False
         self._total, self._finished_count, self._problems = total, 0, 0
 
-    def add(self, result: CaseResult) -> None:
+    def add(self, verdict: Verdict) -> None:
         """Count an attempt."""
         self._finished_count += 1
-        self._problems += result.verdict not in _GREEN
+        self._problems += verdict not in _GREEN
 
     def __repr__(self) -> str:
         if self.is_closed:

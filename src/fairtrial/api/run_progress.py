@@ -46,14 +46,15 @@ class RunProgress:
         seconds = (self._info.seconds or 0.0) + time.monotonic() - self._started
         return replace(self._info, seconds=round(seconds, 3))
 
-    def add(self, result: CaseResult) -> None:
-        """Add a result to the store and to the numbers."""
+    def add(self, result: CaseResult) -> Verdict:
+        """Add a result to the store and to the numbers, and return its verdict."""
         verdicts = result.verdicts
         self._store.add_result(self._info.id, result, verdicts)
         if self._builder is not None:
             self._add_earlier(self._builder, (result.position, result.attempt))
             self._builder.add(result, verdicts)
         self._has_new_results = True
+        return result.verdict_of(verdicts)
 
     def _add_earlier(self, builder: SummaryBuilder, end: tuple[float, int]) -> None:
         """Count the earlier results that come before a position and attempt in file order."""

@@ -216,8 +216,8 @@ def run_and_report(
             Progress(plan.total, quiet=output.quiet, activity=activity) as progress,
         ):
 
-            def on_result(result: CaseResult) -> None:
-                good = result.verdict in (Verdict.PASSED, Verdict.INFORMATIONAL)
+            def on_result(result: CaseResult, verdict: Verdict) -> None:
+                good = verdict in (Verdict.PASSED, Verdict.INFORMATIONAL)
                 progress.advance(good=good, name=result.title)
 
             run = api.execute(

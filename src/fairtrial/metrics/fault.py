@@ -15,6 +15,8 @@ from fairtrial.text.display import described, shortened
 
 SIMULATOR = "per_turn_user_simulator_quality_v1"
 
+_PRECEDENCE: tuple[FaultSide, ...] = get_args(FaultSide)
+
 Problems = Iterator[tuple[FaultSide, str]]
 """Problems, each behind the side that it speaks against."""
 
@@ -48,7 +50,7 @@ def find_invalidations(
     for problems in sources:
         for side, text in problems:
             evidence.setdefault(side, {})[text] = None
-    return tuple(Fault(side, tuple(evidence[side])) for side in get_args(FaultSide) if side in evidence)
+    return tuple(Fault(side, tuple(evidence[side])) for side in _PRECEDENCE if side in evidence) if evidence else ()
 
 
 def _missing_values(outcomes: Sequence[Outcome]) -> Problems:
@@ -66,8 +68,10 @@ def _unscored(score: Score) -> Iterator[Score]:
         if score.value is None:
             yield score
         for part in score.parts:
-            if part.value is None or part.parts:
+            if part.parts:
                 yield from _unscored(part)
+            elif part.value is None and part.applicable:
+                yield part
 
 
 def _simulated_user(outcomes: Sequence[Outcome]) -> Problems:

@@ -75,6 +75,11 @@ class AttemptEvidence(NamedTuple):
     agent_failed: bool
     outcomes: Sequence[Outcome] = ()
 
+    @property
+    def kind(self) -> _Kind:
+        """The verdict, and whether the agent broke the attempt."""
+        return self.verdict, self.agent_failed
+
 
 def evidence_of(result: CaseResult, verdict: Verdict, rule: AttemptRule) -> AttemptEvidence:
     """Return the evidence of an attempt with its verdict. Only the rule "mean" needs the outcomes."""
@@ -122,7 +127,7 @@ class CaseEvidence:
         return self._counts
 
     def _add(self, attempt: AttemptEvidence, counts: dict[_Kind, int]) -> None:
-        kind = (attempt.verdict, attempt.agent_failed)
+        kind = attempt.kind
         counts[kind] = counts.get(kind, 0) + 1
         for outcome in attempt.outcomes:
             if outcome.threshold is not None:
@@ -146,28 +151,30 @@ class CaseEvidence:
                 self._criteria[name] = criterion
 
     @property
-    def _attempts(self) -> Mapping[_Kind, int]:
-        return {(self._first.verdict, self._first.agent_failed): 1} if self._counts is None else self._counts
-
-    @property
     def count(self) -> int:
         """The number of attempts."""
-        return sum(self._attempts.values())
+        return 1 if self._counts is None else sum(self._counts.values())
 
     @property
     def pass_count(self) -> int:
         """The number of attempts that passed."""
-        return sum(number for (verdict, _), number in self._attempts.items() if verdict is Verdict.PASSED)
+        if self._counts is None:
+            return int(self._first.verdict is Verdict.PASSED)
+        return sum(number for (verdict, _), number in self._counts.items() if verdict is Verdict.PASSED)
 
     @property
     def deciding_count(self) -> int:
         """The number of attempts that passed, failed, or were broken by the agent."""
-        return sum(number for key, number in self._attempts.items() if key in _DECIDING_KINDS)
+        if self._counts is None:
+            return int(self._first.kind in _DECIDING_KINDS)
+        return sum(number for kind, number in self._counts.items() if kind in _DECIDING_KINDS)
 
     @property
     def agent_failed(self) -> bool:
         """Whether the agent broke an attempt."""
-        return any(agent_failed for _, agent_failed in self._attempts)
+        if self._counts is None:
+            return self._first.agent_failed
+        return any(agent_failed for _, agent_failed in self._counts)
 
     @property
     def criterion_verdicts(self) -> dict[str, Verdict]:
@@ -185,11 +192,13 @@ class CaseEvidence:
         Attempts without a verdict are counted twice, as passed and as failed. Only if both agree, the case has a
         verdict.
         """
-        verdicts = {verdict for verdict, _ in self._attempts}
-        if self.rule.name == "all" or self.count == 1:
+        if self._counts is None:
+            return self._first.verdict
+        verdicts = {verdict for verdict, _ in self._counts}
+        if self.rule.name == "all":
             return _first(verdicts)
         if self.rule.name != "mean":
-            return _by_count(self.rule, self._attempts)
+            return _by_count(self.rule, self._counts)
         by_criterion = self.criterion_verdicts
         verdict = _first(by_criterion.values()) if by_criterion else _first(verdicts)
         # Without the attempts that the agent broke, no criterion has failed: the case is an error, and not a wrong

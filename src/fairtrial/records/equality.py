@@ -18,21 +18,25 @@ def equal_json(actual: Json, expected: Json) -> bool:
         return False
     if type(actual) in _SCALARS and type(actual) is type(expected):
         return True
+    return have_same_booleans(actual, expected)
+
+
+def have_same_booleans(actual: Json, expected: Json) -> bool:
+    """Whether two values that Python takes for equal have true and false in the same places."""
     # Python's == also takes true for 1, so it can only rule out. The JSON text tells them apart, but also 1 from 1.0.
     try:
         if _encode(actual) == _encode(expected):
             return True
     except (TypeError, ValueError, OverflowError):
         pass
-    return _same_booleans(actual, expected)
+    return _are_same_booleans(actual, expected)
 
 
-def _same_booleans(actual: Json, expected: Json) -> bool:
-    """Whether two values that Python takes for equal have true and false in the same places."""
+def _are_same_booleans(actual: Json, expected: Json) -> bool:
     if isinstance(actual, dict):
         items: Iterable[tuple[Json, Json]] = actual.items()
     elif isinstance(actual, list):
         items = enumerate(actual)
     else:
         return (type(actual) is bool) is (type(expected) is bool)
-    return all(_same_booleans(value, expected[key]) for key, value in items)
+    return all(_are_same_booleans(value, expected[key]) for key, value in items)

@@ -32,7 +32,8 @@ class CriterionSummary(Record, frozen=True):
     """One criterion over all attempts: the mean of its values, its pass rate, and the number of each verdict.
 
     `self_agreement` is the agreement of a judge with itself, `panel_agreement` that of a panel's models with each
-    other, and `pair_agreements` that of each two of them. `cost` leaves out the `unpriced_calls`. `errors` counts
+    other, and `pair_agreements` that of each two of them. Their intervals count each case once.
+    `cost` leaves out the `unpriced_calls`. `errors` counts
     attempts whose outcome is unscored because the agent failed. They do not count in `unscored` again.
     `valid` is None if the results do not say which attempts are valid. `possible` is the range that the mean could have
     if everything was scored. It is None if nothing is unscored, or if the range of the criterion is unbounded.
@@ -60,6 +61,8 @@ class CriterionSummary(Record, frozen=True):
     valid: Valid | None = None
     range: Range = Range()
     possible: tuple[float, float] | None = None
+    self_agreement_interval: tuple[float, float] | None = None
+    panel_agreement_interval: tuple[float, float] | None = None
 
 
 class RunUsage(Record, frozen=True):

@@ -199,6 +199,8 @@ def _summary(summary: CriterionSummary, calibration: Calibration | None) -> shap
         summary.cost,
         summary.unpriced_calls,
         list(summary.pair_agreements),
+        summary.self_agreement_interval,
+        summary.panel_agreement_interval,
     )
 
 

@@ -96,6 +96,11 @@ def interval(estimate: Estimate, *, percent: bool = False) -> str:
     return f"{low:.0f} % … {high:.0f} %" if percent else f"{number(low)} … {number(high)}"
 
 
+def estimate_of(value: float | None, ends: tuple[float, float] | None) -> Estimate:
+    """Return a value with its interval, if it has one, as an estimate."""
+    return Estimate(value, *(ends or (None, None)))
+
+
 def rate(value: float | None) -> str:
     """Return a rate in 0..1 as a percentage. For example, 0.999 is 99.9 %: only the rate 1 is written as 100 %."""
     if value is None:

@@ -228,6 +228,8 @@ class JudgeStateShape(Shape, frozen=True):
 class SummaryShape(Shape, frozen=True):
     """One criterion over the run. `low` and `high` are the 95 % interval of `mean`, computed by `method`.
 
+    The intervals of `self_agreement` and `panel_agreement` are 95 % intervals, too, as [low, high].
+
     `judge_state` says how far the judge may be believed. `corrected` is the pass rate, or the mean of a graded
     criterion, that people would give. Both are null for a criterion that is neither judged nor labelled.
     """
@@ -255,6 +257,8 @@ class SummaryShape(Shape, frozen=True):
     cost: float | None
     unpriced_calls: int
     pair_agreements: list[PairAgreement]
+    self_agreement_interval: tuple[float, float] | None
+    panel_agreement_interval: tuple[float, float] | None
 
 
 class ReportShape(Shape, frozen=True):

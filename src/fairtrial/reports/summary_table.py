@@ -13,7 +13,7 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import CriterionSummary, RunUsage, Summary
 from fairtrial.reports.gate_report import gate_report
 from fairtrial.reports.judge_states import judge_states
-from fairtrial.reports.numbers import DASH, beside, dollars, interval, rate, with_unit
+from fairtrial.reports.numbers import DASH, beside, dollars, estimate_of, interval, rate, with_unit
 from fairtrial.reports.pass_k_table import pass_k_rows
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.spending import spending_rows
@@ -124,14 +124,17 @@ def _pairs(summary: Summary) -> Rows:
 
 def _judging(summary: Summary) -> Rows:
     panels = any(criterion.panel_agreement is not None for criterion in summary.criteria)
-    agreements = ("self-agreement", "panel agreement") if panels else ("self-agreement",)
-    rows = Rows(("judged", "calls", "votes saved", "abstentions", *agreements, "cost"))
+    names = ("self-agreement", INTERVAL, *(("panel agreement", INTERVAL) if panels else ()))
+    rows = Rows(("judged", "calls", "votes saved", "abstentions", *names, "cost"))
     for criterion in summary.criteria:
         if criterion.calls is not None:
             cost = dollars(criterion.cost, criterion.unpriced_calls)
             numbers = (criterion.calls, criterion.calls_saved or 0, criterion.abstentions or 0)
-            agreement = (rate(criterion.self_agreement), rate(criterion.panel_agreement))[: len(agreements)]
-            rows.add(criterion.criterion, *(f"{number:,}" for number in numbers), *agreement, cost)
+            with_itself = estimate_of(criterion.self_agreement, criterion.self_agreement_interval)
+            in_panel = estimate_of(criterion.panel_agreement, criterion.panel_agreement_interval)
+            agreements = (with_itself, in_panel) if panels else (with_itself,)
+            ends = (text for own in agreements for text in (rate(own.value), interval(own, percent=True) or DASH))
+            rows.add(criterion.criterion, *(f"{number:,}" for number in numbers), *ends, cost)
     return rows
 
 

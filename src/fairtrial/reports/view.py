@@ -19,7 +19,7 @@ from fairtrial.records.run_comparison import Comparison
 from fairtrial.records.summary import CriterionSummary, Estimate, RunUsage, Summary
 from fairtrial.reports import view_shapes as shapes
 from fairtrial.reports.attempt_shapes import AttemptView
-from fairtrial.reports.numbers import unit_of
+from fairtrial.reports.numbers import estimate_of, unit_of
 from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.view_attempts import AgentIndex, AttemptParts, attempt_view, usage_view
 from fairtrial.reports.view_rows import RowBuilder
@@ -240,12 +240,16 @@ def _criterion(summary: CriterionSummary, calibration: Calibration | None) -> sh
         else shapes.ValidView(valid.n, estimate_view(valid.mean), estimate_view(valid.pass_rate)),
         possible=None if summary.possible is None else shapes.RangeView(*summary.possible),
         judge=None if calibration is None else _judge(calibration),
-        self_agreement=summary.self_agreement,
-        panel_agreement=summary.panel_agreement,
+        self_agreement=_agreement(summary.self_agreement, summary.self_agreement_interval),
+        panel_agreement=_agreement(summary.panel_agreement, summary.panel_agreement_interval),
         pair_agreements=list(summary.pair_agreements),
         cost=summary.cost,
         unpriced_calls=summary.unpriced_calls,
     )
+
+
+def _agreement(value: float | None, ends: tuple[float, float] | None) -> shapes.EstimateView | None:
+    return None if value is None else estimate_view(estimate_of(value, ends))
 
 
 def _judge(calibration: Calibration) -> shapes.JudgeView:

@@ -16,7 +16,10 @@ from fairtrial.text.runs import long_runs
 _JSON_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|([\"'\\/bfnrt]))")
 _JSON_SIGNS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _LONG_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
-_SHORT_ESCAPES = [("\\" + name, sign) for name, sign in {**_JSON_SIGNS, '"': '"', "'": "'", "/": "/"}.items()]
+_SHORT_ESCAPES = [
+    ("\\" + name, sign) for name, sign in {'"': '"', "n": "\n", **_JSON_SIGNS, "'": "'", "/": "/"}.items()
+]
+"""The escapes and their signs, frequent escapes first."""
 _URL_ESCAPE = re.compile(
     r"%[0-7][0-9A-Fa-f]|%[CDcd][0-9A-Fa-f]%[89ABab][0-9A-Fa-f]"
     r"|%[Ee][0-9A-Fa-f](?:%[89ABab][0-9A-Fa-f]){2}|%[Ff][0-7](?:%[89ABab][0-9A-Fa-f]){3}"
@@ -77,9 +80,12 @@ class Base64Run(NamedTuple):
         return encoded if self.raw.endswith("=") or len(self.raw) % 4 == 0 else encoded.rstrip("=")
 
 
-def may_hold_layers(text: str) -> bool:
-    """Return whether `decode_layers` may yield anything. Most texts have none of these characters."""
-    return "\\" in text or "%" in text or _may_be_wide(text)
+def signs_of_layers(text: str) -> Iterator[str]:
+    """Yield parts of a text in lower case. Every text with a layer that is in this text contains one of them."""
+    yield from (sign for sign in "\\%" if sign in text)
+    if _may_be_wide(text):
+        yield from {sign.lower() for sign in text if ord(sign) in _WIDE}
+    yield from (run.raw[:_SHORT].lower() for run in find_base64(text))
 
 
 def decode_layers(text: str) -> Iterator[Layer]:
@@ -87,7 +93,7 @@ def decode_layers(text: str) -> Iterator[Layer]:
 
     For example, `q=%22a%22` gives `q="a"`. Each layer may hold further layers.
     """
-    if "\\" in text and (plain := _without_json_escapes(text)) != text:
+    if "\\" in text and (plain := unescape_json(text)) != text:
         yield Layer(plain, text, _JSON_ESCAPE, _json_sign)
     if "%" in text and (plain := _URL_ESCAPE.sub(_url_sign, text)) != text:
         yield Layer(plain, text, _URL_ESCAPE, _url_sign)
@@ -95,16 +101,20 @@ def decode_layers(text: str) -> Iterator[Layer]:
         yield Layer(narrow, text, _NO_ESCAPE, _json_sign)
 
 
-def _without_json_escapes(text: str) -> str:
-    """Return a text without JSON's escapes. Pairs of backslashes come first, so that the others stand alone."""
-    parts = text.split("\\\\")
-    for number, part in enumerate(parts):
-        if "\\" in part:
-            for escape, sign in _SHORT_ESCAPES:
-                part = part.replace(escape, sign)  # noqa: PLW2901
-            # The sign of a longer escape may be a backslash, so that these come last.
-            parts[number] = _LONG_ESCAPE.sub(_json_sign, part) if "\\" in part else part
-    return "\\".join(parts)
+def unescape_json(text: str) -> str:
+    """Return a text without JSON's escapes. A null character in a text with escapes becomes a backslash."""
+    if "\\" not in text:
+        return text
+    # Pairs of backslashes come first, so that the others stand alone.
+    text = text.replace("\\\\", "\0")
+    for escape, sign in _SHORT_ESCAPES:
+        if "\\" not in text:
+            break
+        text = text.replace(escape, sign)
+    # The sign of a longer escape may be a backslash, so that these come last.
+    if "\\" in text:
+        text = _LONG_ESCAPE.sub(_json_sign, text)
+    return text.replace("\0", "\\")
 
 
 def _may_be_wide(text: str) -> bool:

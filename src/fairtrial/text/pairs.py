@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from fairtrial.text.secret_names import NOT_A_SECRET, Core, find_cores
 from fairtrial.text.secret_values import is_bare_secret, is_mixed, is_quoted_secret, trim
@@ -51,10 +51,10 @@ _BEARERS = (
 """A word, and the pattern of a secret after it that begins at the word."""
 
 
-def find(text: str, lowered: str) -> Iterator[tuple[int, int, str]]:
+def find(text: str, lowered: str, marks: Sequence[str]) -> Iterator[tuple[int, int, str]]:
     """Yield start, end and name of each secret that stands beside a name, without the quotes around it.
 
-    `lowered` is the text in lower case.
+    `lowered` is the text in lower case, and `marks` are the marks in it.
     """
     for word, pattern in _BEARERS:
         place = lowered.find(word)
@@ -64,7 +64,7 @@ def find(text: str, lowered: str) -> Iterator[tuple[int, int, str]]:
                 yield *match.span("bare"), "authorization"
             place = lowered.find(word, place + 1)
     end_of_previous = 0
-    for core in find_cores(lowered):
+    for core in find_cores(lowered, marks):
         if core.start < end_of_previous or NOT_A_SECRET.match(text, core.end):
             continue
         span = _beside(text, core)

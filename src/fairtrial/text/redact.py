@@ -9,10 +9,10 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -20,20 +20,14 @@ from fairtrial.errors import UsageError, lacks_extra
 from fairtrial.records.record import Record
 from fairtrial.text import pairs, provider_keys, secret_names, secret_shapes
 from fairtrial.text import people as people_data
-from fairtrial.text.layers import SHORTEST_BASE64, decode_layers, find_base64, may_hold_layers
+from fairtrial.text.layers import decode_layers, find_base64
 from fairtrial.text.person_numbers import find_persons
+from fairtrial.text.secret_search import LAYERS, NUMBER, Finder, Kind, Search, Span, may_hold_number
 from fairtrial.text.secret_values import is_placeholder
 from fairtrial.text.telephones import find_phones
 
-SecretKind = Literal["private_key", "connection_string", "provider_key", "jwt", "pair", "email"]
-PersonalKind = Literal["person", "card", "account", "phone", "ip_address", "home"]
-Kind = SecretKind | PersonalKind
-Span = tuple[int, int, str]
-
 KINDS_BY_NAME: frozenset[Kind] = frozenset({"person", "card", "phone", "ip_address"})
 """The kinds of numbers for which the word before them counts, for example `phone` or `version`."""
-LAYERS = 4
-"""Secrets are found inside this many encodings, for example in base64 in a URL in JSON in JSON."""
 
 
 class Redaction(Record, frozen=True):
@@ -42,14 +36,6 @@ class Redaction(Record, frozen=True):
     kind: Kind
     detail: str
     pointer: str = ""
-
-
-class Finder(NamedTuple):
-    """A kind of secret. `may_find` is fast, and false only if `find` would yield nothing."""
-
-    kind: Kind
-    may_find: Callable[[str], bool]
-    find: Callable[[str], Iterator[Span]]
 
 
 class Removal(NamedTuple):
@@ -67,7 +53,7 @@ def redact(text: str, *, emails: bool = True, people: bool = False) -> tuple[str
     Redacting the result again changes nothing. With `emails` false, e-mail addresses stay. With `people`, telephone
     numbers, payment cards, IBANs, numbers of persons, IP addresses and names of home folders go, too.
     """
-    return redact_with(finders_of(emails=emails, people=people), text)
+    return redact_with(Search(finders_of(emails=emails, people=people), text), text)
 
 
 def may_hold_secrets(text: str) -> bool:
@@ -75,7 +61,7 @@ def may_hold_secrets(text: str) -> bool:
 
     The text may be the JSON of a value: then the answer is about the value. E-mail addresses do not count.
     """
-    return bool(select_finders(_FINDERS_OF_SECRETS, [text]))
+    return bool(Search(_FINDERS_OF_SECRETS, text).finders)
 
 
 @cache
@@ -91,13 +77,13 @@ def finders_of(*, emails: bool = True, people: bool = False) -> tuple[Finder, ..
 
 
 def redact_with(
-    finders: Sequence[Finder], text: str, layers: int = LAYERS, *, before: str = ""
+    search: Search, text: str, layers: int = LAYERS, *, before: str = ""
 ) -> tuple[str, tuple[Redaction, ...]]:
-    """Return a text without the secrets that some finders find, and the removed secrets in their order.
+    """Return a text without the secrets that a search finds, and the removed secrets in their order.
 
     `before` stands before the text, for example `phone: `. It tells which numbers are personal, and is not redacted.
     """
-    return replace_removals(text, find_removals(text, finders, layers, before))
+    return replace_removals(text, find_removals(text, search, layers, before))
 
 
 def replace_removals(text: str, removals: Sequence[Removal]) -> tuple[str, tuple[Redaction, ...]]:
@@ -112,49 +98,33 @@ def replace_removals(text: str, removals: Sequence[Removal]) -> tuple[str, tuple
     return "".join([*parts, text[end:]]), tuple(redaction for removal in removals for redaction in removal.redactions)
 
 
-def select_finders(finders: Sequence[Finder], texts: Sequence[str], layers: int = LAYERS) -> tuple[Finder, ...]:
-    """Return the finders that may find something in any of some texts. For most texts there are none.
-
-    One search through all texts together is far faster than a search through each.
-    """
-    text = "\n".join(texts)
-    kinds = {finder.kind for finder in finders if finder.may_find(text)}
-    if layers and len(kinds) < len(finders):
-        inner = [layer.text for part in texts for layer in decode_layers(part)] if may_hold_layers(text) else []
-        inner += [run.text for run in find_base64(text)]
-        if inner:
-            kinds |= {finder.kind for finder in select_finders(finders, inner, layers - 1)}
-    return tuple(finder for finder in finders if finder.kind in kinds)
-
-
-def find_removals(text: str, finders: Sequence[Finder], layers: int = LAYERS, before: str = "") -> list[Removal]:
+def find_removals(text: str, search: Search, layers: int = LAYERS, before: str = "") -> list[Removal]:
     """Return the removals in a text and in its layers, in order and without overlaps."""
-    removals = _find_plain(text, finders, before)
-    if layers:
+    removals = _find_plain(text, search, before)
+    if layers and search.has_layers:
         for layer in decode_layers(text):
             removals += [
                 removal._replace(start=layer.outer(removal.start), end=layer.outer(removal.end))
-                for removal in find_removals(layer.text, finders, layers - 1, before)
+                for removal in find_removals(layer.text, search, layers - 1, before)
             ]
         removed = [(removal.start, removal.end) for removal in removals]
-        for run in find_base64(text, removed) if len(text) >= SHORTEST_BASE64 else ():
-            clean, redactions = redact_with(finders, run.text, layers - 1)
+        for run in find_base64(text, removed):
+            clean, redactions = redact_with(search, run.text, layers - 1)
             if redactions:
                 removals.append(Removal(run.start, run.end, redactions, run.encode(clean)))
     return _merge(removals) if len(removals) > 1 else removals
 
 
-def _find_plain(text: str, finders: Sequence[Finder], before: str) -> list[Removal]:
+def _find_plain(text: str, search: Search, before: str) -> list[Removal]:
     """Return the removals in a text as it stands. A later finder does not see the finds of earlier finders."""
     removals: list[Removal] = []
-    for kind, may_find, find in finders:
-        if not may_find(text):
-            continue
+    for (kind, _, find), signs in search.finders:
         if before and kind in KINDS_BY_NAME:
             size = len(before)
-            spans = [(start - size, end - size, detail) for start, end, detail in find(before + text) if start >= size]
+            found = find(before + text, signs)
+            spans = [(start - size, end - size, detail) for start, end, detail in found if start >= size]
         else:
-            spans = list(find(text))
+            spans = list(find(text, signs))
         for start, end, detail in spans:
             redaction = Redaction(kind=kind, detail=detail)
             removals.append(Removal(start, end, (redaction,), f"[REDACTED:{kind}]"))
@@ -181,11 +151,13 @@ _PEM = re.compile(
     r"(?:(?:(?!-----(?:BEGIN|END)).){0,20000}-----END [A-Z0-9 ]{0,40}-----|[A-Za-z0-9+/=\s\\]{0,20000})",
     re.DOTALL,
 )
+_SCHEME_END = re.compile(r":\\{0,2}/\\{0,2}/")
 _USERINFO = re.compile(
     provider_keys.LEFT + r"[A-Za-z][A-Za-z0-9+.-]{1,30}:\\{0,2}/\\{0,2}/[^\s:/\"'<>\\]{0,100}:([^\s/\"'<>\\]{1,200})@"
 )
+_LONGEST_USERINFO = 340
 _JWT = re.compile(
-    provider_keys.LEFT + r"eyJ[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{2,20000}(?:\.[A-Za-z0-9_-]{0,20000}){1,3}"
+    r"eyJ(?<![A-Za-z0-9]eyJ)[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{2,20000}(?:\.[A-Za-z0-9_-]{0,20000}){1,3}"
 )
 _EMAIL = re.compile(
     r"(?:(?<![A-Za-z0-9._%+\\/-])|(?<=[^:]/))"
@@ -193,23 +165,31 @@ _EMAIL = re.compile(
     r"@((?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8})((?:xn--[a-z0-9-]{2,59}|[A-Za-z]{2,24}))"
     r"(?![A-Za-z0-9@-])"
 )
-_AT = re.compile(r"@(?<=\S@)[A-Za-z0-9\[]")
-_DIGITS = re.compile(r"\d[\d .:()/-]{4}|[0-9A-Fa-f]{3}:[0-9A-Fa-f]{0,4}:|\d [A-D]\b")
+_EMAIL_SIGN = re.compile(r"@(?<=[A-Za-z0-9_+-]@)[A-Za-z0-9]")
+_AT = re.compile(r"@(?<=[^\s/\"'<>]@)[A-Za-z0-9\[]")
 _FILES = frozenset({"png", "jpg", "jpeg", "gif", "webp", "svg", "ico", "js", "ts", "css", "json", "py", "md", "txt"})
 
 
-def _private_keys(text: str) -> Iterator[Span]:
+def _private_keys(text: str, _: Collection[str]) -> Iterator[Span]:
     for match in _PEM.finditer(text):
         yield match.start(), match.end(), match["kind"].lower()
 
 
-def _connection_strings(text: str) -> Iterator[Span]:
-    for match in _USERINFO.finditer(text):
-        if not is_placeholder(match[1]):
-            yield match.start(1), match.end(1), f"password in {match[0].partition(':')[0]}://"
+def _connection_strings(text: str, _: Collection[str]) -> Iterator[Span]:
+    end = 0
+    while (sign := text.find("@", end)) >= 0:
+        # The scheme, the user and the password are in the word of their sign. The last sign ends the password.
+        start = max(end, sign - _LONGEST_USERINFO, text.rfind(" ", end, sign) + 1)
+        has_scheme = text.find("/", start, sign) > 0
+        match = _USERINFO.search(text, start, sign + _LONGEST_USERINFO) if has_scheme else None
+        end = sign + 1
+        if match is not None and match.start() < sign:
+            end = match.end()
+            if not is_placeholder(match[1]):
+                yield match.start(1), end - 1, f"password in {match[0].partition(':')[0]}://"
 
 
-def _jwts(text: str) -> Iterator[Span]:
+def _jwts(text: str, _: Collection[str]) -> Iterator[Span]:
     for match in _JWT.finditer(text):
         if _is_header(match[0].partition(".")[0]):
             yield match.start(), match.end(), "JSON web token"
@@ -223,42 +203,57 @@ def _is_header(part: str) -> bool:
     return isinstance(header, dict) and "alg" in header
 
 
-def _pairs(text: str) -> Iterator[Span]:
+def _pairs(text: str, signs: Collection[str]) -> Iterator[Span]:
     """Yield the secrets beside their names and in shapes, longer spans first, without overlaps."""
     end = 0
     spans = list(secret_shapes.find_in_commands(text))
     lowered = secret_names.lower(text)
-    if secret_names.has_mark(lowered):
+    marks = [sign for sign in signs if sign[0] != "-" and sign in lowered]
+    if marks:
         spans += secret_shapes.find_named(text, lowered)
-        spans += pairs.find(text, lowered)
+        spans += pairs.find(text, lowered, marks)
     for span in sorted(spans, key=lambda span: (span[0], -span[1])):
         if span[1] > end:
             yield max(end, span[0]), span[1], span[2]
             end = span[1]
 
 
-def _may_hold_pairs(text: str) -> bool:
-    return secret_names.has_mark(secret_names.lower(text)) or secret_shapes.may_hold_command(text)
+def _signs_of_pairs(text: str, lowered: str) -> Iterator[str]:
+    yield from secret_names.find_marks(lowered)
+    yield from secret_shapes.find_flags(text)
 
 
-def _may_hold_address(text: str) -> bool:
-    return "@" in text and _AT.search(text) is not None
+def _signs_of_addresses(text: str, _: str) -> list[str]:
+    return [text[match.start() - 1 : match.end()].lower() for match in _AT.finditer(text)] if "@" in text else []
 
 
-def may_hold_number(text: str) -> bool:
-    """Return whether a text may hold the number of a person, a card, an account, a telephone or a machine."""
-    return _DIGITS.search(text) is not None
+def _signs_of_connections(text: str, lowered: str) -> list[str]:
+    signs = _signs_of_addresses(text, lowered)
+    return signs if signs and _SCHEME_END.search(text) else []
 
 
-def _may_hold_home(text: str) -> bool:
-    return "/home/" in text or "Users" in text or "Documents and Settings" in text
+def _find_literals(*literals: str) -> Callable[[str, str], list[str]]:
+    """Return a function that returns those of some literals that a text contains, in lower case."""
+    return lambda text, _: [literal.lower() for literal in literals if literal in text]
 
 
-def _emails(text: str) -> Iterator[Span]:
+def _numbers(kind: Kind, find: Callable[[str], Iterator[Span]]) -> Finder:
+    """Return the finder of a kind of numbers, which searches only texts with digits."""
+    return Finder(
+        kind,
+        lambda text, _: (NUMBER,) if may_hold_number(text) else (),
+        lambda text, _: find(text) if may_hold_number(text) else iter(()),
+    )
+
+
+def _emails(text: str, _: Collection[str]) -> Iterator[Span]:
     end = 0
-    while (sign := text.find("@", end)) >= 0:
+    for sign in [match.start() for match in _EMAIL_SIGN.finditer(text)]:
+        if sign < end:
+            continue
         # An address begins in the word of its sign, and is at most 320 characters long.
-        match = _EMAIL.search(text, max(end, sign - 64, text.rfind(" ", 0, sign) + 1), sign + 257)
+        start = max(end, sign - 64)
+        match = _EMAIL.search(text, max(start, text.rfind(" ", start, sign) + 1), sign + 257)
         end = sign + 1
         if match is not None:
             end = max(end, match.end())
@@ -268,23 +263,27 @@ def _emails(text: str) -> Iterator[Span]:
 
 
 _FINDERS = (
-    Finder("private_key", lambda text: "PRIVATE KEY" in text, _private_keys),
-    Finder("connection_string", lambda text: _may_hold_address(text) and ":" in text, _connection_strings),
+    Finder("private_key", _find_literals("PRIVATE KEY"), _private_keys),
+    Finder("connection_string", _signs_of_connections, _connection_strings),
     # Before provider keys, because a long web token often holds the short beginnings of such keys.
-    Finder("jwt", lambda text: "eyJ" in text, _jwts),
-    Finder("provider_key", provider_keys.may_find, provider_keys.find),
-    Finder("pair", _may_hold_pairs, _pairs),
-    Finder("email", _may_hold_address, _emails),
+    Finder("jwt", _find_literals("eyJ"), _jwts),
+    Finder("provider_key", lambda text, _: provider_keys.find_signs(text), lambda text, _: provider_keys.find(text)),
+    Finder("pair", _signs_of_pairs, _pairs),
+    Finder("email", _signs_of_addresses, _emails),
 )
 """The finders in their order. A kind of secret that contains other kinds comes before them."""
 
 _FINDERS_OF_PEOPLE = (
-    Finder("account", may_hold_number, people_data.find_accounts),
-    Finder("person", may_hold_number, find_persons),
-    Finder("card", may_hold_number, people_data.find_cards),
-    Finder("ip_address", may_hold_number, people_data.find_addresses),
-    Finder("phone", may_hold_number, find_phones),
-    Finder("home", _may_hold_home, people_data.find_homes),
+    _numbers("account", people_data.find_accounts),
+    _numbers("person", find_persons),
+    _numbers("card", people_data.find_cards),
+    _numbers("ip_address", people_data.find_addresses),
+    _numbers("phone", find_phones),
+    Finder(
+        "home",
+        _find_literals("/home/", "Users", "Documents and Settings"),
+        lambda text, _: people_data.find_homes(text),
+    ),
 )
 
 _FINDERS_OF_SECRETS = tuple(finder for finder in _FINDERS if finder.kind != "email")

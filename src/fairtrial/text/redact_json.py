@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import lru_cache
-from typing import NamedTuple
+import json
+from collections.abc import Callable, Hashable
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from fairtrial.records.record import Json
 from fairtrial.text import secret_shapes
+from fairtrial.text.layers import unescape_json
 from fairtrial.text.pointer import escape
-from fairtrial.text.redact import (
-    KINDS_BY_NAME,
-    Finder,
-    Redaction,
-    finders_of,
-    may_hold_number,
-    redact_with,
-    select_finders,
-)
+from fairtrial.text.redact import KINDS_BY_NAME, Redaction, finders_of, redact_with
+from fairtrial.text.secret_search import Search, may_hold_number
 from fairtrial.text.secret_values import is_bare_secret, secret_under
 
-SHORT = 48
-"""The length of texts whose result is remembered."""
 LEAST_NUMBER = 1_000_000
 """The least number that may be the number of a telephone or of a person."""
+Argument = TypeVar("Argument", bound=Hashable)
+Result = TypeVar("Result")
 Redacted = tuple[Json, tuple[Redaction, ...]]
 
 
@@ -33,32 +27,23 @@ def redact_json(value: Json, *, emails: bool = True, people: bool = False) -> Re
     """Return a JSON value without secrets, and the removed secrets, each with the pointer of its place in that value.
 
     Strings and keys are redacted as texts. If a key names a secret, its value is removed. Keys that become equal are
-    numbered, so that nothing else is lost. The value must not be nested deeper than the stack allows.
+    numbered, so that nothing else is lost. The value must not be nested deeper than the stack allows. Parts without a
+    secret are not copied.
     With `emails` false, e-mail addresses stay. With `people`, personal data goes as in `redact`.
     """
-    # One search through all texts together shows for most values that no secret can be in any of them.
-    texts: list[str] = []
-    _collect_texts(value, texts)
-    finders = select_finders(finders_of(emails=emails, people=people), texts)
-    return _redactor(finders).redact(value) if finders else (value, ())
+    # One search through the whole value shows for most values that no secret can be in any of its texts.
+    text = _text_of(value)
+    search = Search(finders_of(emails=emails, people=people), text)
+    return _Redactor(search, len(text)).redact(value) if search.finders else (value, ())
 
 
-def _collect_texts(value: Json, texts: list[str]) -> None:
-    """Append all strings, keys and long numbers of a value to `texts`."""
-    if isinstance(value, str):
-        texts.append(value)
-    elif isinstance(value, dict | list):
-        members: Iterable[Json] = value
-        if isinstance(value, dict):
-            texts += value
-            members = value.values()
-        for member in members:
-            if isinstance(member, str):  # most members are texts, and a call for each would take more time
-                texts.append(member)
-            else:
-                _collect_texts(member, texts)
-    elif isinstance(value, int) and value >= LEAST_NUMBER:  # it may be a telephone number
-        texts.append(str(value))
+def _text_of(value: Json) -> str:
+    """Return a text that contains all strings, keys and numbers of a value."""
+    try:
+        text = msgspec.json.encode(value, enc_hook=str).decode()
+    except UnicodeEncodeError:  # the value holds half of a surrogate pair
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    return unescape_json(text)
 
 
 class _Key(NamedTuple):
@@ -71,17 +56,29 @@ class _Key(NamedTuple):
     is_value_key: bool
 
 
-class _Redactor:
-    """Redacts the parts of a value with the finders that it needs. Pointers begin at the part that is redacted."""
+class _Memory(dict[Argument, Result]):
+    """The results of a function. The keys of a value occur many times, and `functools.cache` takes longer to create."""
 
-    def __init__(self, finders: tuple[Finder, ...]) -> None:
-        self._finders = finders
-        self._pairs = any(finder.kind == "pair" for finder in finders)
-        self._numbers = tuple(finder for finder in finders if finder.kind in KINDS_BY_NAME)
-        # Keys, names of tools and types of steps are short, and occur in every trace.
-        self._redact_short = lru_cache(maxsize=4096)(self._redact_text)
-        self._key = lru_cache(maxsize=4096)(self._read_key)
-        self._are_telling = lru_cache(maxsize=4096)(self._find_telling)
+    def __init__(self, function: Callable[[Argument], Result]) -> None:
+        super().__init__()
+        self._function = function
+
+    def __missing__(self, argument: Argument) -> Result:
+        result = self[argument] = self._function(argument)
+        return result
+
+
+class _Redactor:
+    """Redacts the parts of a value that may hold a secret. Pointers begin at the part that is redacted."""
+
+    def __init__(self, search: Search, size: int) -> None:
+        kinds = {finder.kind for finder, _ in search.finders}
+        self._search = search
+        self._pairs = "pair" in kinds
+        self._numbers = not kinds.isdisjoint(KINDS_BY_NAME)
+        self._remaining = 2 * size
+        self._keys = _Memory(self._read_key)
+        self._are_telling = _Memory(self._find_telling)
 
     def redact(self, value: Json, name: str = "", key: str = "") -> Redacted:
         """Return a value without secrets and personal data.
@@ -90,7 +87,7 @@ class _Redactor:
         list around it.
         """
         if isinstance(value, str):
-            clean, redactions = self._redact_string(value, key)
+            clean, redactions = self._redact_text(value, key) if self._search.may_find(value) else (value, ())
             return (name and _as_secret(value, clean, name)) or (clean, redactions)
         if isinstance(value, list):
             return self._list(value, name, key)
@@ -98,10 +95,14 @@ class _Redactor:
             return self._object(value, name)
         return (name and _as_secret(value, value, name)) or self._redact_number(value, key)
 
-    def _redact_string(self, text: str, key: str) -> tuple[str, tuple[Redaction, ...]]:
-        if self._numbers and key and may_hold_number(text):
-            return self._redact_text(text, key)
-        return self._redact_short(text) if len(text) <= SHORT else self._redact_text(text)
+    def _redact_part(self, value: Json, name: str, key: str) -> Redacted:
+        """Return a part of a value without secrets. Most objects and lists hold no sign of any."""
+        if self._remaining > 0 and not name and isinstance(value, list | dict):
+            text = _text_of(value)
+            if not self._search.may_find(text):
+                return value, ()
+            self._remaining -= len(text)
+        return self.redact(value, name, key)
 
     def _redact_number(self, value: Json, key: str) -> Redacted:
         """Return the redaction of a number that only its key shows to be personal, for example a telephone number."""
@@ -111,74 +112,81 @@ class _Redactor:
         return (clean, redactions) if redactions else (value, ())
 
     def _redact_text(self, text: str, key: str = "") -> tuple[str, tuple[Redaction, ...]]:
-        return redact_with(self._finders, text, before=f"{key}: " if key else "")
+        is_named = key and self._numbers and may_hold_number(text)
+        return redact_with(self._search, text, before=f"{key}: " if is_named else "")
 
     def _list(self, items: list[Json], name: str, key: str) -> Redacted:
         result: list[Json] = []
         redactions: list[Redaction] = []
         for place, item in enumerate(items):
             item_name = name or (self._name_of_item(items, place) if place else "")
-            clean, inner_redactions = self.redact(item, item_name, key)
+            clean, inner_redactions = self._redact_part(item, item_name, key)
             result.append(clean)
             redactions += _below(str(place), inner_redactions) if inner_redactions else ()
-        return result, tuple(redactions)
+        return result if redactions else items, tuple(redactions)
 
     def _name_of_item(self, items: list[Json], place: int) -> str:
         """Return the name of the secret that an item is because of the item before it, or an empty string."""
         before, item = items[place - 1], items[place]
-        if not self._pairs or not isinstance(item, str):
+        if not (self._pairs and isinstance(item, str) and isinstance(before, str)):
             return ""
         if secret_shapes.secret_after_flag(before, item, items[0]):
             return "password"
-        is_pair = len(items) == 2 and isinstance(before, str) and secret_shapes.names_secret(before)
+        is_pair = len(items) == 2 and secret_shapes.names_secret(before)
         is_header = is_pair and ("cookie" in before.lower() or is_bare_secret(item, password=True))
         return before if is_header else ""
 
     def _object(self, value: dict[str, Json], name: str) -> Redacted:
         """Return an object without secrets. Most objects have only keys that tell nothing about their members."""
-        if name or self._are_telling(tuple(value)):
+        if name or self._are_telling[tuple(value)]:
             return self._telling_object(value, name)
+        may_find = self._search.may_find
         result: dict[str, Json] = {}
         redactions: list[Redaction] = []
         for key, inner in value.items():
-            result[key], inner_redactions = self.redact(inner, "", key)
+            if isinstance(inner, str):
+                if not may_find(inner):
+                    continue
+                if key.lower() in secret_shapes.NAME_KEYS and secret_shapes.names_secret(inner):
+                    return self._telling_object(value, name)
+            clean, inner_redactions = self._redact_part(inner, "", key)
             if inner_redactions:
+                result[key] = clean
                 redactions += _below(key, inner_redactions)
-        return result, tuple(redactions)
+        return value | result if result else value, tuple(redactions)
 
     def _telling_object(self, value: dict[str, Json], name: str) -> Redacted:
         result: dict[str, Json] = {}
         redactions: list[Redaction] = []
-        keys = [self._key(key) for key in value]
+        keys = [self._keys[key] for key in value]
         for key, inner in zip(keys, value.values(), strict=True):
             if key.is_name_key and isinstance(inner, str) and secret_shapes.names_secret(inner):
                 name = inner
         for (raw, inner), key in zip(value.items(), keys, strict=True):
             inherited = name if name and key.is_value_key else raw if key.names_secret else ""
-            clean, inner_redactions = self.redact(inner, inherited, raw)
+            clean, inner_redactions = self._redact_part(inner, inherited, raw)
             clean_key = raw if key.clean == raw else _unique(key.clean, result, value)
             result[clean_key] = clean
             if inner_redactions or key.redactions:
                 redactions += _below(clean_key, (*key.redactions, *inner_redactions))
-        return result, tuple(redactions)
+        return result if redactions else value, tuple(redactions)
 
     def _find_telling(self, keys: tuple[str, ...]) -> bool:
-        """Return whether any key of an object is redacted, or tells about its members."""
-        return any(key.redactions or key.names_secret or key.is_name_key for key in map(self._key, keys))
+        """Return whether any key of an object is redacted, or names a secret."""
+        may_find = self._search.may_find("\n".join(keys))
+        return may_find and any(key.redactions or key.names_secret for key in map(self._keys.__getitem__, keys))
 
     def _read_key(self, key: str) -> _Key:
-        clean, redactions = self._redact_text(key)
+        may_find = self._search.may_find(key)
+        clean, redactions = self._redact_text(key) if may_find else (key, ())
         lowered = key.lower()
         return _Key(
             clean,
             redactions,
-            names_secret=self._pairs and secret_shapes.names_secret(key),
+            names_secret=self._pairs and may_find and secret_shapes.names_secret(key),
             is_name_key=self._pairs and lowered in secret_shapes.NAME_KEYS,
             is_value_key=lowered in secret_shapes.VALUE_KEYS,
         )
-
-
-_redactor = lru_cache(maxsize=64)(_Redactor)
 
 
 def _below(key: str, redactions: tuple[Redaction, ...]) -> list[Redaction]:

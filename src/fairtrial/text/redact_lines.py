@@ -14,6 +14,7 @@ from fairtrial.records.record import Json
 from fairtrial.text.json_layout import replace_leaves
 from fairtrial.text.redact import Redaction, find_removals, finders_of, replace_removals
 from fairtrial.text.redact_json import redact_json
+from fairtrial.text.secret_search import Search
 
 WINDOW = 1 << 20
 """The number of characters of text that are searched at once."""
@@ -89,9 +90,10 @@ class LineRedactor:
         """Return the redacted text up to a place that no secret crosses. The rest waits for the next lines."""
         text = "".join(self._text)
         start = len(self._before)
+        searched = self._before + text
         removals = [
             removal._replace(start=removal.start - start, end=removal.end - start)
-            for removal in find_removals(self._before + text, self._finders)
+            for removal in find_removals(searched, Search(self._finders, searched))
             if removal.start >= start
         ]
         cut = len(text)

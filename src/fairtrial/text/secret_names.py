@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -30,7 +30,7 @@ MARKS = (
     *("pass", "pwd", "pw", "secret", "key", "token", "credential", "bearer", "authorization", "cookie", "kennwort"),
     *("mot de passe", "senha", "identified by", "비밀번호", "비번", "암호", "패스워드"),
     *("パスワード", "暗証番号", "密码", "密碼", "口令"),
-    *("contraseña", "비밀키", "인증키", "토큰", "시크릿", "秘密鍵", "トークン", "シークレット", "密钥", "密鑰", "令牌"),
+    *("contrase", "비밀키", "인증키", "토큰", "시크릿", "秘密鍵", "トークン", "シークレット", "密钥", "密鑰", "令牌"),
     *("clave_secreta", "clave secreta"),
 )
 """Every text in which a pair of name and secret stands contains one of these strings in lower case."""
@@ -61,43 +61,58 @@ class Core(NamedTuple):
     is_password: bool
 
 
-def find_cores(lowered: str) -> Iterator[Core]:
-    """Yield the words that announce a secret, also words that only describe a secret. The text is that of `lower`."""
-    # A search for constants is faster than the pattern, whose words begin and end near a mark.
-    marks = [mark for mark in _marks(lowered) if mark in lowered]
-    if not marks:
-        return
-    start = min([lowered.find(mark) for mark in marks]) - _LONGEST_PREFIX
-    end = max([lowered.rfind(mark) for mark in marks]) + _LONGEST_REST
-    for match in _CORE.finditer(lowered, max(0, start), end):
-        yield Core(*match.span(), match[0], _PASSWORD.fullmatch(match[0]) is not None)
+def find_cores(lowered: str, marks: Iterable[str]) -> Iterator[Core]:
+    """Yield the words that announce a secret, also words that only describe a secret.
+
+    The text is that of `lower`, and `marks` are the marks in it.
+    """
+    for start, end in _parts_around(lowered, marks):
+        for match in _CORE.finditer(lowered, start, end):
+            yield Core(*match.span(), match[0], _PASSWORD.fullmatch(match[0]) is not None)
+
+
+def _parts_around(lowered: str, marks: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """Yield start and end of the parts of a text near its marks. Every core begins and ends near a mark.
+
+    A search for constants is faster than the pattern of the cores.
+    """
+    places: list[int] = []
+    for mark in marks:
+        place = lowered.find(mark)
+        while place >= 0:
+            places.append(place)
+            place = lowered.find(mark, place + 1)
+    start = end = 0
+    for place in sorted(places):
+        if place - _LONGEST_PREFIX > end:
+            if end:
+                yield start, end
+            start = place - _LONGEST_PREFIX
+        end = place + _LONGEST_REST
+    if end:
+        yield start, end
 
 
 def lower(text: str) -> str:
     """Return a text in lower case, with all characters in their places."""
-    return text.replace("İ", "I").lower()
+    return text.lower() if text.isascii() else text.replace("İ", "I").lower()
 
 
-def _marks(lowered: str) -> tuple[str, ...]:
-    return _ASCII_MARKS if lowered.isascii() else _SHORTEST_MARKS
-
-
-def has_mark(lowered: str) -> bool:
-    """Return whether a text can hold a pair. The text is that of `lower`.
+def find_marks(lowered: str) -> list[str]:
+    """Return the marks in a text. Without any, it cannot hold a pair. The text is that of `lower`.
 
     Searching for each string of common letters in turn is 20 times faster than a pattern. For strings that begin with
     a rare letter, a pattern is 4 times faster.
     """
-    for mark in _ASCII_MARKS:
-        if mark in lowered:
-            return True
-    return not lowered.isascii() and _OTHER_MARKS.search(lowered) is not None
+    marks = [mark for mark in _ASCII_MARKS if mark in lowered]
+    return marks if lowered.isascii() else [*marks, *{match[0] for match in _OTHER_MARKS.finditer(lowered)}]
 
 
 @lru_cache(maxsize=4096)
 def kind_of_name(name: str) -> NameKind | None:
     """Return the kind of secret that a name announces, or None. Few names occur many times."""
-    core = next(find_cores(lower(name)), None)
+    lowered = lower(name)
+    core = next(find_cores(lowered, find_marks(lowered)), None)
     if core is None or NOT_A_SECRET.match(name, core.end):
         return None
     return "password" if core.is_password else "other"

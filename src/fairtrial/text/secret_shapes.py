@@ -56,7 +56,7 @@ _OBJECT = re.compile(
     rf"\{{(?>[^{{}}\"']{{1,400}}|{_STRING}|\{{(?>[^{{}}\"']{{1,400}}|{_STRING}){{0,40}}\}}){{0,60}}\}}"
 )
 _MEMBER = re.compile(rf"[\"']([\w.-]{{1,40}})[\"']\s*:\s*({_STRING})")
-_NESTED = re.compile(rf"({_STRING})\s*:\s*(?:(\{{)|(\[))")
+_OPENING = re.compile(r":\s*([{\[])")
 _ITEMS = re.compile(_STRING)
 _TOKEN = re.compile(rf"{_STRING}|[{{}}\[\]]")
 _YAML = re.compile(
@@ -102,14 +102,9 @@ def find_in_commands(text: str) -> Iterator[Span]:
         yield from _argument_lists(text)
 
 
-def may_hold_command(text: str) -> bool:
-    """Return whether a text may hold a command line or an argument list with a secret."""
-    if "-" not in text:  # most texts
-        return False
-    for mark in _COMMAND_MARKS:  # noqa: SIM110  # a loop is faster than a generator
-        if mark in text:
-            return True
-    return False
+def find_flags(text: str) -> set[str]:
+    """Return the options after which the secrets of a command line or an argument list stand, in lower case."""
+    return {match[0].lower() for match in _SECRET_FLAG.finditer(text)}
 
 
 def names_secret(name: str) -> bool:
@@ -168,17 +163,31 @@ def _values(members: list[re.Match[str]], start: int, name: str) -> Iterator[Spa
 
 def _nested(text: str) -> Iterator[Span]:
     """Yield the secrets in an object or a list under a telling name: `"password": {"value": "..."}`."""
-    if ("{" not in text and "[" not in text) or ('"' not in text and "'" not in text):
-        return
-    for match in _NESTED.finditer(text):
-        name = match[1][1:-1]
-        if len(name) > 80 or kind_of_name(name) is None:
+    for opening in _OPENING.finditer(text):
+        name = _name_before(text, opening.start())
+        if kind_of_name(name) is None:
             continue
-        inner = text[match.end() - 1 : _close(text, match.end() - 1)]
-        if match[2]:
-            yield from _values(list(_MEMBER.finditer(inner)), match.end() - 1, name)
+        start = opening.start(1)
+        inner = text[start : _close(text, start)]
+        if opening[1] == "{":
+            yield from _values(list(_MEMBER.finditer(inner)), start, name)
         else:
-            yield from _list_items(inner, match.end() - 1, name)
+            yield from _list_items(inner, start, name)
+
+
+def _name_before(text: str, end: int) -> str:
+    """Return the short text between quotes that ends before a place, or an empty string."""
+    while end and text[end - 1].isspace():
+        end -= 1
+    quote = text[end - 1 : end]
+    if quote not in ("'", '"'):
+        return ""
+    first = max(0, end - 82)
+    start = text.rfind(quote, first, end - 1)
+    while start > 0 and text[start - 1] == "\\":
+        start = text.rfind(quote, first, start - 1)
+    name = _ITEMS.match(text, max(0, start), end)
+    return name[0][1:-1] if name is not None and name.end() == end else ""
 
 
 def _list_items(inner: str, start: int, name: str) -> Iterator[Span]:
@@ -270,7 +279,7 @@ def _argument_lists(text: str) -> Iterator[Span]:
             yield match.start(2) + 1, match.end(2) - 1, match[1]
 
 
-_COMMAND_MARKS = (" -p", "\n-p\n", " -u", " -a", " -w", " -P", " --user", " --proxy-user", "-pass", '"-', "'-")
+_SECRET_FLAG = re.compile(r"-(?<=[\s\"']-)(?:[puawP]|-(?:proxy-)?user)")
 _NAMED_SHAPES: tuple[tuple[str, Callable[[str], Iterator[Span]]], ...] = (
     ("cookie", _cookies),
     ("{", _objects),
