@@ -179,6 +179,15 @@ def _iban(rng: random.Random) -> str:
     return rng.choice([whole, " ".join(whole[place : place + 4] for place in range(0, len(whole), 4))])
 
 
+def _east_asian_email(rng: random.Random) -> str:
+    """An e-mail address with Korean, Japanese or Chinese letters (RFC 6531)."""
+    local = rng.choice(["홍길동", "김영희", "田中", "山田太郎", "たなか", "タナカ", "李雷", "王小明"])
+    host = rng.choice(["example.com", "example.co.kr", "회사.한국", "例え.jp", "例子.中国", "例子.example.cn"])
+    if host[0] > "z" and rng.random() < 0.3:
+        local = "hong.gildong"
+    return f"{local}{rng.choice(['', rng.randrange(100)])}@{host}"
+
+
 def _birth(rng: random.Random) -> datetime:
     return datetime.fromtimestamp(rng.randrange(-500_000_000, 1_100_000_000), UTC)
 
@@ -352,6 +361,7 @@ WHOLES: dict[str, Callable[[random.Random], str]] = {
     "card": _card,
     "account": _iban,
     "email": _email,
+    "email: East Asian": _east_asian_email,
     "ip address: 4": _ipv4,
     "ip address: 6": _ipv6,
 }

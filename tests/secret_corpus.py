@@ -118,6 +118,13 @@ def email(rng: random.Random) -> str:
     return f"{local}{rng.randrange(100)}@{host}"
 
 
+def alphabetic_email(rng: random.Random) -> str:
+    """An e-mail address in an alphabet with accents, or in Greek or Cyrillic letters (RFC 6531)."""
+    local = rng.choice(["josé.garcía", "müller", "мария", "δοκιμή", "zoë-ana", "jürgen_ß", "ø.hansen"])
+    host = rng.choice(["example.com", "müller.example.de", "пример.рф", "παράδειγμα.ελ", "correo.example.es"])
+    return f"{local}{rng.choice(['', rng.randrange(100)])}@{host}"
+
+
 def _wide(text: str) -> str:
     """A text in full-width letters."""
     return "".join(chr(ord(char) + 0xFEE0) if "!" <= char <= "~" else char for char in text)
@@ -339,6 +346,25 @@ ARGUMENTS: dict[str, Callable[[str], str]] = {
     "underscore-pw": lambda v: f"DB_PW={v}",
 }
 
+SQL: dict[str, Callable[[str], str]] = {
+    "mysql-set": lambda v: f"SET PASSWORD FOR 'app'@'localhost' = '{v}';",
+    "mysql-set-user": lambda v: f'set password for app = "{v}"',
+    "mysql-set-function": lambda v: f"SET PASSWORD FOR `app`@`10.0.0.%` = PASSWORD('{v}');",
+    "mysql-set-own": lambda v: f"SET PASSWORD = PASSWORD('{v}')",
+    "mysql-set-lines": lambda v: f"SET PASSWORD\n  FOR 'app'@'%'\n  = '{v}'",
+    "mysql-set-replace": lambda v: f"SET PASSWORD = '7xQpLm2vKt' REPLACE '{v}'",
+    "mysql-plugin": lambda v: f"ALTER USER 'app'@'%' IDENTIFIED WITH caching_sha2_password BY '{v}';",
+    "mysql-replace": lambda v: f"ALTER USER app IDENTIFIED BY '7xQpLm2vKt' REPLACE '{v}'",
+    "mysql-grant": lambda v: f"GRANT ALL ON orders.* TO 'app'@'%' IDENTIFIED BY '{v}' WITH GRANT OPTION",
+    "clickhouse": lambda v: f"CREATE USER app IDENTIFIED WITH plaintext_password BY '{v}' HOST ANY",
+    "postgres": lambda v: f"ALTER ROLE app WITH ENCRYPTED PASSWORD '{v}' VALID UNTIL 'infinity'",
+    "postgres-escaped": lambda v: f"ALTER ROLE app PASSWORD E'{v}'",
+    "sql-server": lambda v: f"CREATE LOGIN app WITH PASSWORD = N'{v}', CHECK_POLICY = ON",
+    "oracle": lambda v: f'ALTER USER app IDENTIFIED BY "{v}" REPLACE "7xQpLm2vKt"',
+    "in-json": lambda v: json.dumps({"query": f"SET PASSWORD FOR 'app'@'localhost' = '{v}'"}),
+    "in-python": lambda v: f"cursor.execute(\"SET PASSWORD FOR 'app'@'%' = '{v}'\")",
+}
+
 TOKENS = {
     "토큰": ": ",
     "액세스 토큰": "은 ",
@@ -462,6 +488,19 @@ LOOK_ALIKES: dict[str, Callable[[random.Random], str]] = {
             "git add -p src/module2.py",
         ]
     ),
+    "sql-without-value": lambda r: r.choice(
+        [
+            "SET PASSWORD FOR 'app'@'%' TO RANDOM;",
+            "SET PASSWORD FOR app = ?",
+            "SET PASSWORD FOR app = PASSWORD(:password)",
+            "SET PASSWORD = '%s'",
+            "ALTER USER app IDENTIFIED WITH auth_socket;",
+            "ALTER USER app IDENTIFIED BY RANDOM PASSWORD RETAIN CURRENT PASSWORD",
+            "ALTER USER app PASSWORD EXPIRE INTERVAL 90 DAY",
+            "SELECT REPLACE(name, 'orders2026', 'x') FROM users WHERE password = 'null'",
+            "the set password form is identified by 'name'",
+        ]
+    ),
     "not-an-email": lambda r: r.choice(
         [
             "git@github.com:org/repo.git",
@@ -563,7 +602,13 @@ def _keys(rng: random.Random) -> Iterator[Example]:
 
 
 def _wholes(rng: random.Random) -> Iterator[Example]:
-    for kind, make in (("jwt", jwt), ("pem", pem), ("connection string", connection_string), ("e-mail", email)):
+    for kind, make in (
+        ("jwt", jwt),
+        ("pem", pem),
+        ("connection string", connection_string),
+        ("e-mail", email),
+        ("e-mail in alphabets", alphabetic_email),
+    ):
         for place, wrap in (PLACES if kind == "pem" else PLACES | URL_PLACES).items():
             yield _whole(kind, place, wrap, make(rng))
 
@@ -580,6 +625,9 @@ def _pairs(rng: random.Random) -> Iterator[Example]:
     for place, argument in ARGUMENTS.items():
         secret = password(rng)
         yield Example("argument", place, argument(secret), secret)
+    for place, statement in SQL.items():
+        secret = password(rng)
+        yield Example("sql", place, statement(secret), secret)
     for place, cookie in COOKIES.items():
         secret = _some(rng, ALNUM, 26)
         yield Example("cookie", place, cookie(secret), secret)

@@ -35,7 +35,9 @@ def _long_rest(secret: str, clean: str) -> bool:
     return any(secret[place : place + 6] in clean for place in range(len(secret) - 5))
 
 
-@pytest.mark.parametrize("category", [name for name in CATEGORIES if name.startswith(("pair", "shape", "argument"))])
+@pytest.mark.parametrize(
+    "category", [name for name in CATEGORIES if name.startswith(("pair", "shape", "argument", "sql"))]
+)
 def test_no_part_of_a_password_is_left(category: str) -> None:
     """A password goes whole, whatever signs it begins with: not six characters of it stay in a row."""
     examples = [one for one in POSITIVES if one.category == category]
@@ -271,6 +273,9 @@ def wide(char: str) -> str:
         "ALTER USER app WITH PASSWORD '{}';",
         "CREATE USER app IDENTIFIED BY '{}';",
         "password = '''{}'''",
+        "password = b'{}'",
+        'PASSWORD = rb"{}"',
+        'var password = @"{}";',
         'password = """{}"""',
         "password: |\n  {}\nhost: db",
     ],
@@ -279,6 +284,19 @@ def wide(char: str) -> str:
 def test_a_password_stands_behind_other_signs(text: str, secret: str) -> None:
     """Arrows, tabulators, quotes alone, SQL, and the blocks of TOML and YAML."""
     assert redact(text.format(secret))[0] == text.format("[REDACTED:pair]")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE USER app WITH LOGIN PASSWORD '{}'",
+        "ALTER USER 'app'@'%' IDENTIFIED BY '{}';",
+        "SET PASSWORD FOR 'app'@'localhost' = '{}'",
+    ],
+)
+def test_a_statement_may_set_any_word_as_password(text: str) -> None:
+    """In SQL, the words before the quotes leave no doubt."""
+    assert redact(text.format("correct horse"))[0] == text.format("[REDACTED:pair]")
 
 
 @pytest.mark.parametrize(

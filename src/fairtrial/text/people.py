@@ -49,6 +49,15 @@ _IBAN_LENGTHS = {country: length for length, names in _IBAN_COUNTRIES.items() fo
 """The length of the IBANs of each country (the registry of ISO 13616)."""
 _IPV4 = re.compile(r"(?<![\w.+-])(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d)", re.ASCII)
 _IPV6 = re.compile(r"(?<![\w:.])[0-9A-Fa-f]{3,4}:(?:[0-9A-Fa-f]{0,4}:){1,6}[0-9A-Fa-f]{0,4}(?![\w:])", re.ASCII)
+_EAST_ASIAN = r"\u3005\u3041-\u3096\u30a1-\u30fc\u3400-\u9fff\uac00-\ud7a3"
+_EAST_ASIAN_EMAIL = re.compile(
+    # The letters of one script, because the words before an address are often written in another one.
+    r"(?:(?:[\uac00-\ud7a3]{1,20}|[\u3041-\u3096]{1,20}|[\u30a1-\u30fc]{1,20}|[\u3005\u3400-\u9fff]{1,20})"
+    r"[0-9._+-]{0,20}@(?:\w[\w-]{0,61}\.){1,8}"
+    rf"|[A-Za-z0-9][A-Za-z0-9._+-]{{0,60}}@(?:\w[\w-]{{0,61}}\.){{0,7}}[{_EAST_ASIAN}][\w-]{{0,61}}\.)"
+    rf"(?:xn--[a-z0-9-]{{2,59}}|[A-Za-z]{{2,24}}|[{_EAST_ASIAN}]{{2,4}})"
+)
+"""An address with Korean, Japanese or Chinese letters before or after its sign."""
 _WINDOWS_NAME = r"[^\s/\\:\"'<>|;{}$%*?]{1,64}"
 _HOME = re.compile(
     r"(?:(?:(?<![\w.])(?:/var|/export|/mnt/[a-z])?)/(?:home|Users)/(?P<unix>[^\s/\\:\"'<>|(),;{}$%*?]{1,64})"
@@ -103,6 +112,17 @@ def find_addresses(text: str) -> Iterator[Span]:
             is_local = address.version == 4 and address.is_link_local
             if not (is_common or is_local or is_version(text, match.start())):
                 yield *match.span(), "IP address"
+
+
+def find_east_asian_emails(text: str) -> Iterator[Span]:
+    """Yield the e-mail addresses with Korean, Japanese or Chinese letters."""
+    end = 0
+    while (sign := text.find("@", end)) >= 0:
+        match = _EAST_ASIAN_EMAIL.search(text, max(end, sign - 61), sign + 257)
+        end = sign + 1
+        if match is not None and match.start() < sign:
+            end = match.end()
+            yield *match.span(), "e-mail address"
 
 
 def find_homes(text: str) -> Iterator[Span]:

@@ -71,9 +71,11 @@ def finders_of(*, emails: bool = True, people: bool = False) -> tuple[Finder, ..
     Raises UsageError for `people` without the library that knows telephone numbers.
     """
     finders = _FINDERS if emails else _FINDERS_OF_SECRETS
-    if people and find_spec("phonenumbers") is None:
+    if not people:
+        return finders
+    if find_spec("phonenumbers") is None:
         raise UsageError(lacks_extra("the redaction of people", "people"))
-    return finders + _FINDERS_OF_PEOPLE if people else finders
+    return (*_FINDERS_OF_EAST_ASIAN_EMAILS, *finders, *_FINDERS_OF_PEOPLE) if emails else finders + _FINDERS_OF_PEOPLE
 
 
 def redact_with(
@@ -159,14 +161,16 @@ _LONGEST_USERINFO = 340
 _JWT = re.compile(
     r"eyJ(?<![A-Za-z0-9]eyJ)[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{2,20000}(?:\.[A-Za-z0-9_-]{0,20000}){1,3}"
 )
+_LETTERS = r"A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0370-\u03ff\u0400-\u052f\u1e00-\u1fff"
+"""The Latin, Greek and Cyrillic letters. Between these words there are spaces, so that an address has a beginning."""
 _EMAIL = re.compile(
-    r"(?:(?<![A-Za-z0-9._%+\\/-])|(?<=[^:]/))"
-    r"[A-Za-z0-9](?:[A-Za-z0-9._%+'-]{0,62}[A-Za-z0-9_+-])?"
-    r"@((?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8})((?:xn--[a-z0-9-]{2,59}|[A-Za-z]{2,24}))"
-    r"(?![A-Za-z0-9@-])"
+    rf"(?:(?<![{_LETTERS}0-9._%+\\/-])|(?<=[^:]/))"
+    rf"[{_LETTERS}0-9](?:[{_LETTERS}0-9._%+'-]{{0,62}}[{_LETTERS}0-9_+-])?"
+    rf"@((?:[{_LETTERS}0-9](?:[{_LETTERS}0-9-]{{0,61}}[{_LETTERS}0-9])?\.){{1,8}})"
+    rf"((?:xn--[a-z0-9-]{{2,59}}|[{_LETTERS}]{{2,24}}))(?![{_LETTERS}0-9@-])"
 )
-_EMAIL_SIGN = re.compile(r"@(?<=[A-Za-z0-9_+-]@)[A-Za-z0-9]")
-_AT = re.compile(r"@(?<=[^\s/\"'<>]@)[A-Za-z0-9\[]")
+_EMAIL_SIGN = re.compile(rf"@(?<=[{_LETTERS}0-9_+-]@)[{_LETTERS}0-9]")
+_AT = re.compile(r"@(?<=[^\s/\"'<>]@)[\w\[]")
 _FILES = frozenset({"png", "jpg", "jpeg", "gif", "webp", "svg", "ico", "js", "ts", "css", "json", "py", "md", "txt"})
 
 
@@ -285,5 +289,10 @@ _FINDERS_OF_PEOPLE = (
         lambda text, _: people_data.find_homes(text),
     ),
 )
+
+_FINDERS_OF_EAST_ASIAN_EMAILS = (
+    Finder("email", _signs_of_addresses, lambda text, _: people_data.find_east_asian_emails(text)),
+)
+"""It comes before all others, because an address of these may end in an address of other letters."""
 
 _FINDERS_OF_SECRETS = tuple(finder for finder in _FINDERS if finder.kind != "email")

@@ -71,6 +71,15 @@ _COOKIE = re.compile(
 )
 _CRUMB = re.compile(r"(?P<name>[^\s=;,:]{1,100})=(?P<value>[^\s;,\"']{1,2000})")
 _SESSION = re.compile(r"sess|sid|auth|token|csrf|jwt|login", re.IGNORECASE)
+_SQL_STRING = r"(?:'(?:\\.|''|[^'\\\n]){0,400}'|\"(?:\\.|\"\"|[^\"\\\n]){0,400}\")"
+_SQL_NAME = r"(?:'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"|`[^`\n]{0,80}`|[\w.%-]{1,80})"
+_SQL = re.compile(
+    rf"(?:set\s+password(?:\s+for\s+{_SQL_NAME}(?:@{_SQL_NAME})?)?\s*=\s*(?:\w{{1,20}}\s?\()?"
+    rf"|(?:create|alter)\s+(?:user|role|login)\s[^;\n]{{1,120}}?\s(?:password|by)\s+"
+    rf"|identified\s+with\s+{_SQL_NAME}\s+by\s+|identified\s+by\s+(?={_SQL_STRING}\s+replace\s))[EN]?"
+    rf"(?P<new>{_SQL_STRING})(?:\s+replace\s+(?P<old>{_SQL_STRING}))?",
+    re.IGNORECASE,
+)
 _NETRC = re.compile(r"\blogin\s+\S{1,100}\s+(?:password|passwd)\s+(?P<value>\S{1,200})")
 _COMMAND = re.compile(
     rf"(?<![\w-])(?P<command>{'|'.join(sorted(PASSWORD_COMMANDS))})\b[^\n|;&]{{0,300}}?\s-p[ =]?"
@@ -245,6 +254,15 @@ def _is_cell_name(cell: str) -> bool:
     return len(cell) <= 60 and kind_of_name(cell.strip()) is not None
 
 
+def _sql(text: str) -> Iterator[Span]:
+    """Yield the new and the old password of statements that change one."""
+    for match in _SQL.finditer(text):
+        for group in ("new", "old"):
+            start, end = match.span(group)
+            if start >= 0 and is_quoted_secret(text[start + 1 : end - 1], password=True):
+                yield start + 1, end - 1, "password"
+
+
 def _netrc(text: str) -> Iterator[Span]:
     for match in _NETRC.finditer(text):
         if not is_placeholder(match["value"]):
@@ -287,5 +305,9 @@ _NAMED_SHAPES: tuple[tuple[str, Callable[[str], Iterator[Span]]], ...] = (
     ("value:", _yaml),
     ("|", _tables),
     ("login", _netrc),
+    ("set password", _sql),
+    ("identified ", _sql),
+    ("create ", _sql),
+    ("alter ", _sql),
 )
 """The shapes with names. Every text with the shape contains the string in lower case."""
