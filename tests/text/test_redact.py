@@ -189,6 +189,14 @@ def test_a_value_apart_from_its_name_goes(value: Any) -> None:
     assert [one.kind for one in found] == ["pair"]
 
 
+def test_a_value_deep_under_names_goes_from_a_text() -> None:
+    """Of many names inside each other, the outer names are enough."""
+    value: Any = {"value": "x9Kq2Lm8Zt4v"}
+    for _ in range(6):
+        value = {"token": value}
+    assert "x9Kq2Lm8Zt4v" not in redact(json.dumps(value))[0]
+
+
 @pytest.mark.parametrize(
     "value",
     [

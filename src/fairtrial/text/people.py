@@ -58,6 +58,7 @@ _EAST_ASIAN_EMAIL = re.compile(
     rf"(?:xn--[a-z0-9-]{{2,59}}|[A-Za-z]{{2,24}}|[{_EAST_ASIAN}]{{2,4}})"
 )
 """An address with Korean, Japanese or Chinese letters before or after its sign."""
+_DOMAIN_START = re.compile(r"@\w[\w-]{0,61}\.")
 _WINDOWS_NAME = r"[^\s/\\:\"'<>|;{}$%*?]{1,64}"
 _HOME = re.compile(
     r"(?:(?:(?<![\w.])(?:/var|/export|/mnt/[a-z])?)/(?:home|Users)/(?P<unix>[^\s/\\:\"'<>|(),;{}$%*?]{1,64})"
@@ -117,9 +118,8 @@ def find_addresses(text: str) -> Iterator[Span]:
 def find_east_asian_emails(text: str) -> Iterator[Span]:
     """Yield the e-mail addresses with Korean, Japanese or Chinese letters."""
     end = 0
-    while (sign := text.find("@", end)) >= 0:
-        match = _EAST_ASIAN_EMAIL.search(text, max(end, sign - 61), sign + 257)
-        end = sign + 1
+    for sign in [match.start() for match in _DOMAIN_START.finditer(text)]:
+        match = _EAST_ASIAN_EMAIL.search(text, max(end, sign - 61), sign + 257) if sign >= end else None
         if match is not None and match.start() < sign:
             end = match.end()
             yield *match.span(), "e-mail address"

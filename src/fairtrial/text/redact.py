@@ -163,9 +163,12 @@ _JWT = re.compile(
 )
 _LETTERS = r"A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0370-\u03ff\u0400-\u052f\u1e00-\u1fff"
 """The Latin, Greek and Cyrillic letters. Between these words there are spaces, so that an address has a beginning."""
-_EMAIL = re.compile(
+_LOCAL = re.compile(
     rf"(?:(?<![{_LETTERS}0-9._%+\\/-])|(?<=[^:]/))"
-    rf"[{_LETTERS}0-9](?:[{_LETTERS}0-9._%+'-]{{0,62}}[{_LETTERS}0-9_+-])?"
+    rf"[{_LETTERS}0-9](?:[{_LETTERS}0-9._%+'-]{{0,62}}[{_LETTERS}0-9_+-])?\Z"
+)
+"""The part of an e-mail address before its sign, at the end of a text."""
+_DOMAIN = re.compile(
     rf"@((?:[{_LETTERS}0-9](?:[{_LETTERS}0-9-]{{0,61}}[{_LETTERS}0-9])?\.){{1,8}})"
     rf"((?:xn--[a-z0-9-]{{2,59}}|[{_LETTERS}]{{2,24}}))(?![{_LETTERS}0-9@-])"
 )
@@ -255,15 +258,14 @@ def _emails(text: str, _: Collection[str]) -> Iterator[Span]:
     for sign in [match.start() for match in _EMAIL_SIGN.finditer(text)]:
         if sign < end:
             continue
-        # An address begins in the word of its sign, and is at most 320 characters long.
-        start = max(end, sign - 64)
-        match = _EMAIL.search(text, max(start, text.rfind(" ", start, sign) + 1), sign + 257)
-        end = sign + 1
-        if match is not None:
-            end = max(end, match.end())
-            remote = text[match.end() : match.end() + 1] == ":" and match[0].startswith("git@")
-            if match[2].lower() not in _FILES and not remote:
-                yield match.start(), match.end(), "e-mail address"
+        domain = _DOMAIN.match(text, sign)
+        local = domain and _LOCAL.search(text, max(end, sign - 64), sign)
+        if domain is None or local is None:
+            continue
+        end = domain.end()
+        remote = text[end : end + 1] == ":" and local[0] == "git"
+        if domain[2].lower() not in _FILES and not remote:
+            yield local.start(), end, "e-mail address"
 
 
 _FINDERS = (

@@ -57,6 +57,8 @@ _OBJECT = re.compile(
 )
 _MEMBER = re.compile(rf"[\"']([\w.-]{{1,40}})[\"']\s*:\s*({_STRING})")
 _OPENING = re.compile(r":\s*([{\[])")
+_DEEPEST = 4
+"""So many objects or lists under telling names may be inside each other, so that hostile text takes linear time."""
 _ITEMS = re.compile(_STRING)
 _TOKEN = re.compile(rf"{_STRING}|[{{}}\[\]]")
 _YAML = re.compile(
@@ -172,12 +174,18 @@ def _values(members: list[re.Match[str]], start: int, name: str) -> Iterator[Spa
 
 def _nested(text: str) -> Iterator[Span]:
     """Yield the secrets in an object or a list under a telling name: `"password": {"value": "..."}`."""
+    ends: list[int] = []
     for opening in _OPENING.finditer(text):
         name = _name_before(text, opening.start())
         if kind_of_name(name) is None:
             continue
         start = opening.start(1)
-        inner = text[start : _close(text, start)]
+        ends = [end for end in ends if end > start]
+        if len(ends) >= _DEEPEST:  # the objects around are searched with their members
+            continue
+        end = _close(text, start)
+        ends.append(end)
+        inner = text[start:end]
         if opening[1] == "{":
             yield from _values(list(_MEMBER.finditer(inner)), start, name)
         else:
