@@ -166,11 +166,11 @@ def _compiled(form: KeyForm) -> re.Pattern[str]:
 _FORMS_INSIDE, _FORMS_BY_START = _by_start(FORMS)
 
 
-def find_signs(text: str) -> Iterator[str]:
-    """Yield the beginnings of long words with the literal of a form, in lower case. The patterns are far slower."""
+def find_signs(text: str) -> list[str]:
+    """Return the beginnings of long words with the literal of a form, in lower case. The patterns are far slower."""
     words = [text[start:end] for start, end in _long_words(text)]
-    for literal in {form.literal for form in _possible_forms(" ".join(words))}:
-        yield from (word[:_SIGN_LENGTH].lower() for word in words if literal in word)
+    literals = {form.literal for form in _possible_forms(" ".join(words))} if words else ()
+    return [word[:_SIGN_LENGTH].lower() for literal in literals for word in words if literal in word]
 
 
 def _possible_forms(words: str) -> Iterator[_Form]:

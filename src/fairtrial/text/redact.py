@@ -225,9 +225,8 @@ def _pairs(text: str, signs: Collection[str]) -> Iterator[Span]:
             end = span[1]
 
 
-def _signs_of_pairs(text: str, lowered: str) -> Iterator[str]:
-    yield from secret_names.find_marks(lowered)
-    yield from secret_shapes.find_flags(text)
+def _signs_of_pairs(text: str, lowered: str) -> list[str]:
+    return [*secret_names.find_marks(lowered), *secret_shapes.find_flags(text)]
 
 
 def _signs_of_addresses(text: str, _: str) -> list[str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable
-from typing import NamedTuple, TypeVar
+from functools import lru_cache
+from typing import NamedTuple
 
 import msgspec
 
@@ -18,8 +18,6 @@ from fairtrial.text.secret_values import is_bare_secret, secret_under
 
 LEAST_NUMBER = 1_000_000
 """The least number that may be the number of a telephone or of a person."""
-Argument = TypeVar("Argument", bound=Hashable)
-Result = TypeVar("Result")
 Redacted = tuple[Json, tuple[Redaction, ...]]
 
 
@@ -34,7 +32,9 @@ def redact_json(value: Json, *, emails: bool = True, people: bool = False) -> Re
     # One search through the whole value shows for most values that no secret can be in any of its texts.
     text = _text_of(value)
     search = Search(finders_of(emails=emails, people=people), text)
-    return _Redactor(search, len(text)).redact(value) if search.finders else (value, ())
+    if not search.finders:
+        return value, ()
+    return _Redactor(search, len(text), emails=emails, people=people).redact(value)
 
 
 def _text_of(value: Json) -> str:
@@ -56,29 +56,39 @@ class _Key(NamedTuple):
     is_value_key: bool
 
 
-class _Memory(dict[Argument, Result]):
-    """The results of a function. The keys of a value occur many times, and `functools.cache` takes longer to create."""
+# Most keys occur in many values.
+@lru_cache(maxsize=4096)
+def _read_key(key: str, emails: bool, people: bool) -> _Key:
+    search = Search(finders_of(emails=emails, people=people), key)
+    clean, redactions = redact_with(search, key)
+    lowered = key.lower()
+    return _Key(
+        clean,
+        redactions,
+        names_secret=secret_shapes.names_secret(key),
+        is_name_key=lowered in secret_shapes.NAME_KEYS,
+        is_value_key=lowered in secret_shapes.VALUE_KEYS,
+    )
 
-    def __init__(self, function: Callable[[Argument], Result]) -> None:
-        super().__init__()
-        self._function = function
 
-    def __missing__(self, argument: Argument) -> Result:
-        result = self[argument] = self._function(argument)
-        return result
+@lru_cache(maxsize=4096)
+def _are_telling(keys: tuple[str, ...], emails: bool, people: bool) -> bool:
+    """Return whether any key of an object is redacted, or names a secret."""
+    read = (_read_key(key, emails, people) for key in keys)
+    return any(key.redactions or key.names_secret for key in read)
 
 
 class _Redactor:
     """Redacts the parts of a value that may hold a secret. Pointers begin at the part that is redacted."""
 
-    def __init__(self, search: Search, size: int) -> None:
+    def __init__(self, search: Search, size: int, *, emails: bool, people: bool) -> None:
         kinds = {finder.kind for finder, _ in search.finders}
         self._search = search
         self._pairs = "pair" in kinds
         self._numbers = not kinds.isdisjoint(KINDS_BY_NAME)
         self._remaining = 2 * size
-        self._keys = _Memory(self._read_key)
-        self._are_telling = _Memory(self._find_telling)
+        self._emails = emails
+        self._people = people
 
     def redact(self, value: Json, name: str = "", key: str = "") -> Redacted:
         """Return a value without secrets and personal data.
@@ -138,7 +148,7 @@ class _Redactor:
 
     def _object(self, value: dict[str, Json], name: str) -> Redacted:
         """Return an object without secrets. Most objects have only keys that tell nothing about their members."""
-        if name or self._are_telling[tuple(value)]:
+        if name or _are_telling(tuple(value), self._emails, self._people):
             return self._telling_object(value, name)
         may_find = self._search.may_find
         result: dict[str, Json] = {}
@@ -158,7 +168,7 @@ class _Redactor:
     def _telling_object(self, value: dict[str, Json], name: str) -> Redacted:
         result: dict[str, Json] = {}
         redactions: list[Redaction] = []
-        keys = [self._keys[key] for key in value]
+        keys = [_read_key(key, self._emails, self._people) for key in value]
         for key, inner in zip(keys, value.values(), strict=True):
             if key.is_name_key and isinstance(inner, str) and secret_shapes.names_secret(inner):
                 name = inner
@@ -170,23 +180,6 @@ class _Redactor:
             if inner_redactions or key.redactions:
                 redactions += _below(clean_key, (*key.redactions, *inner_redactions))
         return result if redactions else value, tuple(redactions)
-
-    def _find_telling(self, keys: tuple[str, ...]) -> bool:
-        """Return whether any key of an object is redacted, or names a secret."""
-        may_find = self._search.may_find("\n".join(keys))
-        return may_find and any(key.redactions or key.names_secret for key in map(self._keys.__getitem__, keys))
-
-    def _read_key(self, key: str) -> _Key:
-        may_find = self._search.may_find(key)
-        clean, redactions = self._redact_text(key) if may_find else (key, ())
-        lowered = key.lower()
-        return _Key(
-            clean,
-            redactions,
-            names_secret=self._pairs and may_find and secret_shapes.names_secret(key),
-            is_name_key=self._pairs and lowered in secret_shapes.NAME_KEYS,
-            is_value_key=lowered in secret_shapes.VALUE_KEYS,
-        )
 
 
 def _below(key: str, redactions: tuple[Redaction, ...]) -> list[Redaction]:

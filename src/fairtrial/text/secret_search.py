@@ -32,7 +32,7 @@ class Finder(NamedTuple):
     """
 
     kind: Kind
-    find_signs: Callable[[str, str], Iterable[str]]
+    find_signs: Callable[[str, str], Collection[str]]
     find: Callable[[str, Collection[str]], Iterator[Span]]
 
 
@@ -40,13 +40,16 @@ class Search:
     """The search in a text, or in the parts of a text: which finders it needs, and which parts may hold a secret."""
 
     def __init__(self, finders: Sequence[Finder], text: str) -> None:
+        self.finders: tuple[tuple[Finder, frozenset[str]], ...] = ()
+        """The finders that may find something, each with its signs."""
         found = _find_signs(finders, text)
         inner = [_find_signs(finders, inner) for inner in _inner_texts(text)]
         self.has_layers = any(map(any, inner))
         """Whether a text in another encoding may hold a secret."""
+        if not self.has_layers and not any(found):  # most texts
+            return
         kinds = [_union(*signs) for signs in zip(found, *inner, strict=True)]
         self.finders = tuple((finder, signs) for finder, signs in zip(finders, kinds, strict=True) if signs)
-        """The finders that may find something, each with its signs."""
         signs = _union(*kinds, signs_of_layers(text) if self.has_layers else ())
         self._has_numbers = NUMBER in signs
         self._signs = tuple(signs - {NUMBER}) if len(signs) <= _MANY_SIGNS else ("",)
@@ -69,10 +72,10 @@ def _union(*groups: Iterable[str]) -> frozenset[str]:
     return frozenset(chain(*groups))
 
 
-def _find_signs(finders: Sequence[Finder], text: str) -> list[frozenset[str]]:
+def _find_signs(finders: Sequence[Finder], text: str) -> list[Collection[str]]:
     """Return the signs in a text for each finder."""
     lowered = lower(text)
-    return [frozenset(finder.find_signs(text, lowered)) for finder in finders]
+    return [finder.find_signs(text, lowered) for finder in finders]
 
 
 def _inner_texts(text: str) -> Iterator[str]:

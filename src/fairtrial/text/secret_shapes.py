@@ -115,7 +115,7 @@ def find_in_commands(text: str) -> Iterator[Span]:
 
 def find_flags(text: str) -> set[str]:
     """Return the options after which the secrets of a command line or an argument list stand, in lower case."""
-    return {match[0].lower() for match in _SECRET_FLAG.finditer(text)}
+    return {match[0].lower() for match in _SECRET_FLAG.finditer(text)} if "-" in text else set()
 
 
 def names_secret(name: str) -> bool:
