@@ -18,6 +18,7 @@ from fairtrial import api
 from fairtrial.records.result import CaseResult
 from fairtrial.view.receiver import ReceiverApp
 from fairtrial.view.server_thread import serve
+from short_ticks import short_ticks
 
 PATIENCE = 20
 
@@ -66,7 +67,7 @@ def receiving(
     """Run a receiver with a store in a folder during the block. Options are those of `plan_receive`."""
     plan = api.plan_receive(*arguments, **options)
     receiver = api.open_receiver(plan, f"sqlite:///{folder}/store.db", is_new=is_new)
-    with serve(ReceiverApp(receiver, token, forward).build(), "127.0.0.1", 0) as url:
+    with short_ticks(), serve(ReceiverApp(receiver, token, forward).build(), "127.0.0.1", 0) as url:
         running = Receiving(url, receiver, queue.Queue())
 
         def score() -> None:

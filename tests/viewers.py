@@ -17,6 +17,7 @@ from fairtrial.store import Store
 from fairtrial.view.viewer_server import ViewerOptions, open_viewer
 from finished import FinishedRun
 from report_pages import run as report_run
+from short_ticks import short_ticks
 
 FIRST, SECOND = "20261120-093000-aaaaaa", "20261121-093000-bbbbbb"
 
@@ -137,7 +138,7 @@ class Site:
 @contextmanager
 def viewing(store: str, **options: Any) -> Iterator[Site]:
     """Run a viewer during the block."""
-    with open_viewer(store, ViewerOptions(**options)) as (server, sockets, address):
+    with short_ticks(), open_viewer(store, ViewerOptions(**options)) as (server, sockets, address):
         thread = threading.Thread(target=server.run, kwargs={"sockets": sockets}, daemon=True)
         thread.start()
 
