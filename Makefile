@@ -82,8 +82,9 @@ demo: $(VENV)/.ready ## Run the example agent on its eval set, and show the repo
 	  --config examples/tau_bench/test_config.json || [ $$? -eq 1 ]; echo "report: .fairtrial/tau-bench.html"; fi
 	@echo "report: .fairtrial/example.html"
 
+# Tests wait for servers and processes half of the time, so that three workers keep two cores busy.
 test: $(VENV)/.ready ## Run every test that needs no more than Python
-	$(BIN)/pytest $(NO_HANGS) -n 2 --dist worksteal -m "not postgres and not peer and not services and not vertex and not agents and not browser"
+	$(BIN)/pytest $(NO_HANGS) -n 3 --dist worksteal -m "not postgres and not peer and not services and not vertex and not agents and not browser"
 
 test-postgres: $(VENV)/.ready ## Run the tests that need Postgres: FAIRTRIAL_TEST_POSTGRES=postgresql+pg8000://...
 	@test -n "$$FAIRTRIAL_TEST_POSTGRES" || { echo "test-postgres lacks FAIRTRIAL_TEST_POSTGRES, a SQLAlchemy URL of a server" >&2; exit 1; }

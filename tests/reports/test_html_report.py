@@ -184,7 +184,7 @@ def test_secrets_never_reach_the_page() -> None:
 
     A page holds as many examples as its plain summary lists.
     """
-    secrets = [example for example in positives(random.Random(1), each=1) if example.category != "e-mail"]
+    secrets = [example for example in positives(random.Random(1), each=1) if not example.category.startswith("e-mail")]
     left = []
     for first in range(0, len(secrets), LISTED):
         group = secrets[first : first + LISTED]
