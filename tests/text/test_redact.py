@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import random
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -333,3 +334,16 @@ def test_nothing_is_left_of_a_very_long_secret(text: str) -> None:
     clean, redactions = redact(text.format(secret))
     assert clean == text.format("[REDACTED:pair]")
     assert len(redactions) == 1
+
+
+def test_long_keys_are_not_kept() -> None:
+    """What common keys tell is remembered. An object may have any keys, also long ones and very many."""
+    tracemalloc.start()
+    try:
+        for number in range(100):
+            members = {f"{number}" + "k" * 50_000: 1, "inner": {f"{number} {place}": 1 for place in range(500)}}
+            assert redact_json({"password": f"Tr0ub4dor{number}x", **members})[1]
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 1_000_000

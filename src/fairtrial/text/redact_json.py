@@ -16,6 +16,9 @@ from fairtrial.text.redact import KINDS_BY_NAME, Redaction, finders_of, redact_w
 from fairtrial.text.secret_search import Search, may_hold_number
 from fairtrial.text.secret_values import is_bare_secret, secret_under
 
+_SHORT_KEY = 100
+_SHORT_KEYS = 1000
+"""The lengths of a key, and of all keys of an object together, up to which it is remembered what they tell."""
 LEAST_NUMBER = 1_000_000
 """The least number that may be the number of a telephone or of a person."""
 Redacted = tuple[Json, tuple[Redaction, ...]]
@@ -56,8 +59,11 @@ class _Key(NamedTuple):
     is_value_key: bool
 
 
-# Most keys occur in many values.
-@lru_cache(maxsize=4096)
+def _key_of(key: str, emails: bool, people: bool) -> _Key:
+    """Return what a key tells. It is remembered if the key is short, because most keys occur in many values."""
+    return (_read_short_key if len(key) <= _SHORT_KEY else _read_key)(key, emails, people)
+
+
 def _read_key(key: str, emails: bool, people: bool) -> _Key:
     search = Search(finders_of(emails=emails, people=people), key)
     clean, redactions = redact_with(search, key)
@@ -71,11 +77,21 @@ def _read_key(key: str, emails: bool, people: bool) -> _Key:
     )
 
 
-@lru_cache(maxsize=4096)
+_read_short_key = lru_cache(maxsize=4096)(_read_key)
+
+
 def _are_telling(keys: tuple[str, ...], emails: bool, people: bool) -> bool:
-    """Return whether any key of an object is redacted, or names a secret."""
-    read = (_read_key(key, emails, people) for key in keys)
+    """Return whether any key of an object is redacted, or names a secret. It is remembered if the keys are short."""
+    is_short = sum(map(len, keys)) <= _SHORT_KEYS
+    return (_are_short_telling if is_short else _is_any_telling)(keys, emails, people)
+
+
+def _is_any_telling(keys: tuple[str, ...], emails: bool, people: bool) -> bool:
+    read = (_key_of(key, emails, people) for key in keys)
     return any(key.redactions or key.names_secret for key in read)
+
+
+_are_short_telling = lru_cache(maxsize=4096)(_is_any_telling)
 
 
 class _Redactor:
@@ -168,7 +184,7 @@ class _Redactor:
     def _telling_object(self, value: dict[str, Json], name: str) -> Redacted:
         result: dict[str, Json] = {}
         redactions: list[Redaction] = []
-        keys = [_read_key(key, self._emails, self._people) for key in value]
+        keys = [_key_of(key, self._emails, self._people) for key in value]
         for key, inner in zip(keys, value.values(), strict=True):
             if key.is_name_key and isinstance(inner, str) and secret_shapes.names_secret(inner):
                 name = inner
