@@ -28,7 +28,7 @@ def cause_of_break(nodes: Iterable[Node]) -> str:
     failing = [node for node in calls if failure_of(node)]
     if not failing:
         return ""
-    successes = [node for node in calls if node not in failing]
+    successes = [node for node in calls if not failure_of(node)]
     broken = (node for node in failing if not any(_is_retry(other, node) for other in successes))
     return next(map(cause_of, broken), "")
 

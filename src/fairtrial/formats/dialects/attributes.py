@@ -39,9 +39,8 @@ def entries_by(
     inner = Diagnostics(reading.path)
     entries: list[Entry] = []
     for i, message in enumerate(raw):
-        if type(message) is RepeatedJson and entries_of in message.entries:
-            entries += message.entries[entries_of]
-        elif isinstance(value := plain(message), str):
+        value = plain(message)
+        if isinstance(value, str):
             entries.append(UserMessage(Message(value)))
         elif type(message) is RepeatedJson and isinstance(value, dict):
             entries += message.entries_by(entries_of, ((), i), reading=inner)

@@ -23,26 +23,26 @@ _ITEMS = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 class RepeatedJson:
-    """A value that later spans repeat, and the `entries` that readers found in it. Nobody may change the value."""
+    """A value that later spans repeat, and the entries that readers found in it. Nobody may change the value."""
 
-    __slots__ = ("entries", "value")
+    __slots__ = ("_entries", "value")
 
     def __init__(self, value: Json) -> None:
         self.value = value
-        self.entries: dict[object, tuple[Entry, ...]] = {}
+        self._entries: dict[object, tuple[Entry, ...]] = {}
 
     def entries_by(self, read: Callable[..., Iterable[Entry]], *place: Any, reading: Diagnostics) -> tuple[Entry, ...]:
         """Return the entries that `read(value, *place, reading)` returns.
 
         They are remembered, unless there is a problem: each reading notes its own problems with their places.
         """
-        entries = self.entries.get(read)
+        entries = self._entries.get(read)
         if entries is None:
             own = Diagnostics(reading.path)
             entries = tuple(read(self.value, *place, own))
             if own.errors or own.warnings:
                 return tuple(read(self.value, *place, reading))
-            self.entries[read] = entries
+            self._entries[read] = entries
         return entries
 
 
@@ -59,7 +59,7 @@ class _Memory:
 
     def values_of(self, texts: Iterable[msgspec.Raw]) -> list[RepeatedJson]:
         """Return the values of JSON texts."""
-        return [self._values.get(text) or self._decoded(text) for text in map(bytes, texts)]
+        return [self.value_of(text) for text in map(bytes, texts)]
 
     def _decoded(self, text: bytes) -> RepeatedJson:
         value = decode(text)
