@@ -17,8 +17,7 @@ from fairtrial.text.secret_search import Search, may_hold_number
 from fairtrial.text.secret_values import is_bare_secret, secret_under
 
 _SHORT_KEY = 100
-_SHORT_KEYS = 1000
-"""The lengths of a key, and of all keys of an object together, up to which it is remembered what they tell."""
+"""The length of a key up to which it is remembered what it tells."""
 LEAST_NUMBER = 1_000_000
 """The least number that may be the number of a telephone or of a person."""
 Redacted = tuple[Json, tuple[Redaction, ...]]
@@ -78,20 +77,6 @@ def _read_key(key: str, emails: bool, people: bool) -> _Key:
 
 
 _read_short_key = lru_cache(maxsize=4096)(_read_key)
-
-
-def _are_telling(keys: tuple[str, ...], emails: bool, people: bool) -> bool:
-    """Return whether any key of an object is redacted, or names a secret. It is remembered if the keys are short."""
-    is_short = sum(map(len, keys)) <= _SHORT_KEYS
-    return (_are_short_telling if is_short else _is_any_telling)(keys, emails, people)
-
-
-def _is_any_telling(keys: tuple[str, ...], emails: bool, people: bool) -> bool:
-    read = (_key_of(key, emails, people) for key in keys)
-    return any(key.redactions or key.names_secret for key in read)
-
-
-_are_short_telling = lru_cache(maxsize=4096)(_is_any_telling)
 
 
 class _Redactor:
@@ -164,27 +149,27 @@ class _Redactor:
 
     def _object(self, value: dict[str, Json], name: str) -> Redacted:
         """Return an object without secrets. Most objects have only keys that tell nothing about their members."""
-        if name or _are_telling(tuple(value), self._emails, self._people):
-            return self._telling_object(value, name)
+        keys = [_key_of(key, self._emails, self._people) for key in value]
+        if name or any(key.redactions or key.names_secret for key in keys):
+            return self._telling_object(value, keys, name)
         may_find = self._search.may_find
         result: dict[str, Json] = {}
         redactions: list[Redaction] = []
-        for key, inner in value.items():
+        for (raw, inner), key in zip(value.items(), keys, strict=True):
             if isinstance(inner, str):
                 if not may_find(inner):
                     continue
-                if key.lower() in secret_shapes.NAME_KEYS and secret_shapes.names_secret(inner):
-                    return self._telling_object(value, name)
-            clean, inner_redactions = self._redact_part(inner, "", key)
+                if key.is_name_key and secret_shapes.names_secret(inner):
+                    return self._telling_object(value, keys, name)
+            clean, inner_redactions = self._redact_part(inner, "", raw)
             if inner_redactions:
-                result[key] = clean
-                redactions += _below(key, inner_redactions)
+                result[raw] = clean
+                redactions += _below(raw, inner_redactions)
         return value | result if result else value, tuple(redactions)
 
-    def _telling_object(self, value: dict[str, Json], name: str) -> Redacted:
+    def _telling_object(self, value: dict[str, Json], keys: list[_Key], name: str) -> Redacted:
         result: dict[str, Json] = {}
         redactions: list[Redaction] = []
-        keys = [_key_of(key, self._emails, self._people) for key in value]
         for key, inner in zip(keys, value.values(), strict=True):
             if key.is_name_key and isinstance(inner, str) and secret_shapes.names_secret(inner):
                 name = inner

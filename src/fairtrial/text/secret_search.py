@@ -42,6 +42,8 @@ class Search:
     def __init__(self, finders: Sequence[Finder], text: str) -> None:
         self.finders: tuple[tuple[Finder, frozenset[str]], ...] = ()
         """The finders that may find something, each with its signs."""
+        self._has_numbers = False
+        self._signs: tuple[str, ...] = ()
         found = _find_signs(finders, text)
         inner = [_find_signs(finders, inner) for inner in _inner_texts(text)]
         self.has_layers = any(map(any, inner))
