@@ -1,5 +1,12 @@
-"""`python -m fairtrial`: the command `fairtrial`."""
+"""The command `fairtrial`, which is also `python -m fairtrial`."""
 
-from fairtrial.cli import command
+from fairtrial.lasting_imports import import_lastingly
 
-command()
+
+def command() -> None:
+    """Run the command line as a process of its own."""
+    import_lastingly("fairtrial.cli").command()
+
+
+if __name__ == "__main__":
+    command()

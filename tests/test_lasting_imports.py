@@ -1,0 +1,27 @@
+"""Modules that live as long as the process, and the garbage collector."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+_STATES = """
+import gc, json
+from fairtrial.lasting_imports import import_lastingly
+before = gc.get_freeze_count()
+import_lastingly("fairtrial.cli")
+first = gc.get_freeze_count(), gc.isenabled()
+import_lastingly("fairtrial.cli")
+print(json.dumps({"before": before, "after": first, "again": [gc.get_freeze_count(), gc.isenabled()]}))
+"""
+
+
+def test_the_collector_ignores_an_imported_module_and_goes_on() -> None:
+    """An import freezes what it made. A module that is already there freezes nothing. The collector stays enabled."""
+    output = subprocess.run([sys.executable, "-c", _STATES], capture_output=True, check=True, text=True).stdout
+    states = json.loads(output)
+    assert states["before"] == 0
+    assert states["after"][0] > 1000
+    assert states["after"][1] is True
+    assert states["again"] == states["after"]
