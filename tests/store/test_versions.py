@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import uuid
+import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -18,8 +19,12 @@ import pytest
 import sqlalchemy as sa
 
 from fairtrial.errors import StoreError, UsageError
+from fairtrial.formats.spans.span import Span
+from fairtrial.records.label import LabelQueue
 from fairtrial.store import Store
-from fairtrial.store.schema import METADATA, SCHEMA_VERSION
+from fairtrial.store.bodies import raw_json
+from fairtrial.store.migrations import to_4
+from fairtrial.store.schema import META, METADATA, REPLIES, SCHEMA_VERSION, SPANS
 
 if TYPE_CHECKING:
     from alembic.operations import Operations
@@ -94,6 +99,50 @@ def test_a_golden_store_is_read(version: int, tmp_path: Path) -> None:
     store = Store(golden(version, tmp_path), create=False)
     check_golden(store)
     store.close()
+
+
+def make_version_3(url: str) -> None:
+    """Compress the bodies of a store as version 3 did."""
+    vocabulary = Path(to_4.__file__).with_name("vocabulary_to_3.txt").read_bytes()
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        columns = [
+            column for table in METADATA.sorted_tables for column in table.c if column.name in ("body", "summary")
+        ]
+        for column in columns:
+            for (body,) in connection.execute(sa.select(column).distinct()).all():
+                compressor = zlib.compressobj() if column.table is SPANS else zlib.compressobj(zdict=vocabulary)
+                older = compressor.compress(raw_json(body)) + compressor.flush()
+                connection.execute(sa.update(column.table).where(column == body).values({column: older}))
+        connection.execute(sa.update(META).values(schema_version=3))
+    engine.dispose()
+
+
+def test_every_body_of_version_3_is_converted(url: str) -> None:
+    """Of every table, also of more rows than a page. A body that is damaged stays as it is."""
+    filled(url)
+    store, run = Store(url), golden_store.RUN.id
+    queue, span = LabelQueue("match", seed=7), Span("0" * 31 + "1", "0" * 15 + "1", name="주문")
+    store.label_queues(run).add(queue, [])
+    store.spans(run).add({span.trace_id: [span]})
+    store.close()
+    make_version_3(url)
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        body = connection.execute(sa.select(REPLIES.c.body)).scalar_one()
+        rows = [{"run": 1, "key": f"m-{i}", "body": body} for i in range(2500)]
+        connection.execute(sa.insert(REPLIES), [*rows, {"run": 1, "key": "z", "body": b"damaged"}])
+    store = Store(url)
+    replies = store.replies(run)
+    assert all(replies[f"m-{i}"] == golden_store.REPLY for i in range(2500))
+    assert tuple(store.results(run)) == golden_store.RESULTS
+    assert store.label_queues(run).queues() == {1: queue}
+    (batch,) = store.spans(run).pending()
+    assert batch.items == (span,)
+    store.close()
+    with engine.connect() as connection:
+        assert connection.execute(sa.select(REPLIES.c.body).where(REPLIES.c.key == "z")).scalar_one() == b"damaged"
+    engine.dispose()
 
 
 def test_there_is_a_golden_store_of_this_version(tmp_path: Path) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import sqlite3
-import zlib
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from commands import MATCH, case, eval_set, write
 from fairtrial import Criterion, Trace
 from fairtrial.errors import UsageError
 from fairtrial.records.case import EvalCase
+from fairtrial.store.bodies import raw_json
 from receivers import receiving
 from span_files import answer, below, call, messages, otlp, request, span, tool
 
@@ -59,9 +59,7 @@ def _stored(folder: Path) -> bytes:
 
 
 def _unpacked(value: Any) -> bytes:
-    with suppress(zlib.error, TypeError):
-        return zlib.decompress(value)
-    return value if isinstance(value, bytes) else str(value).encode()
+    return raw_json(value) if isinstance(value, bytes) else str(value).encode()
 
 
 def test_personal_data_is_removed_before_it_is_stored(tmp_path: Path) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-import zipfile
 import zlib
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -37,8 +36,7 @@ from fairtrial.records.trace import Durations, Message, Part, Step, ToolCall, To
 
 KIND = "Inspect log"
 _MAGIC = b"PK\x03\x04"
-_ZSTANDARD = 93
-_DAMAGES = (zipfile.BadZipFile, OSError, EOFError, ValueError, NotImplementedError, RuntimeError, zlib.error)
+_DAMAGES = (OSError, EOFError, ValueError, NotImplementedError, RuntimeError, zlib.error)
 _LARGEST = 256 << 20
 """The most bytes of one entry of an archive. A small entry of a hostile archive may unpack to any size."""
 _ATTACHMENT = "attachment://"
@@ -46,9 +44,6 @@ _MOST_DEPTH = 50
 _NAME = "Inspect messages"
 _MEDIA = ("image", "audio", "video", "document", "data")
 _PART_TYPES = ("text", "reasoning", "tool_use", *_MEDIA)
-_NEEDS_EXTRA = (
-    "its entries are compressed with Zstandard, which needs the extra 'inspect': pip install 'fairtrial[inspect]'"
-)
 
 
 def is_archive(head: bytes) -> bool:
@@ -74,7 +69,7 @@ def iter_archive(source: Path | bytes, reading: Diagnostics) -> Iterator[Recordi
     Raises FormatError if the archive cannot be read.
     """
     try:
-        with _open(BytesIO(source) if isinstance(source, bytes) else source, reading.path) as archive:
+        with _zipfile().ZipFile(BytesIO(source) if isinstance(source, bytes) else source) as archive:
             names = [name for name in archive.namelist() if name.startswith("samples/") and name.endswith(".json")]
             if not names and "header.json" not in archive.namelist():
                 raise FormatError(reading.path, ["is a zip archive, but not a log of Inspect: it holds no samples"])
@@ -87,25 +82,21 @@ def iter_archive(source: Path | bytes, reading: Diagnostics) -> Iterator[Recordi
 
 
 def _damages() -> tuple[type[Exception], ...]:
-    """Return the errors of a damaged archive. That of Zstandard stands in the module that reads it."""
-    zstandard = (sys.modules.get(name) for name in ("compression.zstd", "backports.zstd"))
-    of_zstandard = (module.ZstdError for module in zstandard if module is not None)
-    return (*_DAMAGES, *of_zstandard)
+    """Return the errors of a damaged archive."""
+    if sys.version_info >= (3, 14):
+        from compression.zstd import ZstdError
+    else:
+        from backports.zstd import ZstdError
+    return (*_DAMAGES, _zipfile().BadZipFile, ZstdError)
 
 
-def _open(file: IO[bytes] | Path, path: str) -> Any:
-    """Return an archive. Python reads entries with Zstandard from 3.14 on, and otherwise with a package."""
-    archive = zipfile.ZipFile(file)
-    if hasattr(zipfile, "ZIP_ZSTANDARD") or all(info.compress_type != _ZSTANDARD for info in archive.infolist()):
-        return archive
-    archive.close()
-    try:
-        from backports.zstd import zipfile as zstandard
-    except ImportError as error:
-        raise FormatError(path, [_NEEDS_EXTRA]) from error
-    if not isinstance(file, Path):
-        file.seek(0)
-    return zstandard.ZipFile(file)
+def _zipfile() -> Any:
+    """Return the module that reads archives with Zstandard. Python's own reads them from 3.14 on."""
+    if sys.version_info >= (3, 14):
+        import zipfile
+    else:
+        from backports.zstd import zipfile
+    return zipfile
 
 
 def _unpacked(archive: Any, name: str, path: str) -> bytes:

@@ -13,8 +13,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-SCHEMA_VERSION = 3
-"""The version of these tables. Whoever changes a table adds a module `to_VERSION` to the migrations."""
+SCHEMA_VERSION = 4
+"""The version of these tables and bodies. Whoever changes them adds a module `to_VERSION` to the migrations."""
 
 METADATA = sa.MetaData()
 _BODY = sa.LargeBinary(2**31 - 1)  # the size matters to MySQL, whose smallest kind holds 64 KiB

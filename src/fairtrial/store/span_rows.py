@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-import msgspec
 import sqlalchemy as sa
 
 from fairtrial.formats.spans.span import LogRecord, Span, SpanItem
 from fairtrial.records.record import Record
+from fairtrial.store.bodies import BodyDecoder, encode
 from fairtrial.store.connections import Connections
 from fairtrial.store.schema import SPANS
 
 OUT_OF_SAMPLE = "-"
 """The conversation of spans that are not scored: they belong to no agent, or the sample leaves them out."""
-_LEVEL = 3
 
 
 class _Body(Record, frozen=True):
@@ -64,7 +62,7 @@ class SpanRows:
     def __init__(self, connections: Connections, run: int) -> None:
         """Read and write the spans of a run by its number. Each write commits immediately."""
         self._connections, self._run = connections, run
-        self._decoder = msgspec.json.Decoder(_Body)
+        self._decoder = BodyDecoder(_Body)
 
     def add(self, traces: Mapping[str, Sequence[SpanItem]]) -> None:
         """Store the spans of a request by their traces, all of them or none."""
@@ -120,7 +118,7 @@ class SpanRows:
     def _batches(self, condition: sa.ColumnElement[bool]) -> Iterator[SpanBatch]:
         query = sa.select(SPANS).where(SPANS.c.run == self._run, condition).order_by(SPANS.c.number)
         for row in self._connections.rows(query):
-            body = self._decoder.decode(zlib.decompress(row.body))
+            body = self._decoder.decode(row.body)
             yield SpanBatch(row.number, row.trace_id, row.conversation, (*body.spans, *body.logs))
 
     def _update(self, numbers: Sequence[int], values: Mapping[str, str | bytes]) -> None:
@@ -134,7 +132,7 @@ def _encode(items: Iterable[SpanItem]) -> bytes:
     members = list(items)
     spans = tuple(item for item in members if isinstance(item, Span))
     logs = tuple(item for item in members if isinstance(item, LogRecord))
-    return zlib.compress(msgspec.json.encode(_Body(spans, logs)), _LEVEL)
+    return encode(_Body(spans, logs))
 
 
 def _digest(conversation: str) -> str:
