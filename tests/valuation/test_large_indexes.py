@@ -137,10 +137,7 @@ def test_a_graph_is_built_of_mapped_vectors(tmp_path: Path, surplus: int) -> Non
 
 @pytest.mark.usefixtures("graphs")
 def test_a_graph_does_not_find_the_trace_itself(tmp_path: Path) -> None:
-    """The neighbour is another trace, the cosine is exact, and nearly always it is the nearest of all.
-
-    The cores that build the graph race, so that which neighbours it misses differs from build to build.
-    """
+    """The neighbour is another trace, the cosine is exact, and nearly always it is the nearest of all."""
     cache = _cache(300)
     cache.save(tmp_path / "index", embedder="e")
     index = open_index("corpus", tmp_path / "index", embedder="e", approximate=True)

@@ -26,6 +26,7 @@ CONNECTIVITY = 16
 EXPANSION_ADD = 96
 EXPANSION_SEARCH = 128
 _BLOCK = 50_000
+_SMALL = 10_000
 _SAMPLE = 64
 
 
@@ -74,7 +75,11 @@ def check_approximate(cache: VectorCache | None) -> None:
 
 
 def _build(path: Path, cache: VectorCache) -> None:
-    """Write the graph of the vectors of a cache, all or nothing. All cores work on it."""
+    """Write the graph of the vectors of a cache, all or nothing.
+
+    One core builds a small graph, which is then the same each time. All cores build a large one. They add vectors at
+    once, so that some neighbours do not know of each other, which loses more of a small graph.
+    """
     import numpy as np
     from usearch.index import Index
 
@@ -87,10 +92,11 @@ def _build(path: Path, cache: VectorCache) -> None:
         expansion_add=EXPANSION_ADD,
         expansion_search=EXPANSION_SEARCH,
     )
+    threads = 1 if len(cache) < _SMALL else 0  # 0 is all cores
     for low in range(0, len(cache), _BLOCK):
         # A copy, because mapped vectors can begin at any byte, which the library does not read.
         block = np.array(cache.vectors[low : low + _BLOCK])
-        graph.add(np.arange(low, low + len(block)), block)
+        graph.add(np.arange(low, low + len(block)), block, threads=threads)
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         graph.save(part)
