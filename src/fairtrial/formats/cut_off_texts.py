@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from operator import is_
 from typing import NamedTuple
 
 import msgspec
@@ -60,27 +58,27 @@ def beginning_of_text(value: str) -> str:
         return ""
 
 
+def may_be_cut_off(contents: str) -> bool:
+    """Whether `with_beginnings` may withhold a content of a trace. `contents` is the JSON of all its contents."""
+    return _WORD in contents or len(contents) > LONGEST_TEXT
+
+
 def with_beginnings(trace: Trace) -> Trace:
     """Return a trace in which each content with the mark of a limit is withheld, and its beginning kept.
 
     A text longer than `LONGEST_TEXT` is withheld, too.
     """
-    invocations = tuple(map(_invocation, trace.invocations))
-    return trace if _are_same(invocations, trace.invocations) else replace(trace, invocations=invocations)
-
-
-def _are_same(first: Sequence[object], second: Sequence[object]) -> bool:
-    """Whether two sequences of one length hold the same objects. Most contents are whole, and stay as they are."""
-    return all(map(is_, first, second))
+    return replace(trace, invocations=tuple(map(_invocation, trace.invocations)))
 
 
 def _invocation(invocation: Invocation) -> Invocation:
-    user, steps, reply = invocation.user, invocation.steps, invocation.final_response
-    whole_steps = None if steps is None else tuple(map(_step, steps))
-    whole_reply = None if reply is None else _text(reply)
-    if (whole_user := _text(user)) is user and whole_reply is reply and _are_same(whole_steps or (), steps or ()):
-        return invocation
-    return replace(invocation, user=whole_user, steps=whole_steps, final_response=whole_reply)
+    steps, reply = invocation.steps, invocation.final_response
+    return replace(
+        invocation,
+        user=_text(invocation.user),
+        steps=None if steps is None else tuple(map(_step, steps)),
+        final_response=None if reply is None else _text(reply),
+    )
 
 
 def _step(step: Step) -> Step:
@@ -91,8 +89,7 @@ def _step(step: Step) -> Step:
         return step if gap is None else replace(step, text="", withheld=gap.reason, beginning=gap.beginning)
     if isinstance(step, ToolResult):
         gap = _gap(step.response)
-        inner = None if step.inner is None else with_beginnings(step.inner)
-        step = step if inner is step.inner else replace(step, inner=inner)
+        step = step if step.inner is None else replace(step, inner=with_beginnings(step.inner))
         return step if gap is None else replace(step, response=None, withheld=gap.reason, beginning=gap.beginning)
     return _call(step)
 

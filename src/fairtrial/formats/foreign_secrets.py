@@ -10,22 +10,23 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.trace_contents import json_of_contents
 from fairtrial.records.attempt import Recording
-from fairtrial.records.record import Json
-from fairtrial.records.trace import AgentDetails, Invocation, Message, Thought, ToolCall, ToolResult, Trace
+from fairtrial.records.trace import AgentDetails, ToolResult, Trace
 
 _LONGEST_REMEMBERED = 100_000
 """Details of an agent that are longer are searched each time, so that the memory stays bounded."""
 
 
-def without_secrets(recording: Recording, reading: Diagnostics) -> Recording:
+def without_secrets(recording: Recording, reading: Diagnostics, contents: str | None = None) -> Recording:
     """Return a recording with `[REDACTED:kind]` in place of each secret. A warning counts the secrets by their kind.
 
-    E-mail addresses stay: they are part of many conversations, and eval sets name them.
+    E-mail addresses stay: they are part of many conversations, and eval sets name them. `contents` is the
+    `json_of_contents` of its trace if the caller has it already.
     """
     trace = recording.trace
-    # Most recordings hold no secret. One search in all texts shows that faster than a search in each text.
-    contents = msgspec.json.encode([*_contents(trace)]).decode()
+    # Most recordings hold no secret. One search in all contents shows that.
+    contents = json_of_contents(trace) if contents is None else contents
     if not _may_hold_secrets(contents) and not any(map(_may_agent_hold_secrets, _agents(trace))):
         return recording
     from fairtrial.text.redact_json import redact_json
@@ -41,30 +42,6 @@ def without_secrets(recording: Recording, reading: Diagnostics) -> Recording:
         cause, _ = redact_json(failure.cause, emails=False)
         failure = replace(failure, cause=str(cause))
     return replace(recording, trace=msgspec.convert(clean, Trace), failure=failure)
-
-
-def _contents(trace: Trace) -> Iterator[Json]:
-    """Yield the contents of a trace that an agent, a user or a tool wrote."""
-    yield [trace.broken, trace.extra, [message.text for message in trace.opening]]
-    for invocation in (*trace.history, *trace.invocations):
-        yield from _contents_of(invocation)
-
-
-def _contents_of(invocation: Invocation) -> Iterator[Json]:
-    reply = () if invocation.final_response is None else (invocation.final_response,)
-    for step in (invocation.user, *(invocation.steps or ()), *reply):
-        if step.beginning:
-            yield step.beginning
-        if step.extra is not None:
-            yield step.extra
-        if isinstance(step, Message | Thought):
-            yield step.text
-        elif isinstance(step, ToolCall):
-            yield step.args
-        else:
-            yield step.response
-            if step.inner is not None:
-                yield [*_contents(step.inner)]
 
 
 def _agents(trace: Trace) -> Iterator[AgentDetails]:

@@ -12,7 +12,7 @@ from fairtrial.formats.conversation.joining import chains, conversation_id, hist
 from fairtrial.formats.conversation.nodes import Node, nodes_of
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.formats.conversation.trace_assembly import Assembly
-from fairtrial.formats.cut_off_texts import with_beginnings
+from fairtrial.formats.cut_off_texts import may_be_cut_off, with_beginnings
 from fairtrial.formats.dialects.fairtrial_exports import ATTEMPT, CASE_ID, with_exported_fields
 from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.garbage import paused_collector
@@ -20,6 +20,7 @@ from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.body import spans_of
 from fairtrial.formats.spans.span import SpanItem
 from fairtrial.formats.spans.span_values import whole_number
+from fairtrial.formats.trace_contents import json_of_contents
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.record import Record
 from fairtrial.records.trace import Trace
@@ -58,12 +59,16 @@ class Conversation(Record, frozen=True):
     def recording(self, reading: Diagnostics) -> Recording:
         """Return the recording. It is named by the id of the conversation, or by its first trace."""
         failure = Failure("agent", self.trace.broken) if self.trace.broken else None
-        trace = replace(with_beginnings(self.trace), session_id=self.name)
+        contents = json_of_contents(self.trace)
+        trace = with_beginnings(self.trace) if may_be_cut_off(contents) else self.trace
         # Our own export names the case and the attempt. Other spans know neither.
         own = next((node.span.attributes for node in self.nodes if CASE_ID in node.span.attributes), {})
         case_id = str(own.get(CASE_ID) or self.name or self.nodes[0].span.trace_id)
         attempt = whole_number(own.get(ATTEMPT)) or 1
-        recording = Recording(case_id, trace, attempt, failure, "failure" if failure else "script")
+        named_trace = replace(trace, session_id=self.name)
+        recording = Recording(case_id, named_trace, attempt, failure, "failure" if failure else "script")
+        if not own and trace is self.trace:
+            return without_secrets(recording, reading, contents)
         return without_secrets(with_exported_fields(recording, own), reading)
 
 
