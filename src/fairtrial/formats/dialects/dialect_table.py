@@ -91,12 +91,12 @@ _PLACES = {mark: place for place, dialect in enumerate(DIALECTS) for mark in dia
 def dialects_of(span: Span) -> tuple[Dialect, ...]:
     """Return the dialects that a span is written in."""
     attributes = span.attributes
-    marks = _PLACES.keys() & attributes.keys()
-    return _dialects_with(frozenset([mark for mark in marks if attributes[mark] is not None])) if marks else ()
+    marks = tuple([name for name in attributes if name in _PLACES and attributes[name] is not None])
+    return _dialects_with(marks) if marks else ()
 
 
 @lru_cache(maxsize=1024)
-def _dialects_with(marks: frozenset[str]) -> tuple[Dialect, ...]:
+def _dialects_with(marks: tuple[str, ...]) -> tuple[Dialect, ...]:
     """Return the dialects with some marks. Most spans of an instrumentation have the same marks."""
     return tuple(DIALECTS[place] for place in sorted({_PLACES[mark] for mark in marks}))
 

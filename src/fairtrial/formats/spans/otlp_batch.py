@@ -7,6 +7,7 @@ Most files have this form, and large ones are read several times faster if each 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from sys import intern
 from typing import Any, TypeGuard
 
 import msgspec
@@ -173,4 +174,7 @@ def _event(raw: _Event) -> SpanEvent:
 
 def _plain(attributes: list[_KeyValue]) -> dict[str, Json]:
     # Most values are texts, and a file holds very many.
-    return {pair.key: pair.value.plain() if (text := pair.value.string_value) is None else text for pair in attributes}
+    return {
+        intern(pair.key): pair.value.plain() if (text := pair.value.string_value) is None else text
+        for pair in attributes
+    }

@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any
 
 from fairtrial.formats.jsontext import MOST_DEPTH, decode_text
@@ -47,12 +46,8 @@ def hex_id(raw: Any) -> str:
     Ids come as hex of 16 or 32 digits, with or without 0x, and as base64 of 8 or 16 bytes. An id of another form is
     kept as it is, for example a UUID.
     """
-    return _hex_id(raw) if isinstance(raw, str) and len(raw) <= _LONGEST_ID else ""
-
-
-@lru_cache(maxsize=1024)
-def _hex_id(raw: str) -> str:
-    """Return an id in a text. The id of a trace stands in each of its spans, and the id of a span in its children."""
+    if not isinstance(raw, str) or len(raw) > _LONGEST_ID:
+        return ""
     if len(raw) in _HEX_LENGTHS and not raw.strip(_LOWER_CASE_HEX):  # most ids
         return raw if raw.strip("0") else ""
     if (match := _HEX.match(raw)) is not None:
