@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
+from itertools import chain
 from typing import NamedTuple
 
 import msgspec
@@ -28,7 +29,9 @@ def conversation_id(nodes: Sequence[Node], attribute: str = "") -> str:
     """
     outermost = sorted(nodes, key=lambda node: node.depth)
     for names in ((attribute,), CONVERSATION_IDS) if attribute else (CONVERSATION_IDS,):
-        for attributes in (*(node.span.attributes for node in outermost), *(node.span.resource for node in outermost)):
+        for attributes in chain(
+            (node.span.attributes for node in outermost), (node.span.resource for node in outermost)
+        ):
             if name := _first_id(attributes, names):
                 return name
     return ""

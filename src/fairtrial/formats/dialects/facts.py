@@ -109,9 +109,10 @@ def _said(facts: Facts) -> Iterator[tuple[str, Any]]:
 
 
 def _combined_usage(first: Usage, second: Usage) -> Usage:
-    gaps = {
-        name: getattr(second, name)
-        for name in ("input_tokens", "output_tokens", "reasoning_tokens", "cached_input_tokens")
-        if getattr(first, name) is None
-    }
-    return replace(first, **gaps, model=first.model or second.model)
+    return Usage(
+        second.input_tokens if first.input_tokens is None else first.input_tokens,
+        second.output_tokens if first.output_tokens is None else first.output_tokens,
+        second.reasoning_tokens if first.reasoning_tokens is None else first.reasoning_tokens,
+        second.cached_input_tokens if first.cached_input_tokens is None else first.cached_input_tokens,
+        first.model or second.model,
+    )

@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from fairtrial.formats.chats.assembly import Entry, UserMessage
 from fairtrial.formats.dialects.facts import Facts, reason_of
-from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Thought, ToolCall, ToolResult
 
 MARKS = ("__REDACTED__", "[REDACTED]", "<REDACTED>")
@@ -44,9 +43,9 @@ def _hides_content(facts: Facts) -> bool:
         if type(entry) is UserMessage:
             is_hidden = entry.message.text in MARKS
         elif type(entry) is ToolCall:
-            is_hidden = any(map(_is_mark, entry.args.values()))
+            is_hidden = _holds_mark(entry)
         elif type(entry) is ToolResult:
-            is_hidden = _is_mark(entry.response)
+            is_hidden = entry.response in MARKS
         else:
             is_hidden = isinstance(entry, _WITH_TEXT) and entry.text in MARKS
         if is_hidden:
@@ -54,21 +53,22 @@ def _hides_content(facts: Facts) -> bool:
     return False
 
 
+def _holds_mark(call: ToolCall) -> bool:
+    """Whether an argument of a call is only a mark."""
+    return any(value in MARKS for value in call.args.values())
+
+
 def _withheld(entry: _AnyEntry, reason: str, has_lost_attributes: bool) -> _AnyEntry:
     """Return an entry, or the entry without its content if the content is only a mark."""
     if isinstance(entry, UserMessage):
         message = _withheld(entry.message, reason, has_lost_attributes)
         return entry if message is entry.message else replace(entry, message=message)
-    if isinstance(entry, Message | Thought) and _is_mark(entry.text):
+    if isinstance(entry, Message | Thought) and entry.text in MARKS:
         return replace(entry, text="", withheld=reason)
-    if isinstance(entry, ToolResult) and _is_mark(entry.response):
+    if isinstance(entry, ToolResult) and entry.response in MARKS:
         return replace(entry, response=None, withheld=reason)
     if isinstance(entry, ToolCall):
         is_lost = has_lost_attributes and not entry.args
-        if is_lost or any(_is_mark(value) for value in entry.args.values()):
+        if is_lost or _holds_mark(entry):
             return replace(entry, args={}, withheld=entry.withheld or reason)
     return entry
-
-
-def _is_mark(value: Json) -> bool:
-    return isinstance(value, str) and value in MARKS
