@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
 
 from msgspec.structs import replace
 
 from fairtrial.formats.conversation.joining import chains, conversation_id, history_keys, successors
-from fairtrial.formats.conversation.nodes import Node, nodes_of
+from fairtrial.formats.conversation.nodes import ORDER, Node, nodes_of
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.formats.conversation.trace_assembly import Assembly
 from fairtrial.formats.cut_off_texts import may_be_cut_off, with_beginnings
@@ -35,9 +34,6 @@ __all__ = [
     "recordings_of",
     "single_conversation",
 ]
-
-
-_ORDER = attrgetter("order")
 
 
 class Conversation(Record, frozen=True):
@@ -126,7 +122,7 @@ def _grouped(traces: Mapping[str, Sequence[Node]], options: TraceOptions) -> lis
             name = conversation_id(nodes, options.conversation)
             alone = not name or options.join == "none"
             conversations[name, trace_id if alone else ""] += nodes
-    groups = [(name, sorted(nodes, key=_ORDER)) for (name, _), nodes in conversations.items()]
+    groups = [(name, sorted(nodes, key=ORDER)) for (name, _), nodes in conversations.items()]
     return sorted(groups, key=lambda group: group[1][0].order)
 
 
@@ -150,7 +146,7 @@ def _joined(conversations: list[Conversation], warnings: list[str], options: Tra
     joined: dict[str, Conversation] = {}
     for numbers in chains(earlier, len(unnamed)):
         parts = [unnamed[number] for number in numbers]
-        members = sorted((node for part in parts for node in part.nodes), key=_ORDER)
+        members = sorted((node for part in parts for node in part.nodes), key=ORDER)
         whole = parts if len(parts) == 1 else _assembled([("", members)], options)
         joined |= {_first_trace(parts[0]): conversation for conversation in whole}
     return [

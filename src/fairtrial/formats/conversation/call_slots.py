@@ -54,11 +54,15 @@ def _slot_of_call(slots: Sequence[Slot], call: ToolCall, repeated: Collection[Sl
 
 def _slot_of(slots: Sequence[Slot], call_id: str | None, name: str, args: dict[str, Json] | None) -> Slot | None:
     """Return the call with an id, else the first with a name and arguments, else the first with the name."""
-    by_id = next((slot for slot in slots if slot.call.id == call_id), None) if call_id else None
-    if by_id is not None:
-        return by_id
-    namesakes = [slot for slot in slots if slot.call.name == name]
-    return next((slot for slot in namesakes if slot.call.args == args), namesakes[0] if namesakes else None)
+    same_call = namesake = None
+    for slot in slots:
+        if call_id and slot.call.id == call_id:
+            return slot
+        if slot.call.name == name:
+            namesake = namesake or slot
+            if same_call is None and slot.call.args == args:
+                same_call = slot
+    return same_call or namesake
 
 
 def _slot_of_result(slots: Sequence[Slot], result: ToolResult, closed: Collection[Slot]) -> Slot | None:

@@ -211,7 +211,7 @@ def _input_of(node: Node) -> Turns | None:
     for above in node.ancestors():
         if above.facts.kind == "agent" and above.facts.input is not None:
             turns = turns_of(above.facts.input)
-            return turns._replace(turns=(*turns.turns[:-1], *(Turn(turn.user) for turn in turns.turns[-1:])))
+            return replace(turns, turns=(*turns.turns[:-1], *(Turn(turn.user) for turn in turns.turns[-1:])))
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 
 from fairtrial.formats.dialects.dialect_table import facts_of
 from fairtrial.formats.dialects.facts import NOTHING, Facts
@@ -12,6 +13,8 @@ from fairtrial.formats.spans.span import Span
 _UNKNOWN = -1
 """The depth of a node before it is known. The depth of a root is one more."""
 _SIGNIFICANT = ("agent", "model", "tool")
+ORDER = attrgetter("order")
+"""The key of a node in the order of its conversation."""
 
 
 class Node:
@@ -46,7 +49,7 @@ class Node:
     def above(self) -> Node | None:
         """Return the nearest agent, model call or tool above, or None."""
         node = self.parent
-        while node is not None and not node.is_significant:
+        while node is not None and node.facts.kind not in _SIGNIFICANT:
             node = node.parent
         return node
 
@@ -69,7 +72,7 @@ def nodes_of(spans: Iterable[Span], reading: Diagnostics) -> list[Node]:
     _set_depths(early_nodes)
     for place, node in enumerate(nodes.values()):
         node.order = (node.span.start, node.depth, place)
-    return sorted(nodes.values(), key=lambda node: node.order)
+    return sorted(nodes.values(), key=ORDER)
 
 
 def _set_depths(nodes: Iterable[Node]) -> None:

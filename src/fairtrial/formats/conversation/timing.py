@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 
 from fairtrial.formats.conversation.draft import Draft
 from fairtrial.formats.conversation.nodes import Node
+from fairtrial.formats.spans.span import Span
 from fairtrial.records.trace import Durations
 
 NANOSECONDS = 1e9
+_START = attrgetter("start")
 
 
 def spans_of_drafts(drafts: Sequence[Draft]) -> list[list[Node]]:
@@ -39,20 +42,17 @@ def durations_of(nodes: Iterable[Node]) -> tuple[float | None, Durations | None]
     start = min([node.span.start for node in timed])
     ends = [node.span.end for node in timed if node.span.end is not None]
     total = (max(ends) - start) / NANOSECONDS if len(ends) == len(timed) else None
-    model, tool = (
-        _union([(node.span.start, node.span.end) for node in timed if node.facts.kind == kind])
-        for kind in ("model", "tool")
-    )
+    model = _union([node.span for node in timed if node.facts.kind == "model"])
+    tool = _union([node.span for node in timed if node.facts.kind == "tool"])
     return start / NANOSECONDS, Durations(total, model, tool)
 
 
-def _union(intervals: Sequence[tuple[int, int | None]]) -> float | None:
-    """Return how long at least one of some intervals lasts, in seconds. None without an interval, or if one is open."""
-    closed = [(start, stop) for start, stop in intervals if stop is not None]
-    if not closed or len(closed) < len(intervals):
-        return None
+def _union(spans: list[Span]) -> float | None:
+    """Return how long at least one of some spans lasts, in seconds. None without a span, or if one never ended."""
     total = end = 0
-    for start, stop in sorted(closed):
-        total += max(0, stop - max(start, end))
-        end = max(end, stop)
-    return total / NANOSECONDS
+    for span in sorted(spans, key=_START):
+        if span.end is None:
+            return None
+        total += max(0, span.end - max(span.start, end))
+        end = max(end, span.end)
+    return total / NANOSECONDS if spans else None

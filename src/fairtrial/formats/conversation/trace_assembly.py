@@ -72,7 +72,7 @@ class Assembly:
                     walk.read_silent_model(node)
             walk.finish()
         turns_unknown = not speaking and _read_silent(walk, nodes)
-        incomplete = next(filter(None, (loss_reason(node.span) for node in self._by_home[home])), "")
+        incomplete = next(filter(None, [loss_reason(node.span) for node in self._by_home[home]]), "")
         # The attributes or the spans that show a turn may be among those that are missing.
         is_turn_missing = bool(incomplete) and any(draft.user.withheld for draft in walk.drafts)
         trace = self._trace(walk, turns_unknown=turns_unknown or is_turn_missing)

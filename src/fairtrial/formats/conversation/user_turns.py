@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage
+from fairtrial.records.record import Record
 from fairtrial.records.trace import Message, Step, Usage
 
 
-class Turn(NamedTuple):
+class Turn(Record, frozen=True):
     """A turn of the user, and the steps after it. Messages that follow one another are one turn."""
 
     user: Message
     steps: tuple[Step, ...] = ()
 
 
-class Turns(NamedTuple):
+class Turns(Record, frozen=True):
     """The turns in the input of a call. `opening` are the steps before the first turn."""
 
     opening: tuple[Step, ...]
@@ -36,19 +36,19 @@ def turns_of(entries: Sequence[Entry]) -> Turns:
     instructions: list[str] = []
     steps = opening
     for entry in entries:
-        if isinstance(entry, UserMessage):
+        if type(entry) is UserMessage:
             if not turns or steps:
                 steps = []
                 turns.append(([], steps))
             turns[-1][0].append(entry.message)
-        elif isinstance(entry, Instruction):
+        elif type(entry) is Instruction:
             instructions.append(entry.text)
         elif not isinstance(entry, Usage):
             steps.append(entry)
     return Turns(
         tuple(opening),
         tuple([Turn(_joined(messages), tuple(steps)) for messages, steps in turns]),
-        "\n".join(text for text in instructions if text),
+        "\n".join(filter(None, instructions)),
     )
 
 
