@@ -26,13 +26,16 @@ _TIMES = 3
 _DIALOGUE = "google-adk/v1_two_turns.traces.jsonl"
 _ID = re.compile(r'"(?:traceId|spanId|parentSpanId)":"([0-9a-f]+)"')
 _ORDER = "A-17"
+_FIRST_ORDER = 1000
+_CASES = "two_turns.evalset.json"
+_CRITERION = "tool_trajectory_avg_score"
 _SESSION = re.compile(r'"gcp.vertex.agent.session_id","value":\{"stringValue":"([^"]+)"')
 
 Entry = dict[str, Any]
 
 
 def main() -> None:
-    """Print the table, then the times, then the memory."""
+    """Print the table, then the CPU, then the memory."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--peer", required=True, help="the Python of an environment with agentevals-cli")
     parser.add_argument("--traces", required=True, type=Path, help="the folder with the files and expected.json")
@@ -40,7 +43,8 @@ def main() -> None:
     peer = str(Path(arguments.peer).absolute())
     compare_understanding(peer, arguments.traces)
     with tempfile.TemporaryDirectory() as folder:
-        compare_speed(peer, arguments.traces / _DIALOGUE, Path(folder) / "dialogues.jsonl")
+        compare_scoring(peer, arguments.traces, Path(folder))
+        compare_reading(peer, arguments.traces / _DIALOGUE, Path(folder) / "dialogues.jsonl")
         measure_memory(arguments.traces / _DIALOGUE, Path(folder) / "large.jsonl")
 
 
@@ -113,19 +117,53 @@ def write_dialogues(source: Path, target: Path, count: int) -> float:
         for number in range(count):
             names = {each: f"{digits.getrandbits(4 * len(each)):0{len(each)}x}" for each in ids} | {
                 session: f"s{number}",
-                _ORDER: f"A-{number + 1000}",
+                _ORDER: f"A-{number + _FIRST_ORDER}",
             }
             file.write(pattern.sub(lambda match, names=names: names[match[0]], line) + "\n")
     return target.stat().st_size / 1e6
 
 
-def compare_speed(peer: str, source: Path, file: Path) -> None:
-    """Print the CPU seconds that both tools take for the same conversations, imports not counted.
+def write_cases(source: Path, target: Path, count: int) -> None:
+    """Write the expectations of the conversations of `write_dialogues`, a case for each."""
+    cases = json.loads(source.read_bytes())
+    case = json.dumps(cases["eval_cases"][0])
+    orders = (case.replace(_ORDER, f"A-{number + _FIRST_ORDER}") for number in range(count))
+    own = [{**json.loads(text), "eval_id": f"s{number}"} for number, text in enumerate(orders)]
+    target.write_text(json.dumps({**cases, "eval_cases": own}), encoding="utf-8")
+
+
+def compare_scoring(peer: str, traces: Path, folder: Path) -> None:
+    """Print the CPU seconds of both commands that score the same conversations, start and reports included."""
+    file, cases, config = (folder / name for name in ("scored.jsonl", "cases.evalset.json", "test_config.json"))
+    size = write_dialogues(traces / _DIALOGUE, file, _CONVERSATIONS)
+    write_cases(traces / _CASES, cases, _CONVERSATIONS)
+    config.write_text(json.dumps({"criteria": {_CRITERION: 1.0}}), encoding="utf-8")
+    measuring.heading(f"{_CONVERSATIONS} conversations of google-adk, {size:.1f} MB, scored by their trajectories")
+    our_command = [measuring.OURS, "-m", "fairtrial", "score", file, "--against", cases, "--config", config]
+    their_command = [Path(peer).with_name("agentevals"), "run", file, "-e", cases, "-m", _CRITERION, "-o", "json"]
+
+    def ours() -> float:
+        taken = measuring.run(our_command, cwd=folder)
+        assert f"{_CONVERSATIONS} passed" in taken.output
+        return taken.cpu
+
+    def theirs() -> float:
+        taken = measuring.run([*their_command, "--group-by", "conversation"], cwd=folder)
+        assert taken.output.count('"PASSED"') == _CONVERSATIONS
+        return taken.cpu
+
+    our_cpu, their_cpu = measuring.in_turn(ours, theirs, times=_TIMES)
+    print(f"  CPU: fairtrial {our_cpu:.2f} s, agentevals-cli {their_cpu:.2f} s")
+    measuring.target("CPU, ours / theirs", our_cpu / their_cpu, "", at_most=0.25)
+
+
+def compare_reading(peer: str, source: Path, file: Path) -> None:
+    """Print the CPU seconds that both tools take to read the same conversations, imports not counted.
 
     Each side first reads one conversation, so that it has imported what it needs.
     """
     size = write_dialogues(source, file, _CONVERSATIONS)
-    measuring.heading(f"{_CONVERSATIONS} conversations of google-adk, {size:.1f} MB of OTLP as JSON lines")
+    measuring.heading(f"The same {_CONVERSATIONS} conversations, {size:.1f} MB, only read")
 
     def side(python: str, script: str) -> float:
         said = measuring.run([python, measuring.SIDES / script, source, file]).said
@@ -137,8 +175,7 @@ def compare_speed(peer: str, source: Path, file: Path) -> None:
         lambda: side(peer, "read_traces_agentevals.py"),
         times=_TIMES,
     )
-    print(f"  CPU: fairtrial {ours:.2f} s, agentevals-cli {theirs:.2f} s")
-    measuring.target("CPU, ours / theirs", ours / theirs, "", at_most=0.25)
+    print(f"  CPU: fairtrial {ours:.2f} s, agentevals-cli {theirs:.2f} s; ours / theirs {ours / theirs:.2f}")
 
 
 def measure_memory(source: Path, file: Path) -> None:
