@@ -177,6 +177,18 @@ def test_a_line_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.
     assert items[1].reason.startswith("is a line of more than")
 
 
+@pytest.mark.parametrize("codec", ["gzip", "zstd"])
+@pytest.mark.parametrize("damage", [slice(0, 6), slice(0, -9), slice(0, 200)])
+def test_a_damaged_packed_file_is_refused(tmp_path: Path, codec: str, damage: slice) -> None:
+    """Whatever is missing of it. What stands before the damage is read."""
+    lines = "".join(json.dumps(conversation(i)) + "\n" for i in range(500)).encode()
+    (tmp_path / "a.jsonl").write_bytes(pa.compress(lines, codec=codec, asbytes=True)[damage])
+    files = data_files.find_data_files([tmp_path / "a.jsonl"])
+    items = [item.content for shard in shards.cut_into_shards(files) for item in shards.read_shard(shard)]
+    assert isinstance(items[-1], shards.Refused)
+    assert not any(isinstance(content, shards.Refused) for content in items[:-1])
+
+
 @pytest.mark.parametrize("name", ["a.json.gz", "a.json.zst"])
 def test_a_packed_file_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """It is unpacked up to the limit only."""

@@ -83,11 +83,9 @@ def iter_archive(source: Path | bytes, reading: Diagnostics) -> Iterator[Recordi
 
 def _damages() -> tuple[type[Exception], ...]:
     """Return the errors of a damaged archive."""
-    if sys.version_info >= (3, 14):
-        from compression.zstd import ZstdError
-    else:
-        from backports.zstd import ZstdError
-    return (*_DAMAGES, _zipfile().BadZipFile, ZstdError)
+    from fairtrial.zstandard import zstd  # only an archive needs it
+
+    return (*_DAMAGES, _zipfile().BadZipFile, zstd.ZstdError)
 
 
 def _zipfile() -> Any:

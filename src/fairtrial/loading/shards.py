@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any, BinaryIO, Literal, NamedTuple, cast
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 from msgspec.structs import replace
 
@@ -21,6 +20,7 @@ from fairtrial.formats.recognise import read
 from fairtrial.formats.values import BLOCK, NotStreamableError
 from fairtrial.importing import import_extra
 from fairtrial.loading.data_files import DataFile, open_data_file
+from fairtrial.loading.packings import UNREADABLE, packing_at, unpacked
 from fairtrial.loading.span_files import with_conversations
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalSet
@@ -33,7 +33,6 @@ LONGEST_LINE = 256 << 20
 """A longer line of JSON lines is refused, so that a worker does not run out of memory."""
 _SNIFFED_LINES = 20
 _LONGEST_SNIFFED = 16 << 20
-_PACKINGS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _BOM = b"\xef\xbb\xbf"
 _BATCH = 1000
 FILE = "file"
@@ -133,13 +132,13 @@ def _shards_of(file: DataFile, columns: Columns | None, note: Callable[[str], ob
     try:
         with open_data_file(file.path) as stream:
             head = stream.read(4)
-            packing = next((name for magic, name in _PACKINGS.items() if head.startswith(magic)), "")
+            packing = packing_at(head)
             stream.seek(0)
             if is_parquet(head):
                 yield from _row_shards(file, stream, columns, note)
                 return
-            item = _item_format(_unpacked(stream, packing))
-    except OSError:
+            item = _item_format(unpacked(stream, packing))
+    except UNREADABLE:
         yield whole
         return
     if not item:
@@ -165,13 +164,6 @@ def _item_format(stream: BinaryIO) -> str:
             continue
         return item_format.kind if item_format is not None else ""
     return ""
-
-
-def _unpacked(stream: BinaryIO, packing: str) -> BinaryIO:
-    if packing:
-        pa = import_extra("pyarrow", "parquet")
-        return io.BufferedReader(pa.CompressedInputStream(stream, packing), BLOCK)
-    return stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(cast("io.RawIOBase", stream), BLOCK)
 
 
 def _row_shards(
@@ -234,7 +226,7 @@ def read_shard(shard: Shard, *, lenient: bool = False, stratify: str = "") -> It
                 yield item._replace(stratum=shard.path) if stratify == FILE else item
     except FormatError as error:
         yield Item(place, Refused("", "; ".join(error.problems)))
-    except (OSError, ValueError, MemoryError) as error:
+    except (*UNREADABLE, ValueError, MemoryError) as error:
         yield Item(place, Refused("", f"cannot be read: {shortened(described(error), 500)}"))
 
 
@@ -243,7 +235,7 @@ def _read_lines(shard: Shard, stream: BinaryIO, reading: Diagnostics, stratify: 
     if shard.start:
         # A line belongs to the shard in which it begins.
         stream.seek(shard.start - 1)
-    lines = _unpacked(stream, shard.packing)
+    lines = unpacked(stream, shard.packing)
     if shard.start:
         _, size = _next_line(lines)
         place += size - 1
@@ -380,8 +372,8 @@ def _read_whole(shard: Shard, stream: BinaryIO, reading: Diagnostics, _stratify:
 
 def _blocks(shard: Shard, stream: BinaryIO) -> Iterator[bytes]:
     """Yield the unpacked content of a file. Raises FormatError if a packed file is larger than 4 GiB."""
-    unpacked = _unpacked(stream, shard.packing)
-    blocks = iter(lambda: unpacked.read(BLOCK), b"")
+    content = unpacked(stream, shard.packing)
+    blocks = iter(lambda: content.read(BLOCK), b"")
     return bounded_blocks(blocks, shard.path) if shard.packing else blocks
 
 

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import codecs
-import gzip
 import io
 import sys
-import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path, PurePath
-from typing import Any, BinaryIO, NamedTuple, cast
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
 
 from fairtrial.errors import FormatError, UsageError
-from fairtrial.importing import import_extra
 from fairtrial.loading.data_files import open_data_file
+from fairtrial.loading.packings import UNREADABLE, packed, packing_at, unpacked
 from fairtrial.text.display import described
 
-_PACKINGS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-_SUFFIXES = {".gz": "gzip", ".zst": "zstd"}
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _HEAD = 4096
-UNREADABLE = (OSError, EOFError, zlib.error)
-"""The errors of a file that cannot be opened, or whose packing is damaged."""
 
 
 class TextFile(NamedTuple):
@@ -43,9 +37,9 @@ def open_unpacked(path: str) -> Iterator[tuple[io.BufferedReader, str]]:
     Reading may raise any error of `UNREADABLE`.
     """
     with ExitStack() as stack:
-        stream = _peekable(sys.stdin.buffer if path == "-" else stack.enter_context(open_data_file(path)))
-        packing = next((name for magic, name in _PACKINGS.items() if stream.peek(4).startswith(magic)), "")
-        yield _peekable(_unpacked(stream, packing)), packing
+        stream = unpacked(sys.stdin.buffer if path == "-" else stack.enter_context(open_data_file(path)), "")
+        packing = packing_at(stream.peek(4))
+        yield unpacked(stream, packing), packing
 
 
 @contextmanager
@@ -74,34 +68,11 @@ def create_text(target: Path | BinaryIO, packing: str, encoding: str) -> Iterato
     """Open a file for writing lines with their ends, or write to an open stream, which stays open."""
     with ExitStack() as stack:
         raw = stack.enter_context(target.open("wb")) if isinstance(target, Path) else target
-        packed = stack.enter_context(_packed(raw, packing)) if packing else raw
+        stream = stack.enter_context(packed(raw, packing)) if packing else raw
         errors = "surrogateescape" if encoding == "utf-8" else "strict"
-        text = io.TextIOWrapper(packed, encoding, errors, newline="\n")
+        text = io.TextIOWrapper(stream, encoding, errors, newline="\n")
         stack.callback(text.detach)  # detaching writes what is buffered, and leaves the stream open
         yield text
-
-
-def packing_of(path: PurePath) -> str:
-    """Return how a file with this name is packed: an empty text, gzip or zstd."""
-    return _SUFFIXES.get(path.suffix.lower(), "")
-
-
-def _peekable(stream: BinaryIO) -> io.BufferedReader:
-    return stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(cast("io.RawIOBase", stream))
-
-
-def _unpacked(stream: io.BufferedReader, packing: str) -> BinaryIO:
-    if packing == "gzip":
-        return cast("BinaryIO", gzip.GzipFile(fileobj=stream))
-    if packing == "zstd":
-        return cast("BinaryIO", import_extra("pyarrow", "parquet").CompressedInputStream(stream, "zstd"))
-    return stream
-
-
-def _packed(stream: BinaryIO, packing: str) -> Any:
-    if packing == "gzip":
-        return gzip.GzipFile(fileobj=stream, mode="wb", filename="", mtime=0)
-    return import_extra("pyarrow", "parquet").CompressedOutputStream(stream, "zstd")
 
 
 def _lines_of(text: io.TextIOWrapper, path: str) -> Iterator[str]:

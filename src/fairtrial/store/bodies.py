@@ -7,18 +7,13 @@ a verdict that this version does not know.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Generic, TypeVar
 
 import msgspec
 
 from fairtrial.errors import StoreError
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
+from fairtrial.zstandard import zstd
 
 T = TypeVar("T")
 
