@@ -36,12 +36,12 @@ def turns_of(entries: Sequence[Entry]) -> Turns:
     instructions: list[str] = []
     steps = opening
     for entry in entries:
-        if type(entry) is UserMessage:
+        if isinstance(entry, UserMessage):
             if not turns or steps:
                 steps = []
                 turns.append(([], steps))
             turns[-1][0].append(entry.message)
-        elif type(entry) is Instruction:
+        elif isinstance(entry, Instruction):
             instructions.append(entry.text)
         elif not isinstance(entry, Usage):
             steps.append(entry)
