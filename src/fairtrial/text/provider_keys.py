@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from string import ascii_letters, digits
-from typing import NamedTuple
 
 from fairtrial.records.record import Record
 from fairtrial.text.runs import long_runs
@@ -130,13 +130,6 @@ FORMS = (
 )
 
 
-class _Form(NamedTuple):
-    literal: str
-    find_all: Callable[[str, int, int], Iterator[re.Match[str]]]
-    owner: str
-    has_checksum: bool
-
-
 _SIGNS = "_.~+/=:%-"
 _long_words = long_runs(f"{ascii_letters}{digits}{_SIGNS}", SHORTEST)
 """Every key holds its literal in a run of so many of these characters."""
@@ -145,17 +138,17 @@ _INSIDE = frozenset({"Q~", "JQQJ9", "AZDO"})
 """The literals before which letters or digits stand. All others begin a word, or stand after a sign."""
 
 
-def _by_start(forms: Iterable[KeyForm]) -> tuple[tuple[_Form, ...], dict[str, tuple[_Form, ...]]]:
-    """Return the compiled forms whose literals stand inside words, and the others by the first letters of theirs."""
-    groups: dict[str, list[_Form]] = {}
+def _by_start(forms: Iterable[KeyForm]) -> tuple[tuple[KeyForm, ...], dict[str, tuple[KeyForm, ...]]]:
+    """Return the forms whose literals stand inside words, and the others by the first letters of theirs."""
+    groups: dict[str, list[KeyForm]] = {}
     for form in forms:
-        find_all = _compiled(form).finditer
         start = "" if form.literal in _INSIDE else form.literal.translate(_TO_SPACES).split()[0][:2]
-        groups.setdefault(start, []).append(_Form(form.literal, find_all, form.owner, form.checksum))
+        groups.setdefault(start, []).append(form)
     inside = tuple(groups.pop(""))
     return inside, {start: tuple(group) for start, group in groups.items()}
 
 
+@cache
 def _compiled(form: KeyForm) -> re.Pattern[str]:
     """Return the pattern of a form. Patterns that begin with a literal are searched several times faster."""
     starts = (form.literal, re.escape(form.literal), "")
@@ -173,7 +166,7 @@ def find_signs(text: str) -> list[str]:
     return [word[:_SIGN_LENGTH].lower() for literal in literals for word in words if literal in word]
 
 
-def _possible_forms(words: str) -> Iterator[_Form]:
+def _possible_forms(words: str) -> Iterator[KeyForm]:
     """Yield the forms whose literals some words contain."""
     # A set of the beginnings of all words is far faster than a search for each literal.
     starts = {word[:2] for word in words.translate(_TO_SPACES).split()}
@@ -198,13 +191,14 @@ def find(text: str) -> Iterator[tuple[int, int, str]]:
 
 def _find_all(text: str) -> Iterator[tuple[int, int, str]]:
     words = [(text[start:end], start, end) for start, end in _long_words(text)]
-    for literal, find_all, owner, has_checksum in _possible_forms(" ".join([word for word, _, _ in words])):
-        for match in (match for word, *place in words if literal in word for match in find_all(text, *place)):
+    for form in _possible_forms(" ".join([word for word, _, _ in words])):
+        find_all = _compiled(form).finditer
+        for match in (match for word, *place in words if form.literal in word for match in find_all(text, *place)):
             key = match[0]
             if len(set(key)) < 7 or _PLACEHOLDER.search(key):
                 continue
-            mismatch = has_checksum and not checksum_fits(key)
-            yield match.start(), match.end(), f"{owner} key" + (", checksum does not fit" if mismatch else "")
+            mismatch = form.checksum and not checksum_fits(key)
+            yield match.start(), match.end(), f"{form.owner} key" + (", checksum does not fit" if mismatch else "")
 
 
 def checksum_fits(token: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
 from typing import NamedTuple
@@ -19,12 +19,9 @@ import msgspec
 from fairtrial.errors import UsageError, lacks_extra
 from fairtrial.records.record import Record
 from fairtrial.text import pairs, provider_keys, secret_names, secret_shapes
-from fairtrial.text import people as people_data
 from fairtrial.text.layers import decode_layers, find_base64
-from fairtrial.text.person_numbers import find_persons
-from fairtrial.text.secret_search import LAYERS, NUMBER, Finder, Kind, Search, Span, may_hold_number
+from fairtrial.text.secret_search import LAYERS, Finder, Kind, Search, Span, find_literals, signs_of_addresses
 from fairtrial.text.secret_values import is_placeholder
-from fairtrial.text.telephones import find_phones
 
 KINDS_BY_NAME: frozenset[Kind] = frozenset({"person", "card", "phone", "ip_address"})
 """The kinds of numbers for which the word before them counts, for example `phone` or `version`."""
@@ -75,7 +72,9 @@ def finders_of(*, emails: bool = True, people: bool = False) -> tuple[Finder, ..
         return finders
     if find_spec("phonenumbers") is None:
         raise UsageError(lacks_extra("the redaction of people", "people"))
-    return (*_FINDERS_OF_EAST_ASIAN_EMAILS, *finders, *_FINDERS_OF_PEOPLE) if emails else finders + _FINDERS_OF_PEOPLE
+    from fairtrial.text.people_finders import FINDERS, FINDERS_OF_EMAILS  # their patterns take time to compile
+
+    return (*FINDERS_OF_EMAILS, *finders, *FINDERS) if emails else finders + FINDERS
 
 
 def redact_with(
@@ -173,7 +172,6 @@ _DOMAIN = re.compile(
     rf"((?:xn--[a-z0-9-]{{2,59}}|[{_LETTERS}]{{2,24}}))(?![{_LETTERS}0-9@-])"
 )
 _EMAIL_SIGN = re.compile(rf"@(?<=[{_LETTERS}0-9_+-]@)[{_LETTERS}0-9]")
-_AT = re.compile(r"@(?<=[^\s/\"'<>]@)[\w\[]")
 _FILES = frozenset({"png", "jpg", "jpeg", "gif", "webp", "svg", "ico", "js", "ts", "css", "json", "py", "md", "txt"})
 
 
@@ -229,27 +227,9 @@ def _signs_of_pairs(text: str, lowered: str) -> list[str]:
     return [*secret_names.find_marks(lowered), *secret_shapes.find_flags(text)]
 
 
-def _signs_of_addresses(text: str, _: str) -> list[str]:
-    return [text[match.start() - 1 : match.end()].lower() for match in _AT.finditer(text)] if "@" in text else []
-
-
 def _signs_of_connections(text: str, lowered: str) -> list[str]:
-    signs = _signs_of_addresses(text, lowered)
+    signs = signs_of_addresses(text, lowered)
     return signs if signs and _SCHEME_END.search(text) else []
-
-
-def _find_literals(*literals: str) -> Callable[[str, str], list[str]]:
-    """Return a function that returns those of some literals that a text contains, in lower case."""
-    return lambda text, _: [literal.lower() for literal in literals if literal in text]
-
-
-def _numbers(kind: Kind, find: Callable[[str], Iterator[Span]]) -> Finder:
-    """Return the finder of a kind of numbers, which searches only texts with digits."""
-    return Finder(
-        kind,
-        lambda text, _: (NUMBER,) if may_hold_number(text) else (),
-        lambda text, _: find(text) if may_hold_number(text) else iter(()),
-    )
 
 
 def _emails(text: str, _: Collection[str]) -> Iterator[Span]:
@@ -268,32 +248,14 @@ def _emails(text: str, _: Collection[str]) -> Iterator[Span]:
 
 
 _FINDERS = (
-    Finder("private_key", _find_literals("PRIVATE KEY"), _private_keys),
+    Finder("private_key", find_literals("PRIVATE KEY"), _private_keys),
     Finder("connection_string", _signs_of_connections, _connection_strings),
     # Before provider keys, because a long web token often holds the short beginnings of such keys.
-    Finder("jwt", _find_literals("eyJ"), _jwts),
+    Finder("jwt", find_literals("eyJ"), _jwts),
     Finder("provider_key", lambda text, _: provider_keys.find_signs(text), lambda text, _: provider_keys.find(text)),
     Finder("pair", _signs_of_pairs, _pairs),
-    Finder("email", _signs_of_addresses, _emails),
+    Finder("email", signs_of_addresses, _emails),
 )
 """The finders in their order. A kind of secret that contains other kinds comes before them."""
-
-_FINDERS_OF_PEOPLE = (
-    _numbers("account", people_data.find_accounts),
-    _numbers("person", find_persons),
-    _numbers("card", people_data.find_cards),
-    _numbers("ip_address", people_data.find_addresses),
-    _numbers("phone", find_phones),
-    Finder(
-        "home",
-        _find_literals("/home/", "Users", "Documents and Settings"),
-        lambda text, _: people_data.find_homes(text),
-    ),
-)
-
-_FINDERS_OF_EAST_ASIAN_EMAILS = (
-    Finder("email", _signs_of_addresses, lambda text, _: people_data.find_east_asian_emails(text)),
-)
-"""It comes before all others, because an address of these may end in an address of other letters."""
 
 _FINDERS_OF_SECRETS = tuple(finder for finder in _FINDERS if finder.kind != "email")

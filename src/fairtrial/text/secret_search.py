@@ -21,6 +21,7 @@ NUMBER = r"\d"
 """The sign of a number. A text has it if `may_hold_number` is true."""
 _MANY_SIGNS = 100
 """With more signs than this, a look for each of them takes longer than the patterns."""
+_AT = re.compile(r"@(?<=[^\s/\"'<>]@)[\w\[]")
 _DIGITS = re.compile(r"\d[\d .:()/-]{4}|[0-9A-Fa-f]{3}:[0-9A-Fa-f]{0,4}:|\d [A-D]\b")
 
 
@@ -34,6 +35,16 @@ class Finder(NamedTuple):
     kind: Kind
     find_signs: Callable[[str, str], Collection[str]]
     find: Callable[[str, Collection[str]], Iterator[Span]]
+
+
+def find_literals(*literals: str) -> Callable[[str, str], list[str]]:
+    """Return a function that returns those of some literals that a text contains, in lower case."""
+    return lambda text, _: [literal.lower() for literal in literals if literal in text]
+
+
+def signs_of_addresses(text: str, _: str) -> list[str]:
+    """Return the signs of e-mail addresses and of passwords in URLs."""
+    return [text[match.start() - 1 : match.end()].lower() for match in _AT.finditer(text)] if "@" in text else []
 
 
 class Search:
