@@ -11,7 +11,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Any, Literal, NamedTuple
 
 from fairtrial.errors import ConfigError, lacks_extra
@@ -79,7 +79,7 @@ def remembered(text: str, kind: Tokens) -> Sequence[str]:
     return _remembered(text, kind) if len(text) <= _LONGEST_REMEMBERED else _TOKENIZERS[kind](text)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def _remembered(text: str, kind: Tokens) -> tuple[str, ...]:
     return tuple(_TOKENIZERS[kind](text))
 
@@ -128,8 +128,7 @@ def rouge(candidate: Sequence[str], reference: Sequence[str], *, kind: RougeType
     else:
         n = 1 if kind == "rouge1" else 2
         ours, theirs = _ngrams(candidate, n), _ngrams(reference, n)
-        shared = ours.keys() & theirs.keys()
-        overlap = sum(map(min, map(ours.__getitem__, shared), map(theirs.__getitem__, shared)))
+        overlap = sum(map(min, theirs.values(), map(ours.get, theirs, repeat(0))))
         most_ours, most_theirs = max(0, len(candidate) - n + 1), max(0, len(reference) - n + 1)
     if not overlap:
         return Rouge(0.0, 0.0, 0.0)
