@@ -92,7 +92,7 @@ def test_the_alignment_shows_every_call_once_and_a_fault_where_the_score_is_0(
     match = CallMatcher({}, ignore_args=False)
     start = match.common_prefix(actual, expected)
     if kind == "ANY_ORDER":
-        rows, _ = align_in_any_order(actual, expected, assignment(actual, expected, match))
+        rows, _ = align_in_any_order(actual, expected, assignment(actual, expected, match), match)
     else:
         rows = align(actual, expected, match, surplus_is_fault=kind == "EXACT", start=start)
     shown = [row.actual for row in rows if row.actual]

@@ -41,12 +41,13 @@ def aligned_calls(
     allowed. `places` are then those of the actual calls, in the order of the rows, without the calls of optional tools.
     These become rows of their own.
     """
-    theirs = _places(calls.expected, tools.optional)
-    ours = _places(calls.actual, tools.optional)
-    if places is not None:
-        ours = [ours[place] for place in places]
-    aligned = list(_located(rows, iter(ours), iter(theirs), match))
-    aligned = _join_moved(aligned, calls, match) if places is None else _mark_moved(aligned)
+    ours, theirs = _places(calls.actual, tools.optional), _places(calls.expected, tools.optional)
+    ours_in_rows = ours if places is None else map(ours.__getitem__, places)
+    aligned = list(_located(rows, iter(ours_in_rows), iter(theirs)))
+    if places is None:
+        aligned = _join_moved(aligned, calls, match)
+    elif places != sorted(places):
+        aligned = _mark_moved(aligned)
     aligned = _with_optional(aligned, calls, tools.optional)
     if tools.forbidden:
         aligned = [_marked_forbidden(row, calls, tools.forbidden) for row in aligned]
@@ -58,9 +59,7 @@ def _places(calls: Sequence[ToolCall], optional: Sequence[str]) -> Sequence[int]
     return [place for place, call in enumerate(calls) if call.name not in optional] if optional else range(len(calls))
 
 
-def _located(
-    rows: Sequence[Row], ours: Iterator[int], theirs: Iterator[int], match: CallMatcher
-) -> Iterator[AlignedCall]:
+def _located(rows: Sequence[Row], ours: Iterator[int], theirs: Iterator[int]) -> Iterator[AlignedCall]:
     """Yield each row with places. Two calls of different tools beside each other become two rows."""
     for row in rows:
         actual = None if row.actual is None else next(ours)
@@ -73,23 +72,23 @@ def _located(
         elif allowed:
             yield AlignedCall("equal", expected, actual, allowed=True)
         elif row.actual.name == row.expected.name:
-            pointers = tuple(_differing(row.actual, row.expected, match))
-            yield AlignedCall("changed", expected, actual, pointers)
+            pointers = _differing(row.actual, row.expected, row.differing)
+            yield AlignedCall("changed", expected, actual, tuple(pointers[:_MOST_POINTERS]))
         else:
             yield AlignedCall("missing", expected, None)
             yield AlignedCall("surplus", None, actual)
 
 
-def _differing(actual: ToolCall, expected: ToolCall, match: CallMatcher) -> list[str]:
-    """Return JSON pointers to the values that differ, at most 20."""
+def _differing(actual: ToolCall, expected: ToolCall, names: Sequence[str]) -> list[str]:
+    """Return JSON pointers to the values that differ in the arguments of these names."""
     pointers: list[str] = []
-    for name in match.differing(actual, expected):
+    for name in names:
         start = f"/{escape(name)}"
         if isinstance(actual.args.get(name), (dict, list)) and name in expected.args:
             pointers += _pointers(actual.args[name], expected.args[name], start)
         else:
             pointers.append(start)
-    return pointers[:_MOST_POINTERS]
+    return pointers
 
 
 def _pointers(actual: Json, expected: Json, start: str) -> Iterator[str]:
@@ -110,6 +109,8 @@ def _pointers(actual: Json, expected: Json, start: str) -> Iterator[str]:
 def _join_moved(rows: list[AlignedCall], calls: CallLists, match: CallMatcher) -> list[AlignedCall]:
     """Join each missing call with a surplus call that matches it."""
     surplus = [row.actual for row in rows if row.relation == "surplus" and row.actual is not None]
+    if not surplus:
+        return rows
     moved: dict[int, int] = {}
     for row in rows:
         if row.relation == "missing" and row.expected is not None:

@@ -19,11 +19,15 @@ _MOST_CHARACTERS = 200
 
 
 class Row(Record, frozen=True):
-    """An expected call beside an actual call. A side without a call is None. A `fault` breaks the match."""
+    """An expected call beside an actual call. A side without a call is None. A `fault` breaks the match.
+
+    `differing` are the names of the arguments that break it, if both calls are of one tool.
+    """
 
     expected: ToolCall | None
     actual: ToolCall | None
     fault: bool
+    differing: tuple[str, ...] = ()
 
 
 def align(
@@ -32,16 +36,16 @@ def align(
     """Return both lists row by row, along a longest common subsequence. `start` is the length of the common prefix."""
     rows = _pairs(actual[:start], expected[:start])
     if len(actual) == len(expected) == start + 1:
-        return [*rows, Row(expected[start], actual[start], fault=True)]
+        return [*rows, _changed(expected[start], actual[start], match)]
     end = match.common_prefix(actual[start:][::-1], expected[start:][::-1])
     ours, theirs = len(actual) - end, len(expected) - end
     middle = _middle(actual[start:ours], expected[start:theirs], match)
-    rows += _side_by_side(middle, surplus_is_fault=surplus_is_fault)
+    rows += _side_by_side(middle, match, surplus_is_fault=surplus_is_fault)
     return rows + _pairs(actual[ours:], expected[theirs:])
 
 
 def align_in_any_order(
-    actual: Sequence[ToolCall], expected: Sequence[ToolCall], partners: Sequence[int]
+    actual: Sequence[ToolCall], expected: Sequence[ToolCall], partners: Sequence[int], match: CallMatcher
 ) -> tuple[list[Row], list[int]]:
     """Return each expected call beside its partner, or beside a spare call of the same tool to show what differs.
 
@@ -53,16 +57,24 @@ def align_in_any_order(
     rows: list[Row] = []
     places: list[int] = []
     for theirs, partner in zip(expected, partners, strict=True):
-        fault = partner < 0
-        place = next((k for k, call in spare.items() if call.name == theirs.name), -1) if fault else partner
-        if place < 0:
-            rows.append(Row(theirs, None, fault))
+        if partner >= 0:
+            rows.append(Row(theirs, actual[partner], fault=False))
+            places.append(partner)
             continue
-        rows.append(Row(theirs, actual[place], fault))
-        places.append(place)
-        spare.pop(place, None)
+        place = next((k for k, call in spare.items() if call.name == theirs.name), None)
+        if place is None:
+            rows.append(Row(theirs, None, fault=True))
+        else:
+            rows.append(_changed(theirs, spare.pop(place), match))
+            places.append(place)
     rows += [Row(None, call, fault=False) for call in spare.values()]
     return rows, [*places, *spare]
+
+
+def _changed(expected: ToolCall, actual: ToolCall, match: CallMatcher) -> Row:
+    """Return the row of two calls that do not match."""
+    differing = tuple(match.differing(actual, expected)) if actual.name == expected.name else ()
+    return Row(expected, actual, fault=True, differing=differing)
 
 
 def _pairs(actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> list[Row]:
@@ -98,7 +110,7 @@ def _table(actual: Sequence[ToolCall], expected: Sequence[ToolCall], match: Call
     return table
 
 
-def _side_by_side(rows: list[Row], *, surplus_is_fault: bool) -> list[Row]:
+def _side_by_side(rows: list[Row], match: CallMatcher, *, surplus_is_fault: bool) -> list[Row]:
     """Put the missing calls between two matches beside the surplus calls there."""
     merged: list[Row] = []
     missing: list[ToolCall] = []
@@ -109,42 +121,41 @@ def _side_by_side(rows: list[Row], *, surplus_is_fault: bool) -> list[Row]:
         elif row.fault and row.actual is not None:
             surplus.append(row.actual)
         else:
-            for k in range(max(len(missing), len(surplus))):
-                missing_call = missing[k] if k < len(missing) else None
-                surplus_call = surplus[k] if k < len(surplus) else None
-                merged.append(Row(missing_call, surplus_call, fault=surplus_is_fault or missing_call is not None))
+            merged += [_changed(theirs, ours, match) for theirs, ours in zip(missing, surplus, strict=False)]
+            merged += [Row(theirs, None, fault=True) for theirs in missing[len(surplus) :]]
+            merged += [Row(None, ours, fault=surplus_is_fault) for ours in surplus[len(missing) :]]
             missing.clear()
             surplus.clear()
             merged.append(row)
     return merged[:-1]
 
 
-def difference(rows: list[Row], match: CallMatcher) -> str:
+def difference(rows: list[Row]) -> str:
     """Return the first difference in one sentence, or the surplus calls if nothing breaks the match."""
     for position, row in enumerate(rows, 1):
         if row.fault:
-            return visible_line(f"first difference at call {position}: {_row_difference(row, match)}")
+            return visible_line(f"first difference at call {position}: {_row_difference(row)}")
     surplus_names = [row.actual.name for row in rows if row.actual and row.expected is None]
     return visible_line(f"not expected: {', '.join(surplus_names)}")
 
 
-def _row_difference(row: Row, match: CallMatcher) -> str:
+def _row_difference(row: Row) -> str:
     if row.expected is None or row.actual is None:
         call = row.expected or row.actual
         return f"{call.name if call else ''} is {'missing' if row.expected else 'not expected'}"
     if row.expected.name != row.actual.name:
         return f"expected {row.expected.name}, got {row.actual.name}"
-    return f"{row.expected.name}: {_argument_difference(row.actual, row.expected, match)}"
+    if not row.differing:
+        return f"{row.expected.name}: arguments differ"
+    return f"{row.expected.name}: argument {_argument_difference(row.actual, row.expected, row.differing[0])}"
 
 
-def _argument_difference(actual: ToolCall, expected: ToolCall, match: CallMatcher) -> str:
-    for name in match.differing(actual, expected):
-        if name not in actual.args:
-            return f"argument {name} is missing, expected {compact(expected.args[name])}"
-        if name not in expected.args:
-            return f"argument {name}={compact(actual.args[name])} is not expected"
-        return f"argument {name}: expected {compact(expected.args[name])}, got {compact(actual.args[name])}"
-    return "arguments differ"
+def _argument_difference(actual: ToolCall, expected: ToolCall, name: str) -> str:
+    if name not in actual.args:
+        return f"{name} is missing, expected {compact(expected.args[name])}"
+    if name not in expected.args:
+        return f"{name}={compact(actual.args[name])} is not expected"
+    return f"{name}: expected {compact(expected.args[name])}, got {compact(actual.args[name])}"
 
 
 def show(rows: list[Row]) -> tuple[str, tuple[Quote, ...]]:

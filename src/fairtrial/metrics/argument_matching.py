@@ -180,7 +180,7 @@ class CallMatcher:
 
     def common_prefix(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> int:
         """Return the number of calls at the start of both lists that match."""
-        for i, (ours, theirs) in enumerate(zip(actual, expected, strict=False)):
+        for i, (ours, theirs) in enumerate(zip(actual, expected)):  # noqa: B905 - every argument takes time
             if not self(ours, theirs):
                 return i
         return min(len(actual), len(expected))
@@ -196,7 +196,7 @@ class CallMatcher:
         """
         if not self.by_equality or len(actual) != len(expected):
             return False
-        for ours, theirs in zip(actual, expected):  # noqa: B905 - every argument takes time, and the lengths are equal
+        for ours, theirs in zip(actual, expected):  # noqa: B905 - every argument takes time
             if ours.name != theirs.name or ours.withheld:
                 return False
         if self._ignore_args:

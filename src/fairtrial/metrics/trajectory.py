@@ -71,12 +71,14 @@ class ToolTrajectory:
     ] = None
     _matcher: CallMatcher = field(init=False, repr=False, compare=False)
     _strict_matcher: CallMatcher = field(init=False, repr=False, compare=False)
+    _tools: ToolRules = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_options(self)
         for name, withheld_match in (("_matcher", True), ("_strict_matcher", False)):
             matcher = CallMatcher(self.match or {}, ignore_args=self.ignore_args, withheld_match=withheld_match)
             object.__setattr__(self, name, matcher)
+        object.__setattr__(self, "_tools", ToolRules(self.optional_tools, self.forbidden_tools))
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Score each invocation, or the whole conversation, against the expected calls.
@@ -170,15 +172,13 @@ class ToolTrajectory:
             return Score(1.0, key=key)  # an alignment would say nothing
         places: list[int] | None = None
         if self.match_type == "ANY_ORDER":
-            rows, places = align_in_any_order(actual, expected, partners)
+            rows, places = align_in_any_order(actual, expected, partners, self._matcher)
         else:
             rows = align(actual, expected, self._matcher, surplus_is_fault=self.match_type == "EXACT", start=prefix)
-        tools = ToolRules(self.optional_tools, self.forbidden_tools)
-        calls = aligned_calls(rows, CallLists(all_actual, all_expected), self._matcher, tools, places)
+        calls = aligned_calls(rows, CallLists(all_actual, all_expected), self._matcher, self._tools, places)
         if value == 1:
             return Score(1.0, key=key, calls=calls)
-        names = ", ".join(sorted(set(forbidden or ())))
-        reason = f"forbidden tool called: {names}" if forbidden else difference(rows, self._matcher)
+        reason = f"forbidden tool called: {', '.join(sorted(set(forbidden)))}" if forbidden else difference(rows)
         lines, quotes = show(rows)
         return Score(value, f"{reason}\n{lines}", quotes=quotes, key=key, calls=calls)
 

@@ -20,6 +20,8 @@ Japanese and Chinese characters do not belong to it: their words have no spaces 
 _WORD = re.compile(WORD)
 _LONGEST_WORD = 100
 _encode = msgspec.json.Encoder(order="sorted").encode
+_format = msgspec.json.format
+_SCALARS = (str, int, float, bool)
 
 
 def visible(text: str) -> str:
@@ -27,6 +29,8 @@ def visible(text: str) -> str:
 
     Newlines and tabs stay. The result can neither move the cursor of a terminal, nor colour or reorder its text.
     """
+    if text.isprintable():  # Nearly every name is. This takes a third of the time of the search.
+        return text
     return _CONTROLS.sub(_escape, text.replace("\r\n", "\n"))
 
 
@@ -74,8 +78,8 @@ def compact(value: Any) -> str:
         text = _encode(value)
     except (RecursionError, TypeError, ValueError):
         return f"<{type(value).__name__}>"
-    if type(value) is not str and isinstance(value, (dict, list)):
-        text = msgspec.json.format(text, indent=0)
+    if type(value) not in _SCALARS and isinstance(value, (dict, list)):
+        text = _format(text, indent=0)
     return text.decode()
 
 
