@@ -39,13 +39,15 @@ def entries_by(
     inner = Diagnostics(reading.path)
     entries: list[Entry] = []
     for i, message in enumerate(raw):
-        value = plain(message)
-        if isinstance(value, str):
+        is_repeated = type(message) is RepeatedJson
+        value = message.value if is_repeated else message
+        if isinstance(value, dict):
+            place = ((), i)
+            entries += (
+                message.entries_by(entries_of, place, reading=inner) if is_repeated else entries_of(value, place, inner)
+            )
+        elif isinstance(value, str):
             entries.append(UserMessage(Message(value)))
-        elif type(message) is RepeatedJson and isinstance(value, dict):
-            entries += message.entries_by(entries_of, ((), i), reading=inner)
-        elif isinstance(value, dict):
-            entries += entries_of(value, ((), i), inner)
     note_unknown(inner, reading)
     return entries
 

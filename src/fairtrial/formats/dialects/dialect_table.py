@@ -83,7 +83,6 @@ CONVERSATION_IDS = (
 _ANSWER = re.compile(r"output|response|result|completion")
 """The names of attributes that hold the answer of a model, an agent or a tool."""
 _CONTAINERS = (dict, list)
-_OPENINGS, _CLOSINGS = frozenset("{["), frozenset("}]")
 _PLACES = {mark: place for place, dialect in enumerate(DIALECTS) for mark in dialect.marks}
 """The place in the table of each dialect by its marks."""
 
@@ -122,13 +121,17 @@ def facts_of(span: Span, reading: Diagnostics) -> Facts:
 
 def _facts_of(span: Span, reading: Diagnostics) -> Facts:
     """Return what the dialects read. Attributes that a limit cut off, or that are too long, are as good as absent."""
+    dialects = dialects_of(span)
+    if not dialects:
+        return NOTHING
     attributes = span.attributes
     gaps = _gaps_in(attributes)
     if gaps:
         whole = {name: value for name, value in attributes.items() if name not in gaps}
         span = replace(span, attributes=whole)
+        dialects = dialects_of(span)
     facts = NOTHING
-    for dialect in dialects_of(span):
+    for dialect in dialects:
         facts = combined(facts, dialect.read(span, reading))
     if not gaps or facts is NOTHING:
         return facts
@@ -151,26 +154,27 @@ def _beginnings(facts: Facts, gaps: Mapping[str, Json]) -> dict[str, str]:
 
 def _gaps_in(attributes: Mapping[str, Json]) -> dict[str, str]:
     """Return the names of attributes that are not read, with the reason."""
-    # Most values are short texts, whole JSON and numbers. One pass in a comprehension is the fastest way to skip them.
-    suspects = [
-        name
-        for name, value in attributes.items()
-        if (
-            (value[:1] in _OPENINGS and value[-1] not in _CLOSINGS) or len(value) > LONGEST_TEXT
-            if type(value) is str
-            else type(value) in _CONTAINERS and is_too_deep(value)
-        )
-    ]
-    if not suspects:
+    if not _may_have_gaps(attributes.values()):
         return {}
-    gaps = {name: _gap_of(name, attributes[name]) for name in suspects}
+    gaps = {name: _gap_of(name, value) for name, value in attributes.items()}
     return {name: reason for name, reason in gaps.items() if reason}
 
 
+def _may_have_gaps(values: Iterable[Json]) -> bool:
+    """Whether one of the values may not be whole. Most are short texts, whole JSON and numbers."""
+    for value in values:
+        if type(value) is str:
+            if (value and value[0] in "{[" and value[-1] not in "}]") or len(value) > LONGEST_TEXT:
+                return True
+        elif type(value) in _CONTAINERS and is_too_deep(value):
+            return True
+    return False
+
+
 def _gap_of(name: str, value: Json) -> str:
-    """Return the reason for which a text or a container that is too deep is not read, or an empty text."""
-    if not isinstance(value, str):
+    """Return the reason for which an attribute is not read, or an empty text."""
+    if is_too_deep(value):
         return f"the attribute {name} is nested deeper than {MOST_DEPTH} levels"
-    if len(value) > LONGEST_TEXT:
+    if isinstance(value, str) and len(value) > LONGEST_TEXT:
         return f"the attribute {name} is longer than 16 MiB; record shorter texts where the agent runs"
     return f"a limit cut {name} off; set {LIMIT} higher where the agent runs" if is_cut_json(value) else ""
