@@ -32,8 +32,10 @@ ANSWER = "final_answer"
 
 def is_smolagents(entries: Iterable[Entry]) -> bool:
     """Whether messages are a request of smolagents, by the first message with the role of the user."""
-    first = next((entry for entry in entries if type(entry) is UserMessage), None)
-    return first is not None and first.message.text.startswith(_STARTS)
+    for entry in entries:
+        if isinstance(entry, UserMessage):
+            return entry.message.text.startswith(_STARTS)
+    return False
 
 
 def turns_of_users(entries: Iterable[Entry]) -> tuple[Entry, ...]:

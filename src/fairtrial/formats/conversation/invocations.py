@@ -225,7 +225,6 @@ def _steps_of(node: Node, steps: Sequence[Step]) -> list[Step]:
     """Return the steps of an answer with their author, their model and their span. An empty text is not a message."""
     facts, span = node.facts, node.span
     author = facts.agent or agent_of(node)
-    reason = reason_of(facts)
     prepared: list[Step] = []
     for step in steps:
         if isinstance(step, Message) and not (step.text or step.parts or step.withheld):
@@ -234,7 +233,7 @@ def _steps_of(node: Node, steps: Sequence[Step]) -> list[Step]:
         if not isinstance(step, ToolResult):
             where["model"] = facts.model
         if step.withheld:
-            where["withheld"] = reason
+            where["withheld"] = reason_of(facts)
         prepared.append(replace(step, **where, started=span.start / _NANOSECONDS))
     return prepared
 

@@ -125,7 +125,7 @@ def _facts_of(span: Span, reading: Diagnostics) -> Facts:
     if not dialects:
         return NOTHING
     attributes = span.attributes
-    gaps = _gaps_in(attributes)
+    gaps = _gaps_in(attributes) if _may_have_gaps(attributes.values()) else {}
     if gaps:
         whole = {name: value for name, value in attributes.items() if name not in gaps}
         span = replace(span, attributes=whole)
@@ -154,8 +154,6 @@ def _beginnings(facts: Facts, gaps: Mapping[str, Json]) -> dict[str, str]:
 
 def _gaps_in(attributes: Mapping[str, Json]) -> dict[str, str]:
     """Return the names of attributes that are not read, with the reason."""
-    if not _may_have_gaps(attributes.values()):
-        return {}
     gaps = {name: _gap_of(name, value) for name, value in attributes.items()}
     return {name: reason for name, reason in gaps.items() if reason}
 

@@ -14,11 +14,10 @@ from fairtrial.formats.jsontext import MOST_DEPTH, decode_text
 from fairtrial.records.record import Json
 
 _NANOSECONDS = 1_000_000_000
+_USUAL_ID = re.compile(r"(?!0+\Z)(?:[0-9a-f]{32}|[0-9a-f]{16})\Z")
 _HEX = re.compile(r"(?:0[xX])?([0-9a-fA-F]{16}|[0-9a-fA-F]{32})\Z")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{11}=?\Z|[A-Za-z0-9+/_-]{22}(?:==)?\Z")
 _FRACTION = re.compile(r"(.*:\d\d)[.,](\d+)(.*)\Z")
-_HEX_LENGTHS = (16, 32)
-_LOWER_CASE_HEX = "0123456789abcdef"
 _DIGITS = 19
 """So many digits has a number of nanoseconds since the year 2001."""
 _LONGEST_ID = 200
@@ -48,8 +47,8 @@ def hex_id(raw: Any) -> str:
     """
     if not isinstance(raw, str) or len(raw) > _LONGEST_ID:
         return ""
-    if len(raw) in _HEX_LENGTHS and not raw.strip(_LOWER_CASE_HEX):  # most ids
-        return raw if raw.strip("0") else ""
+    if _USUAL_ID.match(raw):
+        return raw
     if (match := _HEX.match(raw)) is not None:
         digits = match.group(1).lower()
         return digits if digits.strip("0") else ""
