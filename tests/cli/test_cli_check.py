@@ -53,7 +53,7 @@ def test_what_is_not_there_is_a_problem_among_others(tmp_path: Path) -> None:
             "    error: No such file or directory",
             "✗ empty: cannot be read",
             (
-                "    error: holds no *.json or *.jsonl or *.pb or *.gz or *.eval or *.traj or *.parquet or "
+                "    error: holds no *.json or *.jsonl or *.pb or *.gz or *.zst or *.eval or *.traj or *.parquet or "
                 "*.csv or *.tsv or *config.yaml or *config.yml or *.evalset.yaml or *.evalset.yml"
             ),
             "✓ b.evalset.json: eval set, 1 case",

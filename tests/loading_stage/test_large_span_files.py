@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import tracemalloc
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from fairtrial.formats.recognise import read
 from fairtrial.formats.spans import large_files
 from fairtrial.loading.span_spool import SpanSpool
 from fairtrial.records.attempt import Recording
+from packers import PACKERS
 from span_files import call, otlp, tool
 
 Raw = dict[str, Any]
@@ -71,8 +71,14 @@ FORMS: dict[str, Callable[[list[Raw]], bytes]] = {
     "an indented document": lambda spans: json.dumps(otlp(*spans), indent=1).encode(),
     "documents": lambda spans: b"\n".join(json.dumps(otlp(span), indent=1).encode() for span in spans),
     "an array": lambda spans: json.dumps([otlp(span) for span in spans]).encode(),
-    "gzip": lambda spans: gzip.compress(FORMS["lines"](spans[:3]) + b"\n") + gzip.compress(FORMS["lines"](spans[3:])),
+    "gzip": lambda spans: two_members(spans, PACKERS["gzip"]),
+    "zstd": lambda spans: two_members(spans, PACKERS["zstd"]),
 }
+
+
+def two_members(spans: list[Raw], pack: Callable[[bytes], bytes]) -> bytes:
+    """Lines in two packed files, one after the other."""
+    return pack(FORMS["lines"](spans[:3]) + b"\n") + pack(FORMS["lines"](spans[3:]))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -162,9 +168,10 @@ def test_a_cut_off_document_is_refused(tmp_path: Path) -> None:
     path.write_bytes(FORMS["an array"](dialogue())[:-20])
     with pytest.raises(FormatError, match="not strict JSON"):
         recordings_in(path)
-    path.write_bytes(FORMS["gzip"](dialogue())[:-20])
-    with pytest.raises(FormatError, match="its end is missing"):
-        recordings_in(path)
+    for packing in PACKERS:
+        path.write_bytes(FORMS[packing](dialogue())[:-20])
+        with pytest.raises(FormatError, match="its end is missing"):
+            recordings_in(path)
 
 
 def test_many_small_files_are_as_large_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

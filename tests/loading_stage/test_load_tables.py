@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import tracemalloc
 from pathlib import Path
@@ -11,8 +10,10 @@ from typing import Any
 import pytest
 
 from fairtrial.errors import UsageError
+from fairtrial.formats import packed
 from fairtrial.loading import scan_sources, sources
 from fairtrial.loading.streams import FilePass
+from packers import PACKERS
 
 CARD = "---\nconfigs:\n- config_name: default\n---\n# Questions\n"
 ROWS = [{"question": "Hi?", "reference": "Hello"}, {"question": "Bye?", "reference": "Goodbye"}]
@@ -83,10 +84,11 @@ def test_a_folder_with_a_readme_is_not_a_dataset(tmp_path: Path) -> None:
 
 
 def test_a_packed_table_is_read(tmp_path: Path) -> None:
-    """`qa.csv.gz` is a table, too."""
-    path = tmp_path / "qa.csv.gz"
-    path.write_bytes(gzip.compress(b"question,reference\nHi?,Hello\n"))
-    assert queries(path) == ["Hi?"]
+    """`qa.csv.gz` and `qa.csv.zst` are tables, too."""
+    for suffix, packing in packed.SUFFIXES.items():
+        path = tmp_path / f"qa.csv{suffix}"
+        path.write_bytes(PACKERS[packing](b"question,reference\nHi?,Hello\n"))
+        assert queries(path) == ["Hi?"]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])

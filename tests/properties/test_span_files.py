@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import contextlib
 import copy
-import gzip
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,6 +17,7 @@ from fairtrial import FormatError, Recording
 from fairtrial.formats.conversation import recordings_of
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import read
+from packers import PACKERS
 from span_files import below, call, lasting, messages, otlp, span, tool
 
 pytest.importorskip("opentelemetry.proto")
@@ -100,19 +101,19 @@ def protobuf(*spans: dict[str, Any]) -> bytes:
     return data
 
 
-@pytest.mark.parametrize("is_packed", [False, True])
+@pytest.mark.parametrize("pack", [bytes, *PACKERS.values()])
 @pytest.mark.parametrize("has_lengths", [False, True])
-def test_the_encoding_changes_nothing(is_packed: bool, has_lengths: bool) -> None:
-    """Protobuf as one body or several with their lengths, with gzip or without, is the same as JSON."""
+def test_the_encoding_changes_nothing(pack: Callable[[bytes], bytes], has_lengths: bool) -> None:
+    """Protobuf as one body or several with their lengths, packed or not, is the same as JSON."""
     if has_lengths:
         bodies = [protobuf(raw) for raw in SPANS]
         data = b"".join(len(body).to_bytes(4) + body for body in bodies)
     else:
         data = protobuf(*SPANS)
-    assert recordings(gzip.compress(data) if is_packed else data) == EXPECTED
+    assert recordings(pack(data)) == EXPECTED
 
 
-@given(st.sampled_from([LINES[1], protobuf(*SPANS[:2]), gzip.compress(LINES[0])]), st.data())
+@given(st.sampled_from([LINES[1], protobuf(*SPANS[:2]), *(pack(LINES[0]) for pack in PACKERS.values())]), st.data())
 def test_a_changed_byte_is_read_or_refused(data: bytes, draw: st.DataObject) -> None:
     """Nothing but a reading, or an error that names the problem."""
     place = draw.draw(st.integers(0, len(data) - 1))

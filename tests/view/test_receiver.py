@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import sqlite3
 from contextlib import closing
@@ -21,6 +20,7 @@ from fairtrial import Criterion, Trace
 from fairtrial.errors import UsageError
 from fairtrial.records.case import EvalCase
 from fairtrial.store.bodies import raw_json
+from packers import PACKERS
 from receivers import receiving
 from span_files import answer, below, call, messages, otlp, request, span, tool
 
@@ -329,8 +329,8 @@ UNREADABLE: list[tuple[bytes, dict[str, str], int]] = [
     (b"{}", {"content_type": "text/plain"}, 415),
     (b"{}", {"content_encoding": "br"}, 415),
     (b"\x1f\x8bnot", {"content_encoding": "gzip"}, 400),
-    (gzip.compress(b"{}")[:-1], {"content_encoding": "gzip"}, 400),
-    (gzip.compress(b" " * (65 << 20), 1), {"content_encoding": "gzip"}, 413),
+    *[(pack(b"{}")[:-1], {"content_encoding": packing}, 400) for packing, pack in PACKERS.items()],
+    *[(pack(b" " * (65 << 20)), {"content_encoding": packing}, 413) for packing, pack in PACKERS.items()],
 ]
 
 
@@ -361,12 +361,13 @@ def test_metrics_are_forwarded(tmp_path: Path) -> None:
     assert forwarded == ["/v1/metrics"]
 
 
-def test_a_gzip_stream_may_have_several_members(tmp_path: Path) -> None:
-    """RFC 1952 allows it. Spans in the second member would be lost although the answer is 200."""
+@pytest.mark.parametrize("packing", PACKERS)
+def test_a_packed_stream_may_have_several_members(packing: str, tmp_path: Path) -> None:
+    """RFC 1952 and RFC 8878 allow it. Spans in the second would be lost although the answer is 200."""
     text = json.dumps(otlp(conversation(1, "s"))).encode()
-    packed = gzip.compress(text[:100]) + gzip.compress(text[100:])
+    packed = PACKERS[packing](text[:100]) + PACKERS[packing](text[100:])
     with receiving(tmp_path, None, REPLIES) as running:
-        running.send(packed, content_encoding="gzip")
+        running.send(packed, content_encoding=packing)
         assert running.receiver.waiting == 1
 
 
@@ -433,7 +434,7 @@ def test_requests_are_forwarded_unchanged(tmp_path: Path) -> None:
         forwarded.append(request)
         return True
 
-    packed = gzip.compress(json.dumps(otlp(conversation(1, "s"))).encode())
+    packed = PACKERS["gzip"](json.dumps(otlp(conversation(1, "s"))).encode())
     with receiving(tmp_path, None, REPLIES, forward=keep) as running:
         running.send(packed, content_encoding="gzip")
     headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}

@@ -20,10 +20,7 @@ from fairtrial.records.record import Record
 from fairtrial.simulate.user import check_persona
 from fairtrial.text.display import count
 
-_PATTERNS = (
-    *(f"*{suffix}" for suffix in (".json", ".jsonl", ".pb", ".gz", ".eval", ".traj", ".parquet", ".csv", ".tsv")),
-    *("*config.yaml", "*config.yml", "*.evalset.yaml", "*.evalset.yml"),
-)
+_PATTERNS = (*loading.RECORDED_NAMES, "*config.yaml", "*config.yml", "*.evalset.yaml", "*.evalset.yml")
 
 
 class Checked(Record, frozen=True):

@@ -14,7 +14,7 @@ from typing import TypeVar, cast
 import msgspec
 
 from fairtrial.errors import UsageError
-from fairtrial.loading.packings import packing_of
+from fairtrial.loading.packed_streams import packing_of
 from fairtrial.loading.text_files import TextFile, create_text, open_text
 from fairtrial.records.record import Json
 from fairtrial.text.redact import Redaction, finders_of

@@ -1,13 +1,20 @@
-"""What does a gzip file hold? It is unpacked up to a limit."""
+"""What does a file hold that is packed with gzip or Zstandard? It is unpacked up to a limit."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from fairtrial.errors import FormatError
+from fairtrial.zstandard import zstd
 
-_MAGIC = b"\x1f\x8b"
+_GZIP_MAGIC = b"\x1f\x8b"
+_MAGIC = {_GZIP_MAGIC: "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+SUFFIXES = {".gz": "gzip", ".zst": "zstd"}
+"""The names of packed files end so."""
+LONGEST_MAGIC = 4
+"""So many bytes tell how a file is packed."""
 _MOST_BYTES = 4 << 30
 _STEP = 1 << 20
 """So many bytes are unpacked at once, so that a small file cannot fill the memory."""
@@ -16,16 +23,16 @@ _SLICE = 16 << 10
 _GZIP = 16 + zlib.MAX_WBITS
 
 
-def is_packed(data: bytes) -> bool:
-    """Whether bytes are a gzip file."""
-    return data.startswith(_MAGIC)
+def packing_at(head: bytes) -> str:
+    """Return how a file that begins with these bytes is packed: an empty text, gzip or zstd."""
+    return next((packing for magic, packing in _MAGIC.items() if head.startswith(magic)), "")
 
 
 def unpacked(data: bytes, path: str) -> bytes:
-    """Return the content of a gzip file, as `unpacked_blocks` does. Raises FormatError also if it is packed twice."""
+    """Return the content of a packed file, as `unpacked_blocks` does. Raises FormatError also if it is packed twice."""
     content = b"".join(unpacked_blocks([data], path))
-    if is_packed(content):
-        raise FormatError(path, ["is a gzip file inside a gzip file; unpack it once"])
+    if packing_at(content):
+        raise FormatError(path, ["is packed twice; unpack it once"])
     return content
 
 
@@ -40,24 +47,27 @@ def bounded_blocks(blocks: Iterable[bytes], path: str) -> Iterator[bytes]:
 
 
 def unpacked_blocks(blocks: Iterable[bytes], path: str) -> Iterator[bytes]:
-    """Yield the content of a gzip file block by block, also of several files one after the other.
+    """Yield the content of a packed file block by block, also of several files one after the other.
 
     Raises FormatError if the file is broken, or larger than 4 GiB when it is unpacked.
     """
-    return bounded_blocks(_unpacked_blocks(blocks, path), path)
+    pieces = _slices(blocks)
+    first = next(pieces, b"")
+    unpack = _blocks_of_zstd if packing_at(first) == "zstd" else _blocks_of_gzip
+    return bounded_blocks(unpack(chain([first], pieces), path), path)
 
 
 def _slices(blocks: Iterable[bytes]) -> Iterator[bytes]:
     return (block[start : start + _SLICE] for block in blocks for start in range(0, len(block), _SLICE))
 
 
-def _unpacked_blocks(blocks: Iterable[bytes], path: str) -> Iterator[bytes]:
+def _blocks_of_gzip(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
     unpacker = zlib.decompressobj(_GZIP)
     is_inside = False
-    for piece in _slices(blocks):
+    for piece in pieces:
         rest = piece
         while rest:
-            if not is_inside and rest[:1] != _MAGIC[:1]:
+            if not is_inside and rest[:1] != _GZIP_MAGIC[:1]:
                 return  # padding after the last member
             try:
                 content = unpacker.decompress(rest, _STEP)
@@ -73,3 +83,21 @@ def _unpacked_blocks(blocks: Iterable[bytes], path: str) -> Iterator[bytes]:
             yield content
         if not unpacker.eof:
             raise FormatError(path, ["is not a whole gzip file: its end is missing"])
+
+
+def _blocks_of_zstd(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
+    unpacker = zstd.ZstdDecompressor()
+    is_inside = False
+    for piece in pieces:
+        rest = piece
+        while rest or (is_inside and not unpacker.needs_input):
+            try:
+                content = unpacker.decompress(rest, _STEP)
+            except zstd.ZstdError as error:
+                raise FormatError(path, [f"is not a whole Zstandard file: {error}"]) from None
+            yield content
+            is_inside = not unpacker.eof
+            rest = b"" if is_inside else unpacker.unused_data
+            unpacker = unpacker if is_inside else zstd.ZstdDecompressor()
+    if is_inside:
+        raise FormatError(path, ["is not a whole Zstandard file: its end is missing"])

@@ -88,7 +88,7 @@ def read(data: bytes, path: str, *, lenient: bool = False, columns: Mapping[str,
     reading = Diagnostics(path, lenient=lenient, columns=columns)
     if inspect_logs.is_archive(data) or columnar_rows.is_parquet(data) or columnar_rows.is_arrow(path):
         return _with_diagnostics(_binary(data, reading), reading)
-    if packed.is_packed(data):
+    if packed.packing_at(data):
         return read(packed.unpacked(data, path), path, lenient=lenient, columns=columns)
     if delimited_rows.is_named_so(path):
         return _with_diagnostics(

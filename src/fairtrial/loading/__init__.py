@@ -16,6 +16,7 @@ from fairtrial.loading.matching import (
     without_reference,
 )
 from fairtrial.loading.sources import (
+    RECORDED_NAMES,
     Source,
     check_stdin,
     check_useful,
@@ -41,6 +42,7 @@ from fairtrial.loading.streams import (
 __all__ = [
     "DEFAULT_CONFIG",
     "RECORDED",
+    "RECORDED_NAMES",
     "TOOL_MODEL",
     "CaseFinder",
     "CaseIndex",

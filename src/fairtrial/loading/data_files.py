@@ -11,12 +11,12 @@ from typing import Any, BinaryIO, cast
 from urllib.parse import urlsplit
 
 from fairtrial.errors import UsageError
+from fairtrial.formats import packed
 from fairtrial.importing import import_extra
 from fairtrial.loading.folders import walk_files
 from fairtrial.records.record import Record
 
 _SUFFIXES = (".json", ".jsonl", ".ndjson", ".parquet", ".pb", ".traj", ".eval")
-_PACKED = (".gz", ".zst")
 _GLOB = "*?["
 _URL_GLOB = "*["  # a question mark begins the options of a URL
 
@@ -116,6 +116,6 @@ def file_system_of(url: str) -> tuple[Any, str]:
 
 def _is_data(name: str) -> bool:
     suffixes = PurePosixPath(name.lower()).suffixes
-    if suffixes and suffixes[-1] in _PACKED:
+    if suffixes and suffixes[-1] in packed.SUFFIXES:
         suffixes.pop()
     return bool(suffixes) and suffixes[-1] in _SUFFIXES

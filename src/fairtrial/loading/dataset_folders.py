@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fairtrial.errors import UsageError
+from fairtrial.formats import packed
 from fairtrial.loading.folders import walk_files
 
 _MARKS = ("dataset_dict.json", "dataset_info.json", "dataset_infos.json")
 _NOT_DATA = (*_MARKS, "state.json")
-_SUFFIXES = (".parquet", ".arrow", ".jsonl", ".json", ".csv", ".tsv", ".jsonl.gz", ".json.gz", ".csv.gz")
+_TEXTS = (".jsonl", ".json", ".csv", ".tsv")
+_SUFFIXES = (".parquet", ".arrow", *_TEXTS, *(f"{text}{suffix}" for text in _TEXTS for suffix in packed.SUFFIXES))
 _CARD = "README.md"
 _CARD_KEYS = re.compile(r"^(?:configs|dataset_info|task_categories|size_categories|pretty_name):", re.MULTILINE)
 _SPLIT = re.compile(r"(?<![a-z0-9])(train(?:ing)?|test(?:ing)?|eval(?:uation)?|validation|valid|val|dev)(?![a-z0-9])")

@@ -19,7 +19,7 @@ from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import Loaded, read
 from fairtrial.loading.damaged_files import read_undamaged
 from fairtrial.loading.data_files import find_data_files, is_url
-from fairtrial.loading.packings import UNREADABLE, packing_of
+from fairtrial.loading.packed_streams import UNREADABLE, packing_of
 from fairtrial.loading.shards import Item, Refused, cut_into_shards, decode_item, read_item, read_shard
 from fairtrial.loading.span_files import with_conversations
 from fairtrial.loading.streams import FilePass

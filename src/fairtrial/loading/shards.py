@@ -14,13 +14,13 @@ from fairtrial.formats.columnar_rows import is_parquet, plain
 from fairtrial.formats.conversation.options import TraceOptions
 from fairtrial.formats.items import ITEM_FORMATS, item_format_of, iter_recordings
 from fairtrial.formats.jsontext import decode
-from fairtrial.formats.packed import bounded_blocks
+from fairtrial.formats.packed import LONGEST_MAGIC, bounded_blocks, packing_at
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import read
 from fairtrial.formats.values import BLOCK, NotStreamableError
 from fairtrial.importing import import_extra
 from fairtrial.loading.data_files import DataFile, open_data_file
-from fairtrial.loading.packings import UNREADABLE, packing_at, unpacked
+from fairtrial.loading.packed_streams import UNREADABLE, unpacked
 from fairtrial.loading.span_files import with_conversations
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalSet
@@ -131,7 +131,7 @@ def _shards_of(file: DataFile, columns: Columns | None, note: Callable[[str], ob
     whole = Shard(0, file.path, file.size)
     try:
         with open_data_file(file.path) as stream:
-            head = stream.read(4)
+            head = stream.read(LONGEST_MAGIC)
             packing = packing_at(head)
             stream.seek(0)
             if is_parquet(head):

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from fairtrial.errors import FormatError, OtherContentError, UsageError
+from fairtrial.formats import packed
 from fairtrial.formats.chats.joined_requests import RequestJoiner, joined_message
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.formats.datasets.case_tables import KIND as TABLE
@@ -48,8 +49,9 @@ CONFIG_NAMES = tuple(
     for suffix in (".json", ".yaml", ".yml")
 )
 """Configurations that are found beside the files that they are for."""
-_RECORDED = tuple(
-    f"*{suffix}" for suffix in (".json", ".jsonl", ".pb", ".gz", ".eval", ".traj", ".parquet", ".csv", ".tsv")
+RECORDED_NAMES = tuple(
+    f"*{suffix}"
+    for suffix in (".json", ".jsonl", ".pb", *packed.SUFFIXES, ".eval", ".traj", ".parquet", ".csv", ".tsv")
 )
 """A folder of recordings is read whole. Files that hold no recordings are named in a warning."""
 _KNOWN_RECORDINGS = (*_PATTERNS, "*.session.json", "*.evalset_result.json", "*.jsonl")
@@ -273,7 +275,7 @@ def find_files(paths: Sequence[str | Path], *, recorded: bool) -> Iterator[Found
     for given in paths:
         with no_such_path(given):
             path, only = _split(str(given))
-            files = _files(path, _RECORDED if recorded else _PATTERNS)
+            files = _files(path, RECORDED_NAMES if recorded else _PATTERNS)
             notes = _omission_notes(path, files, recorded=recorded)
         for file in files:
             yield FoundFile(file, str(path if path.is_dir() else file.parent), only, notes, path.is_dir())

@@ -93,7 +93,7 @@ class FilePass:
             if is_archive:
                 return inspect_logs.iter_archive(self.path, reading)
             return iter_value_recordings(columnar_rows.iter_rows(self.path, path), reading)
-        if delimited_rows.is_named_so(path) and not packed.is_packed(start):
+        if delimited_rows.is_named_so(path) and not packed.packing_at(start):
             rows = delimited_rows.rows_of(self._blocks(hashed), reading)
             return case_tables.iter_table_recordings(rows, reading, stem_of(path))
         return iter_recordings(self._blocks(hashed), reading)

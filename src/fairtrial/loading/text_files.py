@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from fairtrial.errors import FormatError, UsageError
+from fairtrial.formats.packed import LONGEST_MAGIC, packing_at
 from fairtrial.loading.data_files import open_data_file
-from fairtrial.loading.packings import UNREADABLE, packed, packing_at, unpacked
+from fairtrial.loading.packed_streams import UNREADABLE, packed, unpacked
 from fairtrial.text.display import described
 
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -38,7 +39,7 @@ def open_unpacked(path: str) -> Iterator[tuple[io.BufferedReader, str]]:
     """
     with ExitStack() as stack:
         stream = unpacked(sys.stdin.buffer if path == "-" else stack.enter_context(open_data_file(path)), "")
-        packing = packing_at(stream.peek(4))
+        packing = packing_at(stream.peek(LONGEST_MAGIC))
         yield unpacked(stream, packing), packing
 
 

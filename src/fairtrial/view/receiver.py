@@ -143,8 +143,8 @@ async def _body(request: Request) -> bytes:
 
 
 def _unpacked(packed: bytes, encoding: str) -> bytes:
-    if encoding == "gzip":
-        return api.unpack_otlp(packed)
+    if encoding in ("gzip", "zstd"):
+        return api.unpack_otlp(packed, encoding)
     if encoding in ("identity", ""):
         return packed
-    raise _RefusedError(415, f"the content encoding must be gzip, or none, got {visible_line(encoding)!r}")
+    raise _RefusedError(415, f"the content encoding must be gzip or zstd, or none, got {visible_line(encoding)!r}")

@@ -12,6 +12,7 @@ from itertools import chain
 from pathlib import PurePath
 
 from fairtrial.errors import FormatError
+from fairtrial.formats import packed
 from fairtrial.formats.datasets.column_roles import holds_cases
 from fairtrial.formats.jsontext import BYTE_ORDER_MARKS
 from fairtrial.formats.reading import Diagnostics, Line, Place
@@ -29,7 +30,7 @@ _HINT = re.compile(r"\Asep=(.)\s*\Z", re.IGNORECASE)
 def is_named_so(path: str) -> bool:
     """Whether a file has the name of a table, for example `qa.csv` or `qa.tsv.gz`."""
     suffixes = [suffix.lower() for suffix in PurePath(path).suffixes]
-    return bool(suffixes) and (suffixes[-2:][0] if suffixes[-1] == ".gz" else suffixes[-1]) in SUFFIXES
+    return bool(suffixes) and (suffixes[-2:][0] if suffixes[-1] in packed.SUFFIXES else suffixes[-1]) in SUFFIXES
 
 
 def looks_so(data: bytes) -> bool:

@@ -71,7 +71,7 @@ class LargeFile:
 
 def is_large(start: bytes, size: int, *, limit: int | None = None) -> bool:
     """Whether a file with some first bytes and a size is large: above `limit`, or above `LARGE` without a limit."""
-    return size * (_RATIO if packed.is_packed(start) else 1) > (LARGE if limit is None else limit)
+    return size * (_RATIO if packed.packing_at(start) else 1) > (LARGE if limit is None else limit)
 
 
 def large_file(
@@ -85,7 +85,7 @@ def large_file(
         if not path.is_file():
             return None
         with path.open("rb") as file:
-            is_small = not is_large(file.read(2), path.stat().st_size, limit=limit)
+            is_small = not is_large(file.read(packed.LONGEST_MAGIC), path.stat().st_size, limit=limit)
         if is_small:
             return None
         start = next(_blocks(path), b"")
@@ -122,7 +122,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
         with path.open("rb") as file:
             first = file.read(BLOCK)
             blocks = chain([first], iter(lambda: file.read(BLOCK), b""))
-            yield from packed.unpacked_blocks(blocks, str(path)) if packed.is_packed(first) else blocks
+            yield from packed.unpacked_blocks(blocks, str(path)) if packed.packing_at(first) else blocks
     except OSError as error:
         raise FormatError(str(path), [error.strerror or str(error)]) from None
 

@@ -9,7 +9,7 @@ import msgspec
 
 from fairtrial.errors import FairtrialError, FormatError
 from fairtrial.formats.jsontext import decode
-from fairtrial.formats.packed import is_packed, unpacked_blocks
+from fairtrial.formats.packed import packing_at, unpacked_blocks
 from fairtrial.formats.spans import otlp_batch, otlp_json, otlp_protobuf
 from fairtrial.formats.spans.otlp_batch import decode_batch, is_batch
 from fairtrial.formats.spans.otlp_protobuf import Signal
@@ -39,13 +39,15 @@ class ReceivedItems(Record, frozen=True):
     refused: int = 0
 
 
-def unpack_otlp(data: bytes) -> bytes:
-    """Return the body of a request that is packed with gzip. Raises TooLargeError, and FormatError for a broken stream.
+def unpack_otlp(data: bytes, packing: str) -> bytes:
+    """Return the body of a request that is packed with gzip or zstd.
+
+    Raises TooLargeError, and FormatError for a broken stream.
 
     Unpacking stops at the limit, so that a small request cannot fill the memory.
     """
-    if not is_packed(data):
-        raise FormatError(_PLACE, ["is not gzip"])
+    if packing_at(data) != packing:
+        raise FormatError(_PLACE, [f"is not {packing}"])
     body = bytearray()
     for content in unpacked_blocks([data], _PLACE):
         body += content

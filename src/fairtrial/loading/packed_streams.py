@@ -1,4 +1,4 @@
-"""How is a file packed, and what is in it? It is plain, or packed with gzip or Zstandard."""
+"""How is a stream read or written that is packed with gzip or Zstandard?"""
 
 from __future__ import annotations
 
@@ -8,23 +8,17 @@ import zlib
 from pathlib import PurePath
 from typing import Any, BinaryIO
 
+from fairtrial.formats.packed import SUFFIXES
 from fairtrial.formats.values import BLOCK
 from fairtrial.zstandard import zstd
 
-_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-_SUFFIXES = {".gz": "gzip", ".zst": "zstd"}
 UNREADABLE = (OSError, EOFError, zlib.error, zstd.ZstdError)
 """The errors of a file that cannot be opened, or whose packing is damaged."""
 
 
 def packing_of(path: PurePath) -> str:
     """Return how a file with this name is packed: an empty text, gzip or zstd."""
-    return _SUFFIXES.get(path.suffix.lower(), "")
-
-
-def packing_at(head: bytes) -> str:
-    """Return how a file that begins with these bytes is packed: an empty text, gzip or zstd."""
-    return next((packing for magic, packing in _MAGIC.items() if head.startswith(magic)), "")
+    return SUFFIXES.get(path.suffix.lower(), "")
 
 
 def unpacked(stream: BinaryIO, packing: str) -> io.BufferedReader:
