@@ -13,7 +13,7 @@ from fairtrial.formats import large_text
 from fairtrial.formats.large_text import LargeText
 from fairtrial.formats.recognise import Loaded
 from fairtrial.formats.spans import large_files
-from fairtrial.loading import large_eval_sets, read_file
+from fairtrial.loading import large_eval_sets, read_part
 
 pytestmark = pytest.mark.skipif(not large_text.can_forget, reason="this system takes back whole memory only")
 
@@ -39,7 +39,7 @@ def read(folder: Path, text: bytes) -> tuple[Loaded, str] | tuple[str, ...]:
     path = folder / "large.evalset.json"
     path.write_bytes(text)
     try:
-        return read_file(path)
+        return read_part(path)
     except FormatError as error:
         return error.problems
 

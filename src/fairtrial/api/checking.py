@@ -54,7 +54,7 @@ def check(paths: Sequence[str], *, lenient: bool = False, columns: Mapping[str, 
 
 def _checked(path: Path, *, lenient: bool, columns: Mapping[str, str], is_named: bool = True) -> Checked:
     try:
-        part, _ = loading.read_part(path, lenient=lenient, columns=columns)
+        part, _ = loading.read_part(path, lenient=lenient, columns=columns, hashed=False)
         if part.spans and all(isinstance(item, LogRecord) for item in part.spans):
             count_of_logs = count(sum(1 for _ in part.spans), "log record")
             return Checked(str(path), f"{part.kind}, {count_of_logs}: they complete the spans of another file")

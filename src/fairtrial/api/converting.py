@@ -42,7 +42,7 @@ def convert(
     The default for a table and for tasks of tau2-bench is ADK's format. `columns` names the columns of the table.
     """
     check_columns(columns)
-    loaded, _ = loading.read_file(Path(path), lenient=lenient, columns=columns)
+    loaded = loading.read_file(Path(path), lenient=lenient, columns=columns)
     if loaded.eval_set is None:
         raise UsageError(f"{path}: holds {loaded.kind}; only eval sets and datasets are converted")
     target = to or ("adk" if loaded.kind in ("agents-cli dataset", TABLE, TAU2_TASKS) else "agents-cli")

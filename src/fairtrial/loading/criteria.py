@@ -13,7 +13,7 @@ from fairtrial.config.reader import file_pointer
 from fairtrial.errors import ConfigError, FormatError, collecting
 from fairtrial.judge.judges import Judges
 from fairtrial.loading.cases import TOOL_MODEL, USER_MODEL, ModelPointers
-from fairtrial.loading.sources import CONFIG_NAMES, Source, no_such_path, read_file
+from fairtrial.loading.sources import CONFIG_NAMES, Source, no_such_path, read_file, read_part
 from fairtrial.metrics.catalog import build
 from fairtrial.paths import exists
 from fairtrial.records.record import Record
@@ -107,7 +107,7 @@ def criteria_in(
         is_file = exists(path) and path.is_file()
     if not is_file:
         raise ConfigError(f"{path}: no such configuration file")
-    loaded, digest = read_file(path, lenient=lenient)
+    loaded, digest = read_part(path, lenient=lenient)
     if loaded.config is None:
         raise FormatError(str(path), [f"must hold an EvalConfig ({{'criteria': ...}}), got {loaded.kind}"])
     criteria = criteria_of(
@@ -124,7 +124,7 @@ def _unused_configs(folder: Path) -> Iterator[str]:
     for path in sorted(folder.glob("*config*")):
         if path.suffix in (".json", ".yaml", ".yml") and path.is_file():
             try:
-                loaded, _ = read_file(path, lenient=True)
+                loaded = read_file(path, lenient=True)
             except FormatError:
                 continue
             if loaded.config is not None:

@@ -103,21 +103,24 @@ def check_name(path: Path) -> None:
         raise FormatError(ascii(str(path)), ["has a name that is not UTF-8; rename the file"]) from None
 
 
-def read_file(
-    path: Path, *, lenient: bool = False, columns: Mapping[str, str] = NO_COLUMNS, traces: TraceOptions = DEFAULTS
+def read_file(path: Path, *, lenient: bool = False, columns: Mapping[str, str] = NO_COLUMNS) -> Loaded:
+    """Return the content of a file, or of standard input. Raises FormatError."""
+    loaded, _ = read_part(path, lenient=lenient, columns=columns, hashed=False)
+    return with_conversations([loaded], DEFAULTS)[0] if loaded.spans else loaded
+
+
+def read_part(
+    path: Path, *, lenient: bool = False, columns: Mapping[str, str] = NO_COLUMNS, hashed: bool = True
 ) -> tuple[Loaded, str]:
-    """Return the content of a file, or of standard input, and the SHA-256 of its bytes. Raises FormatError."""
-    loaded, sha256 = read_part(path, lenient=lenient, columns=columns)
-    return (with_conversations([loaded], traces)[0] if loaded.spans else loaded), sha256
+    """Return the content of a file as `read_file` does, but spans are not made into recordings yet.
 
-
-def read_part(path: Path, *, lenient: bool = False, columns: Mapping[str, str] = NO_COLUMNS) -> tuple[Loaded, str]:
-    """Return the content of a file as `read_file` does, but spans are not made into recordings yet."""
+    The text is the SHA-256 of the file. It may be empty if nobody needs the file to be `hashed`.
+    """
     check_name(path)
     if (spans := large_file(path)) is not None:
-        return Loaded(str(path), spans.kind, spans=spans), digest_of(path)
+        return Loaded(str(path), spans.kind, spans=spans), digest_of(path) if hashed else ""
     try:
-        if (eval_set := large_eval_set(path, lenient=lenient, columns=columns)) is not None:
+        if (eval_set := large_eval_set(path, lenient=lenient, columns=columns, hashed=hashed)) is not None:
             return eval_set
         if not can_read_again(path):
             content = read_stream(path)
@@ -127,7 +130,7 @@ def read_part(path: Path, *, lenient: bool = False, columns: Mapping[str, str] =
         data = with_agents(path, path.read_bytes())
     except OSError as error:
         raise FormatError(str(path), [error.strerror or str(error)]) from None
-    return read(data, str(path), lenient=lenient, columns=columns), hashlib.sha256(data).hexdigest()
+    return read(data, str(path), lenient=lenient, columns=columns), hashlib.sha256(data).hexdigest() if hashed else ""
 
 
 def digest_of(path: Path) -> str:

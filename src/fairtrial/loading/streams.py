@@ -186,7 +186,7 @@ def _can_stream(source: Source) -> bool:
 
 
 def _whole(source: Source, *, lenient: bool, columns: Mapping[str, str]) -> Source:
-    loaded, _ = read_file(Path(source.loaded.path), lenient=lenient, columns=columns)
+    loaded = read_file(Path(source.loaded.path), lenient=lenient, columns=columns)
     return replace(source, loaded=replace(source.loaded, recordings=loaded.recordings))
 
 
