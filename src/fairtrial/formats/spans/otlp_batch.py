@@ -7,7 +7,6 @@ Most files have this form, and large ones are read several times faster if each 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from sys import intern
 from typing import Any, TypeGuard
 
 import msgspec
@@ -174,7 +173,4 @@ def _event(raw: _Event) -> SpanEvent:
 
 def _plain(attributes: list[_KeyValue]) -> dict[str, Json]:
     # Most values are texts, and a file holds very many.
-    return {
-        intern(pair.key): pair.value.plain() if (text := pair.value.string_value) is None else text
-        for pair in attributes
-    }
+    return {pair.key: pair.value.plain() if (text := pair.value.string_value) is None else text for pair in attributes}
