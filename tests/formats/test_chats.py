@@ -282,6 +282,14 @@ def test_code_that_gemini_runs_is_a_call() -> None:
     assert (outcome.is_error, invocation.reply) == (True, "4")
 
 
+def test_a_content_that_quotes_other_agents_is_no_turn_of_the_user() -> None:
+    """google-adk tells an agent so what other agents did. The turn after it is a turn of its own."""
+    quote = {"role": "user", "parts": [{"text": "For context:"}, {"text": "[shop] said: Refunds pays."}]}
+    texts = [{"role": "user", "parts": [{"text": "pay"}]}, {"role": "model", "parts": [{"text": "paid"}]}]
+    invocations = only_trace([texts[0], quote, *texts, quote, {"role": "model", "parts": [{"text": "!"}]}]).invocations
+    assert [(each.query, each.reply) for each in invocations] == [("pay", ""), ("pay", "!")]
+
+
 @pytest.mark.parametrize(
     ("message", "text"),
     [

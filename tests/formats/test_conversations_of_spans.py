@@ -119,6 +119,33 @@ def test_a_handover_goes_on_in_the_same_invocation() -> None:
     assert [step.author for step in invocation.tool_calls] == ["shop", "refunds"]
 
 
+def quoting(number: int, *texts: str, reply: str) -> Raw:
+    """Return a model call whose input holds messages of the user, some of which only quote other agents."""
+    sent = [
+        {"role": "user", "parts": [{"type": "text", "content": part} for part in text.split("|")]} for text in texts
+    ]
+    output = json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": reply}]}])
+    return span(number, **{"gen_ai.input.messages": json.dumps(sent), "gen_ai.output.messages": output})
+
+
+def test_a_message_that_quotes_other_agents_is_no_turn_of_the_user() -> None:
+    """google-adk writes such messages, whichever instrumentation records them. An equal turn may follow."""
+    root = agent(1, "shop", 20)
+    spans = [
+        quoting(2, "pay", reply="Refunds pays."),
+        quoting(3, "pay", "For context:|[shop] said: Refunds pays.", reply="paid"),
+        quoting(5, "pay", "For context:|[refunds] said: paid", "pay", reply="paid again"),
+    ]
+    recording = recording_of(root, *(below(raw, root) for raw in spans))
+    replies = [(invocation.query, invocation.reply) for invocation in recording.trace.invocations]
+    assert replies == [("pay", "paid"), ("pay", "paid again")]
+
+
+def test_a_message_of_the_user_may_begin_like_a_quote() -> None:
+    """Only google-adk puts the name of an agent on the next line."""
+    assert invocation_of(quoting(1, "For context: I paid twice.", reply="Sorry.")).query == "For context: I paid twice."
+
+
 def test_a_model_that_failed_breaks_the_conversation() -> None:
     """The agent did not go on. The failed invocation has no reply."""
     recording = recording_of(failed(span(1, **{"gen_ai.input.messages": messages("hi")}), "no quota"))

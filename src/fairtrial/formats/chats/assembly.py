@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -27,6 +28,9 @@ from fairtrial.records.trace import (
     split_reply,
 )
 
+_QUOTE = re.compile(r"For context:\n?(?:\[|\Z)")
+"""The beginning of a message in which ADK tells an agent what other agents did. Some dialects join its parts."""
+
 
 class UserMessage(Record, frozen=True):
     """A message of the user.
@@ -35,6 +39,11 @@ class UserMessage(Record, frozen=True):
     """
 
     message: Message
+
+    @property
+    def quotes_agents(self) -> bool:
+        """Whether the message only quotes other agents. No user wrote it, so that it is not a turn of the user."""
+        return _QUOTE.match(self.message.text) is not None
 
 
 class Instruction(Record, frozen=True):
@@ -68,12 +77,16 @@ def assemble(entries: Iterable[Entry], instructions: str, declarations: tuple[di
     texts = [instructions] if instructions else []
     turns: list[tuple[list[Message], list[Step], list[Usage]]] = []
     names: dict[str, str] = {}
+    has_quote = False
     for entry in entries:
         if isinstance(entry, Instruction):
             texts.append(entry.text)
+        elif isinstance(entry, UserMessage) and entry.quotes_agents:
+            has_quote = True  # other agents worked on the turn
         elif isinstance(entry, UserMessage):
-            if not turns or turns[-1][1] or turns[-1][2]:
+            if not turns or turns[-1][1] or turns[-1][2] or has_quote:
                 turns.append(([], [], []))
+                has_quote = False
             turns[-1][0].append(entry.message)
         else:
             if not turns:

@@ -35,11 +35,15 @@ def turns_of(entries: Sequence[Entry]) -> Turns:
     turns: list[tuple[list[Message], list[Step]]] = []
     instructions: list[str] = []
     steps = opening
+    has_quote = False
     for entry in entries:
-        if isinstance(entry, UserMessage):
-            if not turns or steps:
+        if isinstance(entry, UserMessage) and entry.quotes_agents:
+            has_quote = True  # other agents worked on the turn
+        elif isinstance(entry, UserMessage):
+            if not turns or steps or has_quote:
                 steps = []
                 turns.append(([], steps))
+                has_quote = False
             turns[-1][0].append(entry.message)
         elif isinstance(entry, Instruction):
             instructions.append(entry.text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.chats.assembly import Entry, UserMessage, object_at, text_at
+from fairtrial.formats.chats.assembly import object_at, text_at
 from fairtrial.formats.chats.dialects import text_of_instructions
 from fairtrial.formats.chats.gemini_contents import GEMINI
 from fairtrial.formats.dialects.attributes import (
@@ -19,7 +19,7 @@ from fairtrial.formats.dialects.attributes import (
 from fairtrial.formats.dialects.facts import Dialect, Facts
 from fairtrial.formats.dialects.repeated_json import repeated_members
 from fairtrial.formats.dialects.usages import usage_of_gemini, usage_of_span
-from fairtrial.formats.reading import Diagnostics, Place
+from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
 
 _REQUEST = "gcp.vertex.agent.llm_request"
@@ -29,8 +29,6 @@ _ARGS = "gcp.vertex.agent.tool_call_args"
 _RESULT = "gcp.vertex.agent.tool_response"
 _MARKS = (_REQUEST, _INVOCATION, "gcp.vertex.agent.event_id", _ARGS, "gcp.vertex.agent.session_id")
 _SWITCH = "ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS=true"
-_QUOTE = "For context:"
-"""The first text of a message in which ADK quotes other agents. No user wrote it."""
 
 
 def _read(span: Span, reading: Diagnostics) -> Facts:
@@ -54,7 +52,7 @@ def _model(span: Span, request: dict[str, Any], invocation: str, reading: Diagno
     contents = request.get("contents")
     return Facts(
         "model",
-        input=tuple(entries_by(_input_entries, contents, reading)) if isinstance(contents, list) else None,
+        input=tuple(entries_by(GEMINI.entries, contents, reading)) if isinstance(contents, list) else None,
         output=output_steps(entries_by(GEMINI.entries, _content(answer), reading)) if answer else None,
         instructions=text_of_instructions(config.get("system_instruction")),
         declarations=tuple(tool for tool in config.get("tools") or () if isinstance(tool, dict)),
@@ -65,14 +63,6 @@ def _model(span: Span, request: dict[str, Any], invocation: str, reading: Diagno
         error_type=text_at(answer, "error_code"),
         switch=_SWITCH,
     )
-
-
-def _input_entries(content: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
-    """Return the entries of a content. A message that only quotes other agents is not a turn of the user."""
-    entries = GEMINI.entries(content, at, reading)
-    return [
-        entry for entry in entries if not isinstance(entry, UserMessage) or not entry.message.text.startswith(_QUOTE)
-    ]
 
 
 def _content(answer: dict[str, Any]) -> list[Any]:
