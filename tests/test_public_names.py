@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import fairtrial
+from fairtrial.metrics.entries import CATALOG
 
 _SOURCE = ast.parse(Path(fairtrial.__file__).read_text(encoding="utf-8"))
 
@@ -29,8 +30,15 @@ def typed_names() -> dict[str, str]:
 
 
 def test_names_are_sorted() -> None:
-    """`__all__` is in order, without doubles."""
-    assert fairtrial.__all__ == sorted(set(fairtrial.__all__))
+    """`__all__` and the table of homes are in order, without doubles."""
+    assert fairtrial.__all__ == list(fairtrial._HOMES) == sorted(set(fairtrial.__all__))
+
+
+@pytest.mark.parametrize("criterion", CATALOG)
+def test_every_criterion_is_public(criterion: str) -> None:
+    """Whatever a configuration can name can be made in Python, too."""
+    metric = CATALOG[criterion].metric
+    assert getattr(fairtrial, metric.__name__) is metric
 
 
 @pytest.mark.parametrize("name", fairtrial.__all__)

@@ -23,20 +23,18 @@ _HOMES = {
     "Agent": "fairtrial.protocols",
     "AgentCost": "fairtrial.metrics.efficiency",
     "AgentDetails": "fairtrial.records.trace",
-    "Stopwatch": "fairtrial.agents.stopwatch",
-    "route_call": "fairtrial.agents.routing",
     "AgentError": "fairtrial.errors",
     "Agreement": "fairtrial.records.calibration",
     "Ballot": "fairtrial.records.ballot",
-    "Behavior": "fairtrial.records.case",
     "BatchOptions": "fairtrial.llm.model_options",
+    "Behavior": "fairtrial.records.case",
     "Budget": "fairtrial.llm.budget",
     "Calibration": "fairtrial.records.calibration",
-    "Claim": "fairtrial.records.gate",
     "CallError": "fairtrial.llm.model",
     "CaseError": "fairtrial.errors",
     "CaseKey": "fairtrial.records.keys",
     "CaseResult": "fairtrial.records.result",
+    "Claim": "fairtrial.records.gate",
     "Comparison": "fairtrial.records.run_comparison",
     "ConfigError": "fairtrial.errors",
     "Criterion": "fairtrial.records.result",
@@ -53,9 +51,10 @@ _HOMES = {
     "Fault": "fairtrial.records.result",
     "FinalResponseMatch": "fairtrial.metrics.response_judged",
     "FinalResponseRubrics": "fairtrial.metrics.rubrics",
+    "FinalStateMatch": "fairtrial.metrics.final_state",
+    "Flakiness": "fairtrial.records.flaky_case",
     "FormatError": "fairtrial.errors",
     "GateDecision": "fairtrial.records.gate",
-    "Flakiness": "fairtrial.records.flaky_case",
     "GeneralQuality": "fairtrial.metrics.adaptive_quality",
     "Grounding": "fairtrial.metrics.grounding",
     "Hallucinations": "fairtrial.metrics.grounding",
@@ -110,6 +109,7 @@ _HOMES = {
     "SimulatorError": "fairtrial.errors",
     "SizePlan": "fairtrial.records.size_plan",
     "Step": "fairtrial.records.trace",
+    "Stopwatch": "fairtrial.agents.stopwatch",
     "StoreError": "fairtrial.errors",
     "Summary": "fairtrial.records.summary",
     "TaskSuccess": "fairtrial.metrics.conversation",
@@ -152,6 +152,7 @@ _HOMES = {
     "plan": "fairtrial.api.size_planning",
     "redact": "fairtrial.api.redacting",
     "report_card": "fairtrial.api.report_cards",
+    "route_call": "fairtrial.agents.routing",
     "save_eval_set": "fairtrial.api.eval_files",
     "score": "fairtrial.api.evaluation",
     "select": "fairtrial.api.selecting",
@@ -192,6 +193,7 @@ __all__ = [
     "Fault",
     "FinalResponseMatch",
     "FinalResponseRubrics",
+    "FinalStateMatch",
     "Flakiness",
     "FormatError",
     "GateDecision",
@@ -356,6 +358,7 @@ if TYPE_CHECKING:
     from fairtrial.metrics.efficiency import InvocationDuration as InvocationDuration
     from fairtrial.metrics.efficiency import TokenUsage as TokenUsage
     from fairtrial.metrics.efficiency import ToolCallCount as ToolCallCount
+    from fairtrial.metrics.final_state import FinalStateMatch as FinalStateMatch
     from fairtrial.metrics.grounding import Grounding as Grounding
     from fairtrial.metrics.grounding import Hallucinations as Hallucinations
     from fairtrial.metrics.reasoning_value import ReasoningValue as ReasoningValue

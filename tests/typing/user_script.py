@@ -43,6 +43,7 @@ from fairtrial import (
     Fault,
     FinalResponseMatch,
     FinalResponseRubrics,
+    FinalStateMatch,
     Flakiness,
     FormatError,
     GateDecision,
@@ -303,6 +304,7 @@ CRITERIA = (
         for metric in (ToolCallCount(), InferenceCallCount(), TokenUsage(), AgentCost())
     ),
     Criterion("seconds", InvocationDuration(), lower_is_better=True),
+    Criterion("state", FinalStateMatch({"order": "ignore"}, exact=True), threshold=1.0),
     Criterion("value", ReasoningValue()),
 )
 JUDGED: tuple[Criterion, ...] = (
