@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
@@ -183,6 +184,14 @@ def test_a_regular_expression_that_does_not_end_matches_nothing(monkeypatch: pyt
     monkeypatch.setattr("fairtrial.metrics.argument_matching._SECONDS", 0.02)
     match = {"f": {"x": {"regex": r"(a|a)+b"}}}
     assert score([call("f", x="a" * 60)], [call("f", x="")], match=match).value == 0
+
+
+def test_a_metric_with_matchers_goes_to_another_process() -> None:
+    """A compiled pattern cannot be pickled; its text is sent, and compiled there."""
+    metric = ToolTrajectory(match={"f": {"x": {"regex": r"\d+"}, "y": {"function": "operator.eq"}}})
+    sent = pickle.loads(pickle.dumps(metric))  # noqa: S301  (the bytes are our own)
+    expected = case(turn(call("f", x="1", y=2)))
+    assert [sent(trace(turn(call("f", x=x, y=2))), expected).value for x in ("27", "x")] == [1, 0]
 
 
 def test_the_assignment_is_optimal_where_greed_fails() -> None:
