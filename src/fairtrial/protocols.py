@@ -256,6 +256,35 @@ Embedder = Callable[[Sequence[str]], object]
 """Turns n texts into an array of shape (n, dim): float32, each row of unit length."""
 
 
+@runtime_checkable
+class HasName(Protocol):
+    """An optional capability of an embedder: it has a name, which stands beside its numbers and in an index."""
+
+    @property
+    def name(self) -> str:
+        """The name, by which the vectors of two embedders are told apart."""
+        ...
+
+
+@runtime_checkable
+class CountsTokens(Protocol):
+    """An optional capability of an embedder: it knows how much of a text it sees."""
+
+    def count_tokens(self, texts: Sequence[str]) -> Sequence[tuple[int, int]]:
+        """Return for each text the number of tokens that the embedder sees, and the number of all its tokens."""
+        ...
+
+
+@runtime_checkable
+class KnowsItsLanguage(Protocol):
+    """An optional capability of an embedder: it knows whether it was made for English only."""
+
+    @property
+    def is_english(self) -> bool:
+        """Whether the vectors of texts in other languages say little."""
+        ...
+
+
 class Model(Protocol):
     """A language model, or a wrapper around a model."""
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import Any
 
 from msgspec.structs import replace
 
 from fairtrial.metrics.adaptive_quality import AdaptiveQuality
 from fairtrial.metrics.canary_texts import TEXTS, Fact, Request, Texts
-from fairtrial.metrics.rubrics import FINAL_RESPONSE, TOOL_USE, TRAJECTORY
+from fairtrial.metrics.rubrics import FINAL_RESPONSE, TOOL_USE, TRAJECTORY, RubricMetric
 from fairtrial.metrics.simulation_texts import SIMULATIONS
 from fairtrial.records.case import EvalCase, Scenario
 from fairtrial.records.gold import GoldItem
@@ -51,10 +50,10 @@ def criterion_for_items(criterion: Criterion) -> Criterion:
     Each item has its own rubrics. A simulated user passes only if each of its messages is valid, whatever the
     threshold, because the first message of each canary equals the starting prompt and is never judged.
     """
-    metric: Any = criterion.metric
+    metric: object = criterion.metric
     if isinstance(metric, AdaptiveQuality):
         return replace(criterion, metric=metric.by_own_rubrics)
-    if hasattr(metric, "rubrics"):
+    if isinstance(metric, RubricMetric):
         return replace(criterion, metric=dataclasses.replace(metric, rubrics=()))
     if criterion.name == SIMULATED_USERS and criterion.threshold is not None:
         return replace(criterion, threshold=1.0)

@@ -103,7 +103,7 @@ class RubricQuestions(JudgedMetric):
 
 
 @dataclass(frozen=True)
-class _RubricMetric(RubricQuestions):
+class RubricMetric(RubricQuestions):
     """A metric that asks about every rubric of a type."""
 
     rubrics: Rubrics = ()
@@ -144,7 +144,7 @@ class _RubricMetric(RubricQuestions):
 
 
 @dataclass(frozen=True)
-class _InvocationRubrics(_RubricMetric):
+class _InvocationRubrics(RubricMetric):
     """A metric that judges each invocation by the rubrics of criterion, case and invocation together."""
 
     adaptive_rubrics: Annotated[
@@ -246,7 +246,7 @@ class ToolUseRubrics(_InvocationRubrics):
 
 
 @dataclass(frozen=True)
-class TrajectoryRubrics(_RubricMetric):
+class TrajectoryRubrics(RubricMetric):
     """`rubric_based_multi_turn_trajectory_quality_v1`: the share of rubrics that hold for the whole conversation."""
 
     templates = ("rubric_trajectory",)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairtrial.errors import UsageError, lacks_extra, nearest
+from fairtrial.protocols import CountsTokens, HasName, KnowsItsLanguage
 from fairtrial.text.language import language_of
 from fairtrial.text.pieces import split_text
 from fairtrial.valuation import weights
@@ -176,9 +177,10 @@ def installed_embedder() -> BuiltIn | None:
 
 def reservations(texts: Sequence[str], embed: object) -> list[Reservations]:
     """Return what limits the vectors of some texts: tokens that were not seen, and a language that is not known."""
-    count = getattr(embed, "count_tokens", None)
-    counts: list[TokenCount | None] = count(texts) if callable(count) else [None] * len(texts)
-    is_english = getattr(embed, "is_english", False)
+    counts: list[TokenCount | None] = [None] * len(texts)
+    if isinstance(embed, CountsTokens):
+        counts = [TokenCount(*count) for count in embed.count_tokens(texts)]
+    is_english = isinstance(embed, KnowsItsLanguage) and embed.is_english
     return [
         Reservations(tokens, foreign_language(text) if is_english else None)
         for text, tokens in zip(texts, counts, strict=True)
@@ -194,9 +196,8 @@ def name_of(embed: object) -> str:
     """Return the name of an embedder beside its numbers: its `name`, or the module and name of its code."""
     if embed is None:
         return "none"
-    name = getattr(embed, "name", None)
-    if isinstance(name, str):
-        return name
+    if isinstance(embed, HasName) and isinstance(embed.name, str):
+        return embed.name
     code = embed if hasattr(embed, "__qualname__") else type(embed)
     return f"{code.__module__}:{code.__qualname__}"
 

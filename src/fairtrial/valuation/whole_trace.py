@@ -19,7 +19,7 @@ import msgspec
 import regex
 
 from fairtrial.errors import UsageError, nearest
-from fairtrial.protocols import Embedder
+from fairtrial.protocols import CountsTokens, Embedder
 from fairtrial.records.reasoning import ReasoningTrace
 from fairtrial.text.pieces import split_text
 from fairtrial.valuation.embed import Reservations, TokenCount, embedder, name_of, reservations
@@ -156,12 +156,11 @@ def _parts(trace: ReasoningTrace) -> Iterator[_Part]:
     yield _Part("outcome", trace.outcome.result_summary)
 
 
-def _fitting_windows(windows: set[str], embed: Embedder) -> dict[str, list[str]]:
+def _fitting_windows(windows: set[str], embed: object) -> dict[str, list[str]]:
     """Return the pieces of each window. A window is halved until the embedder sees all of its tokens."""
     ordered = sorted(windows)
-    count = getattr(embed, "count_tokens", None)
-    counts: list[TokenCount] = count(ordered) if callable(count) and ordered else []
-    too_long = {window for window, tokens in zip(ordered, counts, strict=False) if tokens.seen < tokens.all}
+    counts = embed.count_tokens(ordered) if isinstance(embed, CountsTokens) and ordered else ()
+    too_long = {window for window, (seen, total) in zip(ordered, counts, strict=False) if seen < total}
     halves = {window: split_text(window, (len(window) + 1) // 2) for window in too_long if len(window) > 1}
     fitting = _fitting_windows({half for pair in halves.values() for half in pair}, embed) if halves else {}
     return {
