@@ -7,6 +7,7 @@ Most files have this form, and large ones are read several times faster if each 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, TypeGuard
 
 import msgspec
@@ -122,6 +123,8 @@ class OtlpBatch(_Message, frozen=True):
     resource_spans: list[_ResourceSpans]
 
 
+_LONGEST_SHARED = 100
+"""Longer names of attributes hardly ever repeat."""
 _decoder = msgspec.json.Decoder(OtlpBatch, strict=False)  # numbers may be texts
 
 
@@ -172,5 +175,19 @@ def _event(raw: _Event) -> SpanEvent:
 
 
 def _plain(attributes: list[_KeyValue]) -> dict[str, Json]:
-    # Most values are texts, and a file holds very many.
-    return {pair.key: pair.value.plain() if (text := pair.value.string_value) is None else text for pair in attributes}
+    plain: dict[str, Json] = {}
+    for pair in attributes:
+        key, text = pair.key, pair.value.string_value
+        if len(key) <= _LONGEST_SHARED:
+            key = _shared(key)
+        plain[key] = pair.value.plain() if text is None else text  # most values are texts
+    return plain
+
+
+@lru_cache(maxsize=1024)
+def _shared(name: str) -> str:
+    """Return the same object for the same name. Spans repeat the names of their attributes.
+
+    Unlike `sys.intern`, whose texts Python 3.12 never frees, it takes a bounded memory.
+    """
+    return name
