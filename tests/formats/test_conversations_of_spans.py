@@ -68,6 +68,16 @@ def test_a_tool_that_no_answer_called_is_a_call_of_its_own() -> None:
     assert names(invocation_of(root, *(below(raw, root) for raw in spans))) == ["b", "=b", "extra", "=extra"]
 
 
+def test_the_reply_of_an_agent_comes_after_the_tools_that_it_ran() -> None:
+    """Only the agent and its tools are recorded. Its answer is its last word, and stands there once."""
+    root = call(1, ["hi"], "done", **{"gen_ai.operation.name": "invoke_agent"})
+    spans = [below(tool(2, "a", **{"gen_ai.tool.call.result": "1"}), root), below(tool(3, "b"), root)]
+    invocation = invocation_of(lasting(root, 9), *spans)
+    assert names(invocation) == ["a", "=a", "b", "=b"]
+    assert len(invocation.steps or ()) == 4
+    assert invocation.reply == "done"
+
+
 def test_two_spans_of_one_model_call_count_once() -> None:
     """A framework and a provider report the same call: one below the other, or with the same response id."""
     outer = lasting(call(2, ["hi"], "hello", **{"gen_ai.usage.input_tokens": "5"}), 1)

@@ -48,6 +48,11 @@ class Block:
         self.steps: list[Message | Step | Slot] = [Slot(step) if isinstance(step, ToolCall) else step for step in steps]
         self.is_whole_run = is_whole_run
 
+    @property
+    def slots(self) -> list[Slot]:
+        """The calls."""
+        return [step for step in self.steps if isinstance(step, Slot)]
+
     def __iter__(self) -> Iterator[Step]:
         """Yield the steps and the results."""
         waiting: list[ToolResult] = []
@@ -93,10 +98,24 @@ class Draft:
         return last.call.name if isinstance(last, Slot) and is_open else ""
 
     def add(self, steps: Sequence[Step], *, is_whole_run: bool = False) -> None:
-        """Add the steps of an answer."""
-        if steps:
-            block = Block(steps, is_whole_run=is_whole_run)
-            slots = [step for step in block.steps if isinstance(step, Slot)]
+        """Add the steps of an answer. The reply of a whole run is a block of its own."""
+        if not steps:
+            return
+        work = steps[:-1] if is_whole_run and isinstance(steps[-1], Message) else steps
+        blocks = [Block(part, is_whole_run=is_whole_run) for part in (work, steps[len(work) :]) if part]
+        slots = [slot for block in blocks for slot in block.slots]
+        self.blocks += blocks
+        self.slots += slots
+        self.has_reply = not slots and any(isinstance(step, Message) for step in steps)
+
+    def add_unasked_call(self, call: ToolCall) -> Slot:
+        """Add a call that no answer holds. The reply of a whole run stays behind it."""
+        block = Block([call])
+        last = self.blocks[-1] if self.blocks else None
+        if last is not None and last.is_whole_run and isinstance(last.steps[-1], Message):
+            self.blocks.insert(-1, block)
+        else:
             self.blocks.append(block)
-            self.slots += slots
-            self.has_reply = not slots and any(isinstance(step, Message) for step in steps)
+            self.has_reply = False
+        self.slots += block.slots
+        return self.slots[-1]

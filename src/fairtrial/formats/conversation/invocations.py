@@ -167,8 +167,7 @@ class Walk:
             withheld = "" if facts.args is not None else reason_of(facts)
             call_id, beginning = facts.call_id or "", facts.input_beginning
             call = ToolCall(facts.name, facts.args or {}, call_id, author, withheld=withheld, beginning=beginning)
-            draft.add([call])
-            slot = draft.slots[-1]
+            slot = draft.add_unasked_call(call)
         elif slot.call.withheld and facts.args is not None:
             slot.call = replace(slot.call, args=facts.args, withheld="")
         draft.nodes.append(node)
