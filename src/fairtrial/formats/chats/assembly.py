@@ -155,7 +155,7 @@ def input_entries(steps: Sequence[Step], *, is_instruction: bool) -> list[Entry]
 
 def joined_texts(steps: Sequence[Step]) -> list[Step]:
     """Return steps with texts that follow one another joined. A provider splits a text, for example at citations."""
-    if len(steps) == 1:  # most messages
+    if [type(step) for step in steps].count(Message) < 2:  # most messages
         return [step for step in steps if not isinstance(step, Message) or step.text or step.parts]
     joined: list[Step] = []
     for _, group in groupby(steps, key=lambda step: type(step) is Message):

@@ -93,12 +93,17 @@ class Walk:
         """Return the invocation that a node without content belongs to."""
         name = invocation_name(node)
         if name:
-            return next((draft for draft in self.drafts if draft.name == name), None) or self.open(
-                withheld_user(node), name
-            )
+            return self._draft_named(name) or self.open(withheld_user(node), name)
         if not self.drafts or self._is_of_next_trace(node):
             return self.open(withheld_user(node))
         return self.drafts[-1]
+
+    def _draft_named(self, name: str) -> Draft | None:
+        """Return the invocation that the source gave a name."""
+        for draft in self.drafts:
+            if draft.name == name:
+                return draft
+        return None
 
     def _draft_of(self, node: Node, turns: Turns | None) -> Draft:
         """Return the invocation that a call with content belongs to, after opening it if the call begins it."""
@@ -111,8 +116,7 @@ class Walk:
             self.history = tuple(_past(turn) for turn in turns.turns[:-1])
             self.opening = tuple(step for step in turns.opening if isinstance(step, Message))
         if name := invocation_name(node):
-            draft = next((draft for draft in self.drafts if draft.name == name), None)
-            return draft or self.open(turns.turns[-1].user, name)
+            return self._draft_named(name) or self.open(turns.turns[-1].user, name)
         if is_first:
             return self.open(turns.turns[-1].user)
         new_turns = self._new_turns(turns)

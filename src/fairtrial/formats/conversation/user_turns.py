@@ -37,9 +37,10 @@ def turns_of(entries: Sequence[Entry]) -> Turns:
     steps = opening
     has_quote = False
     for entry in entries:
-        if isinstance(entry, UserMessage) and entry.quotes_agents:
-            has_quote = True  # other agents worked on the turn
-        elif isinstance(entry, UserMessage):
+        if isinstance(entry, UserMessage):
+            if entry.quotes_agents:
+                has_quote = True  # other agents worked on the turn
+                continue
             if not turns or steps or has_quote:
                 steps = []
                 turns.append(([], steps))
