@@ -25,11 +25,11 @@ class PlannedCase(Record, frozen=True):
     """One case at its place in the input.
 
     `name` is how reports call the case. It is the case's own id, unless cases of the run share that id. `eval_set` and
-    `digest` are, with the id, the key of the case. `users` play the user of a scenario, for at most `cap` invocations.
-    If `cap` is None, the simulated user alone decides when to stop. `environments` stand between the agent and its
-    tools. If it is None, the tools themselves answer. `first_attempt` is the number of its first attempt, and
-    `mutation` is the degradation of its environment, if there is one. `attempts` is the number of its attempts, or 0
-    if the plan decides it.
+    `digest` are, with the id, the key of the case. `digest_bytes` are the digest of the expectations: its text takes
+    twice the memory. `users` play the user of a scenario, for at most `cap` invocations. If `cap` is None, the
+    simulated user alone decides when to stop. `environments` stand between the agent and its tools. If it is None, the
+    tools themselves answer. `first_attempt` is the number of its first attempt, and `mutation` is the degradation of
+    its environment, if there is one. `attempts` is the number of its attempts, or 0 if the plan decides it.
     """
 
     position: int
@@ -37,13 +37,18 @@ class PlannedCase(Record, frozen=True):
     case: EvalCase
     criteria: tuple[Criterion, ...]
     eval_set: str = ""
-    digest: str = ""
+    digest_bytes: bytes = b""
     users: Users | None = None
     cap: int | None = None
     environments: Environments | None = None
     first_attempt: int = 1
     mutation: Mutation | None = None
     attempts: int = 0
+
+    @property
+    def digest(self) -> str:
+        """The digest of the expectations, as 64 hexadecimal digits."""
+        return self.digest_bytes.hex()
 
     @property
     def key(self) -> CaseKey:

@@ -152,7 +152,8 @@ def baselines_of_run(
     for position, recording in store.recordings(info.id):
         if passed.get(position) == recording.attempt and _can_change(recording.trace.invocations):
             case = expected[position]
-            planned = PlannedCase(position, case.name, case.case, loaded_sets[0].criteria, case.eval_set, case.digest)
+            criteria, case_digest = loaded_sets[0].criteria, bytes.fromhex(case.digest)
+            planned = PlannedCase(position, case.name, case.case, criteria, case.eval_set, case_digest)
             pairs.append((planned, replace(recording, attempt=1, mutation=None)))
     positions = {case.position for case, _ in pairs}
     exclusions = tuple(

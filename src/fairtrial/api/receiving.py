@@ -269,7 +269,7 @@ class _Places:
                     position=expected.position,
                     name=expected.name,
                     case=expected.case,
-                    digest=expected.digest,
+                    digest_bytes=bytes.fromhex(expected.digest),
                 )
         for position, recording in store.recordings(run_id):
             self._attempts[position] = max(self._attempts[position], recording.attempt)

@@ -21,7 +21,7 @@ from fairtrial.judge.judges import Judges
 from fairtrial.planned_case import PlannedCase
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
-from fairtrial.records.keys import digest
+from fairtrial.records.keys import digest_bytes
 from fairtrial.records.record import without_defaults
 from fairtrial.records.result import Criterion
 from fairtrial.records.run import RunInfo
@@ -71,7 +71,7 @@ class ReceptionPlan:
             return home
         case = EvalCase(recording.case_id)
         return msgspec.structs.replace(
-            self.unmatched, position=position, name=recording.case_id, case=case, digest=digest(case)
+            self.unmatched, position=position, name=recording.case_id, case=case, digest_bytes=digest_bytes(case)
         )
 
     def finders(self) -> tuple[loading.CaseFinder, ...]:

@@ -29,7 +29,7 @@ from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.expectation import ExpectedCase
-from fairtrial.records.keys import digest
+from fairtrial.records.keys import digest_bytes
 from fairtrial.records.record import Record
 from fairtrial.records.result import CaseResult, Criterion, Verdict
 from fairtrial.records.trace import Trace
@@ -172,7 +172,7 @@ def choose_cases(
     """
     sample, finder = scorer.sample, scorer.finder
     own_finders: dict[int, tuple[EvalSet, CaseFinder]] = {}
-    own_digest = digest(EvalCase(""))
+    own_digest = digest_bytes(EvalCase(""))
 
     def finder_of(eval_set: EvalSet) -> CaseFinder:
         if id(eval_set) not in own_finders:

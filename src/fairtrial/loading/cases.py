@@ -10,7 +10,7 @@ from fairtrial.errors import UsageError, nearest
 from fairtrial.planned_case import PlannedCase
 from fairtrial.records.attempt_rule import ALL, AttemptRule
 from fairtrial.records.case import EvalSet
-from fairtrial.records.keys import digest
+from fairtrial.records.keys import digest_bytes
 from fairtrial.records.record import Record
 from fairtrial.records.result import Criterion
 from fairtrial.simulate.environment_options import EnvironmentOptions
@@ -53,7 +53,7 @@ def plan_cases(sets: Sequence[LoadedSet]) -> list[PlannedCase]:
         for case in loaded.eval_set.cases:
             position = len(cases)
             set_id = loaded.eval_set.id
-            cases.append(PlannedCase(position, names[position], case, loaded.criteria, set_id, digest(case)))
+            cases.append(PlannedCase(position, names[position], case, loaded.criteria, set_id, digest_bytes(case)))
     return cases
 
 

@@ -145,26 +145,28 @@ class CaseFinder:
     def __init__(self, cases: Sequence[PlannedCase], by: Match = "id") -> None:
         """Index cases by the property that recordings share with them."""
         self._by = by
-        any_set: dict[str, PlannedCase] = {}
-        self._by_set: dict[str, dict[str, PlannedCase]] = {"": any_set}
+        self._cases: dict[str, PlannedCase] = {}
+        self._namesakes: dict[tuple[str, str], PlannedCase] = {}
         for i, case in enumerate(cases):
             place = _expected_name(case, i, by)
-            self._by_set.setdefault(case.eval_set, {}).setdefault(place, case)
-            any_set.setdefault(place, case)
+            if self._cases.setdefault(place, case) is not case:
+                self._namesakes.setdefault((case.eval_set, place), case)
         if by == "query":
-            any_set.pop("", None)  # a text that was not recorded is not an empty text
+            self._cases.pop("", None)  # a text that was not recorded is not an empty text
         elif by != "order":
             for case in cases:
-                any_set.setdefault(case.name, case)
+                self._cases.setdefault(case.name, case)
 
     def find(self, recorded: RecordedInput, number: int = 0, set_id: str = "") -> PlannedCase | None:
         """Return the case of a recording, or None. `number` is its place among all recordings."""
         name = _recorded_name(recorded, number, self._by)
-        namesake = self._by_set[""].get(name)
-        if not set_id or self._by != "id":
+        namesake = self._cases.get(name)
+        if namesake is None or not set_id or self._by != "id":
             return namesake
-        of_set = self._by_set.get(set_id, {}).get(name)
-        return of_set or (namesake if namesake is not None and _may_answer(recorded, namesake.case) else None)
+        if namesake.eval_set == set_id and namesake.case.id == name:
+            return namesake
+        of_set = self._namesakes.get((set_id, name))
+        return of_set or (namesake if _may_answer(recorded, namesake.case) else None)
 
 
 def _may_answer(recorded: RecordedInput, case: EvalCase) -> bool:

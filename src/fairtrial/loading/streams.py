@@ -38,7 +38,7 @@ from fairtrial.loading.sources import (
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
-from fairtrial.records.keys import digest
+from fairtrial.records.keys import digest_bytes
 from fairtrial.records.result import Criterion
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ class StreamedCases:
 
     index: CaseIndex
     criteria: Sequence[tuple[Criterion, ...]]
-    digest: str = field(default_factory=lambda: digest(EvalCase("")))
+    digest: bytes = field(default_factory=lambda: digest_bytes(EvalCase("")))
 
     def __len__(self) -> int:
         return len(self.index)

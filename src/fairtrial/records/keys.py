@@ -77,13 +77,18 @@ def case_key(eval_set: str, case: EvalCase) -> CaseKey:
 
 
 def digest(case: EvalCase) -> str:
-    """Return the SHA-256 of the expectations of a case, as 64 hexadecimal digits.
+    """Return the SHA-256 of the expectations of a case, as 64 hexadecimal digits."""
+    return digest_bytes(case).hex()
+
+
+def digest_bytes(case: EvalCase) -> bytes:
+    """Return the SHA-256 of the expectations of a case, as 32 bytes.
 
     The bytes are ASCII JSON of the fields that count. Fields with their default are left out, and keys are sorted. A
     whole number is written without a fraction, so that 1.0 and 1 are equal here as they are in a comparison of
     arguments.
     """
-    return hashlib.sha256(_WRITERS[EvalCase](case).encode("ascii")).hexdigest()
+    return hashlib.sha256(_WRITERS[EvalCase](case).encode("ascii")).digest()
 
 
 def outcome_key(criterion: str, case_digest: str, trace: Trace) -> str:
