@@ -139,6 +139,27 @@ def test_the_pointer_has_the_spelling_of_the_file(place: Place) -> None:
     assert problem(place, {camel(place.option): "many"}).startswith(f"/{camel(place.option)}: must be {place.words}")
 
 
+@pytest.mark.parametrize(
+    ("options", "place", "problem"),
+    [
+        (
+            {"promptTemplate": "{response}", "judgeModelSamplingCount": 0},
+            "/judgeModelSamplingCount",
+            "must be a whole number from 1 to 32, got 0",
+        ),
+        ({"customFunction": "def evaluate(i): return 1"}, "/customFunction", "is code in a configuration, which runs"),
+        ({"customFunctionFile": "gone.py"}, "/customFunctionFile", "gone.py: no such file"),
+    ],
+)
+def test_the_pointer_of_a_metric_of_agents_cli_has_the_spelling_of_the_file(
+    options: Json, place: str, problem: str
+) -> None:
+    """The keys around the option keep their spelling, too."""
+    metric = {"name": "m", **options}
+    (found,) = problems({"metricsToRun": ["m"], "customMetrics": [metric]})
+    assert found.startswith(f"/customMetrics/0{place}: {problem}")
+
+
 @EVERYWHERE
 def test_a_value_out_of_range(place: Place) -> None:
     """The message says the range."""

@@ -23,7 +23,7 @@ from fairtrial.config.option import (
     unannotated,
     without_null,
 )
-from fairtrial.config.spelling import camel, snake, spellings
+from fairtrial.config.spelling import camel, file_pointer, snake, spellings
 from fairtrial.config.wording import choices, format_value
 from fairtrial.errors import ConfigError, nearest
 from fairtrial.records.record import Json, Record
@@ -187,20 +187,6 @@ class OptionRecord(Record, frozen=True):
     def conflicts(self) -> Iterator[Problem]:
         """Yield the problems of options that are right by themselves, but not together."""
         return iter(())
-
-
-def file_pointer(raw: Json, place: str) -> str:
-    """Return a place below an object as a JSON pointer, with each key as the object spells it."""
-    pointer = ""
-    for token in place.split("/") if place else ():
-        key = token
-        if isinstance(raw, Mapping):
-            key = next((given for given in raw if given == token or snake(str(given)) == token), token)
-            raw = raw.get(key)
-        elif isinstance(raw, list | tuple):
-            raw = raw[int(token)] if token.isdecimal() and int(token) < len(raw) else None
-        pointer += f"/{key}"
-    return pointer
 
 
 def _without_nulls(raw: Json) -> Json:

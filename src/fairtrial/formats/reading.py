@@ -8,7 +8,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from fairtrial.config.spelling import snake
+from fairtrial.config.spelling import file_pointer, snake
 from fairtrial.config.wording import format_value
 from fairtrial.errors import FormatError, nearest
 from fairtrial.formats.right_forms import right_form
@@ -68,7 +68,8 @@ def _hint(key: str, names: tuple[str, ...]) -> str:
 class Diagnostics:
     """The errors, warnings and notes of one file so far. `quotes` counts the quotes in the JSON of its eval set.
 
-    `columns` are the columns of a table that the user named, by the parts of a case.
+    `columns` are the columns of a table that the user named, by the parts of a case. `document` is the content of the
+    file if it is a configuration, whose places are written with its own spelling of keys.
     """
 
     def __init__(self, path: str, *, lenient: bool = False, columns: Mapping[str, str] = NO_COLUMNS) -> None:
@@ -80,19 +81,25 @@ class Diagnostics:
         self.warnings: list[str] = []
         self.sessions: dict[bytes, SessionInput] = {}
         self.quotes = 0
+        self.document: Any = None
         self._hints = 0
         self._allowed_keys: set[tuple[int, str]] = set()
 
+    def pointer(self, at: Place) -> str:
+        """Return a place as `pointer` does. The keys of a configuration are spelt as in its file."""
+        place = pointer(at)
+        return place if self.document is None or not at else file_pointer(self.document, place.removeprefix("/"))
+
     def error(self, at: Place, problem: str) -> None:
         """Note a problem that makes the file unreadable. Raises FormatError if the list of problems is full."""
-        self.errors.append(f"{visible_line(shortened(pointer(at), _LONGEST_PLACE))}: {problem}")
+        self.errors.append(f"{visible_line(shortened(self.pointer(at), _LONGEST_PLACE))}: {problem}")
         if len(self.errors) == MOST_PROBLEMS - 1:
             self.errors.append("reading stops after this many problems; repair them, and read the file again")
             self.finish()
 
     def warning(self, at: Place, problem: str) -> None:
         """Note a problem that the reader can tolerate."""
-        self.warnings.append(f"{self.path}: {visible_line(shortened(pointer(at), _LONGEST_PLACE))}: {problem}")
+        self.warnings.append(f"{self.path}: {visible_line(shortened(self.pointer(at), _LONGEST_PLACE))}: {problem}")
 
     def finish(self) -> None:
         """Raise FormatError if there was any error."""

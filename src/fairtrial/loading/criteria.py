@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from fairtrial.config.attempt_options import AttemptOptions, attempt_options
 from fairtrial.config.eval_config import ConfigPart, EvalConfig
-from fairtrial.config.reader import file_pointer
+from fairtrial.config.spelling import file_pointer
 from fairtrial.errors import ConfigError, FormatError, collecting
 from fairtrial.judge.judges import Judges
 from fairtrial.loading.cases import TOOL_MODEL, USER_MODEL, ModelPointers

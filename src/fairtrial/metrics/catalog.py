@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from fairtrial.config.criterion_options import read_criterion
 from fairtrial.config.custom_metric_options import CustomMetricOptions, FunctionFileOptions, InlineFunctionOptions
 from fairtrial.config.eval_config import ConfigPart, EvalConfig
-from fairtrial.config.reader import OptionError, OptionReader, file_pointer
+from fairtrial.config.reader import OptionError, OptionReader
+from fairtrial.config.spelling import file_pointer, snake
 from fairtrial.errors import ConfigError, collecting, nearest
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.vertex_service import NAME as VERTEX
@@ -143,7 +144,7 @@ _CODE = (
 
 def _kind_of(part: ConfigPart) -> type[CustomOptions]:
     """Return the options of a custom metric. Its configuration decides whether it is a prompt, a file or a function."""
-    keys = part.value if isinstance(part.value, dict) else {}
+    keys = set(map(snake, part.value)) if isinstance(part.value, dict) else set()
     if "prompt_template" in keys:
         return PromptMetricOptions
     if "custom_function" in keys:

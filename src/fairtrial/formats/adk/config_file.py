@@ -6,7 +6,7 @@ from typing import Any
 
 from fairtrial.config.eval_config import ConfigPart, EvalConfig
 from fairtrial.config.spelling import spellings
-from fairtrial.formats.reading import Diagnostics, Place, pointer
+from fairtrial.formats.reading import Diagnostics, Place
 
 CONFIG = spellings(
     "criteria",
@@ -20,18 +20,18 @@ CONFIG = spellings(
 
 def config(raw: Any, reading: Diagnostics) -> EvalConfig:
     """Return the parts of a configuration in file order, each with its place."""
+    reading.document = raw
     fields, extra = reading.fields(raw, CONFIG, ())
     if "live_model_config" in fields:
         extra = (extra or {}) | {"live_model_config": fields["live_model_config"]}
-    keys = {CONFIG[key]: key for key in raw if key in CONFIG} if isinstance(raw, dict) else {}
 
     def parts(name: str) -> tuple[ConfigPart, ...]:
-        at: Place = ((), keys.get(name, name))
+        at: Place = ((), name)
         entries = reading.mapping(fields, name, ()) or {}
-        return tuple(ConfigPart(key, value, pointer((at, key))) for key, value in entries.items())
+        return tuple(ConfigPart(key, value, reading.pointer((at, key))) for key, value in entries.items())
 
     def part(name: str) -> ConfigPart | None:
-        return ConfigPart(name, fields[name], pointer(((), keys[name]))) if name in fields else None
+        return ConfigPart(name, fields[name], reading.pointer(((), name))) if name in fields else None
 
     return EvalConfig(
         parts("criteria"),

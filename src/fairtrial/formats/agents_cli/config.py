@@ -6,13 +6,14 @@ key, too.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from pathlib import PurePath
 from typing import Any
 
 from fairtrial.config.eval_config import ConfigPart, EvalConfig
 from fairtrial.config.spelling import spellings
 from fairtrial.errors import nearest
-from fairtrial.formats.reading import Diagnostics, Place, pointer
+from fairtrial.formats.reading import Diagnostics, Place
 
 CONFIG = spellings("metrics_to_run", "custom_metrics", "thresholds", "attempts")
 METRICS = {
@@ -62,6 +63,7 @@ def is_config(keys: Any, custom_metrics: Any) -> bool:
 
 def config(raw: Any, reading: Diagnostics) -> EvalConfig:
     """Return the criteria in file order. A metric without a counterpart here is refused by its name."""
+    reading.document = raw
     fields, _ = reading.fields(raw, CONFIG, ())
     thresholds = reading.mapping(fields, "thresholds", ()) or {}
     at: Place = ((), "metrics_to_run")
@@ -81,11 +83,11 @@ def config(raw: Any, reading: Diagnostics) -> EvalConfig:
             if ours in _RUBRIC_CRITERIA:
                 options = {"rubric_group": groups.get(name, _EVERY_GROUP), "adaptive_rubrics": True}
             if threshold is None:
-                criteria[ours] = ConfigPart(ours, {"threshold": None, **options}, pointer((at, i)))
+                criteria[ours] = ConfigPart(ours, {"threshold": None, **options}, reading.pointer((at, i)))
             else:
-                criteria[ours] = ConfigPart(ours, threshold, pointer((((), "thresholds"), name)), options)
+                criteria[ours] = ConfigPart(ours, threshold, reading.pointer((((), "thresholds"), name)), options)
         elif custom.get(name) is not None:
-            criteria[name] = ConfigPart(name, {"threshold": thresholds.get(name)}, pointer((at, i)))
+            criteria[name] = ConfigPart(name, {"threshold": thresholds.get(name)}, reading.pointer((at, i)))
         elif name not in custom:
             hint = nearest(name, [*METRICS, *custom])
             reading.error((at, i), f"the metric {name!r} is not read: known are {', '.join(METRICS)}{hint}")
@@ -122,7 +124,8 @@ def _custom_metrics(
         elif "metric_spec_parameters" in metric:
             groups[name] = _rubric_group(name, metric, at, reading)
         else:
-            custom[name] = _custom_metric(name, metric, at, reading)
+            keys = {key: ours for key in (raw if metric else ()) if (ours := _CUSTOM.get(key)) in metric}
+            custom[name] = _custom_metric(name, metric, keys, at, reading)
     return custom, groups
 
 
@@ -138,20 +141,24 @@ def _rubric_group(name: str, metric: dict[str, Any], at: Place, reading: Diagnos
     return reading.text(parameters, "rubric_group_key", place) or _EVERY_GROUP
 
 
-def _custom_metric(name: str, metric: dict[str, Any], at: Place, reading: Diagnostics) -> ConfigPart | None:
+def _custom_metric(
+    name: str, metric: dict[str, Any], keys: Mapping[str, str], at: Place, reading: Diagnostics
+) -> ConfigPart | None:
     """Return a metric that is code, a function in a file beside the configuration, or a prompt.
 
-    All others are errors.
+    All others are errors. `keys` are the keys of the metric as the file spells them, with our names.
     """
+    options: Collection[str] = _PROMPT
     if metric.get("execution") == "remote":
         reading.error((at, "execution"), f"{name!r} runs in a cloud project, which is not supported")
-    elif "custom_function" in metric:
-        return ConfigPart(name, {"custom_function": reading.text(metric, "custom_function", at)}, pointer(at))
+        return None
+    if "custom_function" in metric:
+        options = ("custom_function",)
+        reading.text(metric, "custom_function", at)
     elif "custom_function_file" in metric:
+        options = ("custom_function_file",)
         file = PurePath(reading.path).parent / reading.text(metric, "custom_function_file", at)
-        return ConfigPart(name, {"custom_function_file": str(file)}, pointer(at))
+        metric = metric | {"custom_function_file": str(file)}
     else:
         reading.required(metric, "prompt_template", at)
-        options = {key: value for key, value in metric.items() if key in _PROMPT}
-        return ConfigPart(name, options, pointer(at))
-    return None
+    return ConfigPart(name, {key: metric[ours] for key, ours in keys.items() if ours in options}, reading.pointer(at))
