@@ -3,10 +3,10 @@
 Five stages, each taking what the one before it gives:
 
 1. load       files -> eval sets, criteria, recordings
-2. record     eval set x agent -> recordings (skipped where traces are already recorded)
+2. record     eval set x agent -> recordings (skipped if traces are already recorded)
 3. score      recordings x criteria -> case results
 4. aggregate  case results -> summary
-5. report     summary -> terminal, JSON, JUnit, ADK
+5. report     summary -> terminal, JSON, JUnit, HTML, Markdown, Parquet, ADK
 
 `evaluate` runs all of them on an agent, `score` on what was recorded elsewhere.
 """

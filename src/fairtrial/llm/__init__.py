@@ -1,1 +1,1 @@
-"""Talks to language models: the seam, and everything that may stand between a question and a provider."""
+"""Talks to language models: providers, and everything that may stand between a question and a provider."""
