@@ -20,6 +20,7 @@ from fairtrial import Criterion, Trace
 from fairtrial.errors import UsageError
 from fairtrial.records.case import EvalCase
 from fairtrial.store.bodies import raw_json
+from fairtrial.view import receiver
 from packers import PACKERS
 from receivers import receiving
 from span_files import answer, below, call, messages, otlp, request, span, tool
@@ -340,6 +341,22 @@ def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
         for body, headers, status in UNREADABLE:
             running.send(body, status=status, **headers)
         assert running.receiver.waiting == 0
+
+
+def test_a_request_of_another_content_type_is_answered_in_plain_text(tmp_path: Path) -> None:
+    """The sender speaks neither protobuf nor JSON."""
+    with receiving(tmp_path, None, REPLIES) as running:
+        response = running.send(b"x", status=415, content_type="text/plain")
+    assert response.text.startswith("the content type must be ")
+
+
+def test_a_full_queue_asks_the_sender_to_come_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the header that says when. Nothing is stored."""
+    monkeypatch.setattr(receiver, "MOST_WAITING", 0)
+    with receiving(tmp_path, None, REPLIES) as running:
+        response = running.send(otlp(conversation(1, "s")), status=429)
+        assert not [*running.receiver._spans.pending()]
+    assert response.headers["retry-after"] == "1"
 
 
 def test_metrics_are_accepted_and_dropped(tmp_path: Path) -> None:

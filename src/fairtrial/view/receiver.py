@@ -66,9 +66,9 @@ class ReceiverApp:
                 refused = await self._store(request, "traces" if signal == "traces" else "logs", packed, content_type)
             self._pass_on(request, packed, content_type)
         except _RefusedError as error:
-            body = api.otlp_failure(content_type, str(error))
-            answer_type = content_type if content_type in _CONTENT_TYPES else "text/plain"
-            return Response(body, error.status, error.headers, answer_type)
+            if content_type not in _CONTENT_TYPES:
+                return Response(str(error), error.status, error.headers, "text/plain")
+            return Response(api.otlp_failure(content_type, str(error)), error.status, error.headers, content_type)
         except ClientDisconnect:
             return Response(status_code=400)
         return Response(api.otlp_success(signal, content_type, refused=refused), media_type=content_type)
