@@ -15,6 +15,7 @@ import click
 import fairtrial
 from fairtrial import cli
 from fairtrial.agents.endpoint_template import CallPaths, EndpointTemplate, StartRequest
+from fairtrial.config.claim_options import ClaimOptions
 from fairtrial.config.criterion_options import threshold_option
 from fairtrial.config.custom_metric_options import (
     CodeConfig,
@@ -206,6 +207,19 @@ a place in a reply are paths, a part of JSONPath (RFC 9535):
 | `$.steps[?(@.type=='tool')]`, `$.steps[?@.tool]` | the items with a value, or with a key |"""
 
 
+def claims() -> str:
+    """The page of all options of a claim in a file."""
+    return (
+        "\n\n".join([_MADE, "# Claims in a file", _CLAIMS_INTRODUCTION, option_table(options_of(ClaimOptions), {})])
+        + "\n"
+    )
+
+
+_CLAIMS_INTRODUCTION = """\
+The options of an entry in the file of `--gates`. [Gate a build](../how-to/gate-a-build.md) shows such a file.
+An entry has one of `at_least`, `not_worse_by` and `better_by`."""
+
+
 def _sections_of_options() -> dict[type, str]:
     """The addresses of the sections, for links from options."""
     titles = {kind: title.lower().replace(" ", "-") for kind, (title, _) in OPTION_SECTIONS.items()}
@@ -243,6 +257,7 @@ def _provider_row(name: str, known: KnownProvider) -> str:
 
 PAGES: dict[Path, Callable[[], str]] = {
     REFERENCE / "model-providers.md": model_providers,
+    REFERENCE / "claims.md": claims,
     REFERENCE / "command-line.md": command_line,
     REFERENCE / "criteria-options.md": criteria_options,
     REFERENCE / "configuration-options.md": configuration_options,

@@ -286,6 +286,14 @@ def test_a_template_describes_any_endpoint(tmp_path: Path) -> None:
     assert second["session"].startswith("s-")
 
 
+def test_an_option_that_a_template_gives_twice_is_refused(tmp_path: Path) -> None:
+    """Neither value can be meant more than the other."""
+    path = tmp_path / "shop.json"
+    path.write_text('{"url": "http://one", "body": {"q": "{message}"}, "reply": "$.a", "url": "http://two"}')
+    with pytest.raises(UsageError, match=r"shop\.json: /url: stands there twice; keep one"):
+        agent_of(f"endpoint:{path}")
+
+
 def test_a_template_may_send_all_messages_the_state_and_a_first_request(tmp_path: Path) -> None:
     """The first request gives the conversation its id, which may stand in the URL and in headers too."""
     seen: list[tuple[str, Any]] = []

@@ -62,14 +62,33 @@ def test_claims_may_stand_in_a_file() -> None:
 
 
 def test_every_problem_of_a_file_is_named() -> None:
-    """With its place."""
-    write("gates.json", [{"at_lest": 0.8}, {"at_least": "much"}, {"at_least": 0.1, "better_by": 0.1}, 3])
+    """With its place, in the words that every file of options gets."""
+    entries = [
+        *({"at_lest": 0.8}, {"at_least": "much"}, {"at_least": 0.1, "better_by": 0.1}, 3),
+        *({"at_least": 0.8, "alpha": 0.7}, {"at_least": 0.8, "measure": 5}, {"notWorseBy": None, "alpha": 0.1}),
+    ]
+    write("gates.json", entries)
     done = fairtrial("gate", stored(0.98), "--gates", "gates.json")
     assert done.code == 2
-    assert "/0/at_lest: is not a key of a claim; did you mean 'at_least'?" in done.err
-    assert "/1/at_least: must be a number, got 'much'" in done.err
-    assert "/2: must have one of at_least, not_worse_by, better_by, got at_least, better_by" in done.err
-    assert "/3: must be an object" in done.err
+    assert done.err.removeprefix("fairtrial: ").splitlines() == [
+        f"gates.json: {problem}"
+        for problem in (
+            "/0/at_lest: is not a known option; did you mean 'at_least'?",
+            "/1/at_least: must be a number, or null, got 'much'",
+            "/2: must have one of at_least, not_worse_by, better_by, got at_least, better_by",
+            "/3: must be an object, got 3",
+            "/4/alpha: must be a number above 0 and below 0.5, got 0.7",
+            "/5/measure: must be a string, got 5",
+            "/6: must have one of at_least, not_worse_by, better_by, got none",
+        )
+    ]
+
+
+def test_a_claim_that_is_given_twice_is_refused() -> None:
+    """Neither value can be meant more than the other."""
+    Path("gates.json").write_text('[{"at_least": 0.9, "at_least": 0.1}]', encoding="utf-8")
+    done = fairtrial("gate", stored(0.98), "--gates", "gates.json")
+    assert (done.code, "gates.json: /0/at_least: stands there twice; keep one" in done.err) == (2, True)
 
 
 def test_a_gate_needs_a_claim() -> None:

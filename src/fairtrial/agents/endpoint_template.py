@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
 from fairtrial.config.reader import OptionReader, OptionRecord, Problem
 from fairtrial.errors import ConfigError, UsageError
-from fairtrial.formats import yaml_text
+from fairtrial.formats.option_files import read_options
 from fairtrial.records.record import Json
 from fairtrial.text.json_path import JsonPath
 
@@ -98,14 +98,7 @@ def template_in(path: str) -> EndpointTemplate:
         data = Path(path).read_bytes()
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror}") from None
-    raw: Any
-    if path.endswith(yaml_text.SUFFIXES):
-        raw = yaml_text.decode(data, path)
-    else:
-        try:
-            raw = msgspec.json.decode(data)
-        except (ValueError, RecursionError) as error:
-            raise UsageError(f"{path}: is not JSON: {error}") from None
+    raw = read_options(data, path)
     try:
         return OptionReader().read_whole(raw, EndpointTemplate, "")
     except ConfigError as error:

@@ -1,0 +1,47 @@
+"""Which claim does a file of gates make? The options of an entry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, get_args
+
+from msgspec import Meta
+
+from fairtrial.config.reader import OptionRecord, Problem
+from fairtrial.records.gate import Claim, ClaimKind
+
+
+class ClaimOptions(OptionRecord, frozen=True):
+    """One entry of a file of gates: a claim with its measure and its error."""
+
+    at_least: Annotated[float | None, Meta(description="the measure is at least this")] = None
+    not_worse_by: Annotated[
+        float | None, Meta(description="the measure is not worse than in the base run by this or more")
+    ] = None
+    better_by: Annotated[
+        float | None, Meta(description="the measure is better than in the base run by more than this")
+    ] = None
+    measure: Annotated[
+        str, Meta(description="`cases`, `cases:pass`, a criterion, or `CRITERION:pass` for its pass rate")
+    ] = "cases"
+    alpha: Annotated[float, Meta(gt=0, lt=0.5, description="the largest probability that a false claim passes")] = 0.05
+
+    @property
+    def claim(self) -> Claim:
+        """The claim."""
+        ((kind, limit),) = self._limits.items()
+        return Claim(kind, limit, self.measure, self.alpha)
+
+    def conflicts(self) -> Iterator[Problem]:
+        """Yield that there is no claim, or more than one."""
+        if len(self._limits) != 1:
+            yield "", f"must have one of {', '.join(get_args(ClaimKind))}, got {', '.join(self._limits) or 'none'}"
+
+    @property
+    def _limits(self) -> dict[ClaimKind, float]:
+        limits: dict[ClaimKind, float | None] = {
+            "at_least": self.at_least,
+            "not_worse_by": self.not_worse_by,
+            "better_by": self.better_by,
+        }
+        return {kind: limit for kind, limit in limits.items() if limit is not None}
