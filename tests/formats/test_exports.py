@@ -130,6 +130,10 @@ def test_spans_of_openinference_give_the_same_recording() -> None:
             id="broken",
         ),
         pytest.param(
+            changed_trace(invocations=(FIRST, replace(SECOND, durations=Durations(1.0)))), id="a total duration alone"
+        ),
+        pytest.param(changed_trace(invocations=(FIRST, Invocation(Message("Bye")))), id="a message without an answer"),
+        pytest.param(
             replace(RECORDING, trace=replace(RECORDING.trace, opening=(Message("Welcome."),))), id="an opening"
         ),
         pytest.param(

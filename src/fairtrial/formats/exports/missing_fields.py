@@ -18,14 +18,13 @@ from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans import otlp_json
 from fairtrial.records.attempt import Recording
 from fairtrial.records.record import Json, Record, default_values, without_defaults
-from fairtrial.records.trace import AgentDetails, Invocation, Message, Trace
+from fairtrial.records.trace import AgentDetails, Step, Trace
 
 _EXACT = 1e-6
 """A number of seconds since 1970 is about as exact as a microsecond."""
-_PLACES = frozenset(("origin", "started", "span_id", "parent_id", "model"))
+_PLACES = frozenset(("started", "span_id", "parent_id", "model"))
 """Fields of steps that say in which span something was recorded. The exported spans are other spans."""
 _EMPTY = Recording("", Trace())
-_BLANK = Invocation(Message(""))
 
 
 def add_missing_fields(spans: list[dict[str, Json]], first_answers: Sequence[int], recording: Recording) -> None:
@@ -35,10 +34,10 @@ def add_missing_fields(spans: list[dict[str, Json]], first_answers: Sequence[int
     """
     known_agents: dict[str, AgentDetails] = {}
     invocations = _reading_of(spans).trace.invocations
-    copies = invocations if len(invocations) == len(first_answers) else [_BLANK] * len(first_answers)
+    copies = invocations if len(invocations) == len(first_answers) else [None] * len(first_answers)
     for place, original, copy in zip(first_answers, recording.trace.invocations, copies, strict=True):
         agents = {agent.name: agent for agent in (original.about.agents if original.about else ())}
-        is_told = copy.about is None and agents.items() <= known_agents.items()
+        is_told = copy is not None and copy.about is None and agents.items() <= known_agents.items()
         known_agents |= agents
         _add(spans[place], INVOCATION_FIELDS, replace(original, about=None) if is_told else original, copy)
     whole = _reading_of(spans)
@@ -51,12 +50,13 @@ def _reading_of(spans: Sequence[dict[str, Json]]) -> Recording:
     return next(iter(recordings_of(map(otlp_json.span, spans), Diagnostics(""))), _EMPTY)
 
 
-def _add(span: dict[str, Json], name: str, original: Record, copy: Record) -> None:
-    """Add the fields in which a record differs from the record that was read."""
+def _add(span: dict[str, Json], name: str, original: Record, copy: Record | None) -> None:
+    """Add the fields in which a record differs from the record that was read, or all if none was read."""
+    values = {field: getattr(original, field) for field, _ in default_values(type(original)) if field != "origin"}
     fields = {
         field: without_defaults(value)
-        for field, _ in default_values(type(original))
-        if field != "origin" and not _is_same(value := getattr(original, field), getattr(copy, field))
+        for field, value in values.items()
+        if copy is None or not _is_same(value, getattr(copy, field))
     }
     if fields:
         text = msgspec.json.encode(fields).decode()
@@ -68,7 +68,8 @@ def _is_same(original: Json, copy: Json) -> bool:
     if isinstance(original, float) and isinstance(copy, float):
         return isclose(original, copy, rel_tol=0, abs_tol=_EXACT)
     if isinstance(original, Record):
-        names = [name for name, _ in default_values(type(original)) if name not in _PLACES]
+        left_out = _PLACES if isinstance(original, Step) else frozenset({"origin"})
+        names = [name for name, _ in default_values(type(original)) if name not in left_out]
         return type(original) is type(copy) and all(
             _is_same(getattr(original, name), getattr(copy, name)) for name in names
         )
