@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from sys import intern
 from typing import Any, TypeVar
 
 import msgspec
@@ -11,6 +10,7 @@ from msgspec.structs import replace
 
 from fairtrial.config.spelling import camel, spellings
 from fairtrial.formats.reading import Diagnostics, Place
+from fairtrial.formats.shared_texts import shared
 from fairtrial.formats.tool_failures import has_failed, is_failure, stated_failure
 from fairtrial.records.record import Json, Record, without_defaults
 from fairtrial.records.trace import Event, Injection, Message, Part, Step, Thought, ToolCall, ToolResult, Usage
@@ -247,10 +247,10 @@ def call(
         name, args, call_id = raw.get("name"), raw.get("args"), raw.get("id", "")
         if type(name) is str and type(args) is dict and type(call_id) is str and len(raw) == 2 + ("id" in raw):
             extra = _merged(None, beside) if beside else None
-            return ToolCall(intern(name), args, call_id, author, extra)  # nearly every call
+            return ToolCall(shared(name), args, call_id, author, extra)  # nearly every call
     fields, unknown = reading.fields(raw, _CALL, at)
     return ToolCall(
-        intern(reading.required(fields, "name", at)),
+        shared(reading.required(fields, "name", at)),
         reading.mapping(fields, "args", at) or {},
         reading.text(fields, "id", at),
         author,
@@ -266,11 +266,11 @@ def result(
         name, response, call_id = raw.get("name"), raw.get("response"), raw.get("id", "")
         if type(name) is str and type(response) is dict and type(call_id) is str and len(raw) == 2 + ("id" in raw):
             extra = _merged(None, beside) if beside else None
-            return ToolResult(intern(name), response, call_id, author, extra, is_error=is_failure(response))
+            return ToolResult(shared(name), response, call_id, author, extra, is_error=is_failure(response))
     fields, unknown = reading.fields(raw, _RESPONSE, at, quiet=_FAILURE_FLAGS)
     response = fields.get("response")
     return ToolResult(
-        intern(reading.text(fields, "name", at)),
+        shared(reading.text(fields, "name", at)),
         response,
         reading.text(fields, "id", at),
         author,
@@ -300,7 +300,7 @@ def _merged(inner: dict[str, Any] | None, beside: dict[str, Any] | None) -> dict
 def event(raw: Any, at: Place, reading: Diagnostics) -> tuple[Event, list[Step], Usage | None]:
     """Return an event, its steps, and the tokens of its model call if the event is a model call."""
     fields, unknown = reading.fields(raw, _EVENT, at, open_ended=True)
-    author = intern(reading.required(fields, "author", at))
+    author = shared(reading.required(fields, "author", at))
     extra = {key: value for key, value in unknown.items() if value is not None} if unknown else {}
     steps: list[Step] = []
     if "content" in fields:
@@ -335,7 +335,7 @@ def _timestamp(event_keys: dict[str, Any]) -> float | None:
 
 def _model(event_keys: dict[str, Any]) -> str:
     version = event_keys.get("model_version", event_keys.get("modelVersion"))
-    return intern(version) if type(version) is str else ""
+    return shared(version) if type(version) is str else ""
 
 
 def _shared(extra: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sys import intern
 from typing import Any, Literal
 
 import msgspec
@@ -13,6 +12,7 @@ from fairtrial.config.wording import format_value
 from fairtrial.formats.adk import content
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.right_forms import is_no_expectation
+from fairtrial.formats.shared_texts import shared
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import Behavior, EvalCase, EvalSet, Persona, Scenario, SessionInput
 from fairtrial.records.rubric import Rubric
@@ -399,8 +399,8 @@ def _session_input(raw: Any, at: Place, reading: Diagnostics) -> SessionInput:
 def _new_session_input(raw: Any, at: Place, reading: Diagnostics) -> SessionInput:
     fields, extra = reading.fields(raw, _SESSION_INPUT, at, open_ended=True)
     return SessionInput(
-        intern(reading.text(fields, "app_name", at)),
-        intern(reading.text(fields, "user_id", at)),
+        shared(reading.text(fields, "app_name", at)),
+        shared(reading.text(fields, "user_id", at)),
         reading.mapping(fields, "state", at) or {},
         extra,
         reading.text(fields, "session_id", at),

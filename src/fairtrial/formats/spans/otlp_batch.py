@@ -7,12 +7,12 @@ Most files have this form, and large ones are read several times faster if each 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any, TypeGuard
 
 import msgspec
 
 from fairtrial.formats.jsontext import MOST_DEPTH, decode
+from fairtrial.formats.shared_texts import shared
 from fairtrial.formats.spans.otlp_json import failure_of, kind_name
 from fairtrial.formats.spans.span import Span, SpanEvent
 from fairtrial.formats.spans.span_values import hex_id, nanoseconds
@@ -123,8 +123,6 @@ class OtlpBatch(_Message, frozen=True):
     resource_spans: list[_ResourceSpans]
 
 
-_LONGEST_SHARED = 100
-"""Longer names of attributes hardly ever repeat."""
 _decoder = msgspec.json.Decoder(OtlpBatch, strict=False)  # numbers may be texts
 
 
@@ -175,19 +173,8 @@ def _event(raw: _Event) -> SpanEvent:
 
 
 def _plain(attributes: list[_KeyValue]) -> dict[str, Json]:
-    plain: dict[str, Json] = {}
-    for pair in attributes:
-        key, text = pair.key, pair.value.string_value
-        if len(key) <= _LONGEST_SHARED:
-            key = _shared(key)
-        plain[key] = pair.value.plain() if text is None else text  # most values are texts
-    return plain
-
-
-@lru_cache(maxsize=1024)
-def _shared(name: str) -> str:
-    """Return the same object for the same name. Spans repeat the names of their attributes.
-
-    Unlike `sys.intern`, whose texts Python 3.12 never frees, it takes a bounded memory.
-    """
-    return name
+    # Most values are texts, and a file holds very many.
+    return {
+        shared(pair.key): pair.value.plain() if (text := pair.value.string_value) is None else text
+        for pair in attributes
+    }
