@@ -9,7 +9,7 @@ from fairtrial.formats.shared_texts import shared
 
 def test_equal_texts_are_one_object() -> None:
     """The names of tools repeat in every call."""
-    first, second = ("".join(["get", "_order"]) for _ in range(2))
+    first, second = (b"get_order".decode() for _ in range(2))
     assert first is not second
     assert shared(first) is shared(second)
 
