@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from commands import MATCH, enter, eval_set, fairtrial, session, write
+from span_files import answer, messages, otlp, span
 
 
 @pytest.fixture(autouse=True)
@@ -175,3 +176,26 @@ def test_an_unknown_model_is_placed_as_the_file_spells_it() -> None:
     for pointer in ("/userSimulatorConfig/model", "/environmentSimulationConfig/simulationModel"):
         assert f"    error: {pointer}: model 'nobody' names no provider" in checked.out
     assert "/environmentSimulationConfig/simulationModel: model 'nobody'" in refused.err
+
+
+def test_files_of_spans_and_log_records_are_also_checked_together() -> None:
+    """They are scored as one body of data. The spans alone lack the contents that the log records hold."""
+    texts = {"gen_ai.input.messages": messages("hi"), "gen_ai.output.messages": answer("ok")}
+    record = {
+        "traceId": f"{1:032x}",
+        "spanId": f"{1:016x}",
+        "eventName": "gen_ai.client.inference.operation.details",
+        "attributes": [{"key": name, "value": {"stringValue": text}} for name, text in texts.items()],
+    }
+    write("spans.json", otlp(span(1)))
+    write("logs.json", {"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]})
+    done = fairtrial("check", "logs.json", "spans.json")
+    assert done.out.splitlines() == [
+        "✓ logs.json: OTLP spans, 1 log record: they complete the spans of another file",
+        (
+            "✓ spans.json: OTLP spans (GenAI conventions), 1 recording, 1 invocation, 0 tool calls; "
+            "not recorded: user messages, replies"
+        ),
+        "✓ these 2 files together: OTLP spans, 1 recording, 1 invocation, 0 tool calls",
+    ]
+    assert done.code == 0

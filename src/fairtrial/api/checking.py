@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 from fairtrial import loading
 from fairtrial.api.simulation import check_names
-from fairtrial.errors import FormatError, OtherContentError, collecting
+from fairtrial.errors import FormatError, OtherContentError, UsageError, collecting
 from fairtrial.formats.conversation.options import DEFAULTS
 from fairtrial.formats.datasets.column_roles import check_columns
 from fairtrial.formats.dialects.dialect_table import dialect_names
@@ -24,32 +25,57 @@ _PATTERNS = (*loading.RECORDED_NAMES, "*config.yaml", "*config.yml", "*.evalset.
 
 
 class Checked(Record, frozen=True):
-    """One file: its format and the number of its cases, the problems that make it unusable, and warnings."""
+    """One file: its format and the number of its cases, the problems that make it unusable, and warnings.
+
+    `holds` says whether it holds spans or only log records, which complete the spans of other files.
+    """
 
     path: str
     content: str
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    holds: Literal["", "spans", "logs"] = ""
 
 
 def check(paths: Sequence[str], *, lenient: bool = False, columns: Mapping[str, str] = NO_COLUMNS) -> Iterator[Checked]:
     """Yield each file. A folder stands for all JSON files in it, and `-` for standard input.
 
     A file of a folder that has neither a format nor a name that is known here may belong to something else. That is not
-    a problem.
+    a problem. Files of spans and log records that complete them are also yielded together, as they would be scored.
     """
     loading.check_stdin(paths)
     check_columns(columns)
+    together: dict[str, list[Path]] = {"spans": [], "logs": []}
     for path in map(Path, paths):
-        if not path.is_dir():
-            yield _checked(path, lenient=lenient, columns=columns)
-            continue
-        files = sorted(loading.walk_files(path, _PATTERNS))
-        for file in files:
-            yield _checked(file, lenient=lenient, columns=columns, is_named=loading.has_known_name(file))
-        if not files:
-            yield Checked(str(path), "cannot be read", (f"holds no {' or '.join(_PATTERNS)}",))
+        for checked in _checked_at(path, lenient=lenient, columns=columns):
+            yield checked
+            if checked.holds and Path(checked.path).is_file():  # standard input can be read only once
+                together[checked.holds].append(Path(checked.path))
+    if all(together.values()):
+        yield _checked_together([*together["spans"], *together["logs"]])
+
+
+def _checked_at(path: Path, *, lenient: bool, columns: Mapping[str, str]) -> Iterator[Checked]:
+    """Yield a file, or each file of a folder."""
+    if not path.is_dir():
+        yield _checked(path, lenient=lenient, columns=columns)
+        return
+    files = sorted(loading.walk_files(path, _PATTERNS))
+    for file in files:
+        yield _checked(file, lenient=lenient, columns=columns, is_named=loading.has_known_name(file))
+    if not files:
+        yield Checked(str(path), "cannot be read", (f"holds no {' or '.join(_PATTERNS)}",))
+
+
+def _checked_together(paths: Sequence[Path]) -> Checked:
+    """Return what files of spans and log records hold as one body of data."""
+    name = f"these {count(len(paths), 'file')} together"
+    try:
+        loaded = loading.sources(paths, recorded=True)[0].loaded
+    except (FormatError, UsageError) as error:
+        return Checked(name, "cannot be read", (str(error),))
+    return Checked(name, f"{loaded.kind}, {_counts(loaded)}", warnings=loaded.warnings)
 
 
 def _checked(path: Path, *, lenient: bool, columns: Mapping[str, str], is_named: bool = True) -> Checked:
@@ -57,7 +83,8 @@ def _checked(path: Path, *, lenient: bool, columns: Mapping[str, str], is_named:
         part, _ = loading.read_part(path, lenient=lenient, columns=columns, hashed=False)
         if part.spans and all(isinstance(item, LogRecord) for item in part.spans):
             count_of_logs = count(sum(1 for _ in part.spans), "log record")
-            return Checked(str(path), f"{part.kind}, {count_of_logs}: they complete the spans of another file")
+            content = f"{part.kind}, {count_of_logs}: they complete the spans of another file"
+            return Checked(str(path), content, holds="logs")
         loaded = loading.with_conversations([part], DEFAULTS)[0] if part.spans else part
     except OtherContentError as error:
         if not is_named:
@@ -74,7 +101,8 @@ def _checked(path: Path, *, lenient: bool, columns: Mapping[str, str], is_named:
         dialects = dialect_names(part.spans)
         kind = loaded.kind + (f" ({', '.join(dialects)})" if dialects else "")
         notes = tuple(note.removeprefix(f"{path}: ") for note in loaded.notes)
-        return Checked(str(path), f"{kind}, {_counts(loaded)}", tuple(problems), warnings, notes)
+        holds: Literal["", "spans"] = "spans" if part.spans else ""
+        return Checked(str(path), f"{kind}, {_counts(loaded)}", tuple(problems), warnings, notes, holds)
     content = f"EvalConfig, criteria: {', '.join(criterion.name for criterion in loaded.config.criteria)}"
     with collecting(problems):
         criteria = loading.criteria_of(loaded.config, origin=str(path), lenient=lenient, allow_code=True)
