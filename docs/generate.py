@@ -24,10 +24,10 @@ from fairtrial.config.custom_metric_options import (
     MetricInfo,
     MetricValueInfo,
 )
-from fairtrial.config.endpoint_options import Price
 from fairtrial.config.option import options_of
 from fairtrial.config.reference import option_table
 from fairtrial.judge.judge_options import JudgeOptions, PanelMember
+from fairtrial.llm.endpoint_options import Price
 from fairtrial.llm.known_providers import ALIASES, PROTOCOL_NAMES, PROVIDERS, KnownProvider, extra_of
 from fairtrial.llm.model_settings import ModelSettings
 from fairtrial.metrics.entries import CATALOG

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +13,12 @@ from builders import load
 from fairtrial.config.option import Option, options_of
 from fairtrial.config.reader import OptionReader
 from fairtrial.errors import ConfigError
+from fairtrial.judge.judge import Judge
 from fairtrial.judge.judge_options import JudgeOptions
 from fairtrial.judge.judges import Judges
+from fairtrial.llm.budget import Budget
+from fairtrial.llm.model import NamedModel
+from fairtrial.llm.model_options import BatchOptions, ModelOptions
 from fairtrial.loading.criteria import criteria_of
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.metrics.trajectory import ToolTrajectory
@@ -261,6 +266,20 @@ def test_null_is_the_default_of_an_option_that_is_empty_by_default() -> None:
             "max_allowed_invocations: must be a whole number of at least -1, got -2",
         ),
         (lambda: UserOptions(model_configuration={"top_p": 2}), "model_configuration/top_p: must be a number from 0"),
+        (lambda: Judges(votes=0), "votes: must be a whole number of at least 1, or null, got 0"),
+        (lambda: Judges(model=5), "model: must be a string, or null, got 5"),  # type: ignore[arg-type]
+        (lambda: Judges(canaries=-1), "canaries: must be a whole number of at least 0, got -1"),
+        (lambda: Judge((NamedModel("m"),), votes=0), "votes: must be a whole number of at least 1, got 0"),
+        (lambda: ModelOptions(concurrency=0), "concurrency: must be a whole number of at least 1, or null, got 0"),
+        (lambda: ModelOptions(timeout=0), "timeout: must be a number above 0, or null, got 0"),
+        (lambda: ModelOptions(cassette=5, cassette_mode="auto"), "cassette: must be a path, got 5"),  # type: ignore[arg-type]
+        (
+            lambda: ModelOptions(cassette=Path("c"), cassette_mode="tape"),  # type: ignore[arg-type]
+            "cassette_mode: must be one of record, replay, auto, or null, got 'tape'",
+        ),
+        (lambda: BatchOptions(poll=-1), "poll: must be a number of at least 0, or null, got -1"),
+        (lambda: Budget(max_calls=-1), "max_calls: must be a whole number of at least 0, or null, got -1"),
+        (lambda: Budget(max_cost="2"), "max_cost: must be a number of at least 0, or null, got '2'"),  # type: ignore[arg-type]
         (lambda: Chaos("empty", probability=1.5), "probability: must be a number from 0 to 1, got 1.5"),
         (InjectionConfig, "must have exactly one of injected_error and injected_response"),
         (lambda: ToolTrajectory(ignore_args=None), "ignore_args: must be true or false, got null"),  # type: ignore[arg-type]

@@ -13,8 +13,8 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.agents.user_parts import problem_of
-from fairtrial.config.endpoint_options import EndpointOptions
 from fairtrial.errors import ConfigError, UsageError, collecting
+from fairtrial.llm.endpoint_options import EndpointOptions
 from fairtrial.llm.model import NamedModel
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.model_pool import check_model

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
+from msgspec import Meta
 
+from fairtrial.config.reader import check_options
 from fairtrial.judge.ballot_costs import ballot_id
 from fairtrial.judge.question import Question, ask_again, parse_reply
 from fairtrial.judge.sent_prompts import SentPrompts
@@ -33,10 +35,15 @@ class Judge:
     """
 
     panel: tuple[NamedModel, ...]
-    votes: int = 5
-    all_votes: bool = False
-    parallelism_limit: int | None = None
+    votes: Annotated[int, Meta(ge=1, description="how many votes on each question")] = 5
+    all_votes: Annotated[bool, Meta(description="asks for every vote")] = False
+    parallelism_limit: Annotated[
+        Annotated[int, Meta(ge=1)] | None, Meta(description="the most calls of the panel at once")
+    ] = None
     keep: Callable[[Ballot], None] = field(default=discard, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
     @property
     def signature(self) -> dict[str, Json]:

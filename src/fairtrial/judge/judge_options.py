@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from fairtrial.config.endpoint_options import EndpointOptions
 from fairtrial.config.option import Keys
 from fairtrial.config.reader import OptionReader, ReadWith
+from fairtrial.llm.endpoint_options import EndpointOptions
 from fairtrial.llm.model import DEFAULT_MODEL
 from fairtrial.llm.model_settings import ModelSettings
 from fairtrial.records.record import Json

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
+from typing import Annotated
 
+from msgspec import Meta
 from msgspec.structs import replace
 
+from fairtrial.config.reader import check_options
 from fairtrial.errors import ConfigError
 from fairtrial.judge.judge import Judge
 from fairtrial.judge.judge_options import JudgeOptions, PanelMember
@@ -31,11 +34,14 @@ class Judges:
     wrong about a fifth of them, its criterion is unscored.
     """
 
-    model: str | None = None
-    votes: int | None = None
-    all_votes: bool = False
-    canaries: int = 0
+    model: Annotated[str | None, Meta(description="the model of the judges, or a panel")] = None
+    votes: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="how many votes on each question")] = None
+    all_votes: Annotated[bool, Meta(description="requests every vote")] = False
+    canaries: Annotated[int, Meta(ge=0, description="how many replies with a certain verdict are asked first")] = 0
     models: ModelOptions = field(default_factory=ModelOptions)
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
     @property
     def arguments(self) -> dict[str, Json]:

@@ -6,7 +6,11 @@ import asyncio
 import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Annotated
 
+from msgspec import Meta
+
+from fairtrial.config.reader import check_options
 from fairtrial.llm.model import UnsentError
 from fairtrial.protocols import Model
 from fairtrial.records.reply import Prompt, Reply
@@ -22,8 +26,8 @@ class Budget:
     budget up.
     """
 
-    max_calls: int | None = None
-    max_cost: float | None = None
+    max_calls: Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="the largest number of calls")] = None
+    max_cost: Annotated[Annotated[float, Meta(ge=0)] | None, Meta(description="the largest cost in US dollars")] = None
     calls: int = field(init=False, default=0)
     cost: float = field(init=False, default=0.0)
     _exhausted: str = field(init=False, default="")
@@ -32,6 +36,9 @@ class Budget:
     _highest_price: float | None = field(init=False, default=None)
     _lock: threading.Lock = field(init=False, repr=False, compare=False, default_factory=threading.Lock)
     _waiting: list[asyncio.Future[None]] = field(init=False, repr=False, compare=False, default_factory=list)
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
     @property
     def is_used_up(self) -> bool:

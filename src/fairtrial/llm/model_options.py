@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
+from msgspec import Meta
+
+from fairtrial.config.reader import OptionReader, ReadWith, check_options
+from fairtrial.config.wording import format_value
 from fairtrial.errors import ConfigError
 from fairtrial.llm.budget import Budget
 from fairtrial.protocols import Model
 
 CassetteMode = Literal["record", "replay", "auto"]
+
+
+def _read_path(raw: Any, reader: OptionReader, pointer: str) -> Path | None:
+    if isinstance(raw, str | Path):
+        return Path(raw)
+    reader.note(pointer, f"must be a path, got {format_value(raw)}")
+    return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,8 +34,15 @@ class BatchOptions:
     minute.
     """
 
-    most_requests: int | None = None
-    poll: float | None = None
+    most_requests: Annotated[
+        Annotated[int, Meta(ge=1)] | None, Meta(description="the largest number of calls in a batch")
+    ] = None
+    poll: Annotated[
+        Annotated[float, Meta(ge=0)] | None, Meta(description="the seconds between two questions for the state")
+    ] = None
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,15 +60,20 @@ class ModelOptions:
     """
 
     custom_models: Mapping[str, Model] = field(default_factory=dict)
-    cassette: Path | None = None
-    cassette_mode: CassetteMode | None = None
+    cassette: Annotated[Path | None, ReadWith(_read_path), Meta(description="the file of recorded calls")] = None
+    cassette_mode: Annotated[CassetteMode | None, Meta(description="what the file is for")] = None
     budget: Budget | None = None
-    concurrency: int | None = None
-    calls_per_minute: float | None = None
-    timeout: float | None = None
+    concurrency: Annotated[
+        Annotated[int, Meta(ge=1)] | None, Meta(description="the largest number of calls in flight")
+    ] = None
+    calls_per_minute: Annotated[
+        Annotated[float, Meta(gt=0)] | None, Meta(description="the largest number of requests to each model")
+    ] = None
+    timeout: Annotated[Annotated[float, Meta(gt=0)] | None, Meta(description="the seconds of a call")] = None
     batch: BatchOptions | None = None
 
     def __post_init__(self) -> None:
+        check_options(self)
         if (self.cassette is None) != (self.cassette_mode is None):
             raise ConfigError("cassette and cassette_mode: give both or neither")
 

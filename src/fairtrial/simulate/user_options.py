@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from fairtrial.config.endpoint_options import EndpointOptions
 from fairtrial.config.option import NOT_BLANK, Keys, Prepared
 from fairtrial.config.reader import OptionReader, Problem
 from fairtrial.errors import ConfigError
+from fairtrial.llm.endpoint_options import EndpointOptions
 from fairtrial.llm.model import DEFAULT_MODEL
 from fairtrial.llm.model_settings import ModelSettings
 from fairtrial.records.record import Json
