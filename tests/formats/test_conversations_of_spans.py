@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from fairtrial import Invocation, Recording, ToolCall, ToolResult
 from fairtrial.formats.conversation import TraceOptions, recordings_of
 from fairtrial.formats.reading import Diagnostics
@@ -237,9 +239,28 @@ def test_parts_of_one_text_are_joined() -> None:
     assert invocation_of(raw).reply == "Order A-17"
 
 
-def test_a_reply_that_was_cut_off_says_so() -> None:
+CUT_OFF = json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": "Or"}], "finish_reason": "length"}])
+
+
+def with_choice(raw: Raw, **attributes: str) -> Raw:
+    """Return a model call whose answer is an event."""
+    pairs = [{"key": key, "value": {"stringValue": value}} for key, value in attributes.items()]
+    return {**raw, "events": [{"name": "gen_ai.choice", "attributes": pairs}]}
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        pytest.param(call(1, ["hi"], "Or", **{"gen_ai.response.finish_reasons": '["length"]'}), id="an attribute"),
+        pytest.param(call(1, ["hi"], "", **{"gen_ai.output.messages": CUT_OFF}), id="the message"),
+        pytest.param(
+            with_choice(span(1, **{"gen_ai.input.messages": messages("hi")}), message="Or", finish_reason="length"),
+            id="an event",
+        ),
+    ],
+)
+def test_a_reply_that_was_cut_off_says_so(raw: Raw) -> None:
     """The model stopped at its limit. The reason is kept."""
-    raw = call(1, ["hi"], "Or", **{"gen_ai.response.finish_reasons": '["length"]'})
     (recording,), warnings = read_spans(raw)
     reply = recording.trace.invocations[0].final_response
     assert reply is not None

@@ -40,6 +40,7 @@ def _read(span: Span, reading: Diagnostics) -> Facts:
     agent = text_of(span, "gen_ai.agent.name")
     messages = messages_of(span, reading)
     model = text_of(span, "gen_ai.response.model", "gen_ai.request.model")
+    reasons = span.attributes.get("gen_ai.response.finish_reasons")
     return Facts(
         kind,
         "" if is_model else agent or text_of(span, "gen_ai.workflow.name"),
@@ -51,7 +52,7 @@ def _read(span: Span, reading: Diagnostics) -> Facts:
         usage=usage_of_span(span, model) if is_model else None,
         model=model,
         response_id=text_of(span, "gen_ai.response.id") if is_model else "",
-        finish_reason=first_text(structured(span.attributes.get("gen_ai.response.finish_reasons"))) if is_model else "",
+        finish_reason=(first_text(structured(reasons)) or messages.finish_reason) if is_model else "",
         error_type=text_of(span, "error.type"),
         switch=SWITCH,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from fairtrial.formats.chats.assembly import Entry
+from fairtrial.formats.chats.assembly import Entry, text_at
 from fairtrial.formats.dialects.attributes import chat_entries, output_steps
 from fairtrial.formats.dialects.genai_parts import answer_of, entries_of, instructions_of
 from fairtrial.formats.reading import Diagnostics
@@ -23,11 +23,15 @@ _ROLES = {
 
 
 class SpanMessages(NamedTuple):
-    """The messages that a span got, the steps of its answer, and its instructions. None means "not recorded"."""
+    """The messages that a span got, the steps of its answer, its instructions, and why the model stopped.
+
+    None means "not recorded".
+    """
 
     input: tuple[Entry, ...] | None = None
     output: tuple[Step, ...] | None = None
     instructions: str = ""
+    finish_reason: str = ""
 
 
 def content_of(span: Span, choices: int, reading: Diagnostics) -> SpanMessages:
@@ -35,13 +39,14 @@ def content_of(span: Span, choices: int, reading: Diagnostics) -> SpanMessages:
     inputs: list[Entry] = []
     answer: list[Step] = []
     has_input = has_output = False
-    instructions = ""
+    instructions = finish_reason = ""
     for event in span.events:
         fields = _fields(event)
+        reason = text_at(fields, "finish_reason")
         if event.name == _DETAILS:
             instructions = instructions_of(fields.get("gen_ai.system_instructions")) or instructions
             entries = entries_of(fields.get("gen_ai.input.messages"), reading)
-            steps = answer_of(fields.get("gen_ai.output.messages"), choices, reading)
+            steps, reason = answer_of(fields.get("gen_ai.output.messages"), choices, reading)
         elif event.name in _ROLES or event.name == "gen_ai.content.prompt":
             entries, steps = tuple(chat_entries(_message(event, fields), reading)), None
         elif event.name in ("gen_ai.choice", "gen_ai.content.completion"):
@@ -51,7 +56,9 @@ def content_of(span: Span, choices: int, reading: Diagnostics) -> SpanMessages:
         has_input, has_output = has_input or entries is not None, has_output or steps is not None
         inputs += entries or ()
         answer += steps or ()
-    return SpanMessages(tuple(inputs) if has_input else None, tuple(answer) if has_output else None, instructions)
+        finish_reason = finish_reason or reason
+    outputs = tuple(answer) if has_output else None
+    return SpanMessages(tuple(inputs) if has_input else None, outputs, instructions, finish_reason)
 
 
 def arguments_in(span: Span) -> Json:

@@ -21,14 +21,15 @@ def messages_of(span: Span, reading: Diagnostics) -> SpanMessages:
         return _NO_MESSAGES
     choices = number_of(span, "gen_ai.request.choice.count") or 1
     entries = entries_of(span.attributes.get("gen_ai.input.messages"), reading)
-    steps = answer_of(span.attributes.get("gen_ai.output.messages"), choices, reading)
+    steps, finish_reason = answer_of(span.attributes.get("gen_ai.output.messages"), choices, reading)
     instructions = instructions_of(span.attributes.get("gen_ai.system_instructions"))
     if span.events and (entries is None or steps is None):
         content = content_of(span, choices, reading)
         entries = content.input if entries is None else entries
         steps = content.output if steps is None else steps
         instructions = instructions or content.instructions
+        finish_reason = finish_reason or content.finish_reason
     if entries is None:
         # Pydantic AI writes a whole conversation beside the span of its agent.
         entries = entries_of(span.attributes.get("pydantic_ai.all_messages"), reading)
-    return SpanMessages(entries, steps, instructions)
+    return SpanMessages(entries, steps, instructions, finish_reason)

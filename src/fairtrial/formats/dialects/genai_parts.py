@@ -36,16 +36,18 @@ def entries_of(raw: Json, reading: Diagnostics) -> tuple[Entry, ...] | None:
     return tuple(entries)
 
 
-def answer_of(raw: Json, choices: int, reading: Diagnostics) -> tuple[Step, ...] | None:
-    """Return the steps of an answer, or None if the messages are absent.
+def answer_of(raw: Json, choices: int, reading: Diagnostics) -> tuple[tuple[Step, ...] | None, str]:
+    """Return the steps of an answer, or None if the messages are absent, and why the model stopped.
 
     If the agent asked for several choices, each message is an alternative, and the first counts.
     """
     messages = structured(raw)
     if not isinstance(messages, list):
-        return None
+        return None, ""
     counting = messages[:1] if choices > 1 else messages
-    return output_steps(entry for message in counting for entry in _entries(message, reading))
+    reasons = (text_at(message, "finish_reason") for message in counting if isinstance(message, dict))
+    steps = output_steps(entry for message in counting for entry in _entries(message, reading))
+    return steps, next(filter(None, reasons), "")
 
 
 def instructions_of(raw: Json) -> str:
