@@ -8,6 +8,7 @@ import pytest
 
 from commands import MATCH, case, enter, eval_set, fairtrial, write
 from fairtrial.api import reread
+from fairtrial.reports.report_table import REPORTS, Report
 from fairtrial.store import DEFAULT_URL
 
 RUN = ("run", "trips.evalset.json", "more.evalset.json", "--agent", "commands:obedient", "--attempts", "2")
@@ -45,6 +46,29 @@ def test_adk_results_are_made_again() -> None:
     first, second = ({file.name: file.read_bytes() for file in Path(name).iterdir()} for name in ("out", "again"))
     assert second == first
     assert len(first) == 2
+
+
+@pytest.mark.parametrize("report", REPORTS, ids=lambda report: report.name)
+def test_every_report_of_the_table_is_made_again(report: Report) -> None:
+    """Whoever adds a report finds all that it shows in the store."""
+    if report.package:
+        pytest.importorskip(report.package)
+    store, names = ("--store", "sqlite:///other.db"), (f"written{report.suffix}", f"again{report.suffix}")
+    write("trips.evalset.json", eval_set("good", "fail", "crash", case("주문", "ok", "find")))
+    write("test_config.json", MATCH)
+    assert fairtrial(*RUN[:2], *RUN[3:], *store, report.option, names[0], "--quiet").code == 1
+    for file in ("trips.evalset.json", "test_config.json"):
+        Path(file).unlink()
+    assert fairtrial("show", "2", *store, report.option, names[1]).code == 0
+    written, again = map(contents, map(Path, names))
+    assert written
+    assert again == written
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    """The files of a report by their names, or the file."""
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    return {file.name if path.is_dir() else "": file.read_bytes() for file in files}
 
 
 def test_a_stored_run_knows_what_was_expected() -> None:
