@@ -128,7 +128,7 @@ def test_the_branch_of_the_last_line_is_the_conversation() -> None:
     (branch,) = loaded.branches
     assert ([each.query for each in branch.trace.invocations], branch.case_id) == (["hi", "left"], "s-1-branch-1")
     (warning,) = loaded.warnings
-    assert "1 abandoned branches with 1 invocations of their own; --branches all" in warning
+    assert "1 abandoned branch with 1 invocation outside of the conversation; with --branches all" in warning
 
 
 def test_an_agent_that_is_a_tool_is_inside_its_result() -> None:

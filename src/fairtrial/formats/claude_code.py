@@ -86,10 +86,11 @@ def read_session(
     abandoned = tuple(recordings[1:])
     if abandoned:
         turns = sum(_own_turns(branch, recordings[0]) for branch in abandoned)
+        branches = "1 abandoned branch" if len(abandoned) == 1 else f"{len(abandoned)} abandoned branches"
         reading.warning(
             (),
-            f"holds {len(abandoned)} abandoned branches with {turns} invocations of their own; "
-            "--branches all makes each branch a recording",
+            f"holds {branches} with {count(turns, 'invocation')} outside of the conversation; "
+            "with --branches all, each branch is a recording",
         )
     return tuple(recordings[:1]), abandoned
 
