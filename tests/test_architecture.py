@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from pathlib import Path
 
 import fairtrial
 
 PACKAGE = Path(fairtrial.__file__).parent
+ROOT = Path(__file__).parents[1]
+OLD_NAME = re.compile(rb"(?<!agent)as" rb"say", re.IGNORECASE)  # AgentAssay is another project
 
 
 def test_no_two_modules_have_the_same_name() -> None:
@@ -17,3 +20,13 @@ def test_no_two_modules_have_the_same_name() -> None:
         if path.stem != "__init__":
             places[path.stem].append(str(path.relative_to(PACKAGE)))
     assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
+
+
+def test_nothing_keeps_the_old_name() -> None:
+    """The old name would be confused with another package on the index, so that there is no alias of it either."""
+    folders = [ROOT / name for name in ("src", "tests", "docs", "examples", "benchmarks", "ui/src", ".ci")]
+    files = [file for folder in folders for file in folder.rglob("*") if file.is_file() and file.suffix != ".pyc"]
+    files += [file for file in ROOT.iterdir() if file.is_file()]
+    names = {str(file.relative_to(ROOT)): file for file in files}
+    assert len(names) > 1000
+    assert [name for name, file in names.items() if OLD_NAME.search(name.encode() + file.read_bytes())] == []
