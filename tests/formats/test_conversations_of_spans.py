@@ -386,6 +386,24 @@ def test_the_level_of_an_observation_of_langfuse_is_a_failure_without_a_status()
     assert recording_of(raw).trace.broken == "rate limit"
 
 
+def test_an_error_in_a_response_of_google_adk_is_a_failure_without_a_status() -> None:
+    """The agent fails in the same way when it runs. A response with content is an answer all the same."""
+    contents = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}
+    error = {"error_code": "UNAVAILABLE", "error_message": "Try later."}
+    spans = [
+        {
+            **span(1, **{f"gcp.vertex.agent.{name}": json.dumps(value) for name, value in values.items()}),
+            "name": "call_llm",
+        }
+        for values in (
+            {"llm_request": contents, "llm_response": error},
+            {"llm_request": contents, "llm_response": {**error, "content": {"parts": [{"text": "Well."}]}}},
+        )
+    ]
+    assert recording_of(spans[0]).trace.broken == "UNAVAILABLE: Try later."
+    assert recording_of(spans[1]).trace.invocations[0].reply == "Well."
+
+
 def test_a_type_of_error_or_an_exception_is_a_failure_without_a_status() -> None:
     """Some instrumentations set no status."""
     silent = span(1, **{"gen_ai.input.messages": messages("hi"), "error.type": "Timeout"})

@@ -50,6 +50,7 @@ def _model(span: Span, request: dict[str, Any], invocation: str, reading: Diagno
     config = object_at(request, "config")
     model = text_at(answer, "model_version") or text_of(span, "gen_ai.request.model") or text_at(request, "model")
     contents = request.get("contents")
+    error = text_at(answer, "error_code")
     return Facts(
         "model",
         input=tuple(entries_by(GEMINI.entries, contents, reading)) if isinstance(contents, list) else None,
@@ -60,7 +61,8 @@ def _model(span: Span, request: dict[str, Any], invocation: str, reading: Diagno
         model=model,
         invocation=invocation,
         finish_reason=text_at(answer, "finish_reason"),
-        error_type=text_at(answer, "error_code"),
+        error_type=error,
+        failure="" if object_at(answer, "content").get("parts") else text_at(answer, "error_message") or error,
         switch=_SWITCH,
     )
 
