@@ -74,36 +74,54 @@ def assemble(entries: Iterable[Entry], instructions: str, declarations: tuple[di
     User messages that follow one another without a step between them are one message. Messages of the agent before the
     first user message are the opening of the trace, for example a greeting.
     """
+    entries = list(entries)
     texts = [instructions] if instructions else []
-    turns: list[tuple[list[Message], list[Step], list[Usage]]] = []
+    texts += [entry.text for entry in entries if isinstance(entry, Instruction)]
     names: dict[str, str] = {}
-    has_quote = False
-    for entry in entries:
-        if isinstance(entry, Instruction):
-            texts.append(entry.text)
-        elif isinstance(entry, UserMessage) and entry.quotes_agents:
-            has_quote = True  # other agents worked on the turn
-        elif isinstance(entry, UserMessage):
-            if not turns or turns[-1][1] or turns[-1][2] or has_quote:
-                turns.append(([], [], []))
-                has_quote = False
-            turns[-1][0].append(entry.message)
-        else:
-            if not turns:
-                turns.append(([], [], []))
-            _, steps, usages = turns[-1]
-            if isinstance(entry, Usage):
-                usages.append(entry)
-            else:
-                steps.append(with_name(entry, names))
+    before, *turns = split_turns(entries)
     opening: tuple[Message, ...] = ()
-    if len(turns) > 1 and not turns[0][0] and all(isinstance(step, Message) for step in turns[0][1]):
-        opening = tuple(step for step in turns.pop(0)[1] if isinstance(step, Message))
-    invocations = [_invocation(*turn) for turn in turns]
+    if turns and all(isinstance(step, Message) for step in before.steps):
+        opening = tuple(step for step in before.steps if isinstance(step, Message))
+    elif before.steps or before.usages:
+        turns = [before, *turns]
+    invocations = [_invocation(turn, names) for turn in turns]
     if invocations and (texts or declarations):
         about = About((AgentDetails("assistant", "\n".join(texts), declarations),))
         invocations[0] = replace(invocations[0], about=about)
     return Trace(tuple(invocations), opening=opening)
+
+
+class TurnEntries(NamedTuple):
+    """The messages of the user that begin a turn, and what follows them."""
+
+    messages: list[Message]
+    steps: list[Step]
+    usages: list[Usage]
+
+
+def split_turns(entries: Iterable[Entry]) -> list[TurnEntries]:
+    """Return what stands before the first message of the user, and then each turn.
+
+    User messages that follow one another are one turn, unless other agents worked on the turn between them.
+    """
+    turns = [TurnEntries([], [], [])]
+    goes_on = False
+    for entry in entries:
+        if isinstance(entry, UserMessage):
+            if entry.quotes_agents:
+                goes_on = False
+                continue
+            if not goes_on:
+                turns.append(TurnEntries([], [], []))
+                goes_on = True
+            turns[-1].messages.append(entry.message)
+        elif isinstance(entry, Usage):
+            turns[-1].usages.append(entry)
+            goes_on = False
+        elif not isinstance(entry, Instruction):
+            turns[-1].steps.append(entry)
+            goes_on = False
+    return turns
 
 
 def with_name(step: Step, names: dict[str, str]) -> Step:
@@ -115,10 +133,10 @@ def with_name(step: Step, names: dict[str, str]) -> Step:
     return step
 
 
-def _invocation(users: list[Message], steps: list[Step], usages: list[Usage]) -> Invocation:
-    before, reply = split_reply(steps)
-    user = one_message(users) if users else Message("")
-    return Invocation(user, before, reply, usages=tuple(usages) or None)
+def _invocation(turn: TurnEntries, names: dict[str, str]) -> Invocation:
+    before, reply = split_reply([with_name(step, names) for step in turn.steps])
+    user = one_message(turn.messages) if turn.messages else Message("")
+    return Invocation(user, before, reply, usages=tuple(turn.usages) or None)
 
 
 def unknown_part(part: Any, at: Place, reading: Diagnostics, dialect: str, part_types: Iterable[str]) -> None:

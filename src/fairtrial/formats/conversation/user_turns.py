@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage
+from fairtrial.formats.chats.assembly import Entry, Instruction, split_turns
 from fairtrial.records.record import Record
 from fairtrial.records.trace import Message, Step, Usage
 
@@ -31,29 +31,11 @@ class Turns(Record, frozen=True):
 
 def turns_of(entries: Sequence[Entry]) -> Turns:
     """Return the turns in the messages to a model."""
-    opening: list[Step] = []
-    turns: list[tuple[list[Message], list[Step]]] = []
-    instructions: list[str] = []
-    steps = opening
-    has_quote = False
-    for entry in entries:
-        if isinstance(entry, UserMessage):
-            if entry.quotes_agents:
-                has_quote = True  # other agents worked on the turn
-                continue
-            if not turns or steps or has_quote:
-                steps = []
-                turns.append(([], steps))
-                has_quote = False
-            turns[-1][0].append(entry.message)
-        elif isinstance(entry, Instruction):
-            instructions.append(entry.text)
-        elif not isinstance(entry, Usage):
-            steps.append(entry)
+    before, *turns = split_turns(entry for entry in entries if not isinstance(entry, Usage))
     return Turns(
-        tuple(opening),
-        tuple([Turn(_joined(messages), tuple(steps)) for messages, steps in turns]),
-        "\n".join(filter(None, instructions)),
+        tuple(before.steps),
+        tuple([Turn(_joined(turn.messages), tuple(turn.steps)) for turn in turns]),
+        "\n".join([entry.text for entry in entries if isinstance(entry, Instruction) and entry.text]),
     )
 
 
