@@ -199,7 +199,7 @@ class StreamedCases:
 
     index: CaseIndex
     criteria: Sequence[tuple[Criterion, ...]]
-    digest: bytes = field(default_factory=lambda: digest_bytes(EvalCase("")))
+    digest_bytes: bytes = field(default_factory=lambda: digest_bytes(EvalCase("")))
 
     def __len__(self) -> int:
         return len(self.index)
@@ -211,7 +211,7 @@ class StreamedCases:
     def plan(self, case: IndexedCase) -> PlannedCase:
         """Return a case with its criteria."""
         criteria = self.criteria[case.source]
-        return PlannedCase(case.position, case.name, EvalCase(case.id), criteria, RECORDED, self.digest)
+        return PlannedCase(case.position, case.name, EvalCase(case.id), criteria, RECORDED, self.digest_bytes)
 
 
 @dataclass(frozen=True)

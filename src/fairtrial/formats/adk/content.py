@@ -316,7 +316,7 @@ def event(raw: Any, at: Place, reading: Diagnostics) -> tuple[Event, list[Step],
     timestamp, model = _timestamp(extra), tokens.model if tokens else ""
     if timestamp is not None or model:
         steps = [_in_event(step, timestamp, model) for step in steps]
-    group = Event(author, len(steps), _shared(extra) or None, fields.get("grounding_metadata"))
+    group = Event(author, len(steps), _common_extra(extra) or None, fields.get("grounding_metadata"))
     return group, steps, tokens
 
 
@@ -338,7 +338,7 @@ def _model(event_keys: dict[str, Any]) -> str:
     return shared(version) if type(version) is str else ""
 
 
-def _shared(extra: dict[str, Any]) -> dict[str, Any]:
+def _common_extra(extra: dict[str, Any]) -> dict[str, Any]:
     """Return a dictionary that all events share if the role is their only key, as in most events."""
     return _ROLES.get(extra["role"], extra) if len(extra) == 1 and type(extra.get("role")) is str else extra
 

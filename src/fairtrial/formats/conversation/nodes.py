@@ -49,7 +49,7 @@ class Node:
     def above(self) -> Node | None:
         """Return the nearest agent, model call or tool above, or None."""
         node = self.parent
-        while node is not None and node.facts.kind not in _SIGNIFICANT:
+        while node is not None and not node.is_significant:
             node = node.parent
         return node
 

@@ -59,7 +59,7 @@ class _Memory:
 
     def values_of(self, texts: Iterable[msgspec.Raw]) -> list[RepeatedJson]:
         """Return the values of JSON texts."""
-        return [self._values.get(text) or self._decoded(text) for text in map(bytes, texts)]
+        return [self.value_of(text) for text in map(bytes, texts)]
 
     def _decoded(self, text: bytes) -> RepeatedJson:
         value = decode(text)
