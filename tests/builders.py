@@ -80,7 +80,10 @@ def said(text: str, role: str = "user") -> dict[str, Any]:
 
 
 def files_of_evaluations(shared: Path) -> list[Path]:
-    """The JSON files that evaluations hold: eval sets, configs, sessions, results; traces have tests of their own."""
-    others = {"agents-cli", "llmbar", "traces"}
+    """The JSON files that evaluations hold: eval sets, configs, sessions, results.
+
+    Other kinds of files have tests of their own.
+    """
+    others = {"agentrx", "agents-cli", "llmbar", "skills", "traces"}
     data = shared / "data"
     return [file for file in sorted(data.rglob("*.json")) if file.relative_to(data).parts[0] not in others]
