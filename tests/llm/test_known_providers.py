@@ -240,7 +240,7 @@ def test_a_gateway_beside_vertex_ai_is_called_as_google(monkeypatch: pytest.Monk
     [
         ({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, "ab", ""),
         ({"content": "a", "reasoning_content": "thoughts"}, "a", ""),
-        ({"content": None, "refusal": "I will not"}, "", "content_filter"),
+        ({"content": None, "refusal": "I will not"}, "", "refusal: I will not"),
     ],
 )
 def test_replies_of_compatible_servers_are_read(reply: dict[str, Json], text: str, stop: str) -> None:

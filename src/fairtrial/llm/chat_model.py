@@ -6,17 +6,15 @@ This module loads pydantic-ai and httpx2, so it is imported only when a model is
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import httpx2
 import msgspec
 from pydantic_ai.exceptions import ModelHTTPError
-from pydantic_ai.messages import ModelMessage, ModelResponse, SystemPromptPart, TextPart, UserPromptPart
+from pydantic_ai.messages import ModelMessage, ModelResponse, SystemPromptPart, UserPromptPart
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.profiles.openai import (
@@ -26,7 +24,6 @@ from pydantic_ai.profiles.openai import (
     openai_model_profile,
 )
 from pydantic_ai.settings import ModelSettings
-from pydantic_ai.usage import RequestUsage
 
 from fairtrial.llm.address import NO_KEY, Address
 from fairtrial.llm.known_providers import price_id
@@ -45,8 +42,6 @@ _FIELDS = {
 }
 """The settings of the library, with their names in the protocol."""
 
-_FINISH_REASONS = {"stop": "stop", "length": "length", "content_filter": "content_filter", "tool_calls": "tool_call"}
-
 
 class StatusError(Exception):
     """A look-up was refused."""
@@ -63,18 +58,13 @@ class ChatClient:
     address: Address
     http: httpx2.AsyncClient
 
-    async def complete(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the reply to a request for a chat completion. Raises `ModelHTTPError` if it is refused."""
+    async def complete(self, body: Mapping[str, Any]) -> None:
+        """Request a chat completion, which the transport keeps. Raises `ModelHTTPError` if it is refused."""
         response = await self._send("POST", "chat/completions", body)
         if response.status_code != 200:
             raise ModelHTTPError(
                 response.status_code, self.address.model, _body(response), headers=dict(response.headers)
             )
-        # Unlike msgspec, this reads lone surrogates, which models write when a limit cuts an emoji in two.
-        reply = json.loads(response.content)
-        if not isinstance(reply, dict):
-            raise TypeError("the reply is not an object")
-        return reply
 
     async def retrieve(self, name: str) -> None:
         """Raise `StatusError` if the server does not have a model."""
@@ -148,7 +138,7 @@ class ChatModel(Model[ChatClient]):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
-        """Return the reply to messages of system and user."""
+        """Send messages of system and user. The transport keeps the reply, and the response has no content."""
         settings, parameters = self.prepare_request(model_settings, model_request_parameters)
         body = {
             "model": self.model_name,
@@ -157,7 +147,8 @@ class ChatModel(Model[ChatClient]):
             **_settings_fields(self.chat_client.address.provider, settings or {}),
             **_request_fields(parameters, self.profile),
         }
-        return _response(await self.chat_client.complete(body), self.model_name, self.system)
+        await self.chat_client.complete(body)
+        return ModelResponse(parts=[])
 
 
 def _entries(messages: Sequence[ModelMessage], profile: Mapping[str, Any]) -> Iterator[dict[str, str]]:
@@ -192,26 +183,6 @@ def _request_fields(parameters: ModelRequestParameters, profile: Mapping[str, An
             schema["strict"] = shape.strict
         fields["response_format"] = {"type": "json_schema", "json_schema": schema}
     return fields
-
-
-def _response(reply: Mapping[str, Any], model: str, provider: str) -> ModelResponse:
-    """Read a reply. Raises an exception that means "no reply" if the reply has another form."""
-    choice = reply["choices"][0]
-    message, usage = choice["message"], reply.get("usage") or {}
-    is_refused = bool(message.get("refusal"))
-    text = "" if is_refused else _text(message.get("content"))
-    finish = "content_filter" if is_refused else _FINISH_REASONS.get(choice.get("finish_reason") or "stop")
-    tokens = RequestUsage(
-        input_tokens=usage.get("prompt_tokens") or 0, output_tokens=usage.get("completion_tokens") or 0
-    )
-    return ModelResponse(
-        parts=[TextPart(text)] if text else [],
-        usage=tokens,
-        model_name=reply.get("model") or model,
-        timestamp=datetime.now(UTC),
-        provider_name=provider,
-        finish_reason=finish,  # type: ignore[arg-type]
-    )
 
 
 def chat_profile(address: Address) -> ModelProfile:
@@ -263,14 +234,6 @@ def _effort(thinking: bool | str, profile: Mapping[str, Any]) -> str | None:
         return str(accepted[0])
     stronger = [effort for effort in accepted if effort != "none" and order.index(effort) >= order.index(str(wanted))]
     return str((stronger or accepted[-1:])[0])
-
-
-def _text(content: object) -> str:
-    """Return the text of a reply, which some servers send in parts."""
-    if isinstance(content, list):
-        parts = (part for part in content if isinstance(part, dict))
-        return "".join(part.get("text", "") for part in parts if part.get("type") == "text")
-    return content if isinstance(content, str) else ""
 
 
 def _body(response: httpx2.Response) -> object:

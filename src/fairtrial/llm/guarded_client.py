@@ -7,19 +7,26 @@ from __future__ import annotations
 
 import base64
 import functools
+import json
 import ssl
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
 import httpx2
 
 from fairtrial.llm.address import Address
+from fairtrial.llm.known_providers import Protocol
+from fairtrial.llm.provider_replies import NoReplyError, ProviderReply, read_reply
 from fairtrial.llm.secrets import known_secrets
 
 SECONDS = 86_400.0
 """The longest silence of a server. It is long, because the pace decides when a call has timed out."""
+
+MOST_BYTES = 64_000_000
+"""The largest response that is read."""
 
 _KEY_HEADERS = frozenset(("authorization", "x-api-key", "api-key", "x-goog-api-key"))
 _PLAIN_HEADERS = frozenset(
@@ -85,6 +92,87 @@ class NotSentError(Exception):
     """A request was taken off its way."""
 
 
+@dataclass
+class Arrival:
+    """The reply to a call, or its error if a response with status 200 holds no reply."""
+
+    reply: ProviderReply | None = None
+    error: NoReplyError | None = None
+
+    def read(self, protocol: Protocol, content: bytes) -> bool:
+        """Keep the reply in a response with status 200, and return whether there is one."""
+        try:
+            self.reply = read_reply(protocol, content)
+        except NoReplyError as error:
+            self.error = error
+        return self.error is None
+
+
+_ARRIVAL: ContextVar[Arrival | None] = ContextVar("_ARRIVAL", default=None)
+
+
+@contextmanager
+def arriving() -> Iterator[Arrival]:
+    """Keep the reply to the call that is made during the block.
+
+    The SDK of a provider gets a short reply without any content in its place, because an SDK fails at a field that it
+    does not expect.
+    """
+    arrival = Arrival()
+    token = _ARRIVAL.set(arrival)
+    try:
+        yield arrival
+    finally:
+        _ARRIVAL.reset(token)
+
+
+_CHAT = {"object": "chat.completion", "choices": [{"index": 0, "message": {"role": "assistant", "content": "-"}}]}
+_GEMINI = {"candidates": [{"content": {"role": "model", "parts": [{"text": "-"}]}, "finishReason": "STOP"}]}
+_USAGE = {"input_tokens": 1, "output_tokens": 1}
+_MESSAGE = {
+    "id": "-",
+    "type": "message",
+    "role": "assistant",
+    "model": "-",
+    "content": [{"type": "text", "text": "-"}],
+    "stop_reason": "end_turn",
+    "stop_sequence": None,
+    "usage": _USAGE,
+}
+_CONVERSE = {
+    "output": {"message": {"role": "assistant", "content": [{"text": "-"}]}},
+    "stopReason": "end_turn",
+    "usage": {"inputTokens": 1, "outputTokens": 1, "totalTokens": 2},
+    "metrics": {"latencyMs": 1},
+}
+_EVENTS: tuple[dict[str, object], ...] = (
+    {"type": "message_start", "message": {**_MESSAGE, "content": [], "stop_reason": None}},
+    {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "-"}},
+    {"type": "content_block_stop", "index": 0},
+    {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None}, "usage": _USAGE},
+    {"type": "message_stop"},
+)
+_STREAM = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in _EVENTS).encode()
+_STAND_INS: dict[Protocol, bytes] = {
+    "chat": json.dumps(_CHAT).encode(),
+    "gemini": json.dumps(_GEMINI).encode(),
+    "messages": json.dumps(_MESSAGE).encode(),
+    "converse": json.dumps(_CONVERSE).encode(),
+}
+"""The replies that SDKs get in place of the replies of providers."""
+
+
+def read_converse(response_dict: dict[str, Any], **_: object) -> None:
+    """Keep the reply in a response of Bedrock, before boto3 reads it."""
+    arrival = _ARRIVAL.get()
+    if arrival is None or response_dict["status_code"] != 200:
+        return
+    is_read = arrival.read("converse", response_dict["body"])
+    response_dict["body"] = _STAND_INS["converse"]
+    if not is_read:
+        response_dict["status_code"] = 502
+
+
 _EXCHANGE: ContextVar[Exchange | None] = ContextVar("_EXCHANGE", default=None)
 
 
@@ -97,6 +185,23 @@ def exchanged(status: int = 0, content: bytes = b"") -> Iterator[Exchange]:
         yield exchange
     finally:
         _EXCHANGE.reset(token)
+
+
+class TooLargeError(Exception):
+    """A response is larger than any reply of a model."""
+
+
+async def _content(response: httpx2.Response) -> bytes:
+    """Return the content of a response, and close it. Raises `TooLargeError`."""
+    content = bytearray()
+    try:
+        async for chunk in response.aiter_bytes():
+            content += chunk
+            if len(content) > MOST_BYTES:
+                raise TooLargeError(f"the response has more than {MOST_BYTES:,} bytes")
+    finally:
+        await response.aclose()
+    return bytes(content)
 
 
 class _GuardedTransport(httpx2.AsyncBaseTransport):
@@ -114,7 +219,7 @@ class _GuardedTransport(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         exchange = _EXCHANGE.get()
         if exchange is not None:
-            return await exchange.respond(request)
+            return await self._arrived(await exchange.respond(request), request)
         url, address = request.url, self._address
         headers = dict(request.headers)
         if not address.receives_user_keys:
@@ -124,7 +229,20 @@ class _GuardedTransport(httpx2.AsyncBaseTransport):
         guarded = httpx2.Request(
             request.method, url, headers=headers, stream=request.stream, extensions=request.extensions
         )
-        return await self._inner.handle_async_request(guarded)
+        return await self._arrived(await self._inner.handle_async_request(guarded), request)
+
+    async def _arrived(self, response: httpx2.Response, request: httpx2.Request) -> httpx2.Response:
+        """Keep the reply of a call. The response that is returned has the form that the SDK expects."""
+        arrival = _ARRIVAL.get()
+        if arrival is None or response.status_code != 200 or request.method != "POST":
+            return response
+        protocol = self._address.known.protocol
+        content = await _content(response)
+        status = 200 if arrival.read(protocol, content) else 502
+        is_stream = protocol == "messages" and b'"stream":true' in (await request.aread()).replace(b" ", b"")
+        kind = "text/event-stream" if is_stream else "application/json"
+        content = _STREAM if is_stream and status == 200 else _STAND_INS[protocol]
+        return httpx2.Response(status, headers={"content-type": kind}, content=content, request=request)
 
     def _harmless(self, headers: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
         for name, value in headers:

@@ -141,7 +141,7 @@ def _open_converse(at: Address) -> OpenModel:
     from pydantic_ai.models.bedrock import BedrockConverseModel
     from pydantic_ai.providers.bedrock import BedrockProvider
 
-    from fairtrial.llm.guarded_client import SECONDS
+    from fairtrial.llm.guarded_client import SECONDS, read_converse
 
     where = f"model {at.provider}/{at.model}"
     session = boto3.Session()
@@ -156,6 +156,7 @@ def _open_converse(at: Address) -> OpenModel:
         )
     except (BotoCoreError, ValueError) as problem:
         raise UnusableModelError(f"{where}: {problem}; set AWS_REGION") from None
+    client.meta.events.register("before-parse.bedrock-runtime.Converse", read_converse)
     return OpenModel(BedrockConverseModel(at.model, provider=BedrockProvider(bedrock_client=client)), None, None)
 
 

@@ -15,19 +15,21 @@ from typing import TYPE_CHECKING, Any, Self
 
 from fairtrial.errors import ConfigError, nearest
 from fairtrial.llm.address import Address
-from fairtrial.llm.known_providers import PROVIDERS, Protocol, price_id
+from fairtrial.llm.known_providers import PROVIDERS, Protocol
 from fairtrial.llm.library_models import OpenModel, open_model
 from fairtrial.llm.model import CallError, ExhaustedError, RefusedError, UnusableModelError, ignore
 from fairtrial.llm.model_settings import ModelSettings
 from fairtrial.llm.secrets import known_secrets, redact, without_credentials
+from fairtrial.llm.token_counts import TokenCounts, price_of
 from fairtrial.llm.unsent_settings import unsent_settings
 from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
 
 if TYPE_CHECKING:
     import httpx2
-    from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model as ProviderModel
+
+    from fairtrial.llm.provider_replies import ProviderReply
 
 SETTINGS = {
     "temperature": "temperature",
@@ -48,7 +50,7 @@ ADK_BUDGET = 10_240
 
 CHECK_SECONDS = 20.0
 UNUSABLE = {401, 404}
-TRANSIENT = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
+TRANSIENT = {408, 409, 424, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 OVERLOAD = {429, 503, 529}
 _SCHEMA_REFUSED = re.compile(
     r"response_?format|json_?schema|response_?(json_?)?schema|response_?mime|output_config|structured|guided|grammar",
@@ -183,34 +185,59 @@ class Provider:
         return self._library.http
 
     async def _request(self, prompt: Prompt, settings: dict[str, Any]) -> Reply:
-        from pydantic_ai import exceptions
-        from pydantic_ai.direct import model_request
+        from pydantic_ai.exceptions import ContentFilterError
+
+        from fairtrial.llm.guarded_client import arriving
 
         structured = prompt.schema is not None and self._takes_schemas
+        with arriving() as arrival:
+            error = await self._send(prompt, settings, structured=structured)
+        if arrival.reply is not None:
+            self._has_replied = True
+            return self._reply(arrival.reply)
+        error = arrival.error or error
+        if isinstance(error, ContentFilterError):
+            return Reply(text="", stop=self.clean(f"content_filter: {error}"))
+        failure, status = self._failure_of(error)
+        if structured and status in {400, 422} and _SCHEMA_REFUSED.search(str(failure)):
+            return await self._without_schema(prompt, failure)
+        if (status in UNUSABLE or isinstance(failure, ExhaustedError)) and not self._has_replied:
+            raise UnusableModelError(f"{self._where()}: {failure}") from None
+        raise failure from None
+
+    async def _send(self, prompt: Prompt, settings: dict[str, Any], *, structured: bool) -> Exception | None:
+        """Send a call, and return the error of the library or of the SDK of the provider."""
+        from pydantic_ai.direct import model_request
+
         try:
-            response = await model_request(
+            await model_request(
                 self._model,
                 [_message(prompt)],
                 model_settings=settings,  # type: ignore[arg-type]
                 model_request_parameters=_parameters(prompt, structured=structured),
                 instrument=False,
             )
-        except exceptions.ContentFilterError as blocked:
-            return Reply(text="", stop=self.clean(f"content filter: {blocked}"))
-        except exceptions.ModelHTTPError as error:
-            failure = self._failure(error.status_code, error.headers or {}, error.body)
-            if structured and error.status_code in {400, 422} and _SCHEMA_REFUSED.search(str(failure)):
-                return await self._without_schema(prompt, failure)
-            exhausted = isinstance(failure, ExhaustedError)
-            if (error.status_code in UNUSABLE or exhausted) and not self._has_replied:
-                raise UnusableModelError(f"{self._where()}: {failure}") from None
-            raise failure from None
-        except exceptions.UserError as error:
-            raise CallError(self.clean(str(error))) from None
+        except ConfigError:
+            raise
         except Exception as error:  # noqa: BLE001 - any exception of a connection or an SDK means that this call got no reply
-            raise RefusedError(self.clean(f"{type(error).__name__}: {error}")) from None
-        self._has_replied = True
-        return self._reply(response)
+            return error
+        return None
+
+    def _failure_of(self, error: Exception | None) -> tuple[CallError, int | None]:
+        """Return the failure of a call without a reply, and the status of the response if there was one."""
+        from pydantic_ai.exceptions import ModelHTTPError, UserError
+
+        from fairtrial.llm.provider_replies import NoReplyError
+
+        if isinstance(error, NoReplyError):
+            return self._failure(error.status, {}, error.body, "the response holds no reply"), error.status
+        if isinstance(error, ModelHTTPError):
+            status = error.status_code
+            return self._failure(status, error.headers or {}, error.body, f"HTTP {status}"), status
+        text = self.clean(str(error))
+        if isinstance(error, UserError):
+            return CallError(text), None
+        return RefusedError(f"{type(error).__name__}: {text}"), None
 
     async def _without_schema(self, prompt: Prompt, refusal: CallError) -> Reply:
         """Call the model again, and from now on, without a JSON schema. The prompt describes the form of the reply."""
@@ -227,30 +254,25 @@ class Provider:
         seed = self._settings.get("seed")
         return self._settings if seed is None else {**self._settings, "seed": (seed + _number(prompt.draw)) % 2**31}
 
-    def _reply(self, response: ModelResponse) -> Reply:
-        usage, text = response.usage, response.text or ""
-        has_usage = bool(usage.input_tokens or usage.output_tokens)
-        finish = response.finish_reason
+    def _reply(self, reply: ProviderReply) -> Reply:
+        counts, own_price = reply.counts, self.address.endpoint.price
+        cost = reply.cost if own_price is None else None
+        if cost is None and counts is not None:
+            cost = price_of(self.address, counts, reply.model)
         return Reply(
-            text=redact(text, self._secrets),
-            model=response.model_name or self.address.model,
-            input_tokens=usage.input_tokens if has_usage else None,
-            output_tokens=usage.output_tokens if has_usage else None,
-            cost=self._cost(response) if has_usage else None,
-            stop="" if finish in {None, "stop"} else str(finish),
+            text=redact(reply.text, self._secrets),
+            model=redact(reply.model, self._secrets) or self.address.model,
+            input_tokens=counts.input if counts else None,
+            output_tokens=counts.output if counts else None,
+            cost=cost,
+            stop=self.clean(reply.stop),
         )
 
-    def _cost(self, response: ModelResponse) -> float | None:
-        price = self.address.endpoint.price
-        if price is None:
-            return _price(response)
-        return price.cost(response.usage.input_tokens, response.usage.output_tokens)
-
-    def _failure(self, status: int, headers: Mapping[str, str], body: object) -> CallError:
-        error = body.get("error", body) if isinstance(body, dict) else body
-        message = error.get("message", error) if isinstance(error, dict) else error
-        cause = self.clean(f"HTTP {status}: {str(message)[:500]}")
-        if _EXHAUSTED.search(f"{cause} {error.get('code') if isinstance(error, dict) else ''}"):
+    def _failure(self, status: int, headers: Mapping[str, str], body: object, kind: str) -> CallError:
+        """Return the failure that a refusal means. `kind` is the beginning of its cause."""
+        error, message = _error_in(body)
+        cause = self.clean(f"{kind}: {message[:500]}")
+        if _EXHAUSTED.search(f"{cause} {error.get('code', '')}"):
             return ExhaustedError(cause)
         if status not in TRANSIENT:
             return CallError(cause)
@@ -310,25 +332,30 @@ async def _pages(models: Any) -> Any:
 
 def price(at: Address, input_tokens: int, output_tokens: int) -> float | None:
     """Return the price of a number of tokens in US dollars, or None if the price of the model is unknown."""
-    from genai_prices import Usage, calc_price
-
-    usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
-    try:
-        return float(calc_price(usage, model_ref=at.model, provider_id=price_id(at.provider)).total_price)
-    except LookupError:
-        return None
+    return price_of(at, TokenCounts(input_tokens, output_tokens))
 
 
 def expected_price(at: Address, text: str) -> float | None:
     """Return the price that a call with a text is expected to have, or None if the price of the model is unknown."""
-    tokens = len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN, _TOKENS_OF_REPLY
-    own = at.endpoint.price
-    return price(at, *tokens) if own is None else own.cost(*tokens)
+    return price(at, len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN, _TOKENS_OF_REPLY)
 
 
 def price_known(at: Address) -> bool:
     """Return whether the price of a call is known."""
-    return at.endpoint.price is not None or price(at, 1, 1) is not None
+    return price(at, 1, 1) is not None
+
+
+def _error_in(body: object) -> tuple[Mapping[str, Any], str]:
+    """Return the error in the body of a response, and its message. A gateway adds the message of its provider."""
+    error = body
+    for name in ("error", "Error"):  # boto3 writes Error and Message
+        error = (body.get(name) or error) if isinstance(body, dict) else error
+    if not isinstance(error, dict):
+        return {}, str(error)
+    message = str(error.get("message") or error.get("Message") or error)
+    metadata = error.get("metadata")
+    raw = metadata.get("raw") if isinstance(metadata, dict) else None
+    return error, f"{message} ({str(raw)[:300]})" if raw else message
 
 
 def retry_after(headers: Mapping[str, str], body: object = None) -> float | None:
@@ -372,10 +399,3 @@ def _parameters(prompt: Prompt, *, structured: bool) -> Any:
         return ModelRequestParameters()
     shape = OutputObjectDefinition(json_schema=prompt.schema, name="answers", strict=True)
     return ModelRequestParameters(output_mode="native", output_object=shape, allow_text_output=False)
-
-
-def _price(response: ModelResponse) -> float | None:
-    try:
-        return float(response.cost().total_price)
-    except (LookupError, ValueError, AssertionError):
-        return None

@@ -27,7 +27,7 @@ class Reply(Record, frozen=True):
 
     `model` is the name of the model according to the provider. `cost` is in US dollars, or None if the price is
     unknown. `attempts` counts the requests until this reply. `stop` is the reason why a reply ended early, for example
-    the limit of tokens.
+    the limit of tokens. An explanation may follow it, after a colon.
     """
 
     text: str
@@ -42,10 +42,16 @@ class Reply(Record, frozen=True):
     @property
     def interruption(self) -> str:
         """Why the reply ended early, in words, or an empty text."""
-        return _INTERRUPTIONS.get(self.stop, f"the reply was stopped by: {self.stop}") if self.stop else ""
+        kind, colon, explanation = self.stop.partition(": ")
+        if kind in _INTERRUPTIONS:
+            return f"{_INTERRUPTIONS[kind]}{colon}{explanation}"
+        return f"the reply was stopped by: {self.stop}" if self.stop else ""
 
 
 _INTERRUPTIONS = {
     "length": "the reply was cut off at the limit of tokens",
     "content_filter": "the reply was stopped by the provider's content filter",
+    "refusal": "the model refused to answer",
+    "thoughts": "the reply holds thoughts and no answer",
+    "tool_call": "the reply is a function call instead of an answer",
 }
