@@ -28,6 +28,7 @@ FRONT_ENDS = {"cli", "pytest_plugin", "view", "__main__"}
 OPEN_TO_FRONT_ENDS = {
     *("api", "records", "errors", "text", "testing", "protocols"),
     *("version", "paths", "lasting_imports", "process_end"),
+    "unreadable_rows",
 }
 
 

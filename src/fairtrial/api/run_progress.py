@@ -21,6 +21,7 @@ from fairtrial.records.gate import GateDecision
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
+from fairtrial.text.display import count
 
 if TYPE_CHECKING:
     from fairtrial.store import Lease, Store
@@ -120,10 +121,10 @@ class RunProgress:
         if self._builder is not None and self._builder.is_in_file_order:
             self._add_earlier(self._builder, (math.inf, 0))
             return self._builder.summary(ballots.values(), informs=info.informs)
-        store.forget_skipped()  # an earlier result that could not be read was replaced meanwhile
+        store.forget_skipped("result")  # an earlier result that could not be read was replaced meanwhile
         summary = aggregate(store.results(info.id), ballots.values(), informs=info.informs, rules=info.attempt_rules)
-        if skipped := store.count_skipped():
-            raise StoreError(f"{skipped} of this run cannot be read again")
+        if skipped := store.count_skipped_results():
+            raise StoreError(f"{count(skipped, 'result')} of this run cannot be read again")
         return summary
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -32,6 +33,7 @@ from fairtrial.reports.attempts import CaseAttempts, by_case
 from fairtrial.reports.transcript import Transcript
 from fairtrial.sequential import WaveTable, waves_of
 from fairtrial.text.globs import fits
+from fairtrial.unreadable_rows import LEFT_OUT
 
 if TYPE_CHECKING:
     from fairtrial.api.attempt_filter import AttemptFilter, Selection
@@ -78,7 +80,8 @@ class Run:
         """Yield a plain dict for each attempt and criterion, for example to write a CSV file."""
         from fairtrial.api.run_views import rows_of
 
-        return rows_of(self)
+        yield from rows_of(self)
+        self._warn()
 
     def to_frame(self, library: Literal["pandas", "polars"] | None = None) -> Any:
         """Return the rows as a data frame of pandas or Polars. By default, it is pandas if pandas is installed.
@@ -87,7 +90,14 @@ class Run:
         """
         from fairtrial.api.run_views import frame_of
 
-        return frame_of(self, library)
+        frame = frame_of(self, library)
+        self._warn()
+        return frame
+
+    def _warn(self) -> None:
+        """Warn of rows that were left out, because a frame cannot say that it lacks some."""
+        if self.skipped:
+            warnings.warn(f"run {self.info.id}: {self.skipped} {LEFT_OUT}", stacklevel=3)
 
     def tables(self) -> dict[str, RunTable]:
         """Return the tables of the run by their names: attempts, outcomes, parts, ballots, steps and labels.
@@ -97,7 +107,7 @@ class Run:
         """
         from fairtrial.reports.tables import tables_of
 
-        return tables_of(self)
+        return tables_of(self, self._warn)
 
     @property
     def plot(self) -> RunPlots:

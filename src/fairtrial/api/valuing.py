@@ -25,6 +25,7 @@ from fairtrial.records.value_row import RedactionRow, ValueRow
 from fairtrial.reports.value_report import ValueReport
 from fairtrial.text.display import count
 from fairtrial.text.redact import finders_of
+from fairtrial.unreadable_rows import LEFT_OUT
 from fairtrial.valuation import embed as embedding
 from fairtrial.valuation.chunk import Document, KeepFilter, ValuedChunk
 from fairtrial.valuation.dimensions import weights_of
@@ -301,7 +302,8 @@ def _documents_of_run(run_id: str, store: str | None, defaults: TraceDefaults, n
             )
         )
         if skipped := run_store.count_skipped():
-            notes.append(f"{skipped} cannot be read, and left out: a later fairtrial wrote them, or they are damaged")
+            notes.append(f"{skipped} {LEFT_OUT}")
+            run_store.forget_skipped()
     finally:
         run_store.close()
     if not documents:

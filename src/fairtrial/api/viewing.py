@@ -43,7 +43,8 @@ from fairtrial.reports.view import ComparedRow, attempt_parts, compared_row, com
 from fairtrial.reports.view_attempts import AgentIndex, attempt_view
 from fairtrial.reports.view_rows import RowBuilder
 from fairtrial.reports.viewer_shapes import FoundCases, OpenedRuns, RunChange, RunListView, RunRow
-from fairtrial.store import Store
+from fairtrial.store import Store, UnreadableBodyError
+from fairtrial.unreadable_rows import LEFT_OUT
 
 MOST_ROWS = 200
 """The largest number of rows in a request."""
@@ -104,7 +105,7 @@ class StoreViewer:
     def _run_row(self, run_id: str) -> RunRow | None:
         try:
             info = self.store.run(run_id)
-        except UsageError:  # the run was removed meanwhile
+        except (UsageError, UnreadableBodyError):  # the run was removed meanwhile, or its row cannot be read
             return None
         if info.finished is None:
             counts = self.store.count_by_verdict(info.id)
@@ -142,7 +143,8 @@ class StoreViewer:
             labelled=labelled,
             progress=self._progress(info, index, is_old=is_old),
         )
-        own = msgspec.structs.replace(view, clustered=index.is_repeated, attempts=index.attempts)
+        notes = [*view.notes, *([f"{skipped} {LEFT_OUT}"] if (skipped := self.store.count_skipped()) else [])]
+        own = msgspec.structs.replace(view, clustered=index.is_repeated, attempts=index.attempts, notes=notes)
         return msgspec.structs.replace(own, config={}, signatures={}) if in_short else own
 
     def _progress(self, info: RunInfo, index: RunIndex, *, is_old: bool) -> shapes.ProgressView | None:

@@ -16,6 +16,7 @@ from fairtrial.cli import exit_codes
 from fairtrial.errors import FairtrialError, StoreError, nearest
 from fairtrial.lasting_imports import import_lastingly
 from fairtrial.process_end import end_process, process_kept
+from fairtrial.unreadable_rows import LEFT_OUT, take_unreadable_rows
 from fairtrial.version import __version__
 
 COMMANDS = {
@@ -145,7 +146,11 @@ def main(args: Sequence[str] | None = None) -> None:
             reconfigure(errors="backslashreplace")
     if os.environ.get("_FAIRTRIAL_COMPLETE"):
         fairtrial.main(args, prog_name="fairtrial")  # a shell asks for words: they are printed, and the process ends
-    sys.exit(_exit_code(args))
+    take_unreadable_rows()
+    code = _exit_code(args)
+    if skipped := take_unreadable_rows():
+        click.echo(f"warning: {skipped} {LEFT_OUT}", err=True)
+    sys.exit(code)
 
 
 def _exit_code(args: Sequence[str] | None) -> int:

@@ -115,13 +115,6 @@ def show_command(run_id: str, store: str, arguments: str = "") -> str:
     return f"fairtrial show {run_id}{arguments}{store_option(store)}"
 
 
-def print_skipped(skipped: str) -> None:
-    """Print how many rows of a store were left out, if there are any."""
-    if skipped:
-        cause = "a later fairtrial wrote them, or they are damaged"
-        click.echo(f"warning: {skipped} cannot be read, and left out: {cause}", err=True)
-
-
 def with_options(command: Callable[..., Any], *options: Option) -> Callable[..., Any]:
     """Add options to a command. Its help shows them in this order."""
     for option in reversed(options):

@@ -77,7 +77,7 @@ def runs(
         name,
         tags,
     )
-    runs_that_fit = api.runs(store, run_filter, limit=limit, on_skipped=flags.print_skipped)
+    runs_that_fit = api.runs(store, run_filter, limit=limit)
     if quiet:
         for run in runs_that_fit:
             click.echo(run.id)

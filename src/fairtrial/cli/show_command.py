@@ -90,7 +90,6 @@ def show(
     else:
         api.print_run(console(), stored_run, verbose=verbose, full=full, show=show_again)
         api.print_invalid(console(), stored_run)
-    flags.print_skipped(stored_run.skipped)
 
 
 def _write_files(reports: ReportFiles, run: Run, case: str | None, store: str) -> None:

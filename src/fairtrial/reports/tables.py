@@ -5,8 +5,8 @@ Rows are made when they are read, so that memory does not grow with the run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,8 @@ class RunTable:
 
     name: str
     run: ReportedRun
+    read: Callable[[], None] = field(default=lambda: None, repr=False, compare=False)
+    """It is called after the last row of a stream, for example to warn of rows that were left out."""
 
     @property
     def columns(self) -> dict[str, str]:
@@ -60,8 +62,12 @@ class RunTable:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the rows as a stream, as Arrow's PyCapsule interface describes it."""
         pa = import_extra("pyarrow", "parquet")
-        reader = pa.RecordBatchReader.from_batches(self.schema, self.batches())
+        reader = pa.RecordBatchReader.from_batches(self.schema, self._streamed())
         return reader.__arrow_c_stream__(requested_schema)
+
+    def _streamed(self) -> Iterator[Any]:
+        yield from self.batches()
+        self.read()
 
 
 def _chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
@@ -75,9 +81,9 @@ def _storable(value: Any) -> Any:
     return without_surrogates(value) if isinstance(value, str) else value
 
 
-def tables_of(run: ReportedRun) -> dict[str, RunTable]:
-    """Return the tables of a run by their names."""
-    return {name: RunTable(name, run) for name in TABLES}
+def tables_of(run: ReportedRun, read: Callable[[], None] = lambda: None) -> dict[str, RunTable]:
+    """Return the tables of a run by their names. `read` is called after the last row of each stream."""
+    return {name: RunTable(name, run, read) for name in TABLES}
 
 
 def write(folder: Path, run: ReportedRun, options: ReportOptions | None = None) -> None:

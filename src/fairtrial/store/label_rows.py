@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import Label
 from fairtrial.records.score import part_of, part_text
+from fairtrial.store.bodies import UnreadableBodyError
 from fairtrial.store.statements import Row, storable
 
 
@@ -36,12 +39,19 @@ def label_row(label: Label, run: int) -> Row:
 
 
 def label_of(row: Any) -> Label:
-    """Return the label that a row holds."""
+    """Return the label that a row holds. Raises UnreadableBodyError."""
+    numbers = (row.value, row.seconds, row.probability)
+    try:
+        part = part_of(row.part)
+    except (ValueError, msgspec.ValidationError, AttributeError) as error:
+        raise UnreadableBodyError(f"a label of the store cannot be read: {error}") from error
+    if not all(number is None or isinstance(number, int | float) for number in numbers):
+        raise UnreadableBodyError("a label of the store cannot be read: a number is a text")
     return Label(
         CaseKey(row.eval_set, row.case_id, row.digest),
         row.attempt,
         row.criterion,
-        part_of(row.part),
+        part,
         row.value,
         row.author,
         row.at,

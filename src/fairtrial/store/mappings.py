@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, ItemsView, Iterator, Mapping, MutableMapping, ValuesView
 from typing import TypeVar
 
 import msgspec
 import sqlalchemy as sa
 
-from fairtrial.store.bodies import BodyDecoder, encode
+from fairtrial.store.bodies import BodyDecoder, UnreadableBodyError, encode
 from fairtrial.store.connections import Connections
 from fairtrial.store.statements import prepare, replacing
+from fairtrial.unreadable_rows import UnreadableRows
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -18,12 +19,21 @@ T = TypeVar("T", bound=msgspec.Struct)
 class StoredMapping(MutableMapping[str, T]):
     """One kind of record of one run. Writes commit immediately, and memory does not grow with the entries."""
 
-    def __init__(self, connections: Connections, table: sa.Table, run: Callable[[], int], kind: type[T]) -> None:
+    def __init__(
+        self,
+        connections: Connections,
+        table: sa.Table,
+        run: Callable[[], int],
+        kind: type[T],
+        unreadable: UnreadableRows,
+    ) -> None:
         """Read and write a table over connections to a database. Each write commits immediately.
 
-        `run` returns the number of the run, which has none before it begins.
+        `run` returns the number of the run, which has none before it begins. A row that cannot be read counts as
+        missing, and `unreadable` receives it.
         """
         self._connections, self._table, self._run = connections, table, run
+        self._unreadable, self._noun = unreadable, kind.__name__.lower()
         self._decoder = BodyDecoder(kind)
         key = (column == sa.bindparam(column.name) for column in table.primary_key)
         self._select = prepare(sa.select(table.c.body).where(*key), connections.dialect)
@@ -33,7 +43,11 @@ class StoredMapping(MutableMapping[str, T]):
         body = self._connections.commit_each(lambda connection: self._select.execute(connection, row).scalar())
         if body is None:
             raise KeyError(key)
-        return self._decoder.decode(body)
+        try:
+            return self._decoder.decode(body)
+        except UnreadableBodyError:
+            self._unreadable.add(self._noun, (row["run"], key))
+            raise KeyError(key) from None
 
     def __setitem__(self, key: str, value: T) -> None:
         row = {"run": self._run(), "key": key, "body": encode(value)}
@@ -44,6 +58,7 @@ class StoredMapping(MutableMapping[str, T]):
                 statement.execute(connection, row)
 
         self._connections.commit_each(write)
+        self._unreadable.forget(self._noun, (row["run"], key))
 
     def __delitem__(self, key: str) -> None:
         deletion = sa.delete(self._table).where(self._table.c.run == self._run(), self._table.c.key == key)
@@ -56,3 +71,32 @@ class StoredMapping(MutableMapping[str, T]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+    def values(self) -> ValuesView[T]:
+        """Return the values that can be read."""
+        return _ReadableValues(self)
+
+    def items(self) -> ItemsView[str, T]:
+        """Return the keys and values that can be read."""
+        return _ReadableItems(self)
+
+
+class _ReadableItems(ItemsView[str, T]):
+    def __init__(self, mapping: Mapping[str, T]) -> None:
+        super().__init__(mapping)
+        self._rows = mapping
+
+    def __iter__(self) -> Iterator[tuple[str, T]]:
+        for key in self._rows:
+            value = self._rows.get(key)
+            if value is not None:
+                yield key, value
+
+
+class _ReadableValues(ValuesView[T]):
+    def __init__(self, mapping: Mapping[str, T]) -> None:
+        super().__init__(mapping)
+        self._items = _ReadableItems(mapping)
+
+    def __iter__(self) -> Iterator[T]:
+        return (value for _, value in self._items)

@@ -14,11 +14,12 @@ from msgspec.structs import asdict
 
 from fairtrial.records.label import Label, LabelQueue
 from fairtrial.records.record import Record
-from fairtrial.store.bodies import BodyDecoder, encode
+from fairtrial.store.bodies import BodyDecoder, UnreadableBodyError, encode
 from fairtrial.store.connections import Connections
 from fairtrial.store.label_rows import label_row
 from fairtrial.store.schema import LABEL_ITEMS, LABEL_QUEUES, LABELS
 from fairtrial.store.statements import storable
+from fairtrial.unreadable_rows import UnreadableRows
 
 
 class QueueItem(Record, frozen=True):
@@ -41,15 +42,21 @@ class QueueItem(Record, frozen=True):
 class LabelQueues:
     """The queues of one run. Each write commits immediately."""
 
-    def __init__(self, connections: Connections, run: int) -> None:
-        """Read and write the queues of a run by its number."""
-        self._connections, self._run = connections, run
+    def __init__(self, connections: Connections, run: int, unreadable: UnreadableRows) -> None:
+        """Read and write the queues of a run by its number. `unreadable` receives the rows that cannot be read."""
+        self._connections, self._run, self._unreadable = connections, run, unreadable
 
     def queues(self) -> dict[int, LabelQueue]:
         """Return the queues by their numbers."""
         decoder = BodyDecoder(LabelQueue)
         query = sa.select(LABEL_QUEUES).where(LABEL_QUEUES.c.run == self._run).order_by(LABEL_QUEUES.c.queue)
-        return {row.queue: decoder.decode(row.body) for row in self._connections.rows(query)}
+        queues = {}
+        for row in self._connections.rows(query):
+            try:
+                queues[row.queue] = decoder.decode(row.body)
+            except UnreadableBodyError:
+                self._unreadable.add("queue", (self._run, row.queue))
+        return queues
 
     def add(self, queue: LabelQueue, items: Sequence[QueueItem]) -> int:
         """Store a queue that is new, and return its number. An equal queue that another process added is taken."""

@@ -9,7 +9,7 @@ from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Record
 from fairtrial.records.result import Aggregation, CaseResult, Fault, InvocationInjection, JudgeStats, Outcome, Verdict
 from fairtrial.records.score import Range, Score
-from fairtrial.store.bodies import encode
+from fairtrial.store.bodies import UnreadableBodyError, encode
 from fairtrial.store.statements import Row
 
 
@@ -71,7 +71,9 @@ def body_of(result: CaseResult, criteria: Sequence[int]) -> ResultBody:
 
 
 def result_of(body: ResultBody, position: int, attempt: int, digest: str, terms: Mapping[int, Terms]) -> CaseResult:
-    """Return the result that a body holds."""
+    """Return the result that a body holds. Raises UnreadableBodyError if the terms of a criterion are missing."""
+    if not terms.keys() >= set(body.criteria):
+        raise UnreadableBodyError("the terms of a criterion cannot be read")
     outcomes = tuple(
         Outcome(
             terms[number].name,

@@ -14,13 +14,14 @@ from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import Label
 from fairtrial.records.result import Verdict
-from fairtrial.store.bodies import BodyDecoder
+from fairtrial.store.bodies import BodyDecoder, UnreadableBodyError
 from fairtrial.store.connections import Connections
 from fairtrial.store.database_errors import shown_url
 from fairtrial.store.label_rows import label_of
 from fairtrial.store.result_rows import ResultBody, Terms
 from fairtrial.store.schema import CASES, CRITERIA, LABELS, RESULTS, RUNS, SCORES
 from fairtrial.store.statements import storable
+from fairtrial.unreadable_rows import UnreadableRows
 
 
 class RunQueries(ABC):
@@ -30,6 +31,7 @@ class RunQueries(ABC):
         self.url = url
         self._connections = connections
         self._numbers: dict[str, int] = {}
+        self._unreadable = UnreadableRows()
 
     @abstractmethod
     def commit(self) -> None:
@@ -77,7 +79,9 @@ class RunQueries(ABC):
         ):
             outcomes: list[OutcomeRow] = []
             if next_place == (position, attempt):
-                outcomes = [OutcomeRow(names[row[2]], row[3], verdicts[row[4]]) for row in next_scores]
+                outcomes = [
+                    OutcomeRow(names[row[2]], row[3], verdicts[row[4]]) for row in next_scores if row[2] in names
+                ]
                 next_place, next_scores = next(scores, (None, iter(())))
             agent_failed = (position, attempt) in failed
             yield AttemptRow(position, attempt, verdicts[verdict], valid, agent_failed, outcomes)
@@ -93,11 +97,16 @@ class RunQueries(ABC):
         query = sa.select(RESULTS.c.position, RESULTS.c.attempt, RESULTS.c.body).where(RESULTS.c.run == number)
         decoder = BodyDecoder(ResultBody)
         bodies = self._connections.rows(query.where(sa.or_(RESULTS.c.verdict == Verdict.ERROR.value, unscored)))
-        return {
-            (row.position, row.attempt)
-            for row in bodies
-            if (failure := decoder.decode(row.body).failure) is not None and failure.side == "agent"
-        }
+        failed = set()
+        for row in bodies:
+            try:
+                failure = decoder.decode(row.body).failure
+            except UnreadableBodyError:
+                self._unreadable.add("result", (number, row.position, row.attempt))
+                continue
+            if failure is not None and failure.side == "agent":
+                failed.add((row.position, row.attempt))
+        return failed
 
     def scores(self, run_id: str, criterion: str) -> Iterator[tuple[int, int, float | None, Verdict]]:
         """Yield position, attempt, value and verdict of each outcome of a criterion, in file order. No body is read."""
@@ -117,7 +126,7 @@ class RunQueries(ABC):
     def labels(self, run_id: str) -> list[Label]:
         """Return the labels of a run, in the order in which they were added."""
         query = sa.select(LABELS).where(LABELS.c.run == self._number(run_id)).order_by(LABELS.c.number)
-        return list(map(label_of, self._connections.rows(query)))
+        return [label for row in self._connections.rows(query) if (label := self._label(row)) is not None]
 
     def labels_elsewhere(self, run_id: str) -> Iterator[tuple[str, Label]]:
         """Yield the labels of other runs that may count in this run, each with the id of its run.
@@ -130,7 +139,15 @@ class RunQueries(ABC):
         query = query.where(LABELS.c.run != number, LABELS.c.key != "", LABELS.c.part == "")
         query = query.where(LABELS.c.criterion.in_(names))
         for row in self._connections.rows(query.order_by(LABELS.c.number)):
-            yield row.id, label_of(row)
+            if (label := self._label(row)) is not None:
+                yield row.id, label
+
+    def _label(self, row: Any) -> Label | None:
+        try:
+            return label_of(row)
+        except UnreadableBodyError:
+            self._unreadable.add("label", row.number)
+            return None
 
     def _value(self, query: sa.Select[Any]) -> Any:
         return self._connections.transact(lambda connection: connection.execute(query).scalar())
@@ -146,4 +163,10 @@ class RunQueries(ABC):
     def _read_terms(self, run: int) -> dict[Terms, int]:
         decoder = BodyDecoder(Terms)
         query = sa.select(CRITERIA).where(CRITERIA.c.run == run).order_by(CRITERIA.c.number)
-        return {decoder.decode(row.body): row.number for row in self._connections.rows(query)}
+        terms = {}
+        for row in self._connections.rows(query):
+            try:
+                terms[decoder.decode(row.body)] = row.number
+            except UnreadableBodyError:
+                self._unreadable.add("criterion", (run, row.number))
+        return terms

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -74,7 +74,6 @@ class Store(ViewQueries):
         self._waiting: defaultdict[sa.Table, list[Row]] = defaultdict(list)
         self._waiting_rows = 0
         self._committed = time.monotonic()
-        self._skipped: set[tuple[str, object]] = set()
         self._terms: dict[int, dict[Terms, int]] = {}
         self._changes_of: dict[int, int] = {}
 
@@ -221,14 +220,22 @@ class Store(ViewQueries):
             raise UsageError(
                 f"{count} in {shown_url(self.url)} with an id that starts with {run_id!r}; see `fairtrial runs`"
             )
-        (body,) = matches.values()
-        return BodyDecoder(RunInfo).decode(body)
+        ((run_id, body),) = matches.items()
+        try:
+            return BodyDecoder(RunInfo).decode(body)
+        except UnreadableBodyError:
+            self._unreadable.add("run", run_id)
+            raise
 
     def summary(self, run_id: str) -> Summary | None:
-        """Return the numbers of a run, or None if it is not finished."""
+        """Return the numbers of a run, or None if it is not finished, or if its row cannot be read."""
         query = sa.select(RUNS.c.summary).where(RUNS.c.id == run_id)
         body = self._value(query)
-        return None if body is None else BodyDecoder(Summary).decode(body)
+        try:
+            return None if body is None else BodyDecoder(Summary).decode(body)
+        except UnreadableBodyError:
+            self._unreadable.add("summary", run_id)
+            return None
 
     def cases(self, run_id: str, *, positions: Collection[int] | None = None) -> Iterator[ExpectedCase]:
         """Return the cases of a run with their expectations, in file order, or only the cases at some positions."""
@@ -295,15 +302,17 @@ class Store(ViewQueries):
 
     def replies(self, run_id: str) -> StoredMapping[Reply]:
         """Return the replies of a run's models, by the key of their call. Writes commit immediately."""
-        return StoredMapping(self._connections, REPLIES, partial(self._number, run_id), Reply)
+        number = partial(self._number, run_id)
+        return StoredMapping(self._connections, REPLIES, number, Reply, self._unreadable)
 
     def ballots(self, run_id: str) -> StoredMapping[Ballot]:
         """Return the ballots of a run's judges, by id. Writes commit immediately."""
-        return StoredMapping(self._connections, BALLOTS, partial(self._number, run_id), Ballot)
+        number = partial(self._number, run_id)
+        return StoredMapping(self._connections, BALLOTS, number, Ballot, self._unreadable)
 
     def label_queues(self, run_id: str) -> LabelQueues:
         """Return the queues of outcomes of a run that people label."""
-        return LabelQueues(self._connections, self._number(run_id))
+        return LabelQueues(self._connections, self._number(run_id), self._unreadable)
 
     def spans(self, run_id: str) -> SpanRows:
         """Return the spans that a receiver got for a run."""
@@ -311,12 +320,15 @@ class Store(ViewQueries):
 
     def count_skipped(self) -> str:
         """Return how many rows were left out so far because they cannot be read, or an empty string if none was."""
-        counts = Counter(noun for noun, _ in self._skipped)
-        return ", ".join(f"{count} {noun} {'row' if count == 1 else 'rows'}" for noun, count in sorted(counts.items()))
+        return str(self._unreadable)
 
-    def forget_skipped(self) -> None:
-        """Count the rows that cannot be read from zero again."""
-        self._skipped.clear()
+    def count_skipped_results(self) -> int:
+        """Return how many results were left out so far."""
+        return self._unreadable.nouns.count("result")
+
+    def forget_skipped(self, noun: str = "") -> None:
+        """Count the rows that cannot be read from zero again, or only those of a kind."""
+        self._unreadable.forget_all(noun)
 
     def _readable(self, noun: str, query: sa.Select[Any], decode: Callable[[Any], T]) -> Iterator[T]:
         """Yield the rows that can be decoded. The others are counted, each of them once."""
@@ -324,18 +336,20 @@ class Store(ViewQueries):
             try:
                 record = decode(row)
             except UnreadableBodyError:
-                self._skipped.add((noun, tuple(row)[:3]))
+                self._unreadable.add(noun, tuple(row)[:3])
                 continue
             yield record
 
     def _criterion(self, run: int, terms: Terms) -> int:
         """Return the number of a criterion in a run, and store its terms if they are new."""
         numbers = self._terms.setdefault(run, {})
+        number = -1
         while (known_number := numbers.get(terms)) is None:
-            row = {"run": run, "number": len(numbers), "name": storable(terms.name), "body": encode(terms)}
+            number = max(number + 1, len(numbers))  # a number may be taken by terms that cannot be read
+            row = {"run": run, "number": number, "name": storable(terms.name), "body": encode(terms)}
             try:
                 self._changes(sa.insert(CRITERIA).values(row))
-                numbers[terms] = len(numbers)
+                numbers[terms] = number
             except sa.exc.IntegrityError:  # another process, or an earlier part of the run, took the number
                 numbers.update(self._read_terms(run))
         return known_number

@@ -59,6 +59,7 @@ def export_run(store: Store, run_id: str) -> Iterator[bytes]:
         count += 1
         yield _encoded(line)
     if skipped := store.count_skipped():
+        store.forget_skipped()  # the error says how many they are
         raise StoreError(f"{skipped} of run {run_id} cannot be read; export it with the fairtrial that wrote it")
     yield _encoded(ExportLine(lines=count))
 

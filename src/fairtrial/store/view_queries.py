@@ -71,8 +71,9 @@ class ViewQueries(RunQueries, ABC):
         query = sa.select(*columns, sa.func.count()).where(SCORES.c.run == number).group_by(*columns)
         counts: defaultdict[str, dict[str, int]] = defaultdict(dict)
         for criterion, verdict, count in self._rows(query):
-            own = counts[names[criterion]]
-            own[verdict] = own.get(verdict, 0) + count
+            if criterion in names:
+                own = counts[names[criterion]]
+                own[verdict] = own.get(verdict, 0) + count
         return dict(counts)
 
     def count_cases(self, run_id: str) -> int:
