@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, field
 
-from msgspec.structs import replace
-
 from fairtrial.llm.fences import sendable
-from fairtrial.llm.model import call_key
+from fairtrial.llm.model import CallError, call_key
+from fairtrial.llm.token_counts import amount_of, count_of
 from fairtrial.protocols import Model
 from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
@@ -48,8 +47,7 @@ class CallCache:
         self.calls += 1
         try:
             reply = await model(prompt)
-            # A lone surrogate cannot be stored, and would lose the reply with its cost.
-            reply = replace(reply, text=sendable(reply.text))
+            reply = _storable(reply)
             self.replies[key] = reply
         except asyncio.CancelledError:
             promise.cancel()
@@ -63,6 +61,27 @@ class CallCache:
             return reply
         finally:
             del self._in_flight[key]
+
+
+def _storable(reply: Reply) -> Reply:
+    """Return a reply that can be stored. A model of the caller may put anything into its fields.
+
+    A lone surrogate cannot be stored, and would lose the reply with its cost. Raises `CallError` if there is no text.
+    """
+    if not isinstance(reply, Reply) or not isinstance(reply.text, str):
+        raise CallError(
+            f"the model must return a Reply with a text, got {type(getattr(reply, 'text', reply)).__name__}"
+        )
+    return Reply(
+        text=sendable(reply.text),
+        model=sendable(reply.model) if isinstance(reply.model, str) else "",
+        input_tokens=count_of(reply.input_tokens),
+        output_tokens=count_of(reply.output_tokens),
+        cost=amount_of(reply.cost),
+        seconds=amount_of(reply.seconds) or 0.0,
+        attempts=count_of(reply.attempts) or 1,
+        stop=sendable(reply.stop) if isinstance(reply.stop, str) else "",
+    )
 
 
 @dataclass(frozen=True)

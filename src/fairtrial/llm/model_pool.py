@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 from fairtrial.errors import ConfigError, UsageError
@@ -24,6 +24,7 @@ from fairtrial.llm.model import NamedModel, ignore
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.pacing import Pace, Paced, Places
 from fairtrial.llm.provider import Provider, price_known, settings_for
+from fairtrial.llm.served_models import is_same_model
 from fairtrial.llm.vertex_service import NAME as VERTEX
 from fairtrial.llm.vertex_service import Vertex
 from fairtrial.protocols import Model
@@ -107,6 +108,26 @@ class _OpenedByCall:
         return await self.provider(prompt)
 
 
+@dataclass(frozen=True)
+class _NotedModel:
+    """A model that notes once for each other model that answers in its place."""
+
+    model: Model
+    name: str
+    note: Callable[[str], None]
+    noted: set[str] = field(default_factory=set)
+
+    async def __call__(self, prompt: Prompt) -> Reply:
+        reply = await self.model(prompt)
+        if reply.model not in self.noted and not is_same_model(self.name, reply.model):
+            self.noted.add(reply.model)
+            self.note(
+                f"model {self.name!r}: another model answered: {reply.model!r}; its replies count as those of "
+                f"{self.name!r}; name the model that you mean, or switch off the fallback of the router"
+            )
+        return reply
+
+
 class ModelPool:
     """The models of one run: enter the pool, connect every model, check them, and leave it after the last call.
 
@@ -172,7 +193,10 @@ class ModelPool:
         settings = repr(sorted(model.settings.items()))
         key = (model.name, settings, model.endpoint, model.structured, model.timeout, id(model.model))
         if key not in self._connections:
-            self._connections[key] = model.through(self._connection(model))
+            connection = self._connection(model)
+            if model.model is None and model.name not in self._options.custom_models and model.name != VERTEX:
+                connection = _NotedModel(connection, model.name, self._note)
+            self._connections[key] = model.through(connection)
         return self._connections[key]
 
     def vertex(self, model: NamedModel, metric: str) -> NamedModel:

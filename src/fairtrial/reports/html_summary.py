@@ -54,7 +54,8 @@ def _text(value: Any) -> str:
 
 def _run(run: View, cases: Sequence[View], own: Mapping[str, Any]) -> str:
     counts = ", ".join(f"{_MARKS[verdict]} {n:,} {_text(verdict)}" for verdict, n in run["counts"].items())
-    reasons = "".join(f"<li>{_text(reason)}</li>" for reason in run.get("reasons", ()))
+    notes = [f"note: {note}" for note in run.get("notes", ())]
+    reasons = "".join(f"<li>{_text(reason)}</li>" for reason in (*run.get("reasons", ()), *notes))
     return (
         f"<h1>{_text(run['verdict'])}</h1><p>{_text(run['id'])} · {_text(run['started'])}</p><p>{counts}</p>"
         f"<ul>{reasons}</ul>{_criteria(run, own)}{_not_passed(cases, own)}"

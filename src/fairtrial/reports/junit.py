@@ -230,7 +230,8 @@ def _closing_suite(stream: BinaryIO, run: ReportedRun, *, allow_unscored: bool, 
                 with _element(xml, kind, {"message": message}):
                     pass
         with _element(xml, "system-out", {}):
-            lines = [summary.verdict, *summary.reasons, *_valid(summary), *_judges(run.calibrations)]
+            notes = [f"note: {note}" for note in summary.notes]
+            lines = [summary.verdict, *summary.reasons, *_valid(summary), *_judges(run.calibrations), *notes]
             xml.characters(visible("\n".join(lines)))
 
 

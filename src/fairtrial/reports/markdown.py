@@ -69,6 +69,7 @@ def _head(info: RunInfo, summary: Summary, options: ReportOptions) -> Iterator[s
     yield f"### {MARKS[verdict][0]} {title}: {count(total, 'attempt')}{f', {counts}' if counts else ''}"
     yield ""
     yield from (f"- {code_span(reason, _REASON_LENGTH)}" for reason in summary.reasons[:_MOST_REASONS])
+    yield from (f"- note: {code_span(note, _REASON_LENGTH)}" for note in summary.notes[:_MOST_REASONS])
     if summary.invalid:
         sides = ", ".join(f"{side} {n:,}" for side, n in summary.invalid.items())
         yield f"- {count(sum(summary.invalid.values()), 'attempt')} invalid: {sides}"
