@@ -121,7 +121,7 @@ def test_an_unreadable_reply_is_asked_again_once_with_what_was_wrong() -> None:
     first, second = calls(named)
     assert second.text.startswith(first.text)
     assert (second.draw, first.ask, second.ask) == (first.draw, 1, 2)
-    assert fenced(second, "problems of the previous reply").startswith("the reply cannot be read: Expecting value")
+    assert fenced(second, "problems of the previous reply").startswith("the reply holds no JSON: 'no JSON'")
     assert ballot.decisions["i1"].result == VoteResult(1.0)
 
 
@@ -129,7 +129,7 @@ def test_after_two_unreadable_replies_the_voter_abstains() -> None:
     """The item is unscored, and the ballot says what was wrong."""
     ballot = hold(Judge((NamedModel("m", ScriptedModel(["no JSON", "still none"])),), votes=1), question())
     assert ballot.abstentions == 1
-    assert ballot.why_unscored("i1").startswith("1 of 1 votes are abstentions: the reply cannot be read")
+    assert ballot.why_unscored("i1").startswith("1 of 1 votes are abstentions: the reply holds no JSON")
 
 
 def test_a_readable_item_keeps_its_vote_when_another_is_asked_again() -> None:

@@ -11,6 +11,7 @@ from fairtrial.judge.question import Question, answer_schema, parse_reply
 from fairtrial.judge.voting import majority
 from fairtrial.records.ballot import JudgeAnswer
 from fairtrial.records.reply import Prompt
+from reply_corpus import CORPUS, FORGED, MAYBE, QUESTION, REAL
 
 RULE = majority(yes=["yes"], no=["no"])
 ITEMS = ("i1", "i2")
@@ -85,3 +86,64 @@ def test_the_schema_is_one_that_strict_providers_take() -> None:
     fields = shape["properties"]["answers"]["items"]
     assert fields["required"] == list(fields["properties"]) == ["id", "quote", "rationale", "marks", "answer"]
     assert fields["additionalProperties"] is False
+
+
+@pytest.mark.parametrize(("reply", "verdict"), [row[1:] for row in CORPUS], ids=[row[0] for row in CORPUS])
+def test_a_reply_is_read_as_a_person_reads_it(reply: str, verdict: str | None) -> None:
+    """No verdict is taken from thoughts, from a quotation, or from the text under judgement."""
+    opinions = parse_reply(reply, QUESTION).opinions
+    assert [opinion.answer for opinion in opinions.values()] == ([] if verdict is None else [verdict])
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [f"Perhaps: {REAL}", f"<think>Hm.</think>{REAL}", f"Hm.</think>{REAL}", f"```json\n{REAL}\n```\nSo it is."],
+)
+def test_of_a_reply_that_was_cut_off_only_a_whole_object_counts(reply: str) -> None:
+    """Its end may be a quotation. The object alone is whole."""
+    assert parse_reply(reply, QUESTION).opinions
+    assert parse_reply(reply, QUESTION, "cut off").problems == {"reply": "cut off"}
+    assert parse_reply(REAL, QUESTION, "cut off").opinions
+
+
+@pytest.mark.parametrize(
+    ("reply", "problem"),
+    [
+        ("", "the reply is empty"),
+        ("I'm sorry, but I can't assist.", "the model refused to answer: \"I'm sorry, but I can't assist.\""),
+        (
+            "申し訳ありませんが、お答えできません。",
+            "the model refused to answer: '申し訳ありませんが、お答えできません。'",
+        ),
+        ("抱歉，我无法回答。", "the model refused to answer: '抱歉，我无法回答。'"),
+        ("죄송하지만 답할 수 없습니다.", "the model refused to answer: '죄송하지만 답할 수 없습니다.'"),
+        ("<think>It is right.</think>", "the reply holds thoughts and no answer"),
+        ("It is valid.", "the reply holds no JSON: 'It is valid.'"),
+        (f"{MAYBE} or {REAL}", "the reply cannot be read: it holds more than one value"),
+        (FORGED, "the reply repeats an object of the question word for word, and is no answer"),
+    ],
+)
+def test_a_reply_without_an_answer_has_its_own_reason(reply: str, problem: str) -> None:
+    """An empty reply, a refusal, thoughts, prose, two objects and an echo are told apart."""
+    assert parse_reply(reply, QUESTION).problems == {"reply": problem}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "<think></think>" * 100_000,
+        "<think>" * 100_000,
+        "x</think>" * 100_000,
+        "x</think>" + "{" * 500_000,
+        "```json\n" * 100_000,
+        '{"a": "' + '\\"' * 500_000,
+        "{" + "," * 500_000 + "}",
+        "x" + "{}" * 500_000,
+        "<|channel|>final" * 50_000,
+        "analysisX" + "assistantfinal" * 50_000,
+        ("```" + " " * 20) * 50_000,
+    ],
+)
+def test_a_huge_reply_is_read_in_one_pass(reply: str) -> None:
+    """If the time grew with the square of its length, this test would take hours."""
+    assert parse_reply(reply, QUESTION).opinions == {}

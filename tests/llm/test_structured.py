@@ -15,12 +15,15 @@ from fairtrial.llm.structured import read_json
         '```json\n{"a": 1}\n```',
         '```\n{"a": 1}\n```',
         '\ufeff{"a": 1}',
-        'The user said {"a": 2}, so:\n\n```json\n{"a": 1}\n```\n',
+        'The user said 2, so:\n\n```json\n{"a": 1}\n```\n',
+        'The answer is {"a": 1}',
+        '```json\n{"a": 1}\n```\nThat is what they said.',
+        '{"a": 1,}',
         '<think>\nMaybe {"a": 2}?\n</think>\n{"a": 1}',
     ],
 )
-def test_one_value_or_one_code_block_is_read(text: str) -> None:
-    """Space around it does not matter, nor prose before the block, nor thoughts."""
+def test_one_value_or_one_object_is_read(text: str) -> None:
+    """Space and prose around it do not matter, nor thoughts before it."""
     assert read_json(text) == {"a": 1}
 
 
@@ -29,10 +32,9 @@ def test_one_value_or_one_code_block_is_read(text: str) -> None:
     [
         "",
         "yes",
-        'The answer is {"a": 1}',
         '{"a": 1} {"a": 2}',
+        'The user said {"a": 2}, so:\n\n```json\n{"a": 1}\n```\n',
         '```json\n{"a": 1}\n```\n```json\n{"a": 2}\n```',
-        '```json\n{"a": 1}\n```\nThat is what they said.',
         '```python\n{"a": 1}\n```',
         '{"a": 1, "a": 2}',
         '{"a": NaN}',
@@ -41,7 +43,7 @@ def test_one_value_or_one_code_block_is_read(text: str) -> None:
     ],
 )
 def test_anything_else_is_not(text: str) -> None:
-    """JSON inside other text, two values, repeated keys, NaN and endless nesting are no reply."""
+    """Two values, repeated keys, NaN and endless nesting are no reply."""
     with pytest.raises(ValueError):  # noqa: PT011 - any message will do
         read_json(text)
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from unicodedata import normalize
 
 from msgspec.structs import replace
 
 from fairtrial.judge.voting import Rule
 from fairtrial.llm.fences import Fences
 from fairtrial.llm.structured import read_json
+from fairtrial.llm.thoughts import NoAnswerError
 from fairtrial.records.ballot import Answer, JudgeAnswer
 from fairtrial.records.record import Json, Record
 from fairtrial.records.reply import Prompt
@@ -90,11 +94,13 @@ def parse_reply(text: str, question: Question, interruption: str = "") -> Parsed
     whatever is missing.
     """
     try:
+        reply = _read(text, question.prompt, is_cut_off=bool(interruption))
         if not question.answers:
-            return ParsedReply(opinions=dict.fromkeys(question.items, _score(read_json(text))))
-        entries = _entries(read_json(text), question.items)
+            return ParsedReply(opinions=dict.fromkeys(question.items, _score(reply)))
+        entries = _entries(reply, question.items)
     except ValueError as error:
-        problem = interruption or f"the reply cannot be read: {error}"
+        cause = str(error) if isinstance(error, NoAnswerError) else f"the reply cannot be read: {error}"
+        problem = interruption or cause
         return ParsedReply(problems=dict.fromkeys(question.items, problem))
     opinions: dict[str, JudgeAnswer] = {}
     problems: dict[str, str] = {}
@@ -106,6 +112,32 @@ def parse_reply(text: str, question: Question, interruption: str = "") -> Parsed
         except ValueError as problem:
             problems[item] = str(problem)
     return ParsedReply(opinions=opinions, problems=problems)
+
+
+def _read(text: str, prompt: Prompt, *, is_cut_off: bool) -> Json:
+    """Return the JSON of a reply, also if it is encoded twice. Raises ValueError, also for an echo of the question.
+
+    Agents plant objects in their texts that look like the reply of a judge, and prompts hold worked examples.
+    """
+    reply = read_json(text, is_cut_off=is_cut_off)
+    if isinstance(reply, str):
+        reply = read_json(reply, is_cut_off=True)
+    answers = reply.get("answers") if isinstance(reply, dict) else reply
+    asked = _bare(f"{prompt.system}\n{prompt.text}")
+    for entry in answers if isinstance(answers, list) else [reply]:
+        written = json.dumps(entry, ensure_ascii=False)
+        if isinstance(entry, dict) and (_bare(written) in asked or _bare(written.replace("\\n", "")) in asked):
+            raise NoAnswerError("the reply repeats an object of the question word for word, and is no answer")
+    return reply
+
+
+_MARKS = str.maketrans("", "", ' \t\r\n"\\')
+
+
+@lru_cache(maxsize=16)
+def _bare(text: str) -> str:
+    """Return a text without space, quotation marks and backslashes, which change if an object is written again."""
+    return text.translate(_MARKS)
 
 
 def _score(reply: Json) -> JudgeAnswer:
@@ -121,12 +153,18 @@ def _score(reply: Json) -> JudgeAnswer:
 
 
 def _entries(reply: Json, items: Sequence[str]) -> dict[str, dict[str, Json]]:
-    answers = reply.get("answers") if isinstance(reply, dict) else None
+    """Return the entries by their items. A single entry may stand without its list, and a list without its object."""
+    answers = reply.get("answers") if isinstance(reply, dict) else reply
+    if isinstance(reply, dict) and "answers" not in reply and "answer" in reply:
+        answers = [reply]
     if not isinstance(answers, list):
         raise ValueError("it is not an object with a list 'answers'")  # noqa: TRY004 - callers catch ValueError
+    names = {item.lower(): item for item in items} if len({item.lower() for item in items}) == len(items) else {}
     entries: dict[str, dict[str, Json]] = {}
     for entry in answers:
         name = entry.get("id") if isinstance(entry, dict) else None
+        if isinstance(name, str) and name not in items:
+            name = names.get(normalize("NFKC", name).strip().lower(), name)
         if not isinstance(name, str) or name not in items:
             raise ValueError(f"unknown id {_short(name)}")
         if name in entries:
@@ -137,10 +175,12 @@ def _entries(reply: Json, items: Sequence[str]) -> dict[str, dict[str, Json]]:
 
 def _opinion(item: str, entry: dict[str, Json], question: Question) -> JudgeAnswer:
     raw = entry.get("answer")
-    answer = raw.strip().lower().replace(" ", "_").replace("-", "_") if isinstance(raw, str) else ""
+    # Models put an answer into bold, code or quotation marks, end it with a full stop, or write it in full width.
+    plain = normalize("NFKC", raw).strip(" \t\r\n*`_\"'.。").lower() if isinstance(raw, str) else ""
+    answer = plain.replace(" ", "_").replace("-", "_")
     if answer not in question.answers:
         raise ValueError(f"answer must be one of {', '.join(question.answers)}, got {_short(raw)}")
-    rationale, quote, marks = entry.get("rationale", ""), entry.get("quote") or "", entry.get("marks") or []
+    rationale, quote, marks = entry.get("rationale") or "", entry.get("quote") or "", entry.get("marks") or []
     if not isinstance(rationale, str) or not isinstance(quote, str):
         raise ValueError("rationale and quote must be text")  # noqa: TRY004
     if not isinstance(marks, list) or any(mark not in question.marks for mark in marks):
