@@ -10,9 +10,14 @@ import jsonschema
 import pytest
 
 from commands import Done, enter, fairtrial
+from fairtrial import evaluate, open_run
+from fairtrial.judge.judges import Judges
+from fairtrial.llm.model_options import ModelOptions
+from fairtrial.records.reply import Prompt, Reply
 from loopback import Loopback, Request, Say, Script, Status
 
 STORE = "sqlite:///k.db"
+TURN = {"user_content": {"parts": [{"text": "Hi"}]}, "final_response": {"parts": [{"text": "Hi"}]}}
 
 
 @pytest.fixture(autouse=True)
@@ -26,8 +31,7 @@ def run(folder: Path, monkeypatch: pytest.MonkeyPatch, script: Script, *more: st
     enter(folder, monkeypatch)
     monkeypatch.syspath_prepend(str(folder))
     (folder / "wild_echo.py").write_text("def reply(trace):\n    return trace.invocations[-1].query\n")
-    turn = {"user_content": {"parts": [{"text": "Hi"}]}, "final_response": {"parts": [{"text": "Hi"}]}}
-    evalset = {"eval_set_id": "s", "eval_cases": [{"eval_id": "c", "conversation": [turn]}]}
+    evalset = {"eval_set_id": "s", "eval_cases": [{"eval_id": "c", "conversation": [TURN]}]}
     (folder / "s.evalset.json").write_text(json.dumps(evalset))
     with Loopback(script) as server:
         judge = {"judge_model": "openai/gpt-4o-mini", "num_samples": 1, "base_url": f"{server.url}/v1", **options}
@@ -192,3 +196,78 @@ def test_the_agreement_of_each_two_models_is_shown(tmp_path: Path, monkeypatch: 
         {"first": "one", "second": "two", "equal": 1, "pairs": 1},
     ]
     assert "one, two" in done.out
+
+
+def chat_body(request: Request, **fields: Any) -> Say:
+    """A reply with the verdict valid, of which some fields are replaced."""
+    message = {"role": "assistant", "content": request.answers("valid")}
+    body = {"id": "x", "model": "gpt-4o-mini", "usage": {"prompt_tokens": 1000, "completion_tokens": 100}}
+    body["choices"] = [{"index": 0, "finish_reason": "stop", "message": message}]
+    return Say(raw=json.dumps(body | fields).encode())
+
+
+@pytest.mark.parametrize(
+    ("usage", "spent"),
+    [
+        ({"prompt_tokens": "12", "completion_tokens": "3"}, (12, 3)),
+        ({"prompt_tokens": 12.0, "completion_tokens": 3.5}, (None, None)),
+        ({"prompt_tokens": -5, "completion_tokens": 3}, (None, None)),
+    ],
+)
+def test_odd_numbers_of_tokens_end_no_run(
+    usage: dict[str, Any], spent: tuple[int | None, int | None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run has its verdict, is shown, and can be reused without a call."""
+    done = run(tmp_path, monkeypatch, lambda request: chat_body(request, usage=usage, model=5))
+    assert done.code == 0, done.out + done.err
+    judge = json.loads((tmp_path / "r.json").read_text())["spending"]["judge"]
+    assert (judge["input_tokens"], judge["output_tokens"]) == spent
+    shown = fairtrial("show", "2", "--store", STORE)
+    assert (shown.code, "cannot be read" in shown.err) == (0, False)
+    run_id = json.loads((tmp_path / "r.json").read_text())["run"]["id"]
+    unused = lambda _: Status(500)  # noqa: E731
+    again = run(tmp_path, monkeypatch, unused, "--reuse", run_id)
+    assert again.code == 0, again.out + again.err
+
+
+def test_every_report_names_the_model_that_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A router may fall back to another model. Its verdicts count, and everybody sees whose they are."""
+    files = ("--junit", "r.xml", "--markdown", "r.md", "--html", "r.html")
+    served = "meta-llama/llama-3-8b"
+    done = run(tmp_path, monkeypatch, lambda request: chat_body(request, model=served), *files)
+    assert done.code == 0, done.out + done.err
+    assert " ".join(done.out.split()).count(f"another model answered: '{served}'") == 1
+    assert served in json.loads((tmp_path / "r.json").read_text())["notes"][0]
+    for name in ("r.xml", "r.md", "r.html"):
+        assert served in (tmp_path / name).read_text(), name
+
+
+def test_a_release_of_the_model_is_no_other_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`gpt-4o-mini` answers as `gpt-4o-mini-2024-07-18`."""
+    done = run(tmp_path, monkeypatch, lambda request: chat_body(request, model="gpt-4o-mini-2024-07-18"))
+    assert "another model" not in done.out
+
+
+def test_a_model_of_the_user_may_put_anything_into_its_reply(tmp_path: Path) -> None:
+    """What cannot be stored is left out, or the row could not be read again."""
+    bad: Any = {"model": 5, "input_tokens": "12", "output_tokens": 3.5, "cost": -1, "seconds": "soon", "stop": None}
+
+    async def model(_: Prompt) -> Reply:
+        text = json.dumps({"answers": [{"id": "reply", "rationale": "same", "answer": "valid"}]})
+        return Reply(text=text, **bad)
+
+    evalset = {"eval_set_id": "s", "eval_cases": [{"eval_id": "c", "conversation": [TURN]}]}
+    options = {"judge_model": "mine", "num_samples": 1}
+    criteria = {"final_response_match_v2": {"threshold": 0.5, "judge_model_options": options}}
+    (tmp_path / "s.evalset.json").write_text(json.dumps(evalset))
+    (tmp_path / "test_config.json").write_text(json.dumps({"criteria": criteria}))
+    store = f"sqlite:///{tmp_path}/k.db"
+    done = evaluate(
+        tmp_path / "s.evalset.json",
+        agent=lambda trace: trace.invocations[-1].query,
+        judges=Judges(models=ModelOptions(custom_models={"mine": model})),
+        store=store,
+    )
+    assert done.verdict == "passed"
+    (reply,) = open_run(done.info.id, store=store).replies.values()
+    assert (reply.input_tokens, reply.output_tokens, reply.cost, reply.model) == (12, None, None, "")
