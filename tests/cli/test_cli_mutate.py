@@ -239,3 +239,13 @@ def test_a_resumed_run_keeps_its_arguments(folder: Path) -> None:
     Path("shop.evalset.json").write_text(changed)
     assert "is not the same as in the run" in fairtrial("mutate", "--resume", run).err
     assert folder
+
+
+def test_mutants_need_no_store(folder: Path) -> None:
+    """Without a store nothing is kept, and what needs an earlier run is refused."""
+    done = fairtrial("mutate", "shop.evalset.json", "--store", "none")
+    assert (done.code, done.out.startswith("mutation score ")) == (0, True), done.err
+    assert not (folder / ".fairtrial").exists()
+    for arguments in (("--from-run", "2026"), ("shop.evalset.json", "--reuse", "2026"), ("--resume", "2026")):
+        refused = fairtrial("mutate", *arguments, "--store", "none")
+        assert (refused.code, "got --store none" in refused.err) == (2, True), refused.err

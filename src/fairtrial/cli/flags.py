@@ -93,7 +93,7 @@ allow_code = click.option(
 lenient = click.option("--lenient", is_flag=True, help="Unknown options and misspelt keys become warnings.")
 
 
-def stored(command: Callable[..., Any]) -> Callable[..., Any]:
+def stored(command: Callable[..., Any], words: str = "Any SQLAlchemy URL.") -> Callable[..., Any]:
     """Add the option that says which store to read. A subcommand takes the store of its group by default."""
     from fairtrial.api import DEFAULT_URL  # SQL is imported only by the commands that use it
 
@@ -102,9 +102,7 @@ def stored(command: Callable[..., Any]) -> Callable[..., Any]:
         url: str = DEFAULT_URL if group is None else group.params.get("store", DEFAULT_URL)
         return url
 
-    option = click.option(
-        "--store", default=default, show_default=DEFAULT_URL, metavar="URL", help="Any SQLAlchemy URL."
-    )
+    option = click.option("--store", default=default, show_default=DEFAULT_URL, metavar="URL", help=words)
     return option(command)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ _STDOUT = Path("-")
 @click.option("--markdown", metavar="FILE", type=FileToWrite(), help="Write Markdown to a file.")
 @click.option("--html", metavar="FILE", type=FileToWrite(), help="Write one HTML file that opens anywhere.")
 @click.option("--junit", metavar="FILE", type=FileToWrite(), help="Write JUnit XML to a file.")
-@flags.stored
+@partial(flags.stored, words="Any SQLAlchemy URL, or none.")
 @click.option("--quiet", "-q", is_flag=True, help="Print the mutation score only.")
 def mutate(
     evalset: tuple[str, ...],
@@ -132,7 +133,10 @@ def mutate(
         [*map(Path, paths), *environment_files, *([config_file] if config_file else [])],
     )
     judges = judges_of(judge, earlier.config.get("judge") or {} if earlier else None)
-    plan = _plan(arguments, config_file, judges, concurrency, store)
+    url = None if store == "none" else store
+    if url is None and (arguments["from_run"] or judge["reuse"]):
+        raise UsageError("--from-run and --reuse need the store of the earlier run, got --store none")
+    plan = _plan(arguments, config_file, judges, concurrency, url)
     if earlier:
         plan = api.resume_mutation(plan, earlier)
     for warning in plan.plan.warnings:
@@ -146,12 +150,13 @@ def mutate(
 
         try:
             report = api.execute_mutation(
-                plan, store=store, on_result=on_result, reuse=judge["reuse"], resumed=earlier is not None
+                plan, store=url, on_result=on_result, reuse=judge["reuse"], resumed=earlier is not None
             ).report
         except KeyboardInterrupt:
             click.echo("\ninterrupted", err=True)
-            command = api.resume_command(plan.plan.info, store)
-            click.echo(f"finished mutants are stored; continue with: {command}", err=True)
+            if url is not None:
+                command = api.resume_command(plan.plan.info, url)
+                click.echo(f"finished mutants are stored; continue with: {command}", err=True)
             return exit_codes.INTERRUPTED
     write_mutation_files(report, files)
     with reader_may_leave():
@@ -160,7 +165,7 @@ def mutate(
 
 
 def _plan(
-    arguments: dict[str, Any], config: Path | None, judges: Judges, concurrency: int, store: str
+    arguments: dict[str, Any], config: Path | None, judges: Judges, concurrency: int, store: str | None
 ) -> MutationPlan | DegradationPlan:
     """Read and check everything that the arguments name. Raises UsageError."""
     paths, agent, operators = arguments["paths"], arguments["agent"], arguments["named_operators"] or ()
@@ -187,7 +192,7 @@ def _plan(
         from_run=arguments["from_run"],
         operators=operators,
         languages=arguments["languages"] or (),
-        store=store,
+        store=store or api.DEFAULT_URL,
         **shared,
     )
 
