@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-LEFT_OUT = "cannot be read, and left out: a later fairtrial wrote them, or they are damaged"
-"""What is said of such rows, after their number."""
+EXPLANATION = "cannot be read, and left out: a later fairtrial wrote them, or they are damaged"
+"""The words that follow the number of such rows in a message."""
 
 _STORES: list[UnreadableRows] = []
 """The stores of this process with rows that were left out."""
@@ -39,18 +39,18 @@ class UnreadableRows:
 
     def __str__(self) -> str:
         """Return the number of rows of each kind, or an empty text if no row was left out."""
-        return _counted(self.nouns)
+        return _count_text(self.nouns)
 
 
 def take_unreadable_rows() -> str:
     """Return the number of rows that all stores left out since the last call, or an empty text."""
-    text = _counted(noun for rows in {id(rows): rows for rows in _STORES}.values() for noun in rows.nouns)
+    text = _count_text(noun for rows in {id(rows): rows for rows in _STORES}.values() for noun in rows.nouns)
     for rows in _STORES:
         rows.forget_all()
     _STORES.clear()
     return text
 
 
-def _counted(nouns: Iterable[str]) -> str:
+def _count_text(nouns: Iterable[str]) -> str:
     counts = Counter(nouns)
     return ", ".join(f"{count} {noun} {'row' if count == 1 else 'rows'}" for noun, count in sorted(counts.items()))

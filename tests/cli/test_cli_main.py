@@ -41,7 +41,7 @@ def test_help_is_light(arguments: list[str]) -> None:
     loaded = modules(*arguments)
     assert not loaded & set(_HEAVY)
     own = {name for name in loaded if name.startswith("fairtrial.")}
-    names = ("cli", "cli.exit_codes", "errors", "lasting_imports", "process_end", "version")
+    names = ("cli", "cli.exit_codes", "errors", "lasting_imports", "process_end", "unreadable_rows", "version")
     assert own <= {f"fairtrial.{name}" for name in names}
 
 

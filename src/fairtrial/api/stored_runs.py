@@ -33,7 +33,7 @@ from fairtrial.reports.attempts import CaseAttempts, by_case
 from fairtrial.reports.transcript import Transcript
 from fairtrial.sequential import WaveTable, waves_of
 from fairtrial.text.globs import fits
-from fairtrial.unreadable_rows import LEFT_OUT
+from fairtrial.unreadable_rows import EXPLANATION
 
 if TYPE_CHECKING:
     from fairtrial.api.attempt_filter import AttemptFilter, Selection
@@ -97,7 +97,7 @@ class Run:
     def _warn(self) -> None:
         """Warn of rows that were left out, because a frame cannot say that it lacks some."""
         if self.skipped:
-            warnings.warn(f"run {self.info.id}: {self.skipped} {LEFT_OUT}", stacklevel=3)
+            warnings.warn(f"run {self.info.id}: {self.skipped} {EXPLANATION}", stacklevel=3)
 
     def tables(self) -> dict[str, RunTable]:
         """Return the tables of the run by their names: attempts, outcomes, parts, ballots, steps and labels.

@@ -25,7 +25,7 @@ from fairtrial.records.value_row import RedactionRow, ValueRow
 from fairtrial.reports.value_report import ValueReport
 from fairtrial.text.display import count
 from fairtrial.text.redact import finders_of
-from fairtrial.unreadable_rows import LEFT_OUT
+from fairtrial.unreadable_rows import EXPLANATION
 from fairtrial.valuation import embed as embedding
 from fairtrial.valuation.chunk import Document, KeepFilter, ValuedChunk
 from fairtrial.valuation.dimensions import weights_of
@@ -302,7 +302,7 @@ def _documents_of_run(run_id: str, store: str | None, defaults: TraceDefaults, n
             )
         )
         if skipped := run_store.count_skipped():
-            notes.append(f"{skipped} {LEFT_OUT}")
+            notes.append(f"{skipped} {EXPLANATION}")
             run_store.forget_skipped()
     finally:
         run_store.close()

@@ -44,7 +44,7 @@ from fairtrial.reports.view_attempts import AgentIndex, attempt_view
 from fairtrial.reports.view_rows import RowBuilder
 from fairtrial.reports.viewer_shapes import FoundCases, OpenedRuns, RunChange, RunListView, RunRow
 from fairtrial.store import Store, UnreadableBodyError
-from fairtrial.unreadable_rows import LEFT_OUT
+from fairtrial.unreadable_rows import EXPLANATION
 
 MOST_ROWS = 200
 """The largest number of rows in a request."""
@@ -143,7 +143,7 @@ class StoreViewer:
             labelled=labelled,
             progress=self._progress(info, index, is_old=is_old),
         )
-        notes = [*view.notes, *([f"{skipped} {LEFT_OUT}"] if (skipped := self.store.count_skipped()) else [])]
+        notes = [*view.notes, *([f"{skipped} {EXPLANATION}"] if (skipped := self.store.count_skipped()) else [])]
         own = msgspec.structs.replace(view, clustered=index.is_repeated, attempts=index.attempts, notes=notes)
         return msgspec.structs.replace(own, config={}, signatures={}) if in_short else own
 

@@ -16,7 +16,7 @@ from fairtrial.cli import exit_codes
 from fairtrial.errors import FairtrialError, StoreError, nearest
 from fairtrial.lasting_imports import import_lastingly
 from fairtrial.process_end import end_process, process_kept
-from fairtrial.unreadable_rows import LEFT_OUT, take_unreadable_rows
+from fairtrial.unreadable_rows import EXPLANATION, take_unreadable_rows
 from fairtrial.version import __version__
 
 COMMANDS = {
@@ -149,7 +149,7 @@ def main(args: Sequence[str] | None = None) -> None:
     take_unreadable_rows()
     code = _exit_code(args)
     if skipped := take_unreadable_rows():
-        click.echo(f"warning: {skipped} {LEFT_OUT}", err=True)
+        click.echo(f"warning: {skipped} {EXPLANATION}", err=True)
     sys.exit(code)
 
 

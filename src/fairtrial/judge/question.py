@@ -94,7 +94,7 @@ def parse_reply(text: str, question: Question, interruption: str = "") -> Parsed
     whatever is missing.
     """
     try:
-        reply = _read(text, question.prompt, is_cut_off=bool(interruption))
+        reply = _reply_json(text, question.prompt, is_cut_off=bool(interruption))
         if not question.answers:
             return ParsedReply(opinions=dict.fromkeys(question.items, _score(reply)))
         entries = _entries(reply, question.items)
@@ -114,7 +114,7 @@ def parse_reply(text: str, question: Question, interruption: str = "") -> Parsed
     return ParsedReply(opinions=opinions, problems=problems)
 
 
-def _read(text: str, prompt: Prompt, *, is_cut_off: bool) -> Json:
+def _reply_json(text: str, prompt: Prompt, *, is_cut_off: bool) -> Json:
     """Return the JSON of a reply, also if it is encoded twice. Raises ValueError, also for an echo of the question.
 
     Agents plant objects in their texts that look like the reply of a judge, and prompts hold worked examples.
@@ -123,10 +123,12 @@ def _read(text: str, prompt: Prompt, *, is_cut_off: bool) -> Json:
     if isinstance(reply, str):
         reply = read_json(reply, is_cut_off=True)
     answers = reply.get("answers") if isinstance(reply, dict) else reply
-    asked = _bare(f"{prompt.system}\n{prompt.text}")
+    prompt_text = _bare(f"{prompt.system}\n{prompt.text}")
     for entry in answers if isinstance(answers, list) else [reply]:
-        written = json.dumps(entry, ensure_ascii=False)
-        if isinstance(entry, dict) and (_bare(written) in asked or _bare(written.replace("\\n", "")) in asked):
+        if not isinstance(entry, dict):
+            continue
+        entry_text = json.dumps(entry, ensure_ascii=False)
+        if _bare(entry_text) in prompt_text or _bare(entry_text.replace("\\n", "")) in prompt_text:
             raise NoAnswerError("the reply repeats an object of the question word for word, and is no answer")
     return reply
 

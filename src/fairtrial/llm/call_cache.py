@@ -66,7 +66,7 @@ class CallCache:
 def _storable(reply: Reply) -> Reply:
     """Return a reply that can be stored. A model of the caller may put anything into its fields.
 
-    A lone surrogate cannot be stored, and would lose the reply with its cost. Raises `CallError` if there is no text.
+    A lone surrogate cannot be stored, and would lose the reply with its cost. Raises `CallError` without a text.
     """
     if not isinstance(reply, Reply) or not isinstance(reply.text, str):
         raise CallError(

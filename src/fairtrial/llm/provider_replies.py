@@ -240,7 +240,7 @@ def _unexplained(body: Mapping[str, Any], field: str) -> object:
 
 
 def _message_of(content: bytes) -> Mapping[str, Any]:
-    """Return the message that the events of Anthropic's stream make up. Raises ValueError if they are no stream."""
+    """Return the message that the events of Anthropic's stream make up. Raises ValueError for other bytes."""
     message: dict[str, Any] = {"usage": {}}
     blocks: dict[str, list[str]] = {}
     for line in content.splitlines():

@@ -1,4 +1,4 @@
-"""Where do the thoughts of a model end, if its server leaves them in the reply?"""
+"""How far do the thoughts of a model reach, if its server leaves them in the reply?"""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def without_thoughts(text: str) -> str:
     """Return a reply after the thoughts that it begins with. Raises `NoAnswerError` if nothing else is certain.
 
     The template of a model may open the thoughts in the prompt. Then the first mark of the reply ends them. Thoughts
-    may quote marks, so that text after further marks is no proven answer. It is returned with its marks.
+    may quote marks, so that text after further marks proves nothing. It is returned with its marks.
     """
     if "<|channel|>" in text:
         return _final_channel(text)

@@ -24,7 +24,7 @@ def members_of(value: object) -> Mapping[str, Any]:
 
 
 def count_of(value: object) -> int | None:
-    """Return a number of tokens, which some gateways send as text or as 12.0, or None if it is no such number."""
+    """Return a number of tokens, which some gateways send as text or as 12.0, or None for any other value."""
     if isinstance(value, str) and _DIGITS.fullmatch(value.strip()):
         return int(value.strip().partition(".")[0])
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST:
@@ -33,7 +33,7 @@ def count_of(value: object) -> int | None:
 
 
 def amount_of(value: object) -> float | None:
-    """Return an amount of US dollars, also if it is sent as text, or None if it is no such amount."""
+    """Return an amount of US dollars, also if it is sent as text, or None for any other value."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
