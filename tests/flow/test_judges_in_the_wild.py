@@ -201,7 +201,11 @@ def test_the_agreement_of_each_two_models_is_shown(tmp_path: Path, monkeypatch: 
 def chat_body(request: Request, **fields: Any) -> Say:
     """A reply with the verdict valid, of which some fields are replaced."""
     message = {"role": "assistant", "content": request.answers("valid")}
-    body = {"id": "x", "model": "gpt-4o-mini", "usage": {"prompt_tokens": 1000, "completion_tokens": 100}}
+    body: dict[str, Any] = {
+        "id": "x",
+        "model": "gpt-4o-mini",
+        "usage": {"prompt_tokens": 1000, "completion_tokens": 100},
+    }
     body["choices"] = [{"index": 0, "finish_reason": "stop", "message": message}]
     return Say(raw=json.dumps(body | fields).encode())
 
@@ -252,7 +256,7 @@ def test_a_model_of_the_user_may_put_anything_into_its_reply(tmp_path: Path) -> 
     """What cannot be stored is left out, or the row could not be read again."""
     bad: Any = {"model": 5, "input_tokens": "12", "output_tokens": 3.5, "cost": -1, "seconds": "soon", "stop": None}
 
-    async def model(_: Prompt) -> Reply:
+    async def model(prompt: Prompt) -> Reply:  # noqa: ARG001
         text = json.dumps({"answers": [{"id": "reply", "rationale": "same", "answer": "valid"}]})
         return Reply(text=text, **bad)
 

@@ -46,6 +46,7 @@ TOTALS = {
     "converse": ("inputTokens", "outputTokens"),
 }
 HUGE = "9" * 5000
+NO_AMOUNTS: tuple[Json, ...] = (None, -1, True, "free", [], float("nan"), float("inf"), 1e300)
 
 
 @pytest.fixture(autouse=True)
@@ -80,9 +81,9 @@ def body_of(protocol: str, text: str, **more: Json) -> dict[str, Any]:
         body = {"id": "x", "model": model, "usage": usage}
         body["choices"] = [{"index": 0, "message": message, "finish_reason": finish or "stop"}]
     elif protocol == "gemini":
-        content = {"role": "model", "parts": [{"text": text}] if parts is None else parts}
+        candidate = {"role": "model", "parts": [{"text": text}] if parts is None else parts}
         body = {"modelVersion": model, "usageMetadata": usage}
-        body["candidates"] = [{"content": content, "finishReason": finish or "STOP", "index": 0}]
+        body["candidates"] = [{"content": candidate, "finishReason": finish or "STOP", "index": 0}]
     elif protocol == "messages":
         blocks = [{"type": "text", "text": text}] if parts is None else parts
         body = {"id": "x", "type": "message", "role": "assistant", "model": model, "usage": usage}
@@ -121,6 +122,11 @@ class Fault:
     only: tuple[str, ...] = tuple(NAMES)
 
 
+def with_fields(**fields: Json) -> Callable[[str, str], dict[str, Any]]:
+    """Return a function that makes a reply with other fields."""
+    return lambda protocol, text: body_of(protocol, text, **fields)
+
+
 def usage_faults() -> Iterator[Fault]:
     """Numbers of tokens that are no integers. A total that cannot be read makes both unknown."""
     readable = ("12", 12.0, "12.0", " 12 ")
@@ -136,8 +142,9 @@ def usage_faults() -> Iterator[Fault]:
                 return body_of(protocol, text, usage={names[1 - place]: (100, 1000)[place], names[place]: value})
 
             yield Fault(f"total {place} is {str(value)[:20]!r} of {type(value).__name__}", make, tokens=tokens)
-    for usage in (None, "1100", [], [1], 5, True, {}, {"other": 1}):
-        yield Fault(f"usage is {usage!r}", lambda p, text, usage=usage: body_of(p, text, usage=usage), tokens=None)
+    usages: tuple[Json, ...] = (None, "1100", [], [1], 5, True, {}, {"other": 1})
+    for usage in usages:
+        yield Fault(f"usage is {usage!r}", with_fields(usage=usage), tokens=None)
     yield Fault(
         "a total is a number of 5,000 digits",
         lambda p, text: (
@@ -150,13 +157,15 @@ def usage_faults() -> Iterator[Fault]:
 
 def field_faults() -> Iterator[Fault]:
     """Other fields of a wrong type."""
-    for value in (5, None, [], {"a": 1}, True, 1.5):
-        yield Fault(f"model is {value!r}", lambda p, text, value=value: body_of(p, text, model=value))
+    others: tuple[Json, ...] = (5, None, [], {"a": 1}, True, 1.5)
+    for value in others:
+        yield Fault(f"model is {value!r}", with_fields(model=value))
         for name in ("id", "created", "object", "service_tier", "responseId", "createTime", "metrics", "trace", "role"):
             more = {name: value}
-            yield Fault(f"{name} is {value!r}", lambda p, text, more=more: body_of(p, text, **more))
-    for value in (5, [], {"a": 1}, "no_such_reason"):
-        yield Fault(f"finish is {value!r}", lambda p, text, value=value: body_of(p, text, finish=value), only=("chat",))
+            yield Fault(f"{name} is {value!r}", with_fields(**more))
+    reasons: tuple[Json, ...] = (5, [], {"a": 1}, "no_such_reason")
+    for value in reasons:
+        yield Fault(f"finish is {value!r}", with_fields(finish=value), only=("chat",))
     yield Fault("error is null", lambda p, text: body_of(p, text, error=None), only=("chat", "gemini", "converse"))
     yield Fault("text in two parts", lambda p, text: body_of(p, text, parts=parts_of(p, text[:9], text[9:])))
     yield Fault("parts of other kinds", lambda p, text: body_of(p, text, parts=[*parts_of(p, text), {}, {"a": 1}]))
@@ -227,7 +236,8 @@ def error_faults() -> Iterator[Fault]:
     yield Fault("message alone", lambda *_: {"message": message}, message, None, ("chat", "gemini", "converse"))
     filtered = {"error": {"message": message, "code": "content_filter"}}
     yield Fault("a filter as an error", lambda *_: filtered, message, None)
-    for choices in (None, [], {}, "x", [None], [{}], [{"message": None}], [5]):
+    lists: tuple[Json, ...] = (None, [], {}, "x", [None], [{}], [{"message": None}], [5])
+    for choices in lists:
         body = {"choices": choices}
         yield Fault(
             f"choices are {choices!r}", lambda *_, body=body: body, "the response has no choices", None, ("chat",)
@@ -450,7 +460,7 @@ def test_another_model_has_its_own_price() -> None:
         ({"cost": {"total_cost": 0.25, "input_tokens_cost": 0.2}}, 0.25),
         ({"cost": 0.01, "is_byok": True, "cost_details": {"upstream_inference_cost": 0.5}}, 0.51),
         ({"cost": 0.5, "is_byok": False, "cost_details": {"upstream_inference_cost": 0.4}}, 0.5),
-        *(({"cost": value}, 0.00021) for value in (None, -1, True, "free", [], float("nan"), float("inf"), 1e300)),
+        *(({"cost": value}, 0.00021) for value in NO_AMOUNTS),
     ],
 )
 def test_the_cost_that_a_gateway_reports_counts(usage: dict[str, Json], cost: float) -> None:
