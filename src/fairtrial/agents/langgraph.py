@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,10 +14,11 @@ from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.factories import AgentSource
 from fairtrial.agents.graph_functions import INTERRUPT, is_workflow, workflow_states
+from fairtrial.agents.graph_runs import GraphWatch, callback_handler
+from fairtrial.agents.graph_steps import GraphSteps
 from fairtrial.agents.graph_stops import Stop, stop_of, with_checkpointer
-from fairtrial.agents.plain import plain
-from fairtrial.agents.stopwatch import Stopwatch
-from fairtrial.agents.tool_nodes import declaration, has_tools, route_graph, tools_of_graphs
+from fairtrial.agents.plain import as_text, plain
+from fairtrial.agents.tool_nodes import has_tools, route_graph, tools_of_graphs
 from fairtrial.agents.user_parts import langchain_content
 from fairtrial.errors import AgentError
 from fairtrial.formats.messages import response_of
@@ -25,7 +26,7 @@ from fairtrial.importing import import_extra, import_object
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
-from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, Thought, ToolCall, ToolResult, Usage
+from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part
 
 EXTRA = "agents-langgraph"
 _NO_TOOLS = "the graph has no ToolNode, and other nodes call tools themselves"
@@ -105,7 +106,7 @@ async def _session(
     if environment is not None and not has_tools(resumable):
         raise AgentError(_NO_TOOLS)
     runnable = resumable if environment is None else route_graph(resumable, environment)
-    session = LangGraphSession(runnable, state, options, Approvals(case), has_memory=bool(checkpointer))
+    session = LangGraphSession(runnable, state, options, Approvals(case), environment, has_memory=bool(checkpointer))
     try:
         yield session
     finally:
@@ -117,7 +118,14 @@ class LangGraphSession:
     """One conversation. `has_memory` says that the graph keeps the conversation itself, with a checkpointer."""
 
     def __init__(
-        self, runnable: Any, state: dict[str, Any], options: dict[str, Any], approvals: Approvals, *, has_memory: bool
+        self,
+        runnable: Any,
+        state: dict[str, Any],
+        options: dict[str, Any],
+        approvals: Approvals,
+        environment: Environment | None,
+        *,
+        has_memory: bool,
     ) -> None:
         self._runnable = runnable
         self._state = state
@@ -127,7 +135,8 @@ class LangGraphSession:
         self._config = {"configurable": configurable, **limit}
         self._options = options
         self._has_memory = has_memory
-        self._reported: dict[str | int, Any] = {}
+        self._steps = GraphSteps()
+        self._environment = environment
         self._interrupted = False
         self._interrupts: dict[str, Any] = {}
         self._approvals = approvals
@@ -183,21 +192,28 @@ class LangGraphSession:
 
     async def _run(self, graph_input: Any) -> AsyncGenerator[Item, None]:
         """Yield the items of a run. Raises AgentError if the state has no messages."""
-        watch = _Watch(_name(self._runnable), self._agents)
-        config = {"callbacks": [_handler(watch)], **self._config}
+        watch = GraphWatch(_name(self._runnable), self._agents, self._environment)
+        config = {"callbacks": [callback_handler(watch)], **self._config}
         self._interrupts = {}
         try:
             async with aclosing(self._states(graph_input, config)) as states:
                 async for state in states:
-                    for item in (*watch.take_usages(), *self._new_items(state, watch.name)):
+                    for item in (*watch.take_usages(), *self._new_steps(state, watch)):
                         yield item
                     self._state = state
                     # A graph that interrupts several nodes at once tells of each in a state of its own.
                     self._interrupts |= {interrupt.id: interrupt for interrupt in state.get(INTERRUPT) or ()}
-        except Exception:
-            for item in watch.take_usages():
+        except Exception as error:
+            for item in (*watch.take_usages(), *self._steps.take((), watch, is_end=True)):
                 yield item
+            if watch.refusal is not None:
+                raise watch.refusal from error
             raise
+        is_stopped = bool(self._interrupts)
+        for item in (*watch.take_usages(), *self._steps.take((), watch, is_end=True, is_stopped=is_stopped)):
+            yield item
+        if watch.refusal is not None:
+            raise watch.refusal
         interrupts = list(self._interrupts.values())
         self._stop = await stop_of(self._runnable, self._config, interrupts, self._state.get("messages") or [])
         self._interrupted = bool(interrupts)
@@ -205,6 +221,8 @@ class LangGraphSession:
             values = [interrupt.value for interrupt in interrupts]
             questions = [value if isinstance(value, str) else str(plain(value)) for value in values]
             yield Message("\n".join(questions), watch.name)
+        if watch.has_structured_reply and not interrupts and (reply := self._structured_reply()):
+            yield Message(reply, watch.name)
         yield watch.times.durations
 
     def _input(self, message: str, parts: Sequence[Part]) -> Any:
@@ -214,6 +232,7 @@ class LangGraphSession:
         human = import_extra("langchain_core.messages", EXTRA).HumanMessage(
             langchain_content(message, parts), id=str(uuid.uuid4())
         )
+        self._steps.begin_turn()
         is_first, self._user_message_id = not self._user_message_id, human.id
         state = {key: value for key, value in self._state.items() if key != INTERRUPT}
         if self._has_memory and not is_first:
@@ -241,14 +260,17 @@ class LangGraphSession:
             reply = message_class(output, id=str(uuid.uuid4())) if isinstance(output, str) else output
             yield _with_messages({**graph_input, "messages": [*graph_input["messages"], reply]})
 
-    def _new_items(self, state: dict[str, Any], author: str) -> Iterable[Item]:
-        """Yield the steps of the messages in a state that were not reported yet."""
-        for message in self._latest(state.get("messages", [])):
-            # The dictionary keeps a message without an id alive, so that its object id stays unique.
-            key = message.id or id(message)
-            if key not in self._reported:
-                self._reported[key] = message
-                yield from _steps(message, author)
+    def _new_steps(self, state: dict[str, Any], watch: GraphWatch) -> Iterator[Item]:
+        """Yield the steps in a state, and of the runs before it, that were not reported yet."""
+        return self._steps.take(self._latest(state.get("messages", [])), watch, is_stopped=INTERRUPT in state)
+
+    def _structured_reply(self) -> str:
+        """Return the structured response in the state as JSON, or an empty text if the latest message is JSON."""
+        value = self._state.get("structured_response")
+        latest = next(reversed(self._state.get("messages") or ()), None)
+        if latest is not None and latest.type == "ai" and not isinstance(response_of(str(latest.text)), str):
+            return ""
+        return "" if value is None else as_text(value)
 
     def _latest(self, messages: list[Any]) -> list[Any]:
         """Return the messages after the user's latest message, or all messages if the graph dropped that message."""
@@ -267,98 +289,3 @@ def _with_messages(state: Any) -> dict[str, Any]:
         raise AgentError(f"the state must hold 'messages', a list of LangChain messages; it holds {got}")
     checked: dict[str, Any] = state
     return checked
-
-
-def _steps(message: Any, author: str) -> list[Item]:
-    """Return the steps in a message of a model or of a tool. A message of the user has no steps."""
-    if message.type == "tool":
-        name, response = str(message.name or ""), response_of(str(message.text))
-        return [ToolResult(name, response, message.tool_call_id, author, is_error=message.status == "error")]
-    if message.type != "ai":
-        return []
-    author = message.name or author
-    thoughts = [str(block.get("reasoning", "")) for block in message.content_blocks if block["type"] == "reasoning"]
-    steps: list[Item] = [Thought(text, author) for text in thoughts if text]
-    text = str(message.text)
-    if text or not message.tool_calls:
-        steps.append(Message(text, author))
-    steps += [ToolCall(call["name"], plain(call["args"]), call["id"] or "", author) for call in message.tool_calls]
-    steps += [
-        ToolCall(call["name"] or "", {"arguments": call["args"]}, call["id"] or "", author)
-        for call in message.invalid_tool_calls
-    ]
-    return steps
-
-
-class _Watch:
-    """Collects the facts that only callbacks report: tokens, times, instructions and tools."""
-
-    def __init__(self, name: str, agents: dict[str, AgentDetails]) -> None:
-        self.name = name
-        self.times = Stopwatch()
-        self.agents = agents
-        self._usages: list[Usage] = []
-
-    def take_usages(self) -> list[Usage]:
-        """Return the tokens of the model calls since the last time, and forget them."""
-        usages, self._usages = self._usages, []
-        return usages
-
-    def note_request(self, messages: list[Any], parameters: dict[str, Any], name: str, run: str) -> None:
-        """Note a request to a chat model. A graph may have several models, each with tools of its own."""
-        texts = (str(message.text) for message in messages if message.type == "system")
-        agent = self.agents.get(name) or AgentDetails(name, "\n\n".join(texts))
-        tools = (declaration(tool) for tool in parameters.get("tools") or () if isinstance(tool, dict))
-        self.agents[name] = add_declarations(agent, tools)
-        self.times.start("model", run)
-
-    def note_response(self, response: Any, run: str) -> None:
-        """Note the response of a model."""
-        self.times.end("model", run)
-        for generations in response.generations:
-            message = getattr(generations[0], "message", None) if generations else None
-            self._usages.append(_usage(message))
-
-
-def _usage(message: Any) -> Usage:
-    """Return the tokens of a model call. The output tokens include the reasoning tokens."""
-    counts = getattr(message, "usage_metadata", None) or {}
-    return Usage(
-        counts.get("input_tokens"),
-        counts.get("output_tokens"),
-        (counts.get("output_token_details") or {}).get("reasoning"),
-        (counts.get("input_token_details") or {}).get("cache_read"),
-        str((getattr(message, "response_metadata", None) or {}).get("model_name") or ""),
-    )
-
-
-def _handler(watch: _Watch) -> Any:
-    """Return a callback handler of LangChain that reports to a watch.
-
-    The class is defined in this function, because its base class is LangChain's, which is imported late.
-    """
-    base: Any = import_extra("langchain_core.callbacks", EXTRA).AsyncCallbackHandler
-
-    class Handler(base):  # type: ignore[misc]
-        async def on_chat_model_start(
-            self, _serialized: Any, messages: Any, *, run_id: Any, metadata: Any = None, **more: Any
-        ) -> None:
-            name = str((metadata or {}).get("lc_agent_name") or watch.name)
-            watch.note_request(messages[0], more.get("invocation_params") or {}, name, str(run_id))
-
-        async def on_llm_end(self, response: Any, *, run_id: Any, **_: Any) -> None:
-            watch.note_response(response, str(run_id))
-
-        async def on_llm_error(self, _error: Any, *, run_id: Any, **_: Any) -> None:
-            watch.times.end("model", str(run_id))
-
-        async def on_tool_start(self, _serialized: Any, _text: str, *, run_id: Any, **_: Any) -> None:
-            watch.times.start("tool", str(run_id))
-
-        async def on_tool_end(self, _output: Any, *, run_id: Any, **_: Any) -> None:
-            watch.times.end("tool", str(run_id))
-
-        async def on_tool_error(self, _error: Any, *, run_id: Any, **_: Any) -> None:
-            watch.times.end("tool", str(run_id))
-
-    return Handler()

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 from fairtrial.agents.plain import plain
+from fairtrial.errors import SimulatedToolError
 from fairtrial.protocols import Environment, RewritesInstructions
 from fairtrial.records.record import Json
 from fairtrial.records.trace import ToolCall
@@ -51,3 +52,21 @@ async def route_call(
     if latest is not None and response is latest[1]:
         return Answer(latest[0], own=True)
     return Answer(response, own=False)
+
+
+async def check_untouched(environment: Environment, call: ToolCall) -> None:
+    """Raise SimulatedToolError if an environment would change the answer to a call that it does not reach.
+
+    For example, the tool belongs to an agent that works inside another tool. Otherwise the tool itself may answer.
+    """
+
+    async def real() -> Any:
+        return untouched
+
+    untouched = {"answer": "of the tool itself"}
+    result = await environment.answer(call, {"name": call.name}, real)
+    if result.response is not untouched or result.injected:
+        raise SimulatedToolError(
+            f"the environment answers {call.name!r}, but it does not reach this tool of {call.author or 'the agent'}: "
+            "the agent works inside a node or another tool"
+        )

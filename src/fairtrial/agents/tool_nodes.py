@@ -6,6 +6,7 @@ import asyncio
 import copy
 import dataclasses
 from collections.abc import Awaitable, Callable, Iterator
+from contextvars import ContextVar
 from typing import Any
 
 from fairtrial.agents.plain import as_text, plain
@@ -17,6 +18,12 @@ from fairtrial.records.record import Json
 from fairtrial.records.trace import ToolCall
 
 EXTRA = "agents-langgraph"
+_LET_THROUGH: ContextVar[str] = ContextVar("_LET_THROUGH", default="")
+
+
+def is_let_through(call_id: str) -> bool:
+    """Whether an environment lets the tool itself answer a call. A call inside of this tool has another id."""
+    return bool(call_id) and _LET_THROUGH.get() == call_id
 
 
 def has_tools(runnable: Any) -> bool:
@@ -94,11 +101,12 @@ async def _answer(request: Any, execute: Callable[[Any], Awaitable[Any]], enviro
     outputs: list[Any] = []
 
     async def real() -> Any:
+        _LET_THROUGH.set(call.id)
         outputs.append(await execute(request))
         return outputs[-1]
 
     declared = {"name": call.name} if request.tool is None else _declared(request.tool)
-    answer = await route_call(environment, call, declared, real, as_json=lambda output: _response(output, call.id))
+    answer = await route_call(environment, call, declared, real, as_json=lambda output: response_in(output, call.id))
     if answer.own:
         return answer.value
     message = import_extra("langchain_core.messages", EXTRA).ToolMessage(
@@ -132,7 +140,7 @@ def _messages(output: Any) -> list[Any]:
     return [output]
 
 
-def _response(output: Any, call_id: str) -> Json:
+def response_in(output: Any, call_id: str) -> Json:
     """Return the answer in the output of a tool: the text of the message with the id of the call."""
     for message in _messages(output):
         if getattr(message, "tool_call_id", None) == call_id:
