@@ -48,10 +48,11 @@ class GraphSteps:
         hidden = self._hidden(runs)
         told = {message.tool_call_id for message in new if message.type == "tool"}
         told |= {call.id for call, _ in self._runs_of_calls} if is_stopped else set()
-        for message in new:
-            place = next((i for i, run in enumerate(runs) if _is_response(run, message)), -1)
-            yield from self._run_steps(runs[: place + 1], hidden, told)
-            runs = runs[place + 1 :]
+        for i, message in enumerate(new):
+            # A message that no model wrote comes after all that happened before the next message of a model.
+            end = next((end for each in new[i:] if (end := _end_of(runs, each))), len(runs))
+            yield from self._run_steps(runs[:end], hidden, told)
+            runs = runs[end:]
             yield from self._message_steps(message, watch)
         yield from self._run_steps(runs, hidden, told)
 
@@ -142,8 +143,10 @@ def _key(message: Any) -> str | int:
     return message.id or id(message)
 
 
-def _is_response(run: Run, message: Any) -> bool:
-    return isinstance(run, ModelRun) and message.type == "ai" and _key(run.message) == _key(message)
+def _end_of(runs: Sequence[Run], message: Any) -> int:
+    """Return how many of the runs come up to the model's response that is a message, or 0 if none is."""
+    responses = (isinstance(run, ModelRun) and _key(run.message) == _key(message) for run in runs)
+    return next((i for i, is_response in enumerate(responses, 1) if is_response), 0)
 
 
 def _is_same(run: ToolCall, call: ToolCall) -> bool:

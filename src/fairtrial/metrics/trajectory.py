@@ -115,7 +115,7 @@ class ToolTrajectory:
         return (*undeclared_tools(names, trace), *forbidden_tools(names, self.forbidden_tools), *counts)
 
     def _compare(self, actual: Invocation, expected: Invocation, key: PartKey) -> Score:
-        score = self._score(actual.tool_calls, expected.tool_calls, key)
+        score = self._score(actual.tool_calls, expected.tool_calls, key, (actual,))
         return Score(None, _UNKNOWN_CALLS, key=key) if actual.steps is None and score.value == 1 else score
 
     def _compare_incomplete(self, reason: str, actual: Invocation, expected: Invocation, key: PartKey) -> Score:
@@ -133,7 +133,7 @@ class ToolTrajectory:
 
     def _surplus(self, actual: Invocation, key: PartKey) -> Score | None:
         """Return the score of an invocation that is not expected, or None if its calls do not count."""
-        score = self._score(actual.tool_calls, (), key)
+        score = self._score(actual.tool_calls, (), key, (actual,))
         return None if score.value == 1 else score
 
     def _conversation(self, trace: Trace, case: EvalCase) -> Score:
@@ -143,7 +143,7 @@ class ToolTrajectory:
         if trace.broken:
             return Score(None, f"the conversation broke: {trace.broken}")
         actual = [call for invocation in trace.invocations for call in invocation.tool_calls]
-        score = self._score(actual, expected, None)
+        score = self._score(actual, expected, None, trace.invocations)
         if score.value == 1 and any(invocation.steps is None for invocation in trace.invocations):
             return Score(None, _UNKNOWN_CALLS)
         return self._unless_missing(score, rest_elsewhere(trace), actual, expected)
@@ -152,10 +152,16 @@ class ToolTrajectory:
         """Return whether each call may be an expected one, so that only calls are missing."""
         return all(any(self._matcher(ours, theirs) for theirs in expected) for ours in actual)
 
-    def _score(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall], key: PartKey | None) -> Score:
+    def _score(
+        self,
+        actual: Sequence[ToolCall],
+        expected: Sequence[ToolCall],
+        key: PartKey | None,
+        invocations: Sequence[Invocation],
+    ) -> Score:
         if not (self.forbidden_tools or self.optional_tools) and self._matcher.are_recorded_pairs(actual, expected):
             return Score(1.0, key=key)
-        forbidden = self.forbidden_tools and [call.name for call in actual if call.name in self.forbidden_tools]
+        forbidden = self.forbidden_tools and self._forbidden(actual, invocations)
         all_actual, all_expected = actual, expected
         if self.optional_tools:
             actual = [call for call in actual if call.name not in self.optional_tools]
@@ -181,6 +187,11 @@ class ToolTrajectory:
         reason = f"forbidden tool called: {', '.join(sorted(set(forbidden)))}" if forbidden else difference(rows)
         lines, quotes = show(rows)
         return Score(value, f"{reason}\n{lines}", quotes=quotes, key=key, calls=calls)
+
+    def _forbidden(self, actual: Sequence[ToolCall], invocations: Sequence[Invocation]) -> list[str]:
+        """Return the forbidden tools that were called, also by agents that answered as tools."""
+        inner = [call for invocation in invocations for call in invocation.inner_tool_calls]
+        return [call.name for call in (*actual, *inner) if call.name in self.forbidden_tools]
 
     def _strict_value(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> float:
         """Return the value if arguments that are not recorded match nothing."""

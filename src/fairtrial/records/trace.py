@@ -289,6 +289,17 @@ class Invocation(Record, frozen=True):
         return self.usages if not inner else (*(self.usages or ()), *inner)
 
     @property
+    def inner_tool_calls(self) -> tuple[ToolCall, ...]:
+        """The calls of the agents that answered as tools, and of the agents inside these."""
+        return tuple(
+            call
+            for step in self.steps or ()
+            if isinstance(step, ToolResult) and step.inner is not None
+            for invocation in step.inner.invocations
+            for call in (*invocation.tool_calls, *invocation.inner_tool_calls)
+        )
+
+    @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """The calls in their order. The tuple is empty also if no steps were recorded."""
         return tuple([step for step in self.steps or () if type(step) is ToolCall])
