@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import importlib
 import json
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any, TypedDict
 
 import pytest
 from kinds import recorded
 from shop import CRITERIA, EVAL_SET, INSTRUCTIONS, TOOLS
 
 import fairtrial
+from fairtrial.agents import agent_of
+from fairtrial.errors import UsageError
 from fairtrial.records.case import SessionInput
 from fairtrial.records.trace import Message, Thought, ToolCall, ToolResult
 
 pytestmark = pytest.mark.agents
 pytest.importorskip("langgraph.graph")
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage  # noqa: E402
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage  # noqa: E402
+from langchain_core.runnables import RunnableLambda  # noqa: E402
 from langgraph.checkpoint.memory import InMemorySaver  # noqa: E402
 from langgraph.func import entrypoint, task  # noqa: E402
 from langgraph.graph.message import add_messages  # noqa: E402
@@ -93,11 +97,23 @@ def test_a_graph_declares_the_tools_of_all_its_models() -> None:
     assert [one.tool_names for one in about.agents] == [("get_order", "cancel_order")]
 
 
-def test_a_state_without_messages_is_told() -> None:
-    """A graph that cannot be talked to fails with what its state holds."""
-    one = recorded("langgraph_shop:silent", "hello")
+def test_a_state_without_messages_is_refused_before_the_run() -> None:
+    """The schema of the graph tells what it takes and returns."""
+    with pytest.raises(UsageError, match=r"must hold 'messages'.*its input_schema has 'text'"):
+        agent_of("langgraph:langgraph_shop:silent")
+
+
+def test_a_chain_may_return_a_record() -> None:
+    """Its JSON is the reply."""
+    chain = RunnableLambda(lambda state: {"said": state["messages"][-1].text})
+    assert recorded(chain, "hello").trace.invocations[0].reply == '{"said":"hello"}'
+
+
+def test_messages_of_another_kind_are_named() -> None:
+    """A list of dictionaries is no list of messages."""
+    one = recorded(RunnableLambda(lambda _: {"messages": [{"role": "assistant", "content": "Hi."}]}), "hello")
     assert one.failure is not None
-    assert "must hold 'messages'" in one.failure.cause
+    assert "it holds 'messages' of another kind: list of dict" in one.failure.cause
 
 
 def calling_workflow(**options: Any) -> Any:
@@ -144,6 +160,58 @@ def test_a_workflow_may_take_and_return_texts() -> None:
 
     (invocation,) = recorded(echo, "hello").trace.invocations
     assert invocation.reply == "You said: hello"
+
+
+class Conversation(TypedDict):
+    """A state of a workflow."""
+
+    messages: list[BaseMessage]
+
+
+class Topic(TypedDict):
+    """A state without messages."""
+
+    topic: str
+
+
+TAKES: dict[str, tuple[Any, str]] = {
+    "list": (list[BaseMessage], "list of HumanMessage"),
+    "abstract list": (Sequence[AnyMessage], "list of HumanMessage"),
+    "annotated list": (Annotated[list[AnyMessage], add_messages], "list of HumanMessage"),
+    "optional list": (list[BaseMessage] | None, "list of HumanMessage"),
+    "text": ("list[BaseMessage]", "list of HumanMessage"),
+    "anything": (Any, "list of HumanMessage"),
+    "one message": (BaseMessage, "HumanMessage"),
+    "record": (Conversation, "dict of str"),
+    "dictionary": (dict[str, Any], "dict of str"),
+    "string": (str, "str of str"),
+}
+
+
+@pytest.mark.parametrize("kind", TAKES)
+def test_a_workflow_gets_what_its_parameter_wants(kind: str) -> None:
+    """The annotation tells, or the name of the parameter."""
+    annotation, expected = TAKES[kind]
+
+    def tell(messages: Any) -> str:
+        return f"{type(messages).__name__}" + (
+            f" of {type(next(iter(messages))).__name__}" * hasattr(messages, "__len__")
+        )
+
+    tell.__annotations__["messages"] = annotation
+    assert recorded(entrypoint()(tell), "hello").trace.invocations[0].reply == expected
+
+
+@pytest.mark.parametrize("annotation", [int, list[str], Topic])
+def test_a_workflow_that_takes_no_conversation_is_refused_before_the_run(annotation: Any) -> None:
+    """The message says what the parameter is."""
+
+    def count(topic: Any) -> str:
+        return str(topic)
+
+    count.__annotations__["topic"] = annotation
+    with pytest.raises(UsageError, match=r"must take a text, a message.*'topic'"):
+        agent_of(entrypoint()(count))
 
 
 def test_a_workflow_may_ask_the_user() -> None:

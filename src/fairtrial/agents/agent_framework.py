@@ -12,7 +12,8 @@ from typing import Any
 from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.calling import declaration
 from fairtrial.agents.factories import AgentSource
-from fairtrial.agents.observer import Observer
+from fairtrial.agents.nested_runs import observe_method
+from fairtrial.agents.observer import Observer, observer_here
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.routing import rewriting_of
 from fairtrial.agents.user_parts import data_url
@@ -87,6 +88,7 @@ class FrameworkSession:
         self._observer = observer
         self._edited: dict[str, dict[str, Json]] = {}
         self._middleware = _middleware(self._name, observer, self._edited)
+        observe_method(import_extra("agent_framework", EXTRA).Agent, "run", _observed_in_tools)
         self._requests: list[Any] = []
 
     @property
@@ -137,6 +139,19 @@ class FrameworkSession:
         return self._observer.items(lambda: self._run(library.Message("user", answers)))
 
 
+def _observed_in_tools(original: Any) -> Any:
+    """Return the method that runs an agent, with middleware that reports if a tool of another agent runs it."""
+
+    def run(agent: Any, messages: Any = None, *, middleware: Sequence[Any] | None = None, **options: Any) -> Any:
+        observer = observer_here(agent)
+        if observer is None:
+            return original(agent, messages, middleware=middleware, **options)
+        own = _middleware(str(agent.name or "agent"), observer, {})
+        return original(agent, messages, middleware=[*(middleware or ()), *own], **options)
+
+    return run
+
+
 def _user_message(message: str, parts: Sequence[Part]) -> Any:
     library = import_extra("agent_framework", EXTRA)
     contents = [library.Content.from_uri(data_url(part), media_type=part.mime_type or None) for part in parts]
@@ -162,10 +177,16 @@ def _middleware(author: str, observer: Observer, edited: dict[str, dict[str, Jso
             if content.type == "function_result":
                 is_error = content.exception is not None
                 observer.note_result(str(content.call_id), _result(content), is_error=is_error)
+        if context.stream:
+            context.stream_result_hooks.append(report_response)
         with observer.model_at_work():
             await call_next()
         if not context.stream:
-            observer.note(*_items(context.result, author))
+            report_response(context.result)
+
+    def report_response(response: Any) -> Any:
+        observer.note(*_items(response, author))
+        return response
 
     async def answer_call(context: Any, call_next: Next) -> None:
         function = context.function

@@ -15,6 +15,7 @@ from typing import Any
 from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.calling import declaration
 from fairtrial.agents.factories import AgentSource
+from fairtrial.agents.nested_runs import current_tool, observe_method, observe_unreached
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.user_parts import content_of, kind_of
@@ -48,7 +49,8 @@ def _source(thing: Any) -> AgentSource:
 
 
 def _is_agent(thing: Any) -> bool:
-    return hasattr(thing, "acontinue_run") and not inspect.isclass(thing)
+    # A team and a workflow can be continued, too, but their members would not be observed.
+    return hasattr(thing, "acontinue_run") and hasattr(thing, "initialize_agent") and not inspect.isclass(thing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +79,9 @@ class AgnoSession:
     """One conversation, in a session of Agno."""
 
     def __init__(self, original: Any, options: dict[str, Any], approvals: Approvals, observer: Observer) -> None:
-        self._name = str(original.name or "agent")
-        self._agent = copy.copy(original)
-        self._agent.initialize_agent()  # an agent without a model gets Agno's own
-        for attribute in _MODELS:
-            model = getattr(self._agent, attribute, None)
-            if hasattr(model, "ainvoke"):
-                setattr(self._agent, attribute, _observed_model(model, self._name, observer))
+        self._name = _name_of(original)
+        self._agent = _observed(original, observer)
+        _observe_agents_in_tools()
         self._options = options
         self._session = {"session_id": str(uuid.uuid4())}
         self._approvals = approvals
@@ -163,6 +161,41 @@ class AgnoSession:
             raise AgentError(f"{self._name}: the run waits for a result from elsewhere, and nobody gives it here")
         self._history.append(import_extra("agno.models.message", EXTRA).Message(role="assistant", content=text))
         return () if self._observer.has_reply else (Message(text, self._name),)
+
+
+def _name_of(agent: Any) -> str:
+    return str(agent.name or "agent")
+
+
+def _observed(original: Any, observer: Observer) -> Any:
+    """Return a copy of an agent whose models report to an observer."""
+    agent = copy.copy(original)
+    agent.initialize_agent()  # an agent without a model gets Agno's own
+    for attribute in _MODELS:
+        model = getattr(agent, attribute, None)
+        if hasattr(model, "ainvoke"):
+            setattr(agent, attribute, _observed_model(model, _name_of(original), observer))
+    return agent
+
+
+def _observe_agents_in_tools() -> None:
+    """Observe the agents that tools of other agents run. Sync and streamed runs ask the model in other ways."""
+    agent_class = import_extra("agno.agent", EXTRA).Agent
+    observe_unreached(agent_class, "run")
+    observe_method(agent_class, "arun", _observed_in_tools)
+
+
+def _observed_in_tools(original: Any) -> Any:
+    def arun(agent: Any, *args: Any, **options: Any) -> Any:
+        tool = current_tool()
+        if tool is None:
+            return original(agent, *args, **options)
+        if options.get("stream") or (options.get("stream") is None and agent.stream):
+            tool.give_up(_name_of(agent))
+            return original(agent, *args, **options)
+        return original(_observed(agent, Observer(tool.environment, tool)), *args, **options)
+
+    return arun
 
 
 def _waiting_call(requirement: Any) -> ToolCall:

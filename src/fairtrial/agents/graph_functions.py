@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import types
 import typing
 import uuid
-from collections.abc import AsyncGenerator, Iterator, Sequence
-from typing import Any
+from collections import abc
+from collections.abc import AsyncGenerator, Iterator, Mapping, MutableMapping, Sequence
+from typing import Any, Literal
 
 from fairtrial.agents.plain import as_text
+from fairtrial.errors import UsageError
 from fairtrial.importing import import_extra
 
 INTERRUPT = "__interrupt__"
@@ -43,18 +46,79 @@ async def workflow_states(
         yield {"messages": list(messages)}
 
 
-def _input(workflow: Any, graph_input: dict[str, Any]) -> Any:
-    """Return what the function takes: a state with the messages, the latest text, or the messages themselves.
+Input = Literal["text", "message", "messages", "state"]
+"""What the function of a workflow takes: the latest text or message, all messages, or a state with all messages."""
+_LISTS = (list, tuple, abc.Sequence, abc.MutableSequence, abc.Collection, abc.Iterable)
+_TAKES = "must take a text, a message, a list of messages, or a state with 'messages'"
 
-    The annotation of its parameter tells. LangGraph keeps an annotation that is a text as it is.
+
+def workflow_input(workflow: Any) -> Input:
+    """Return what the function of a workflow takes. Raises UsageError if that can be no conversation.
+
+    The annotation of its parameter tells. Without one, the name of the parameter does.
     """
-    wanted = getattr(workflow.channels["__start__"], "UpdateType", None)
-    if wanted in (str, "str"):
-        return str(graph_input["messages"][-1].text)
-    kind = typing.get_origin(wanted) or wanted
-    is_state = str(wanted).startswith("dict")
-    is_state |= inspect.isclass(kind) and (issubclass(kind, dict) or hasattr(kind, "__annotations__"))
-    return graph_input if is_state else graph_input["messages"]
+    name, wanted = _parameter(workflow)
+    kinds = {_kind(each) for each in _alternatives(wanted)} - {None}
+    if "any" in kinds or isinstance(wanted, str):
+        return "state" if "messages" not in name else "messages"
+    known: tuple[Input, ...] = ("messages", "state", "message", "text")
+    for kind in known:
+        if kind in kinds:
+            return kind
+    raise UsageError(f"a workflow with @entrypoint {_TAKES}; the parameter {name!r} is {wanted!r}")
+
+
+def _parameter(workflow: Any) -> tuple[str, Any]:
+    """Return the name and the type of the parameter of a workflow. A type that is not known is its text."""
+    wanted = getattr(workflow.channels["__start__"], "UpdateType", Any)
+    bound = getattr(next(iter(workflow.nodes.values()), None), "bound", None)
+    function = getattr(bound, "func", None) or getattr(bound, "afunc", None)
+    name = next(iter(inspect.signature(function).parameters), "") if callable(function) else ""
+    try:
+        return name, typing.get_type_hints(function).get(name, wanted)
+    except Exception:  # noqa: BLE001  (an annotation is any code, and its names may be out of reach)
+        return name, wanted
+
+
+def _alternatives(wanted: Any) -> Sequence[Any]:
+    """Return the types that an annotation allows."""
+    origin = typing.get_origin(wanted)
+    if origin is typing.Annotated:
+        return _alternatives(typing.get_args(wanted)[0])
+    if origin in (typing.Union, types.UnionType):
+        return [each for one in typing.get_args(wanted) for each in _alternatives(one)]
+    return [wanted]
+
+
+def _kind(wanted: Any) -> Input | Literal["any"] | None:
+    """Return what a type without alternatives asks for, or None if it is another thing."""
+    if wanted in (Any, object, inspect.Parameter.empty):
+        return "any"
+    origin = typing.get_origin(wanted) or wanted
+    if not inspect.isclass(origin):
+        return None
+    if issubclass(origin, str):
+        return "text"
+    if hasattr(origin, "content_blocks"):
+        return "message"
+    fields = [name for base in origin.__mro__ for name in inspect.get_annotations(base)]
+    if origin in (dict, Mapping, MutableMapping) or "messages" in fields:
+        return "state"
+    return "messages" if origin in _LISTS and _are_messages(typing.get_args(wanted)) else None
+
+
+def _are_messages(items: Sequence[Any]) -> bool:
+    """Whether a list of items of these types may hold messages."""
+    alternatives = [each for item in items for each in _alternatives(item) if each is not Ellipsis]
+    return not alternatives or any(_kind(each) in ("any", "message", "state") for each in alternatives)
+
+
+def _input(workflow: Any, graph_input: dict[str, Any]) -> Any:
+    """Return what the function takes of a conversation."""
+    wanted, messages = workflow_input(workflow), graph_input["messages"]
+    if wanted == "text":
+        return str(messages[-1].text)
+    return graph_input if wanted == "state" else messages[-1] if wanted == "message" else messages
 
 
 def _messages(value: Any, *, is_end: bool) -> Iterator[Any]:

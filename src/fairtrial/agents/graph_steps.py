@@ -8,9 +8,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from fairtrial.agents.graph_runs import GraphWatch, ModelRun, Run, ToolRun
-from fairtrial.agents.plain import as_text, plain
+from fairtrial.agents.nested_runs import inner_trace
+from fairtrial.agents.plain import plain
 from fairtrial.formats.messages import response_of
-from fairtrial.records.trace import Invocation, Message, Step, Thought, ToolCall, ToolResult, Trace, split_reply
+from fairtrial.protocols import Item
+from fairtrial.records.trace import Message, Step, Thought, ToolCall, ToolResult, Trace
 
 
 class GraphSteps:
@@ -203,13 +205,10 @@ def _inner(tool: ToolRun) -> Trace | None:
     if not tool.runs and not tool.usages:
         return None
     tools = [run for run in tool.runs if isinstance(run, ToolRun)]
-    steps: list[Step] = []
+    steps: list[Item] = []
     for run in tool.runs:
         if isinstance(run, ToolRun):
             steps += _tool_steps(run)
         else:
             steps += _model_steps(run.message, run.author, _claimed(run, tools))
-    before, reply = split_reply(steps)
-    values = list(tool.call.args.values())
-    request = as_text(values[0] if len(values) == 1 else tool.call.args)
-    return Trace((Invocation(Message(request), before, reply, usages=tuple(tool.usages) or None),))
+    return inner_trace(tool.call, [*steps, *tool.usages])

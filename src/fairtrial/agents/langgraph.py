@@ -13,14 +13,14 @@ from typing import Any
 from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.factories import AgentSource
-from fairtrial.agents.graph_functions import INTERRUPT, is_workflow, workflow_states
+from fairtrial.agents.graph_functions import INTERRUPT, is_workflow, workflow_input, workflow_states
 from fairtrial.agents.graph_runs import GraphWatch, callback_handler
 from fairtrial.agents.graph_steps import GraphSteps
 from fairtrial.agents.graph_stops import Stop, stop_of, with_checkpointer
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.tool_nodes import has_tools, route_graph, tools_of_graphs
 from fairtrial.agents.user_parts import langchain_content
-from fairtrial.errors import AgentError
+from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.messages import response_of
 from fairtrial.importing import import_extra, import_object
 from fairtrial.protocols import Environment, Item
@@ -46,7 +46,7 @@ def agent_around(thing: Any) -> LangGraphAgent:
 
 
 def _source(thing: Any) -> AgentSource:
-    graph = _compiled(thing) if _is_agent(thing) else thing
+    graph = _checked(_compiled(thing)) if _is_agent(thing) else thing
     options = ("context", "configurable", "recursion_limit", "store")
     return AgentSource(graph, _is_agent, "a graph or another runnable", options)
 
@@ -57,6 +57,31 @@ def _is_agent(thing: Any) -> bool:
 
 def _compiled(thing: Any) -> Any:
     return thing if hasattr(thing, "astream") else thing.compile()
+
+
+def _for_conversation(thing: Any) -> Any:
+    """Return the graph of a factory. Raises AgentError if it can hold no conversation."""
+    try:
+        return _checked(_compiled(thing))
+    except UsageError as error:
+        raise AgentError(str(error)) from error
+
+
+def _checked(runnable: Any) -> Any:
+    """Return a runnable. Raises UsageError if it is a graph or a workflow that can hold no conversation."""
+    if is_workflow(runnable):
+        workflow_input(runnable)
+        return runnable
+    builder = getattr(runnable, "builder", None)
+    schemas = getattr(builder, "schemas", None)
+    if not isinstance(schemas, dict):
+        return runnable
+    for name in ("input_schema", "output_schema"):
+        channels = schemas.get(getattr(builder, name, None))
+        if channels is not None and "messages" not in channels and "__root__" not in channels:
+            fields = ", ".join(map(repr, channels)) or "nothing"
+            raise UsageError(f"the state of a graph must hold 'messages', a list of messages; its {name} has {fields}")
+    return runnable
 
 
 def _name(runnable: Any) -> str:
@@ -88,7 +113,7 @@ class LangGraphAgent:
         """Open a conversation."""
         async with (
             self.source.open(case) as (runnable, options),
-            _session(_compiled(runnable), options, case, environment) as session,
+            _session(_for_conversation(runnable), options, case, environment) as session,
         ):
             yield session
 
@@ -254,10 +279,11 @@ class LangGraphSession:
             return
         output = await self._runnable.ainvoke(graph_input, config)
         if isinstance(output, dict) and "messages" in output:
-            yield output
+            yield _with_messages(output)
         else:
             message_class = import_extra("langchain_core.messages", EXTRA).AIMessage
-            reply = message_class(output, id=str(uuid.uuid4())) if isinstance(output, str) else output
+            is_message = hasattr(output, "content_blocks")
+            reply = output if is_message else message_class(as_text(output), id=str(uuid.uuid4()))
             yield _with_messages({**graph_input, "messages": [*graph_input["messages"], reply]})
 
     def _new_steps(self, state: dict[str, Any], watch: GraphWatch) -> Iterator[Item]:
@@ -286,6 +312,9 @@ def _with_messages(state: Any) -> dict[str, Any]:
         return state
     if not isinstance(messages, list) or not all(hasattr(message, "content_blocks") for message in messages):
         got = ", ".join(map(repr, state)) if isinstance(state, dict) else type(state).__name__
+        if messages is not None:
+            kinds = sorted({type(message).__name__ for message in messages}) if isinstance(messages, list) else []
+            got = f"'messages' of another kind: {type(messages).__name__} of {', '.join(kinds) or 'nothing'}"
         raise AgentError(f"the state must hold 'messages', a list of LangChain messages; it holds {got}")
     checked: dict[str, Any] = state
     return checked

@@ -9,6 +9,7 @@ from typing import Any
 
 from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.function import in_task
+from fairtrial.agents.nested_runs import ToolAtWork, current_tool, tool_at_work
 from fairtrial.agents.plain import plain
 from fairtrial.agents.routing import Answer, route_call
 from fairtrial.agents.stopwatch import Stopwatch
@@ -22,16 +23,16 @@ class Observer:
     """Reports the items of one conversation. Wrappers around models and tools call it.
 
     `has_reply` says that the latest step is a message. `error` is the latest exception of a model, which a framework
-    may hide.
+    may hide. The observer of an agent inside a `tool` reports to this tool.
     """
 
-    def __init__(self, environment: Environment | None) -> None:
+    def __init__(self, environment: Environment | None, tool: ToolAtWork | None = None) -> None:
         self.environment = environment
         self.has_reply = False
         self.error: Exception | None = None
-        self.agents: dict[str, AgentDetails] = {}
+        self.agents: dict[str, AgentDetails] = {} if tool is None else tool.agents
         self._times = Stopwatch()
-        self._report: Callable[[Any], None] = lambda _: None
+        self._report: Callable[[Any], None] = (lambda _: None) if tool is None else tool.items.append
         self._open_calls: dict[str, ToolCall] = {}
         self._numbers = itertools.count(1)
 
@@ -117,17 +118,27 @@ class Observer:
         """
         self._times.start("tool", call.id)
         try:
-            if self.environment is None:
-                answer = Answer(await real(), own=True)
-            else:
-                answer = await route_call(self.environment, call, declaration, real, as_json=as_json)
+            with tool_at_work(call, self.environment, self.agents) as tool:
+                if self.environment is None:
+                    answer = Answer(await real(), own=True)
+                else:
+                    answer = await route_call(self.environment, call, declaration, real, as_json=as_json)
         except Exception as error:
-            self.note_result(call.id, {"error": described(error)}, is_error=True)
+            self.note_result(call.id, {"error": described(error)}, is_error=True, inner=tool.inner)
             raise
         finally:
             self._times.end("tool", call.id)
         if answer.own:
-            self.note_result(call.id, as_json(answer.value), is_error=has_failed(answer.value))
+            self.note_result(call.id, as_json(answer.value), is_error=has_failed(answer.value), inner=tool.inner)
         else:
-            self.note_result(call.id, answer.value)
+            self.note_result(call.id, answer.value, inner=tool.inner)
         return answer
+
+
+def observer_here(agent: Any) -> Observer | None:
+    """Return the observer of an agent that works inside a tool, or None outside of tools."""
+    tool = current_tool()
+    if tool is None:
+        return None
+    observer: Observer = tool.observers.setdefault(id(agent), Observer(tool.environment, tool))
+    return observer

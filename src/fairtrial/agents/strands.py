@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from fairtrial.agents.factories import AgentSource, factory_source, one_conversation
-from fairtrial.agents.observer import Observer
+from fairtrial.agents.nested_runs import current_tool, observe_method
+from fairtrial.agents.observer import Observer, observer_here
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.user_parts import content_of, kind_of
 from fairtrial.errors import UsageError
@@ -22,6 +23,7 @@ from fairtrial.records.record import Json
 from fairtrial.records.trace import About, AgentDetails, Message, Part, Thought, ToolCall, Usage
 
 EXTRA = "agents-strands"
+_NESTED = "_fairtrial_observed"
 _KIND = "an agent of Strands"
 
 
@@ -42,7 +44,9 @@ def _source(thing: Any) -> AgentSource:
 
 
 def _is_agent(thing: Any) -> bool:
-    return hasattr(thing, "stream_async") and hasattr(thing, "hooks") and not inspect.isclass(thing)
+    # A swarm and a graph have hooks, too, but no tools of their own: their agents would not be observed.
+    is_agent = all(hasattr(thing, name) for name in ("stream_async", "hooks", "tool_registry"))
+    return is_agent and not inspect.isclass(thing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +80,10 @@ class StrandsSession:
         self._agent = agent
         self._options = options
         self._observer = observer
-        self._name = "agent" if agent.name in (None, "Strands Agents") else str(agent.name)
+        self._name = _name_of(agent)
         self._interrupts: list[Any] = []
-        agent.model = _observed_model(agent.model, self._name, observer)
-        events = import_extra("strands.hooks", EXTRA)
-        agent.hooks.add_callback(events.MessageAddedEvent, self._note_message)
-        agent.hooks.add_callback(events.BeforeToolCallEvent, self._route_tool)
+        _observe(agent, self._name, lambda: observer)
+        observe_method(import_extra("strands", EXTRA).Agent, "stream_async", _observed_in_tools)
 
     @property
     def about(self) -> About:
@@ -124,20 +126,51 @@ class StrandsSession:
             async for item in items:
                 yield item
 
-    def _note_message(self, event: Any) -> None:
-        """Note the steps of a message of the model, and the results that the framework wrote itself."""
-        for block in event.message["content"]:
-            if "toolResult" in block:
-                result = block["toolResult"]
-                self._observer.note_result(
-                    str(result["toolUseId"]), _response(result["content"]), is_error=result.get("status") == "error"
-                )
-        if event.message["role"] == "assistant":
-            self._observer.note(*_steps(event.message["content"], self._name))
 
-    def _route_tool(self, event: Any) -> None:
-        if event.selected_tool is not None:
-            event.selected_tool = _routed_tool(event.selected_tool, self._name, self._observer)
+def _observe(agent: Any, name: str, observer_of: Callable[[], Observer | None]) -> None:
+    """Let the model, the messages and the tools of an agent report to the observer of the moment, if there is one."""
+    events = import_extra("strands.hooks", EXTRA)
+
+    def note_message(event: Any) -> None:
+        observer = observer_of()
+        if observer is not None:
+            _note_message(event.message, name, observer)
+
+    def route_tool(event: Any) -> None:
+        observer = observer_of()
+        if observer is not None and event.selected_tool is not None:
+            event.selected_tool = _routed_tool(event.selected_tool, name, observer)
+
+    agent.model = _observed_model(agent.model, name, observer_of)
+    agent.hooks.add_callback(events.MessageAddedEvent, note_message)
+    agent.hooks.add_callback(events.BeforeToolCallEvent, route_tool)
+
+
+def _observed_in_tools(original: Any) -> Any:
+    """Return the method that runs an agent. An agent inside a tool of another agent is observed from then on."""
+
+    def stream_async(agent: Any, *args: Any, **options: Any) -> Any:
+        if current_tool() is not None and not hasattr(agent, _NESTED):
+            setattr(agent, _NESTED, True)
+            _observe(agent, _name_of(agent), lambda: observer_here(agent))
+        return original(agent, *args, **options)
+
+    return stream_async
+
+
+def _name_of(agent: Any) -> str:
+    return "agent" if agent.name in (None, "Strands Agents") else str(agent.name)
+
+
+def _note_message(message: Any, name: str, observer: Observer) -> None:
+    """Note the steps of a message of the model, and the results that the framework wrote itself."""
+    for block in message["content"]:
+        if "toolResult" in block:
+            result = block["toolResult"]
+            is_error = result.get("status") == "error"
+            observer.note_result(str(result["toolUseId"]), _response(result["content"]), is_error=is_error)
+    if message["role"] == "assistant":
+        observer.note(*_steps(message["content"], name))
 
 
 def _sent_part(part: Part) -> dict[str, Any]:
@@ -174,13 +207,18 @@ def _response(content: list[dict[str, Any]]) -> Json:
     return plain(values[0] if len(values) == 1 else values)
 
 
-def _observed_model(model: Any, author: str, observer: Observer) -> Any:
+def _observed_model(model: Any, author: str, observer_of: Callable[[], Observer | None]) -> Any:
     """Return a copy of a model that reports its requests and its tokens."""
     copied = copy.copy(model)
 
     async def stream(
         messages: Any, tool_specs: Any = None, system_prompt: Any = None, **more: Any
     ) -> AsyncGenerator[Any, None]:
+        observer = observer_of()
+        if observer is None:
+            async for event in model.stream(messages, tool_specs, system_prompt, **more):
+                yield event
+            return
         observer.note_request(author, str(system_prompt or ""), map(_declaration, tool_specs or ()))
         with observer.model_at_work():
             async for event in model.stream(messages, tool_specs, system_prompt, **more):

@@ -1,0 +1,126 @@
+"""Which agents work inside a tool? Their work belongs to the result of the tool, whoever runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from fairtrial.agents.plain import as_text
+from fairtrial.errors import SimulatedToolError
+from fairtrial.protocols import Environment, Item
+from fairtrial.records.trace import (
+    AgentDetails,
+    Invocation,
+    Message,
+    Step,
+    Thought,
+    ToolCall,
+    ToolResult,
+    Trace,
+    Usage,
+    split_reply,
+)
+
+_OBSERVED = "_fairtrial_original"
+_CURRENT: ContextVar[ToolAtWork | None] = ContextVar("_CURRENT", default=None)
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+@dataclass(eq=False)
+class ToolAtWork:
+    """A tool at work, with the items of the agents inside it.
+
+    `agents` are the agents of the conversation. `unrecorded` says why the work of an agent inside is not recorded.
+    """
+
+    call: ToolCall
+    environment: Environment | None
+    agents: dict[str, AgentDetails]
+    items: list[Item] = field(default_factory=list)
+    unrecorded: str = ""
+    observers: dict[int, Any] = field(default_factory=dict)
+
+    @property
+    def inner(self) -> Trace | None:
+        """The work inside the tool as a conversation of one turn, or None if no agent worked there."""
+        if not self.items and not self.unrecorded:
+            return None
+        return inner_trace(self.call, self.items, self.unrecorded)
+
+    @property
+    def usages(self) -> list[Usage]:
+        """The tokens of the agents inside."""
+        return [item for item in self.items if isinstance(item, Usage)]
+
+    def give_up(self, name: str) -> None:
+        """Note that an agent works inside that cannot be observed. Raises SimulatedToolError if it is simulated.
+
+        A simulated environment would not reach the tools of the agent, so that the real tools would run.
+        """
+        if self.environment is not None:
+            raise SimulatedToolError(
+                f"the environment does not reach the tools of {name!r}, an agent that works inside the tool "
+                f"{self.call.name!r}; run the agent asynchronously and without streaming, or simulate the whole tool"
+            )
+        self.unrecorded = f"the agent {name!r} worked inside the tool {self.call.name!r} without being recorded"
+
+
+def inner_trace(call: ToolCall, items: Iterable[Item], incomplete: str = "") -> Trace:
+    """Return the work inside a tool as a conversation of one turn. The arguments of the call are its request."""
+    items = list(items)
+    steps: list[Step] = [item for item in items if isinstance(item, Message | Thought | ToolCall | ToolResult)]
+    usages = tuple(item for item in items if isinstance(item, Usage))
+    before, reply = split_reply(steps)
+    values = list(call.args.values())
+    request = Message(as_text(values[0] if len(values) == 1 else call.args))
+    return Trace((Invocation(request, before, reply, usages=usages or None),), incomplete=incomplete)
+
+
+@contextmanager
+def tool_at_work(
+    call: ToolCall, environment: Environment | None, agents: dict[str, AgentDetails]
+) -> Iterator[ToolAtWork]:
+    """Let agents that run in the block belong to a tool."""
+    tool = ToolAtWork(call, environment, agents)
+    token = _CURRENT.set(tool)
+    try:
+        yield tool
+    finally:
+        _CURRENT.reset(token)
+
+
+def current_tool() -> ToolAtWork | None:
+    """Return the tool that is at work here, or None outside of tools."""
+    return _CURRENT.get()
+
+
+def observe_method(owner: type, name: str, make: Callable[[C], C]) -> None:
+    """Replace a method by which a framework runs agents, once: `make` gets the original method.
+
+    Agents inside of tools are run by code of users, which nothing else reaches.
+    """
+    original = vars(owner).get(name)
+    if original is None or hasattr(original, _OBSERVED):
+        return
+    observed = make(original)
+    setattr(observed, _OBSERVED, original)
+    setattr(owner, name, observed)
+
+
+def observe_unreached(owner: type, *names: str) -> None:
+    """Let methods that run an agent in a way that is not observed say so if they run inside a tool."""
+    for name in names:
+        observe_method(owner, name, _saying)
+
+
+def _saying(original: Any) -> Any:
+    def run(agent: Any, *args: Any, **options: Any) -> Any:
+        tool = current_tool()
+        if tool is not None and not tool.unrecorded:
+            tool.give_up(str(getattr(agent, "name", None) or type(agent).__name__))
+        return original(agent, *args, **options)
+
+    return run
