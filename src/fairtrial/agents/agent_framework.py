@@ -163,8 +163,15 @@ def _middleware(author: str, observer: Observer, edited: dict[str, dict[str, Jso
 
     `edited` are the arguments that users have given instead of the model's, by the ids of the calls.
     """
-    library = import_extra("agent_framework", EXTRA)
+    return [_model_middleware(author, observer), _tool_middleware(author, observer, edited)]
+
+
+def _model_middleware(author: str, observer: Observer) -> Any:
     rewrite = rewriting_of(observer.environment)
+
+    def report_response(response: Any) -> Any:
+        observer.note(*_items(response, author))
+        return response
 
     async def report_request(context: Any, call_next: Next) -> None:
         if rewrite is not None:
@@ -184,10 +191,10 @@ def _middleware(author: str, observer: Observer, edited: dict[str, dict[str, Jso
         if not context.stream:
             report_response(context.result)
 
-    def report_response(response: Any) -> Any:
-        observer.note(*_items(response, author))
-        return response
+    return import_extra("agent_framework", EXTRA).chat_middleware(report_request)
 
+
+def _tool_middleware(author: str, observer: Observer, edited: dict[str, dict[str, Json]]) -> Any:
     async def answer_call(context: Any, call_next: Next) -> None:
         function = context.function
         call_id = str(context.metadata["call_id"])
@@ -208,7 +215,7 @@ def _middleware(author: str, observer: Observer, edited: dict[str, dict[str, Jso
         if not answer.own:
             context.result = as_text(answer.value)
 
-    return [library.chat_middleware(report_request), library.function_middleware(answer_call)]
+    return import_extra("agent_framework", EXTRA).function_middleware(answer_call)
 
 
 def _rewrite_instructions(context: Any, rewrite: Callable[[str], str]) -> None:

@@ -1,0 +1,201 @@
+"""Is the work of an agent recorded that works inside a tool of another agent, in every framework?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from kinds import recorded
+from shop import TOOLS, cancel_order, saying
+from shop import get_order as real_get_order
+
+import fairtrial
+from fairtrial.records.attempt import Recording
+from fairtrial.records.case import EvalCase, EvalSet, Invocation
+from fairtrial.records.trace import Message, ToolResult
+
+pytestmark = [
+    pytest.mark.agents,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::UserWarning"),
+]
+QUERY, REPLY = "Where is A-17?", "Your teapot is shipped."
+TASK = "Cancel B-42, please."
+"""The task that the tool `get_order` of the outer agent gives to the inner agent."""
+
+
+def strands_shop_of_agents(*, is_sync: bool = False) -> Any:
+    """An agent of Strands whose tool asks another agent."""
+    from strands import Agent, tool
+    from strands_shop import ScriptedModel
+
+    def expert() -> Any:
+        tools = [tool(real_get_order), tool(cancel_order)]
+        return Agent(model=ScriptedModel(), name="expert", tools=tools, callback_handler=None)
+
+    async def get_order(order_id: str) -> str:  # noqa: ARG001
+        """Look up an order."""
+        return str(await expert().invoke_async(TASK))
+
+    def get_order_in_thread(order_id: str) -> str:  # noqa: ARG001
+        """Look up an order."""
+        return str(expert()(TASK))
+
+    own = tool(name="get_order")(get_order_in_thread) if is_sync else tool(get_order)
+    return Agent(model=ScriptedModel(), name="shop", tools=[own], callback_handler=None)
+
+
+def sync_strands_shop_of_agents() -> Any:
+    """The same, with a sync tool."""
+    return strands_shop_of_agents(is_sync=True)
+
+
+def _strands() -> Any:
+    pytest.importorskip("strands")
+    return f"strands:{__name__}:strands_shop_of_agents"
+
+
+def _sync_strands() -> Any:
+    pytest.importorskip("strands")
+    return f"strands:{__name__}:sync_strands_shop_of_agents"
+
+
+def _agent_framework() -> Any:
+    pytest.importorskip("agent_framework")
+    from agent_framework import Agent
+    from agent_framework_shop import ScriptedClient
+
+    expert = Agent(ScriptedClient(), name="expert", tools=list(TOOLS.values()))
+
+    async def get_order(order_id: str) -> str:  # noqa: ARG001
+        """Look up an order."""
+        return str((await expert.run(TASK)).text)
+
+    return Agent(ScriptedClient(), name="shop", tools=[get_order])
+
+
+def _agno() -> Any:
+    pytest.importorskip("agno")
+    from agno.agent import Agent
+    from agno_shop import ScriptedModel
+
+    expert = Agent(name="expert", model=ScriptedModel(), tools=list(TOOLS.values()), telemetry=False)
+
+    async def get_order(order_id: str) -> str:  # noqa: ARG001
+        """Look up an order."""
+        return str((await expert.arun(TASK)).content)
+
+    return Agent(name="shop", model=ScriptedModel(), tools=[get_order], telemetry=False)
+
+
+def _openai() -> Any:
+    pytest.importorskip("agents.lifecycle")
+    from agents import Agent, Runner, function_tool
+    from openai_shop import ScriptedModel
+
+    own = [function_tool(one) for one in TOOLS.values()]
+    expert = Agent(name="expert", model=ScriptedModel(), tools=own)
+
+    async def get_order(order_id: str) -> str:  # noqa: ARG001
+        """Look up an order."""
+        return str((await Runner.run(expert, TASK)).final_output)
+
+    return Agent(name="shop", model=ScriptedModel(), tools=[function_tool(get_order)])
+
+
+def _pydantic_ai(*, is_sync: bool = False) -> Any:
+    pytest.importorskip("pydantic_ai")
+    from pydantic_ai import Agent
+    from pydantic_ai_shop import model
+
+    expert = Agent(model, name="expert", tools=list(TOOLS.values()))
+
+    async def get_order(order_id: str) -> str:  # noqa: ARG001
+        """Look up an order."""
+        return str((await expert.run(TASK)).output)
+
+    def get_order_in_thread(order_id: str) -> str:  # noqa: ARG001
+        """Look up an order."""
+        return str(expert.run_sync(TASK).output)
+
+    get_order_in_thread.__name__ = "get_order"
+    return Agent(model, name="shop", tools=[get_order_in_thread if is_sync else get_order])
+
+
+def _sync_pydantic_ai() -> Any:
+    return _pydantic_ai(is_sync=True)
+
+
+def _llama_index() -> Any:
+    pytest.importorskip("llama_index.core")
+    from llama_index.core.agent.workflow import FunctionAgent
+    from llama_index_shop import ScriptedLLM
+
+    expert = FunctionAgent(name="expert", llm=ScriptedLLM(), tools=list(TOOLS.values()))
+
+    async def get_order(order_id: str) -> str:  # noqa: ARG001
+        """Look up an order."""
+        return str(await expert.run(user_msg=TASK))
+
+    return FunctionAgent(name="shop", llm=ScriptedLLM(), tools=[get_order])
+
+
+RECORDED: list[Callable[[], Any]] = [
+    _strands,
+    _sync_strands,
+    _agent_framework,
+    _agno,
+    _openai,
+    _pydantic_ai,
+    _sync_pydantic_ai,
+    _llama_index,
+]
+every_framework = pytest.mark.parametrize("make", RECORDED, ids=lambda make: make.__name__.strip("_"))
+
+
+def with_environment(agent: Any, tool: str) -> Recording:
+    """A conversation in which a tool is down."""
+    down = {"injected_error": {"injected_http_error_code": 503, "error_message": "down"}}
+    config = {"tool_simulation_configs": [{"tool_name": tool, "injection_configs": [down]}]}
+    run = fairtrial.evaluate(saying(QUERY), agent, {"response_match_score": 0.0}, environment=config)
+    return next(run.recordings)[1]
+
+
+@every_framework
+def test_the_work_of_an_agent_in_a_tool_is_inside_the_result_of_the_tool(make: Callable[[], Any]) -> None:
+    """Its calls, its reply and its tokens; none of them twice."""
+    one = recorded(make(), QUERY)
+    assert one.failure is None, one.failure.traceback
+    (turn,) = one.trace.invocations
+    assert [call.name for call in turn.tool_calls] == ["get_order"]
+    (result,) = [step for step in turn.steps or () if isinstance(step, ToolResult)]
+    assert result.inner is not None
+    (inner,) = result.inner.invocations
+    assert [(call.name, call.author) for call in inner.tool_calls] == [("get_order", "expert"), ("cancel_order", "expert")]
+    results = [step.response for step in inner.steps or () if isinstance(step, ToolResult)]
+    assert results == [{"item": "lamp", "state": "in preparation"}, {"cancelled": True}]
+    assert (inner.reply, turn.reply) == ("Order B-42 is cancelled.", REPLY)
+    if "llama" not in make.__name__:  # the scripted model of LlamaIndex tells the tokens of the run
+        assert (len(turn.usages or ()), len(inner.usages or ())) == (2, 3)
+
+
+@every_framework
+def test_a_forbidden_tool_of_an_agent_in_a_tool_is_found(make: Callable[[], Any]) -> None:
+    """Its call is no call of the outer agent, but it happened."""
+    case = EvalCase("one", (Invocation(Message(QUERY), (), Message(REPLY)),))
+    options = {"threshold": 1.0, "forbidden_tools": ["cancel_order"], "optional_tools": ["get_order"]}
+    run = fairtrial.evaluate(EvalSet("one", (case,)), make(), {"tool_trajectory_avg_score": options})
+    assert run.verdict == "failed"
+    assert "forbidden tool called: cancel_order" in run.report()
+
+
+@every_framework
+def test_an_environment_reaches_an_agent_in_a_tool(make: Callable[[], Any]) -> None:
+    """The real tool of the inner agent does not run."""
+    one = with_environment(make(), "cancel_order")
+    assert one.failure is None, one.failure.traceback
+    (result,) = [step for step in one.trace.invocations[0].steps or () if isinstance(step, ToolResult)]
+    assert result.inner is not None
+    inner = [step for step in result.inner.invocations[0].steps or () if isinstance(step, ToolResult)]
+    assert inner[1].response == {"error_code": 503, "error_message": "down"}
