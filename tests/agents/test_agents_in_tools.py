@@ -104,7 +104,7 @@ def _openai() -> Any:
     return Agent(name="shop", model=ScriptedModel(), tools=[function_tool(get_order)])
 
 
-def _pydantic_ai(*, is_sync: bool = False) -> Any:
+def _pydantic_ai() -> Any:
     pytest.importorskip("pydantic_ai")
     from pydantic_ai import Agent
     from pydantic_ai_shop import model
@@ -115,16 +115,7 @@ def _pydantic_ai(*, is_sync: bool = False) -> Any:
         """Look up an order."""
         return str((await expert.run(TASK)).output)
 
-    def get_order_in_thread(order_id: str) -> str:  # noqa: ARG001
-        """Look up an order."""
-        return str(expert.run_sync(TASK).output)
-
-    get_order_in_thread.__name__ = "get_order"
-    return Agent(model, name="shop", tools=[get_order_in_thread if is_sync else get_order])
-
-
-def _sync_pydantic_ai() -> Any:
-    return _pydantic_ai(is_sync=True)
+    return Agent(model, name="shop", tools=[get_order])
 
 
 def _llama_index() -> Any:
@@ -148,7 +139,6 @@ RECORDED: list[Callable[[], Any]] = [
     _agno,
     _openai,
     _pydantic_ai,
-    _sync_pydantic_ai,
     _llama_index,
 ]
 every_framework = pytest.mark.parametrize("make", RECORDED, ids=lambda make: make.__name__.strip("_"))
@@ -172,7 +162,10 @@ def test_the_work_of_an_agent_in_a_tool_is_inside_the_result_of_the_tool(make: C
     (result,) = [step for step in turn.steps or () if isinstance(step, ToolResult)]
     assert result.inner is not None
     (inner,) = result.inner.invocations
-    assert [(call.name, call.author) for call in inner.tool_calls] == [("get_order", "expert"), ("cancel_order", "expert")]
+    assert [(call.name, call.author) for call in inner.tool_calls] == [
+        ("get_order", "expert"),
+        ("cancel_order", "expert"),
+    ]
     results = [step.response for step in inner.steps or () if isinstance(step, ToolResult)]
     assert results == [{"item": "lamp", "state": "in preparation"}, {"cancelled": True}]
     assert (inner.reply, turn.reply) == ("Order B-42 is cancelled.", REPLY)

@@ -117,10 +117,11 @@ def observe_unreached(owner: type, *names: str) -> None:
 
 
 def _saying(original: Any) -> Any:
-    def run(agent: Any, *args: Any, **options: Any) -> Any:
+    def run(owner: Any, *args: Any, **options: Any) -> Any:
         tool = current_tool()
         if tool is not None and not tool.unrecorded:
-            tool.give_up(str(getattr(agent, "name", None) or type(agent).__name__))
-        return original(agent, *args, **options)
+            named = (each for each in (owner, *args) if isinstance(getattr(each, "name", None), str))
+            tool.give_up(str(getattr(next(named, None), "name", type(owner).__name__)))
+        return original(owner, *args, **options)
 
     return run

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import functools
 import inspect
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.factories import AgentSource
+from fairtrial.agents.nested_runs import ToolAtWork, current_tool, observe_method, observe_unreached, tool_at_work
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.routing import rewriting_of, route_call
 from fairtrial.agents.stopwatch import Stopwatch
@@ -82,19 +84,9 @@ class OpenAIAgent:
         """Open a conversation."""
         edits: dict[str, str] = {}
         async with self.source.open(case) as (original, options):
-            is_copied = environment is not None or _needs_approval(original, set())
-            agent = _Routing(environment, edits).agent(original) if is_copied else original
+            routing = _Routing(environment, edits)
             state = copy.deepcopy(case.session_input.state) if case.session_input else None
-            yield OpenAISession(agent, {"context": state} | options, Approvals(case), edits)
-
-
-def _needs_approval(agent: Any, earlier: set[int]) -> bool:
-    """Whether an agent, or an agent that it hands over to, has a tool that may need a decision."""
-    if id(agent) in earlier or not hasattr(agent, "tools"):
-        return False
-    earlier.add(id(agent))
-    own = bool(agent.mcp_servers) or any(getattr(tool, "needs_approval", False) for tool in agent.tools)
-    return own or any(_needs_approval(_target(handoff), earlier) for handoff in agent.handoffs)
+            yield OpenAISession(routing.agent(original), {"context": state} | options, Approvals(case), routing)
 
 
 def _target(handoff: Any) -> Any:
@@ -106,12 +98,15 @@ def _target(handoff: Any) -> Any:
 class _Routing:
     """Makes copies of agents with tools that an environment answers. Handovers go to copies as well.
 
-    `edits` are arguments that a user gave instead of the agent's, by the id of the call.
+    `edits` are arguments that a user gave instead of the agent's, by the id of the call. `works` are the tools that
+    have worked, by the id of the call, with the agents inside them. `agents` are the agents of the latest run.
     """
 
     def __init__(self, environment: Environment | None, edits: dict[str, str]) -> None:
+        self.edits = edits
+        self.works: dict[str, ToolAtWork] = {}
+        self.agents: dict[str, AgentDetails] = {}
         self._environment = environment
-        self._edits = edits
         self._copies: dict[int, Any] = {}
         self._originals: list[Any] = []
 
@@ -155,17 +150,14 @@ class _Routing:
         copied = copy.copy(tool)
 
         async def on_invoke_tool(context: Any, arguments: str) -> Any:
-            arguments = self._edits.get(str(context.tool_call_id), arguments)
-            if self._environment is None:
-                return await tool.on_invoke_tool(context, arguments)
-            call = ToolCall(tool.name, plain(arguments_of(arguments)), str(context.tool_call_id))
-            answer = await route_call(
-                self._environment,
-                call,
-                _declaration(tool),
-                lambda: tool.on_invoke_tool(context, arguments),
-                as_json=_response,
-            )
+            call_id = str(context.tool_call_id)
+            arguments = self.edits.get(call_id, arguments)
+            call = ToolCall(tool.name, plain(arguments_of(arguments)), call_id)
+            with tool_at_work(call, self._environment, self.agents) as self.works[call_id]:
+                if self._environment is None:
+                    return await tool.on_invoke_tool(context, arguments)
+                real = functools.partial(tool.on_invoke_tool, context, arguments)
+                answer = await route_call(self._environment, call, _declaration(tool), real, as_json=_response)
             # The SDK would write a dictionary with `str`, which is not JSON.
             return answer.value if answer.own else as_text(answer.value)
 
@@ -182,11 +174,11 @@ def _response(result: Any) -> Json:
 class OpenAISession:
     """One conversation. The session carries the input items and the last agent from run to run."""
 
-    def __init__(self, agent: Any, options: dict[str, Any], approvals: Approvals, edits: dict[str, str]) -> None:
+    def __init__(self, agent: Any, options: dict[str, Any], approvals: Approvals, routing: _Routing) -> None:
         self._agent = agent
         self._options = options
         self._approvals = approvals
-        self._edits = edits
+        self._routing = routing
         self._waiting: list[Any] = []
         self._state: Any = None
         self._open_calls: dict[str, ToolCall] = {}
@@ -209,7 +201,7 @@ class OpenAISession:
 
     async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
         """Run the agent, and yield each item. If calls wait for a decision, the message decides."""
-        self._agents = {}
+        self._agents = self._routing.agents = {}
         items = self._approvals.send(
             message,
             lambda: self._run([*self._history, {"role": "user", "content": responses_content(message, parts)}]),
@@ -230,13 +222,15 @@ class OpenAISession:
             self._state.approve(item)
             if decision.args is not None:
                 # The SDK binds an approval to the arguments of the model. The copy of the tool replaces them.
-                self._edits[_waiting_call(item).id] = as_text(decision.args)
+                self._routing.edits[_waiting_call(item).id] = as_text(decision.args)
         return self._run(self._state)
 
     async def _run(self, run_input: Any) -> AsyncGenerator[Item, None]:
         """Yield each item of a run when the hooks report it."""
         queue: asyncio.Queue[Item | None] = asyncio.Queue()
-        watch = _Watch(queue, self._agents, self._open_calls)
+        watch = _Watch(queue.put_nowait, self._agents, self._open_calls, self._routing.works)
+        observe_method(import_extra("agents.run", EXTRA).AgentRunner, "run", _observed_in_tools)
+        observe_unreached(import_extra("agents.run", EXTRA).AgentRunner, "run_streamed")
         # A run that waited goes on with its usage so far. A new run begins to count.
         self._usages = self._usages if run_input is self._state else []
         watch.usages = self._usages
@@ -286,13 +280,18 @@ class _Watch:
     """Turns the reports of the hooks into items."""
 
     def __init__(
-        self, queue: asyncio.Queue[Item | None], agents: dict[str, AgentDetails], open_calls: dict[str, ToolCall]
+        self,
+        report: Callable[[Item], None],
+        agents: dict[str, AgentDetails],
+        open_calls: dict[str, ToolCall],
+        works: dict[str, ToolAtWork],
     ) -> None:
         self.times = Stopwatch()
         self.agents = agents
         self.has_reply = False
         self.usages: list[Usage] = []
-        self._queue = queue
+        self._report = report
+        self._works = works
         self._open_calls = open_calls
 
     async def note_request(self, context: Any, agent: Any, instructions: str | None, inputs: list[Any]) -> None:
@@ -311,7 +310,7 @@ class _Watch:
         self.times.end("model", agent.name)
         usage = _usage(response.usage, _model_of(agent))
         self.usages.append(usage)
-        self._queue.put_nowait(usage)
+        self._report(usage)
         self.has_reply = False
         for output in response.output:
             for item in _steps(plain(output), agent.name):
@@ -322,13 +321,17 @@ class _Watch:
                     self._open_calls[item.id] = item
                 elif isinstance(item, ToolResult):
                     self._open_calls.pop(item.id, None)
-                self._queue.put_nowait(item)
+                self._report(item)
 
     def note_result(self, call_id: str, result: Any) -> None:
         """Note the result of a tool. The first report of a result counts."""
         call = self._open_calls.pop(call_id, None)
-        if call is not None:
-            self._queue.put_nowait(ToolResult(call.name, _response(result), call_id, call.author))
+        if call is None:
+            return
+        work = self._works.pop(call_id, None)
+        inner = work.inner if work is not None else None
+        self.usages += work.usages if work is not None else ()
+        self._report(ToolResult(call.name, _response(result), call_id, call.author, inner=inner))
 
 
 def _steps(raw: dict[str, Any], author: str) -> list[Item]:
@@ -400,6 +403,45 @@ def _declaration(tool: Any) -> dict[str, Any]:
 
 def _function(name: str, description: str, schema: Any) -> dict[str, Any]:
     return {"name": name, "description": description, "parameters_json_schema": plain(schema)}
+
+
+def _observed_in_tools(original: Any) -> Any:
+    """Return the method that runs an agent, with hooks that report if a tool of another agent runs it."""
+
+    async def run(runner: Any, starting_agent: Any, input: Any, **options: Any) -> Any:  # noqa: A002
+        tool = current_tool()
+        if tool is None:
+            return await original(runner, starting_agent, input, **options)
+        routing = _Routing(tool.environment, {})
+        routing.agents = tool.agents
+        watch = _Watch(tool.items.append, tool.agents, {}, routing.works)
+        options["hooks"] = _both(_hooks(watch), options.get("hooks"))
+        # The state of a run that goes on has its agents already.
+        agent = routing.agent(starting_agent) if isinstance(input, str | list) else starting_agent
+        result = await original(runner, agent, input, **options)
+        if not watch.has_reply:
+            tool.items.append(Message(as_text(result.final_output), result.last_agent.name))
+        return result
+
+    return run
+
+
+def _both(own: Any, other: Any) -> Any:
+    """Return hooks that report to two hooks."""
+    if other is None:
+        return own
+
+    def reporting(name: str) -> Callable[..., Awaitable[None]]:
+        async def report(*args: Any, **options: Any) -> None:
+            await getattr(own, name)(*args, **options)
+            await getattr(other, name)(*args, **options)
+
+        return report
+
+    both = import_extra("agents.lifecycle", EXTRA).RunHooksBase()
+    for name in (name for name in dir(own) if name.startswith("on_")):
+        setattr(both, name, reporting(name))
+    return both
 
 
 def _hooks(watch: _Watch) -> Any:

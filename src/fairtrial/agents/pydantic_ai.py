@@ -13,6 +13,7 @@ from typing import Any
 from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.factories import AgentSource
+from fairtrial.agents.nested_runs import ToolAtWork, current_tool, observe_method, tool_at_work
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.routing import rewriting_of, route_call
 from fairtrial.agents.stopwatch import Stopwatch
@@ -97,16 +98,15 @@ class PydanticSession:
         self._environment = environment
         self._options = options
         self._history: list[Any] = []
-        self._details: AgentDetails | None = None
+        self._agents: tuple[AgentDetails, ...] = ()
         self._approvals = approvals
         self._requests: Any = None
 
     @property
     def about(self) -> About:
         """The instructions and tools in the latest requests to the model, and the dependencies as the state."""
-        agents = () if self._details is None else (self._details,)
         deps = plain(self._options["deps"])
-        return About(agents, deps if isinstance(deps, dict) else None)
+        return About(self._agents, deps if isinstance(deps, dict) else None)
 
     async def declared(self) -> About:
         """Return the agent as its first request would tell it. The run ends before the model gets the request."""
@@ -149,15 +149,13 @@ class PydanticSession:
     async def _run(self, message: str | list[Any] | None, **more: Any) -> AsyncGenerator[Item, None]:
         """Yield the new items after each step of the agent's graph."""
         watch = _Watch(self._agent.name or "agent", self._environment)
-        hooks = import_extra("pydantic_ai.capabilities", EXTRA).Hooks(
-            model_request=watch.model, tool_execute=watch.tool
-        )
+        observe_method(import_extra("pydantic_ai", EXTRA).Agent, "iter", _observed_in_tools)
         history = list(self._history)
         try:
             async with self._agent.iter(
                 message,
                 message_history=history,
-                capabilities=[hooks],
+                capabilities=[watch.hooks],
                 infer_name=False,
                 output_type=self._output_type(),
                 **self._options,
@@ -172,7 +170,7 @@ class PydanticSession:
             raise
         for usage in _nested_usages(run.usage, watch.usages):
             yield usage
-        self._details = watch.details
+        self._agents = tuple(watch.agents.values())
         self._history = run.all_messages()
         self._requests = run.result.output if isinstance(run.result.output, self._deferred) else None
         if self._requests is not None and self._requests.calls:
@@ -197,6 +195,30 @@ class PydanticSession:
     @property
     def _deferred(self) -> Any:
         return import_extra("pydantic_ai.tools", EXTRA).DeferredToolRequests
+
+
+def _observed_in_tools(original: Any) -> Any:
+    """Return the method that runs an agent, with hooks that report if a tool of another agent runs it."""
+
+    @asynccontextmanager
+    async def iterate(agent: Any, *args: Any, **options: Any) -> AsyncIterator[Any]:
+        tool = current_tool()
+        if tool is None:
+            async with original(agent, *args, **options) as run:
+                yield run
+            return
+        watch = _Watch(agent.name or "agent", tool.environment)
+        options["capabilities"] = [*(options.get("capabilities") or ()), watch.hooks]
+        try:
+            async with original(agent, *args, **options) as run:
+                yield run
+        finally:
+            tool.agents.update(watch.agents)
+            tool.items += watch.take_items()
+        if run.result is not None and not watch.has_reply:
+            tool.items.append(Message(as_text(run.result.output), watch.name))
+
+    return iterate
 
 
 def _content(message: str, parts: Sequence[Part]) -> str | list[Any]:
@@ -226,9 +248,17 @@ class _Watch:
         self.details: AgentDetails | None = None
         self.has_reply = False
         self.usages: list[Usage] = []
+        self.agents: dict[str, AgentDetails] = {}
+        self._works: dict[str, ToolAtWork] = {}
         self._outputs: set[str] = set()
         self._items: list[Item] = []
         self._calls = 0
+
+    @property
+    def hooks(self) -> Any:
+        """The capability that reports to this watch."""
+        capabilities = import_extra("pydantic_ai.capabilities", EXTRA)
+        return capabilities.Hooks(model_request=self.model, tool_execute=self.tool)
 
     def take_items(self) -> list[Item]:
         """Return the items since the last time, and forget them."""
@@ -260,18 +290,21 @@ class _Watch:
         tools = (*parameters.function_tools, *parameters.native_tools)
         earlier_tools = self.details.tool_declarations if self.details else ()
         details = AgentDetails(self.name, _instructions(request_context.messages, parameters), earlier_tools)
-        self.details = add_declarations(details, map(_declaration, tools))
+        self.details = self.agents[self.name] = add_declarations(details, map(_declaration, tools))
 
     async def tool(self, _: Any, *, call: Any, tool_def: Any, args: Any, handler: Any) -> Any:
         """Wrap a tool call, and let the environment answer it."""
+        record = ToolCall(call.tool_name, plain(arguments_of(call.args)), call.tool_call_id, self.name)
         self.times.start("tool", call.tool_call_id)
         try:
-            if self._environment is None or tool_def.kind == "output":
-                return await handler(args)
-            record = ToolCall(call.tool_name, plain(arguments_of(call.args)), call.tool_call_id)
-            answer = await route_call(self._environment, record, _declaration(tool_def), lambda: handler(args))
-            return answer.value
+            with tool_at_work(record, self._environment, self.agents) as work:
+                self._works[call.tool_call_id] = work
+                if self._environment is None or tool_def.kind == "output":
+                    return await handler(args)
+                answer = await route_call(self._environment, record, _declaration(tool_def), lambda: handler(args))
+                return answer.value
         finally:
+            self.usages += work.usages
             self.times.end("tool", call.tool_call_id)
 
     def _results(self, request: Any) -> list[Item]:
@@ -286,7 +319,9 @@ class _Watch:
         value = plain(part.content)
         response = response_of(value) if isinstance(value, str) else value
         is_error = part.part_kind == "retry-prompt" or part.outcome != "success"
-        return ToolResult(part.tool_name, response, part.tool_call_id, self.name, is_error=is_error)
+        work = self._works.pop(part.tool_call_id, None)
+        inner = work.inner if work is not None else None
+        return ToolResult(part.tool_name, response, part.tool_call_id, self.name, is_error=is_error, inner=inner)
 
     def _steps(self, response: Any) -> list[Item]:
         items: list[Item] = [_usage(response)]
