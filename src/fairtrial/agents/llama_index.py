@@ -11,20 +11,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairtrial.agents.factories import AgentSource
+from fairtrial.agents.llama_index_observer import LlamaIndexObserver, declaration, observe_agents_in_tools, response_in
 from fairtrial.agents.observer import Observer
-from fairtrial.agents.plain import as_response, as_text, plain
-from fairtrial.agents.routing import rewriting_of
+from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.user_parts import content_of, file_name, kind_of
 from fairtrial.importing import import_extra, import_object
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
-from fairtrial.records.trace import About, AgentDetails, Message, Part, Thought, ToolCall, Usage
+from fairtrial.records.trace import About, AgentDetails, Message, Part
 
 EXTRA = "agents-llama-index"
 _OPTIONS = ("chat_history", "max_iterations", "memory")
-_INPUT_TOKENS = ("prompt_tokens", "input_tokens", "prompt_token_count", "prompt_eval_count")
-_OUTPUT_TOKENS = ("completion_tokens", "output_tokens", "candidates_token_count", "eval_count")
 
 
 def agent_at(target: str) -> LlamaIndexAgent:
@@ -86,7 +84,8 @@ class LlamaIndexSession:
     def __init__(self, original: Any, options: dict[str, Any], observer: Observer) -> None:
         self._observer = observer
         self._name = _name_of(original)
-        self._root = self._observed(original)
+        self._root = LlamaIndexObserver(observer).observed(original)
+        observe_agents_in_tools()
         self._context = import_extra("llama_index.core.workflow", EXTRA).Context(self._root)
         memory = import_extra("llama_index.core.memory", EXTRA).ChatMemoryBuffer
         llm = _agents_of(self._root)[self._name].llm
@@ -116,7 +115,7 @@ class LlamaIndexSession:
         return About(
             tuple(
                 AgentDetails(
-                    str(agent.name), str(agent.system_prompt or ""), tuple(map(_declaration, agent.tools or ()))
+                    str(agent.name), str(agent.system_prompt or ""), tuple(map(declaration, agent.tools or ()))
                 )
                 for agent in _agents_of(self._root).values()
             )
@@ -154,7 +153,7 @@ class LlamaIndexSession:
         async for event in run.stream_events():
             if type(event).__name__ == "ToolCallResult":
                 output = event.tool_output
-                self._observer.note_result(str(event.tool_id), _response(output), is_error=bool(output.is_error))
+                self._observer.note_result(str(event.tool_id), response_in(output), is_error=bool(output.is_error))
             elif isinstance(event, question):
                 self._question = event
                 return (Message(as_text(event.get("prefix", "")), self._name),)
@@ -164,89 +163,6 @@ class LlamaIndexSession:
         text = getattr(getattr(result, "response", None), "content", None)
         author = str(getattr(result, "current_agent_name", self._name))
         return (Message(str(text or "") if hasattr(result, "response") else as_text(result), author),)
-
-    def _observed(self, original: Any) -> Any:
-        """Return a copy of an agent, or of a workflow with its agents, that reports its steps and its calls."""
-        root = copy.copy(original)
-        get_tools = root.get_tools
-
-        async def observed_tools(*args: Any, **options: Any) -> list[Any]:
-            return [self._observed_tool(tool) for tool in await get_tools(*args, **options)]
-
-        # Agents are models of pydantic, which allow their own fields only.
-        object.__setattr__(root, "get_tools", observed_tools)
-        if hasattr(root, "agents"):
-            root.agents = {name: self._observed_steps(copy.copy(agent)) for name, agent in root.agents.items()}
-            return root
-        return self._observed_steps(root)
-
-    def _observed_steps(self, agent: Any) -> Any:
-        take_step, name, model = agent.take_step, str(agent.name), str(agent.llm.metadata.model_name or "")
-        has_text_calls = not hasattr(agent, "initial_tool_choice")
-
-        async def observed_step(ctx: Any, llm_input: Sequence[Any], tools: Sequence[Any], memory: Any) -> Any:
-            messages = self._rewritten(llm_input)
-            texts = (str(message.content or "") for message in messages if str(message.role.value) == "system")
-            self._observer.note_request(name, "\n\n".join(texts), map(_declaration, tools))
-            with self._observer.model_at_work():
-                output = await take_step(ctx, messages, tools, memory)
-            self._observer.note(*_items(output, name, model, has_text_calls=has_text_calls))
-            return output
-
-        object.__setattr__(agent, "take_step", observed_step)
-        return agent
-
-    def _rewritten(self, messages: Sequence[Any]) -> list[Any]:
-        """Return the messages of a request with the instructions that the environment wants."""
-        rewrite = rewriting_of(self._observer.environment)
-        if rewrite is None:
-            return list(messages)
-        return [
-            message.__class__(role=message.role, content=rewrite(str(message.content or "")))
-            if str(message.role.value) == "system"
-            else message
-            for message in messages
-        ]
-
-    def _observed_tool(self, tool: Any) -> Any:
-        """Return a copy of a tool that asks the environment, if there is one, and reports its result."""
-        original, name = tool.acall, str(tool.metadata.get_name())
-        injected = {getattr(tool, "ctx_param_name", None)}
-        waiting = import_extra("workflows.runtime.types.results", EXTRA).WaitingForEvent
-
-        async def acall(*args: Any, **arguments: Any) -> Any:
-            given = plain({key: value for key, value in arguments.items() if key not in injected})
-            call = self._call(name, given)
-
-            async def real() -> Any:
-                try:
-                    return await original(*args, **arguments)
-                except waiting as error:
-                    raise _WaitsForUser(error) from error
-
-            try:
-                answer = await self._observer.answer(call, _declaration(tool), real, as_json=_response)
-            except _WaitsForUser as pause:
-                raise pause.error from None  # LlamaIndex calls the tool again, with the user's answer
-            return answer.value if answer.own else _output(tool, given, answer.value)
-
-        observed = copy.copy(tool)
-        object.__setattr__(observed, "acall", acall)
-        return observed
-
-    def _call(self, name: str, given: Json) -> ToolCall:
-        """Return the call of a model that a tool now answers. LlamaIndex does not tell the tool which one it is."""
-        same_name = [call for call in self._observer.open_calls if call.name == name]
-        same = [call for call in same_name if call.args == given]
-        return next(iter(same or same_name), ToolCall(name, given if isinstance(given, dict) else {}))
-
-
-class _WaitsForUser(BaseException):
-    """A tool waits for the user. This is no failure of the tool, so that no handler of exceptions may see it."""
-
-    def __init__(self, error: BaseException) -> None:
-        super().__init__()
-        self.error = error
 
 
 def _agents_of(root: Any) -> Mapping[str, Any]:
@@ -272,59 +188,3 @@ def _block(part: Part, types: Any) -> Any:
     if kind == "video":
         return types.VideoBlock(video=content, url=url, video_mimetype=mime_type)
     return types.DocumentBlock(data=content, url=url, title=file_name(part), document_mimetype=mime_type)
-
-
-def _response(output: Any) -> Json:
-    """Return what a tool returned: its value, or the text of its output."""
-    if getattr(output, "is_error", False):
-        return {"error": as_text(output.content)}
-    return as_response(getattr(output, "raw_output", output))
-
-
-def _output(tool: Any, given: Json, value: Json) -> Any:
-    types = import_extra("llama_index.core.tools", EXTRA)
-    name = str(tool.metadata.get_name())
-    inputs = given if isinstance(given, dict) else {}
-    return types.ToolOutput(content=as_text(value), tool_name=name, raw_input=inputs, raw_output=value)
-
-
-def _declaration(tool: Any) -> dict[str, Json]:
-    metadata = tool.metadata
-    return {
-        "name": str(metadata.get_name()),
-        "description": str(metadata.description or ""),
-        "parameters_json_schema": plain(metadata.get_parameters_dict()),
-    }
-
-
-def _items(output: Any, author: str, model: str, *, has_text_calls: bool) -> list[Item]:
-    """Return the tokens and the steps of a model's response. The reply without calls is that of the whole run.
-
-    If an agent writes its calls as text (ReAct), the text beside a call is a thought.
-    """
-    items: list[Item] = [_usage(output.raw, model)]
-    thoughts = [block for block in output.response.blocks if block.block_type == "thinking" and block.content]
-    items += [Thought(str(block.content), author) for block in thoughts]
-    text = str(output.response.content or "")
-    if text and (output.tool_calls or output.retry_messages):
-        is_thought = has_text_calls or output.retry_messages
-        items.append(Thought(text, author) if is_thought else Message(text, author))
-    return [*items, *(_call(call, author) for call in output.tool_calls)]
-
-
-def _call(call: Any, author: str) -> ToolCall:
-    return ToolCall(str(call.tool_name), plain(call.tool_kwargs), str(call.tool_id), author)
-
-
-def _usage(raw: Any, model: str) -> Usage:
-    """Return the tokens in a provider's response, where they are in one of the usual places."""
-    body = raw if isinstance(raw, Mapping) else vars(raw) if hasattr(raw, "__dict__") else {}
-    counts = body.get("usage") or body.get("usage_metadata") or body
-    counts = counts if isinstance(counts, Mapping) else plain(counts)
-    if not isinstance(counts, Mapping):
-        return Usage(model=model)
-    return Usage(_count(counts, _INPUT_TOKENS), _count(counts, _OUTPUT_TOKENS), model=model)
-
-
-def _count(counts: Mapping[str, Any], names: Iterable[str]) -> int | None:
-    return next((counts[name] for name in names if type(counts.get(name)) is int), None)
