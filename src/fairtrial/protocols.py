@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Literal, Protocol, TypeGuard, runtime_checkable
 
+from fairtrial.errors import SimulatedToolError
 from fairtrial.records.case import EvalCase
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json
@@ -119,6 +120,15 @@ class TracksCalls(Protocol):
 
     def unfinished_calls(self) -> Sequence[ToolResult]:
         """Hand over the unanswered calls, as results without a response but with their injections."""
+        ...
+
+
+@runtime_checkable
+class EndsConversation(Protocol):
+    """An optional capability of an environment: it ends a conversation in which it does not reach a tool."""
+
+    def end_conversation(self, error: SimulatedToolError) -> None:
+        """End the conversation with an error, also if the agent catches it."""
         ...
 
 

@@ -135,6 +135,66 @@ def _llama_index() -> Any:
     return FunctionAgent(name="shop", llm=ScriptedLLM(), tools=[asking], streaming=False)
 
 
+def smolagents_shop_of_agents() -> Any:
+    """An agent of smolagents whose tool runs another agent."""
+    from smolagents import ToolCallingAgent
+    from smolagents_shop import ScriptedModel, ShopTool
+
+    def get_order(order_id: str) -> str:  # noqa: ARG001
+        """Look up an order."""
+        expert = ToolCallingAgent([ShopTool(one) for one in TOOLS.values()], ScriptedModel(), name="expert")
+        return str(expert.run(TASK))
+
+    return ToolCallingAgent([ShopTool(get_order)], ScriptedModel(), name="shop")
+
+
+def crewai_shop_of_agents() -> Any:
+    """An agent of CrewAI whose tool runs another agent."""
+    from crewai import Agent
+    from crewai.tools import tool
+    from crewai_shop import ScriptedLLM
+
+    def agent(role: str, *tools: Any) -> Any:
+        own = [tool(one) for one in tools]
+        return Agent(role=role, goal="Sell.", backstory="Old.", llm=ScriptedLLM(), tools=own, cache=False)
+
+    def get_order(order_id: str) -> str:  # noqa: ARG001
+        """Look up an order."""
+        return str(agent("expert", *TOOLS.values()).kickoff(TASK).raw)
+
+    return agent("shop", get_order)
+
+
+def _smolagents() -> Any:
+    pytest.importorskip("smolagents")
+    return f"smolagents:{__name__}:smolagents_shop_of_agents"
+
+
+def _crewai() -> Any:
+    pytest.importorskip("crewai")
+    return f"crewai:{__name__}:crewai_shop_of_agents"
+
+
+def _sync_agno() -> Any:
+    pytest.importorskip("agno")
+    from agno.agent import Agent
+    from agno.models.response import ModelResponse
+    from agno_shop import ScriptedModel
+
+    class SyncModel(ScriptedModel):
+        def invoke(self, *_: Any, **__: Any) -> ModelResponse:
+            return ModelResponse(role="assistant", content="Order B-42 is cancelled.")
+
+    expert = Agent(name="expert", model=SyncModel(), telemetry=False)
+
+    def get_order(order_id: str) -> str:  # noqa: ARG001
+        """Look up an order."""
+        return str(expert.run(TASK).content)
+
+    return Agent(name="shop", model=ScriptedModel(), tools=[get_order], telemetry=False)
+
+
+UNRECORDED: list[Callable[[], Any]] = [_smolagents, _crewai, _sync_agno]
 RECORDED: list[Callable[[], Any]] = [
     _strands,
     _sync_strands,
@@ -194,3 +254,26 @@ def test_an_environment_reaches_an_agent_in_a_tool(make: Callable[[], Any]) -> N
     assert result.inner is not None
     inner = [step for step in result.inner.invocations[0].steps or () if isinstance(step, ToolResult)]
     assert inner[1].response == {"error_code": 503, "error_message": "down"}
+
+
+@pytest.mark.parametrize("make", UNRECORDED, ids=lambda make: make.__name__.strip("_"))
+def test_work_that_is_not_recorded_gives_no_verdict(make: Callable[[], Any]) -> None:
+    """Nobody knows which tools were called inside the tool, and for how many tokens."""
+    case = EvalCase("one", (Invocation(Message(QUERY), (), Message(REPLY)),))
+    criteria = {
+        "tool_trajectory_avg_score": {"threshold": 1.0, "forbidden_tools": ["sell"], "optional_tools": ["get_order"]},
+        "token_usage_v1": {"threshold": 5000},
+        "response_match_score": 0.9,
+    }
+    run = fairtrial.evaluate(EvalSet("one", (case,)), make(), criteria)
+    values = {row["criterion"]: row["value"] for row in run.rows() if row["threshold"] is not None}
+    assert values == {"tool_trajectory_avg_score": None, "token_usage_v1": None, "response_match_score": 1.0}
+
+
+@pytest.mark.parametrize("make", UNRECORDED, ids=lambda make: make.__name__.strip("_"))
+def test_an_environment_refuses_an_agent_that_it_does_not_reach(make: Callable[[], Any]) -> None:
+    """Otherwise the real tools of the inner agent would run."""
+    one = with_environment(make(), "cancel_order")
+    assert one.failure is not None
+    assert one.failure.side == "environment"
+    assert "does not reach the tools of 'expert'" in one.failure.cause

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from fairtrial.agents.function import result_in_thread
+from fairtrial.agents.nested_runs import observe_unreached
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.routing import rewriting_of
@@ -36,6 +37,7 @@ class CrewObserver:
         self._ids = itertools.count(1)
         self._calls: list[ToolCall] = []
         self._tasks: list[Any] = []
+        observe_agents_in_tools()
         self._clean_name: Callable[[str], str] = import_extra("crewai.utilities.string_utils", EXTRA).sanitize_tool_name
 
     def close(self) -> None:
@@ -217,6 +219,13 @@ class CrewObserver:
     def in_loop(self, report: Any, *args: Any) -> None:
         """Call a function in the thread of the event loop, in the order of these requests."""
         self._loop.call_soon_threadsafe(report, *args)
+
+
+def observe_agents_in_tools() -> None:
+    """Let agents and crews that tools of other agents run say that they are not observed."""
+    library = import_extra("crewai", EXTRA)
+    for owner in (library.Agent, library.Crew):
+        observe_unreached(owner, "kickoff", "kickoff_async", "akickoff")
 
 
 def is_single(thing: Any) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from fairtrial.agents.plain import as_text
-from fairtrial.errors import SimulatedToolError
+from fairtrial.agents.routing import refusal
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.trace import (
     AgentDetails,
@@ -34,6 +34,8 @@ class ToolAtWork:
     """A tool at work, with the items of the agents inside it.
 
     `agents` are the agents of the conversation. `unrecorded` says why the work of an agent inside is not recorded.
+    `has_failed` says that the tool raised an exception, which its framework made a text. `observers` are those of the
+    agents inside.
     """
 
     call: ToolCall
@@ -41,6 +43,7 @@ class ToolAtWork:
     agents: dict[str, AgentDetails]
     items: list[Item] = field(default_factory=list)
     unrecorded: str = ""
+    has_failed: bool = False
     observers: dict[int, Any] = field(default_factory=dict)
 
     @property
@@ -61,9 +64,10 @@ class ToolAtWork:
         A simulated environment would not reach the tools of the agent, so that the real tools would run.
         """
         if self.environment is not None:
-            raise SimulatedToolError(
+            raise refusal(
+                self.environment,
                 f"the environment does not reach the tools of {name!r}, an agent that works inside the tool "
-                f"{self.call.name!r}; run the agent asynchronously and without streaming, or simulate the whole tool"
+                f"{self.call.name!r}; run the agent asynchronously and without streaming, or simulate the whole tool",
             )
         self.unrecorded = f"the agent {name!r} worked inside the tool {self.call.name!r} without being recorded"
 
@@ -120,8 +124,8 @@ def _saying(original: Any) -> Any:
     def run(owner: Any, *args: Any, **options: Any) -> Any:
         tool = current_tool()
         if tool is not None and not tool.unrecorded:
-            named = (each for each in (owner, *args) if isinstance(getattr(each, "name", None), str))
-            tool.give_up(str(getattr(next(named, None), "name", type(owner).__name__)))
+            names = (getattr(each, name, None) for each in (owner, *args) for name in ("name", "role"))
+            tool.give_up(next((name for name in names if name and isinstance(name, str)), "agent"))
         return original(owner, *args, **options)
 
     return run

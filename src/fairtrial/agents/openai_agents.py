@@ -37,6 +37,9 @@ from fairtrial.records.trace import (
 )
 
 EXTRA = "agents-openai"
+_ON_HANDLED_ERROR = "_on_handled_error"
+_DEFAULT_FAILURE = "An error occurred while running the tool."
+"""The text that the SDK makes of the exception of a tool, unless the tool has a function for it."""
 _COMMON_KEYS = ("id", "type", "status", "output", "name", "arguments", "call_id")
 
 
@@ -53,7 +56,7 @@ def agent_around(thing: Any) -> OpenAIAgent:
 
 
 def _source(thing: Any) -> AgentSource:
-    return AgentSource(thing, _is_agent, "an agents.Agent", ("context", "max_turns", "run_config"))
+    return AgentSource(thing, _is_agent, "an agents.Agent", ("context", "max_turns", "run_config", "session"))
 
 
 def _is_agent(thing: Any) -> bool:
@@ -148,6 +151,7 @@ class _Routing:
         if not hasattr(tool, "on_invoke_tool"):
             return tool
         copied = copy.copy(tool)
+        invoke = self._noting_failures(tool.on_invoke_tool)
 
         async def on_invoke_tool(context: Any, arguments: str) -> Any:
             call_id = str(context.tool_call_id)
@@ -155,13 +159,29 @@ class _Routing:
             call = ToolCall(tool.name, plain(arguments_of(arguments)), call_id)
             with tool_at_work(call, self._environment, self.agents) as self.works[call_id]:
                 if self._environment is None:
-                    return await tool.on_invoke_tool(context, arguments)
-                real = functools.partial(tool.on_invoke_tool, context, arguments)
+                    return await invoke(context, arguments)
+                real = functools.partial(invoke, context, arguments)
                 answer = await route_call(self._environment, call, _declaration(tool), real, as_json=_response)
             # The SDK would write a dictionary with `str`, which is not JSON.
             return answer.value if answer.own else as_text(answer.value)
 
         copied.on_invoke_tool = on_invoke_tool
+        return copied
+
+    def _noting_failures(self, invoke: Any) -> Any:
+        """Return a copy of the function that runs a tool, which notes the exceptions that the SDK makes texts."""
+        original = getattr(invoke, _ON_HANDLED_ERROR, None)
+        if original is None:
+            return invoke
+
+        def on_handled_error(*args: Any) -> Any:
+            tool = current_tool()
+            if tool is not None:
+                tool.has_failed = True
+            return original(*args)
+
+        copied = copy.copy(invoke)
+        setattr(copied, _ON_HANDLED_ERROR, on_handled_error)
         return copied
 
 
@@ -204,7 +224,7 @@ class OpenAISession:
         self._agents = self._routing.agents = {}
         items = self._approvals.send(
             message,
-            lambda: self._run([*self._history, {"role": "user", "content": responses_content(message, parts)}]),
+            lambda: self._run(self._input({"role": "user", "content": responses_content(message, parts)})),
             self._resume,
             lambda: [_waiting_call(item) for item in self._waiting],
             lambda: str(self._agent.name),
@@ -212,6 +232,10 @@ class OpenAISession:
         async with aclosing(items):
             async for item in items:
                 yield item
+
+    def _input(self, message: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return a message with the earlier items. A session of the SDK adds them itself."""
+        return [message] if self._options.get("session") is not None else [*self._history, message]
 
     def _resume(self, decisions: Sequence[Approval]) -> AsyncGenerator[Item, None]:
         """Go on with the run that waits. The SDK keeps the arguments of a call in the item that waits."""
@@ -330,8 +354,9 @@ class _Watch:
             return
         work = self._works.pop(call_id, None)
         inner = work.inner if work is not None else None
+        is_error = (work is not None and work.has_failed) or str(result).startswith(_DEFAULT_FAILURE)
         self.usages += work.usages if work is not None else ()
-        self._report(ToolResult(call.name, _response(result), call_id, call.author, inner=inner))
+        self._report(ToolResult(call.name, _response(result), call_id, call.author, is_error=is_error, inner=inner))
 
 
 def _steps(raw: dict[str, Any], author: str) -> list[Item]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from fairtrial.agents.plain import plain
 from fairtrial.errors import SimulatedToolError
-from fairtrial.protocols import Environment, RewritesInstructions
+from fairtrial.protocols import EndsConversation, Environment, RewritesInstructions
 from fairtrial.records.record import Json
 from fairtrial.records.trace import ToolCall
 
@@ -66,7 +66,16 @@ async def check_untouched(environment: Environment, call: ToolCall) -> None:
     untouched = {"answer": "of the tool itself"}
     result = await environment.answer(call, {"name": call.name}, real)
     if result.response is not untouched or result.injected:
-        raise SimulatedToolError(
+        raise refusal(
+            environment,
             f"the environment answers {call.name!r}, but it does not reach this tool of {call.author or 'the agent'}: "
-            "the agent works inside a node or another tool"
+            "the agent works inside a node or another tool",
         )
+
+
+def refusal(environment: Environment, problem: str) -> SimulatedToolError:
+    """Return the error of an environment that does not reach a tool. The agent cannot catch it and go on."""
+    error = SimulatedToolError(problem)
+    if isinstance(environment, EndsConversation):
+        environment.end_conversation(error)
+    return error

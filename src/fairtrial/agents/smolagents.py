@@ -15,6 +15,7 @@ from typing import Any
 
 from fairtrial.agents.factories import AgentSource, factory_source, one_conversation
 from fairtrial.agents.function import result_in_thread
+from fairtrial.agents.nested_runs import observe_unreached
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.routing import rewriting_of
@@ -93,6 +94,8 @@ class SmolSession:
         self._is_first = True
         for each in _team(agent):
             self._observe(each)
+        # Agents that this agent manages are no tools. Others run unobserved.
+        observe_unreached(import_extra("smolagents", EXTRA).MultiStepAgent, "run")
 
     @property
     def about(self) -> About:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from fairtrial.importing import import_extra
-from fairtrial.metrics.pairing import score_each
+from fairtrial.metrics.pairing import missing_calls, score_each
 from fairtrial.records.case import EvalCase
 from fairtrial.records.score import PartKey, Score
 from fairtrial.records.trace import Invocation, Trace, Usage
@@ -19,7 +19,7 @@ class ToolCallCount:
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002
         """Count the calls of each invocation, and take the mean."""
-        return _mean(trace, _tool_calls)
+        return _unless_missing(missing_calls(trace.incomplete, ()), _mean(trace, _tool_calls))
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class InferenceCallCount:
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002
         """Count the model calls of each invocation, and take the mean."""
-        return _mean(trace, _model_calls)
+        return _unless_missing(missing_calls(trace.incomplete, ()), _mean(trace, _model_calls))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class TokenUsage:
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002
         """Add up the tokens of each invocation, and take the mean over invocations with recorded tokens."""
-        return _mean(trace, _tokens)
+        return _unless_missing(missing_calls(trace.incomplete, trace.invocations), _mean(trace, _tokens))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,12 @@ class AgentCost:
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002
         """Add up the prices of the model calls of each invocation, and take the mean."""
-        return score_each(trace, _cost)
+        return _unless_missing(missing_calls(trace.incomplete, trace.invocations), score_each(trace, _cost))
+
+
+def _unless_missing(reason: str, score: Score) -> Score:
+    """Return a sum over calls, or no score if there is a reason why calls may be missing: it would be too low."""
+    return Score(None, reason, side="infrastructure") if reason and score.value is not None else score
 
 
 def _cost(invocation: Invocation, key: PartKey) -> Score:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import withheld_reason
@@ -62,6 +62,14 @@ def _unknown_turns(trace: Trace, expected_count: int, index: int) -> str:
     if trace.turns_unknown and expected_count != len(trace.invocations):
         return f"the recording does not show where a turn begins: {withheld_reason(trace.invocations)}"
     return rest_elsewhere(trace) if index >= len(trace.invocations) else ""
+
+
+def missing_calls(incomplete: str, invocations: Sequence[Invocation]) -> str:
+    """Return why calls and tokens may be missing in a recording, also inside tools, or an empty text if none is."""
+    if incomplete:
+        return f"calls and turns may be missing: {incomplete}"
+    inner = next(filter(None, (invocation.inner_incomplete for invocation in invocations)), "")
+    return f"calls and tokens may be missing: {inner}" if inner else ""
 
 
 def rest_elsewhere(trace: Trace) -> str:

@@ -16,7 +16,7 @@ from fairtrial.metrics.aligned_calls import CallLists, ToolRules, aligned_calls
 from fairtrial.metrics.alignment import align, align_in_any_order, difference, show
 from fairtrial.metrics.argument_matching import CallMatcher, assignment, read_rules
 from fairtrial.metrics.expectations import conflicting_counts, forbidden_tools, undeclared_tools
-from fairtrial.metrics.pairing import compare_each, rest_elsewhere
+from fairtrial.metrics.pairing import compare_each, missing_calls, rest_elsewhere
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import not_recorded
 from fairtrial.records.score import PartKey, Score
@@ -83,11 +83,18 @@ class ToolTrajectory:
     def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Score each invocation, or the whole conversation, against the expected calls.
 
-        Calls in a surplus invocation count against the agent if they are forbidden, or if the match type does not allow
-        surplus calls. If the calls of an invocation are not recorded, it cannot have the full score. If the arguments
-        of a call are not recorded, the invocation is unscored, unless its score is the same for all arguments. If the
-        recording does not show where a turn begins, the conversation is compared as a whole.
+        Forbidden tools are forbidden to agents inside tools, too. If calls may be missing in the recording, nobody
+        knows whether a forbidden tool was called. Calls in a surplus invocation count against the agent if they are
+        forbidden, or if the match type does not allow surplus calls. If the calls of an invocation are not recorded, it
+        cannot have the full score. If the arguments of a call are not recorded, the invocation is unscored, unless its
+        score is the same for all arguments. If the recording does not show where a turn begins, the conversation is
+        compared as a whole.
         """
+        score = self._scored(trace, case)
+        reason = missing_calls(trace.incomplete, trace.invocations) if self.forbidden_tools and score.value else ""
+        return Score(None, reason, side="infrastructure") if reason else score
+
+    def _scored(self, trace: Trace, case: EvalCase) -> Score:
         if self.scope == "conversation" or (trace.turns_unknown and case.conversation):
             return self._conversation(trace, case)
         compare = partial(self._compare_incomplete, rest_elsewhere(trace)) if trace.incomplete else self._compare

@@ -300,6 +300,13 @@ class Invocation(Record, frozen=True):
         )
 
     @property
+    def inner_incomplete(self) -> str:
+        """Why the work of agents that answered as tools may be missing, or an empty text."""
+        inner = (step.inner for step in self.steps or () if isinstance(step, ToolResult) and step.inner is not None)
+        reasons = (trace.incomplete or trace.inner_incomplete for trace in inner)
+        return next(filter(None, reasons), "")
+
+    @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """The calls in their order. The tuple is empty also if no steps were recorded."""
         return tuple([step for step in self.steps or () if type(step) is ToolCall])
@@ -339,3 +346,8 @@ class Trace(Displayed, frozen=True):
         for invocation in self.invocations:
             agents |= {agent.name: agent for agent in (invocation.about.agents if invocation.about else ())}
         return tuple(agents.values())
+
+    @property
+    def inner_incomplete(self) -> str:
+        """Why the work of agents that answered as tools may be missing, or an empty text."""
+        return next(filter(None, (invocation.inner_incomplete for invocation in self.invocations)), "")

@@ -62,6 +62,10 @@ class ObservedEnvironment:
         if isinstance(environment, OffersUserTools) and environment.user_tools and isinstance(user, UsesTools):
             user.take_tools(environment)
 
+    def end_conversation(self, error: SimulatedToolError) -> None:
+        """End the conversation with an error, also if the agent catches it."""
+        self.failure = self.failure or error
+
     def report_state(self) -> dict[str, Json]:
         """Return the state of the environment. Raises SimulatedToolError if the environment cannot tell."""
         if not isinstance(self._environment, ReportsState):
