@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +17,7 @@ from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, Tool
 pytestmark = pytest.mark.agents
 pytest.importorskip("agents.lifecycle")
 
-from agents import Agent, ModelResponse, Usage, function_tool, handoff  # noqa: E402
+from agents import Agent, ModelResponse, SQLiteSession, Usage, function_tool, handoff  # noqa: E402
 from openai_shop import ScriptedModel, _text, cashier  # noqa: E402
 
 TARGET = "openai-agents:openai_shop:agent"
@@ -73,3 +75,36 @@ def test_instructions_are_degraded_for_one_conversation() -> None:
     """The model gets the instructions without a sentence, or with a weaker word; other conversations keep them."""
     agent = Agent(name="echo", model=RepeatingModel(), instructions="Look it up. You must be kind.")
     assert survivors_of_instructions(agent, "You must be kind.") == {("instruction_dropped", "Look it up.")}
+
+
+def test_the_exception_of_a_tool_is_an_error() -> None:
+    """The SDK makes it a text, with its own function or with that of the tool."""
+
+    def failing(**options: Any) -> Any:
+        def get_order(order_id: str) -> str:
+            raise RuntimeError(f"no {order_id}")
+
+        return Agent(name="shop", model=ScriptedModel(), tools=[function_tool(get_order, **options)])
+
+    for options in ({}, {"failure_error_function": lambda *_: "Sorry."}):
+        (turn,) = recorded(failing(**options), "Where is A-17?").trace.invocations
+        assert [step.is_error for step in turn.steps or () if isinstance(step, ToolResult)] == [True]
+
+
+def test_a_factory_may_give_a_session(tmp_path: Path) -> None:
+    """The session of the SDK keeps the conversation: no message is sent twice."""
+    seen: list[int] = []
+
+    class Counting(ScriptedModel):
+        async def get_response(self, system_instructions: str | None, input: Any, *args: Any, **more: Any) -> Any:  # noqa: A002
+            seen.append(len(input))
+            return await super().get_response(system_instructions, input, *args, **more)
+
+    def make(case: EvalCase) -> Any:
+        return Agent(name="shop", model=Counting()), {"session": SQLiteSession(case.id, tmp_path / "sessions.db")}
+
+    vars(sys.modules[__name__])["factory"] = make
+    one = recorded(f"openai-agents:{__name__}:factory", "hello", "again")
+    assert one.failure is None, one.failure.traceback
+    assert seen == [1, 3]
+    assert [turn.reply for turn in one.trace.invocations] == ["You said: hello", "You said: again"]

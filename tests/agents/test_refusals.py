@@ -60,3 +60,35 @@ def test_the_signature_of_an_agent_holds_no_address(kind: str, name: str) -> Non
     if not KINDS[kind].installed:
         pytest.skip(f"needs {KINDS[kind].module}")
     assert " at 0x" not in str(signature(agent_of(f"{kind}:{name}")))
+
+
+@pytest.mark.agents
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("name", ["Team", "Workflow"])
+def test_a_team_of_agno_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its members would not be observed."""
+    pytest.importorskip("agno")
+    import agno_shop
+    from agno.team import Team
+    from agno.workflow import Workflow
+
+    things = {"Team": Team(members=[agno_shop.agent]), "Workflow": Workflow(name="work", steps=[agno_shop.agent])}
+    monkeypatch.setattr(agno_shop, "several", things[name], raising=False)
+    with pytest.raises(UsageError, match=rf"must be an agno\.agent\.Agent, or a function that returns it, got {name}"):
+        agent_of("agno:agno_shop:several")
+
+
+@pytest.mark.agents
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_swarm_of_strands_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its agents would not be observed, and neither would those of a graph."""
+    pytest.importorskip("strands")
+    import strands_shop
+    from strands.multiagent import GraphBuilder, Swarm
+
+    builder = GraphBuilder()
+    builder.add_node(strands_shop.shop(), "shop")
+    for thing in (Swarm([strands_shop.shop()]), builder.build()):
+        monkeypatch.setattr(strands_shop, "several", thing, raising=False)
+        with pytest.raises(UsageError, match=f"must be an agent of Strands.*got {type(thing).__name__}"):
+            agent_of("strands:strands_shop:several")

@@ -162,7 +162,11 @@ class LlamaIndexSession:
         self._state = plain(await self._context.store.get("state", default=None))
         text = getattr(getattr(result, "response", None), "content", None)
         author = str(getattr(result, "current_agent_name", self._name))
-        return (Message(str(text or "") if hasattr(result, "response") else as_text(result), author),)
+        replies = [Message(str(text or "") if hasattr(result, "response") else as_text(result), author)]
+        structured = getattr(result, "structured_response", None)
+        if structured is not None:
+            replies.append(Message(as_text(structured), author))
+        return replies
 
 
 def _agents_of(root: Any) -> Mapping[str, Any]:

@@ -23,6 +23,7 @@ from fairtrial.records.record import Json
 from fairtrial.records.trace import About, AgentDetails, Message, Part, Thought, ToolCall, Usage
 
 EXTRA = "agents-strands"
+_OUTPUT_TOOL = "StructuredOutputTool"
 _NESTED = "_fairtrial_observed"
 _KIND = "an agent of Strands"
 
@@ -134,14 +135,15 @@ def _observe(agent: Any, name: str, observer_of: Callable[[], Observer | None]) 
     def note_message(event: Any) -> None:
         observer = observer_of()
         if observer is not None:
-            _note_message(event.message, name, observer)
+            _note_message(event.message, name, observer, _output_tools(agent))
 
     def route_tool(event: Any) -> None:
         observer = observer_of()
-        if observer is not None and event.selected_tool is not None:
+        is_output = type(event.selected_tool).__name__ == _OUTPUT_TOOL
+        if observer is not None and event.selected_tool is not None and not is_output:
             event.selected_tool = _routed_tool(event.selected_tool, name, observer)
 
-    agent.model = _observed_model(agent.model, name, observer_of)
+    agent.model = _observed_model(agent.model, name, observer_of, lambda: _output_tools(agent))
     agent.hooks.add_callback(events.MessageAddedEvent, note_message)
     agent.hooks.add_callback(events.BeforeToolCallEvent, route_tool)
 
@@ -162,7 +164,13 @@ def _name_of(agent: Any) -> str:
     return "agent" if agent.name in (None, "Strands Agents") else str(agent.name)
 
 
-def _note_message(message: Any, name: str, observer: Observer) -> None:
+def _output_tools(agent: Any) -> set[str]:
+    """Return the names of the tools by which a model gives a structured answer. Their calls are no calls."""
+    tools = getattr(agent.tool_registry, "dynamic_tools", {})
+    return {name for name, tool in tools.items() if type(tool).__name__ == _OUTPUT_TOOL}
+
+
+def _note_message(message: Any, name: str, observer: Observer, output_tools: set[str]) -> None:
     """Note the steps of a message of the model, and the results that the framework wrote itself."""
     for block in message["content"]:
         if "toolResult" in block:
@@ -170,7 +178,7 @@ def _note_message(message: Any, name: str, observer: Observer) -> None:
             is_error = result.get("status") == "error"
             observer.note_result(str(result["toolUseId"]), _response(result["content"]), is_error=is_error)
     if message["role"] == "assistant":
-        observer.note(*_steps(message["content"], name))
+        observer.note(*_steps(message["content"], name, output_tools))
 
 
 def _sent_part(part: Part) -> dict[str, Any]:
@@ -183,7 +191,7 @@ def _sent_part(part: Part) -> dict[str, Any]:
     return {kind: block}
 
 
-def _steps(content: list[dict[str, Any]], author: str) -> list[Item]:
+def _steps(content: list[dict[str, Any]], author: str, output_tools: set[str]) -> list[Item]:
     """Return the steps in the blocks of a message. Adjacent texts become one message."""
     steps: list[Item] = []
     texts = [block["text"] for block in content if "text" in block]
@@ -194,7 +202,11 @@ def _steps(content: list[dict[str, Any]], author: str) -> list[Item]:
     calls = [block["toolUse"] for block in content if "toolUse" in block]
     if "".join(texts) or not calls:
         steps.append(Message("".join(texts), author))
-    steps += [ToolCall(call["name"], plain(call["input"]), str(call["toolUseId"]), author) for call in calls]
+    steps += [
+        ToolCall(call["name"], plain(call["input"]), str(call["toolUseId"]), author)
+        for call in calls
+        if call["name"] not in output_tools
+    ]
     return steps
 
 
@@ -207,7 +219,9 @@ def _response(content: list[dict[str, Any]]) -> Json:
     return plain(values[0] if len(values) == 1 else values)
 
 
-def _observed_model(model: Any, author: str, observer_of: Callable[[], Observer | None]) -> Any:
+def _observed_model(
+    model: Any, author: str, observer_of: Callable[[], Observer | None], output_tools: Callable[[], set[str]]
+) -> Any:
     """Return a copy of a model that reports its requests and its tokens."""
     copied = copy.copy(model)
 
@@ -219,7 +233,8 @@ def _observed_model(model: Any, author: str, observer_of: Callable[[], Observer 
             async for event in model.stream(messages, tool_specs, system_prompt, **more):
                 yield event
             return
-        observer.note_request(author, str(system_prompt or ""), map(_declaration, tool_specs or ()))
+        specs = [spec for spec in tool_specs or () if spec["name"] not in output_tools()]
+        observer.note_request(author, str(system_prompt or ""), map(_declaration, specs))
         with observer.model_at_work():
             async for event in model.stream(messages, tool_specs, system_prompt, **more):
                 usage = event.get("metadata", {}).get("usage") if isinstance(event, dict) else None
