@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -12,8 +12,8 @@ from shop import get_order as real_get_order
 
 import fairtrial
 from fairtrial.records.attempt import Recording
-from fairtrial.records.case import EvalCase, EvalSet, Invocation
-from fairtrial.records.trace import Message, ToolResult
+from fairtrial.records.case import EvalCase, EvalSet
+from fairtrial.records.trace import Invocation, Message, ToolResult
 
 pytestmark = [
     pytest.mark.agents,
@@ -73,6 +73,30 @@ def _agent_framework() -> Any:
         return str((await expert.run(TASK)).text)
 
     return Agent(ScriptedClient(), name="shop", tools=[get_order])
+
+
+def _agent_framework_as_tool() -> Any:
+    pytest.importorskip("agent_framework")
+    from agent_framework import Agent, ChatResponse, ChatResponseUpdate, Content, ResponseStream
+    from agent_framework_shop import ScriptedClient
+
+    class Tasked(ScriptedClient):
+        """A streaming client, which gets the task instead of the number of an order."""
+
+        def _inner_get_response(self, *, messages: Any, stream: bool, **more: Any) -> Any:
+            own = [message.__class__("user", [TASK]) if message.text == "A-17" else message for message in messages]
+            answer = super()._inner_get_response(messages=own, stream=stream, **more)
+
+            async def updates() -> AsyncIterator[Any]:
+                response = await answer
+                usage = Content.from_usage(response.usage_details)
+                yield ChatResponseUpdate(contents=[*response.messages[0].contents, usage], role="assistant")
+
+            return ResponseStream(updates(), finalizer=ChatResponse.from_updates) if stream else answer
+
+    expert = Agent(Tasked(), name="expert", tools=list(TOOLS.values()))
+    as_tool = expert.as_tool(name="get_order", description="Look up an order.", arg_name="order_id")
+    return Agent(ScriptedClient(), name="shop", tools=[as_tool])
 
 
 def _agno() -> Any:
@@ -199,6 +223,7 @@ RECORDED: list[Callable[[], Any]] = [
     _strands,
     _sync_strands,
     _agent_framework,
+    _agent_framework_as_tool,
     _agno,
     _openai,
     _pydantic_ai,
@@ -260,7 +285,7 @@ def test_an_environment_reaches_an_agent_in_a_tool(make: Callable[[], Any]) -> N
 def test_work_that_is_not_recorded_gives_no_verdict(make: Callable[[], Any]) -> None:
     """Nobody knows which tools were called inside the tool, and for how many tokens."""
     case = EvalCase("one", (Invocation(Message(QUERY), (), Message(REPLY)),))
-    criteria = {
+    criteria: dict[str, Any] = {
         "tool_trajectory_avg_score": {"threshold": 1.0, "forbidden_tools": ["sell"], "optional_tools": ["get_order"]},
         "token_usage_v1": {"threshold": 5000},
         "response_match_score": 0.9,

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from kinds import recorded
-from shop import PROMPT_TOKENS, REPLY_TOKENS
+from shop import PROMPT_TOKENS, REPLY_TOKENS, TOOLS
 
-from fairtrial.records.trace import Usage
+from fairtrial.records.trace import ToolResult, Usage
 
 pytestmark = [
     pytest.mark.agents,
@@ -82,14 +82,25 @@ def test_an_agent_tool_of_adk() -> None:
     class Asking(ScriptedLlm):
         async def generate_content_async(self, llm_request: Any, *_: Any, **__: Any) -> Any:
             last = llm_request.contents[-1].parts[-1]
-            call = types.FunctionCall(name="expert", args={"request": "hello"})
+            call = types.FunctionCall(name="expert", args={"request": "Cancel B-42, please."})
             part = types.Part(text="Done.") if last.function_response else types.Part(function_call=call)
             usage = types.GenerateContentResponseUsageMetadata(prompt_token_count=10, candidates_token_count=5)
             yield LlmResponse(content=types.Content(role="model", parts=[part]), usage_metadata=usage)
 
-    expert = Agent(name="expert", model=ScriptedLlm(model="scripted"))
+    expert = Agent(name="expert", model=ScriptedLlm(model="scripted"), tools=list(TOOLS.values()))
     agent = Agent(name="shop", model=Asking(model="scripted"), tools=[AgentTool(expert)])
-    assert totals(agent, "one", "two") == [(3, 45)] * 2
+    assert totals(agent, "one", "two") == [(5, 75)] * 2
+    (turn,) = recorded(agent, "one").trace.invocations
+    (result,) = [step for step in turn.steps or () if isinstance(step, ToolResult)]
+    assert result.inner is not None
+    (inner,) = result.inner.invocations
+    assert [(call.name, call.author) for call in inner.tool_calls] == [
+        ("get_order", "expert"),
+        ("cancel_order", "expert"),
+    ]
+    assert [step.response for step in inner.steps or () if isinstance(step, ToolResult)][1] == {"cancelled": True}
+    assert (inner.reply, turn.reply) == ("Order B-42 is cancelled.", "Done.")
+    assert len(turn.usages or ()) == 2
 
 
 def test_an_agent_in_a_tool_of_langchain() -> None:

@@ -12,8 +12,8 @@ from shop import saying
 
 import fairtrial
 from fairtrial.records.attempt import Recording
-from fairtrial.records.case import EvalCase, EvalSet, Invocation
-from fairtrial.records.trace import Message, Step, ToolCall, ToolResult
+from fairtrial.records.case import EvalCase, EvalSet
+from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult
 
 pytestmark = pytest.mark.agents
 pytest.importorskip("langgraph.graph")
@@ -66,7 +66,7 @@ class State(TypedDict):
     messages: Annotated[list[AnyMessage], add_messages]
 
 
-class Answer(BaseModel):  # type: ignore[misc]
+class Answer(BaseModel):
     """A structured answer."""
 
     sky: str

@@ -88,6 +88,7 @@ def test_a_swarm_of_strands_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
     builder = GraphBuilder()
     builder.add_node(strands_shop.shop(), "shop")
+    builder.set_max_node_executions(5)
     for thing in (Swarm([strands_shop.shop()]), builder.build()):
         monkeypatch.setattr(strands_shop, "several", thing, raising=False)
         with pytest.raises(UsageError, match=f"must be an agent of Strands.*got {type(thing).__name__}"):

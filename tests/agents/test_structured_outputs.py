@@ -22,7 +22,7 @@ ANSWER = {"item": "teapot", "is_shipped": True}
 TEXT = json.dumps(ANSWER)
 
 
-class Order(BaseModel):  # type: ignore[misc]
+class Order(BaseModel):
     """The state of an order."""
 
     item: str

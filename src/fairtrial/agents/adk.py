@@ -11,10 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from fairtrial.agents.adk_events import CONFIRMATION, confirmations_in, items_of_event
 from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.factories import AgentSource
+from fairtrial.agents.nested_runs import ToolAtWork, begin_tool, current_tool, end_tool
 from fairtrial.agents.plain import plain
 from fairtrial.agents.routing import rewriting_of, route_call
 from fairtrial.agents.stopwatch import Stopwatch
@@ -24,7 +27,8 @@ from fairtrial.importing import import_extra, import_failure, import_object
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase, SessionInput
 from fairtrial.records.record import Json
-from fairtrial.records.trace import About, AgentDetails, Approval, Part, ToolCall, Usage
+from fairtrial.records.trace import About, AgentDetails, Approval, Event, Part, ToolCall, ToolResult
+from fairtrial.text.display import described
 
 EXTRA = "agents-adk"
 _USER = "test_user_id"
@@ -32,7 +36,7 @@ _STEERING = ("transfer_to_agent", "set_model_response", "finish_task")
 _TOOLS_AT_ONCE = 64
 _ROUTED = "routed_by_fairtrial"
 """The attribute of a copy of a tool that asks the environment."""
-_USAGE_KEYS = ("usage_metadata", "model_version")
+_RESPONSE_KEYS = ("content", "usage_metadata", "model_version")
 
 
 def agent_at(target: str) -> AdkAgent:
@@ -181,7 +185,6 @@ class AdkSession:
         self._runner = runner
         self._session = session
         self._watch = watch
-        watch.session_id = session.id
         self._state: dict[str, Json] = plain(session.state)
         self._approvals = approvals
         self._waiting: dict[str, ToolCall] = {}
@@ -255,11 +258,8 @@ class AdkSession:
                 last = event
                 items = items_of_event(plain(event.model_dump(exclude_none=True)), is_final=event.is_final_response())
                 self._waiting |= confirmations_in(items)
-                for item in items:
+                for item in map(self._watch.with_inner, items):
                     yield item
-        for usage in self._watch.nested_usages:
-            yield usage
-        self._watch.nested_usages = []
         yield self._watch.times.durations
         session = await self._runner.session_service.get_session(app_name=self._runner.app_name, **ids)
         self._state = plain(session.state)
@@ -284,8 +284,6 @@ def _threaded() -> Any:
 class _Watch:
     """The requests to the models in one invocation, and the times of models and tools."""
 
-    session_id = ""
-
     def __init__(self) -> None:
         self.begin()
 
@@ -293,14 +291,38 @@ class _Watch:
         """Begin a new invocation."""
         self.agents: dict[str, AgentDetails] = {}
         self.times = Stopwatch()
-        self.nested_usages: list[Usage] = []
+        self._works: dict[str, ToolAtWork] = {}
 
-    def note_response(self, session_id: str, response: Any) -> None:
-        """Note the tokens of an agent that is a tool. It runs in a session of its own, and its events stay there."""
-        if session_id == self.session_id or response.partial:
+    def note_response(self, name: str, response: Any) -> None:
+        """Note the response of an agent inside a tool. It runs in a session of its own, and its events stay there."""
+        tool = current_tool()
+        if tool is None or response.partial:
             return
-        raw = {"author": "nested", **plain(response.model_dump(exclude_none=True, include={*_USAGE_KEYS}))}
-        self.nested_usages += [item for item in items_of_event(raw, is_final=False) if isinstance(item, Usage)]
+        raw = {"author": name, **plain(response.model_dump(exclude_none=True, include={*_RESPONSE_KEYS}))}
+        tool.items += [item for item in items_of_event(raw, is_final=False) if not isinstance(item, Event)]
+
+    def begin_tool(self, name: str, args: dict[str, Any], call_id: str, author: str) -> None:
+        """Note the begin of a tool."""
+        self.times.start("tool", call_id)
+        begin_tool(ToolAtWork(ToolCall(name, plain(args), call_id, author), None, self.agents))
+
+    def end_tool(self, call_id: str, response: Json, *, is_error: bool = False) -> None:
+        """Note the end of a tool. The result of a tool inside another tool belongs to the other tool."""
+        self.times.end("tool", call_id)
+        tool = end_tool()
+        if tool is None:
+            return
+        if tool.outer is None:
+            self._works[call_id] = tool
+            return
+        call = tool.call
+        result = ToolResult(call.name, response, call.id, call.author, is_error=is_error, inner=tool.inner)
+        tool.outer.items.append(result)
+
+    def with_inner(self, item: Item) -> Item:
+        """Return the result of a tool with the work of the agents inside it. Other items stay as they are."""
+        work = self._works.pop(item.id, None) if isinstance(item, ToolResult) else None
+        return replace(item, inner=work.inner) if work is not None and isinstance(item, ToolResult) else item
 
     def note_request(self, name: str, request: Any) -> None:
         """Note the request of an agent. As in ADK, the instructions of its first request count, and all its tools."""
@@ -388,13 +410,14 @@ def _plugin(watch: _Watch, environment: Environment | None) -> Any:
 
         async def after_model_callback(self, *, callback_context: Any, llm_response: Any) -> None:
             watch.times.end("model", callback_context.agent_name)
-            watch.note_response(callback_context.session.id, llm_response)
+            watch.note_response(callback_context.agent_name, llm_response)
 
         async def on_model_error_callback(self, *, callback_context: Any, **_: Any) -> None:
             watch.times.end("model", callback_context.agent_name)
 
         async def before_tool_callback(self, *, tool: Any, tool_args: dict[str, Any], tool_context: Any) -> Any:
-            watch.times.start("tool", str(tool_context.function_call_id))
+            call_id = str(tool_context.function_call_id)
+            watch.begin_tool(tool.name, tool_args, call_id, tool_context.agent_name)
             if environment is None or hasattr(tool, _ROUTED):
                 return None
             # After a confirmation ADK calls the tool itself, without a request to the model.
@@ -404,10 +427,10 @@ def _plugin(watch: _Watch, environment: Environment | None) -> Any:
             value = await routed.run_async(args=tool_args, tool_context=tool_context)
             return value if isinstance(value, dict) else {"result": value}
 
-        async def after_tool_callback(self, *, tool_context: Any, **_: Any) -> None:
-            watch.times.end("tool", str(tool_context.function_call_id))
+        async def after_tool_callback(self, *, tool_context: Any, result: Any = None, **_: Any) -> None:
+            watch.end_tool(str(tool_context.function_call_id), plain(result))
 
-        async def on_tool_error_callback(self, *, tool_context: Any, **_: Any) -> None:
-            watch.times.end("tool", str(tool_context.function_call_id))
+        async def on_tool_error_callback(self, *, tool_context: Any, error: Any = None, **_: Any) -> None:
+            watch.end_tool(str(tool_context.function_call_id), {"error": described(error)}, is_error=True)
 
     return Watcher(name="fairtrial")

@@ -35,7 +35,7 @@ class ToolAtWork:
 
     `agents` are the agents of the conversation. `unrecorded` says why the work of an agent inside is not recorded.
     `has_failed` says that the tool raised an exception, which its framework made a text. `observers` are those of the
-    agents inside.
+    agents inside. `outer` is the tool in which this tool works.
     """
 
     call: ToolCall
@@ -44,6 +44,7 @@ class ToolAtWork:
     items: list[Item] = field(default_factory=list)
     unrecorded: str = ""
     has_failed: bool = False
+    outer: ToolAtWork | None = None
     observers: dict[int, Any] = field(default_factory=dict)
 
     @property
@@ -94,6 +95,20 @@ def tool_at_work(
         yield tool
     finally:
         _CURRENT.reset(token)
+
+
+def begin_tool(tool: ToolAtWork) -> None:
+    """Let agents that run in this task from now on belong to a tool."""
+    tool.outer = _CURRENT.get()
+    _CURRENT.set(tool)
+
+
+def end_tool() -> ToolAtWork | None:
+    """Return the tool that began last in this task, and go back to the tool around it."""
+    tool = _CURRENT.get()
+    if tool is not None:
+        _CURRENT.set(tool.outer)
+    return tool
 
 
 def current_tool() -> ToolAtWork | None:
