@@ -7,13 +7,16 @@ from typing import Any, TypedDict
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.outputs import ChatResult
 from langchain_core.runnables import RunnableConfig
 from langgraph.func import entrypoint
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 from langgraph_shop import ScriptedChat, State, agent, counting, forgetful, noting, silent
+from pydantic import BaseModel
 from shop import INSTRUCTIONS, TOOLS
 
 __all__ = ["GRAPHS", "agent", "counting", "forgetful", "noting", "silent"]
@@ -32,6 +35,7 @@ GRAPHS = (
     "refusing",
     "silent",
     "stopping",
+    "structured",
     "telling",
     "workflow",
 )
@@ -40,6 +44,27 @@ stopping = create_agent(ScriptedChat(), tools=_tools, interrupt_before=["tools"]
 deciding = create_agent(
     ScriptedChat(), tools=_tools, middleware=[HumanInTheLoopMiddleware(interrupt_on={"cancel_order": True})]
 )
+
+
+class Order(BaseModel):
+    """The state of an order."""
+
+    item: str
+
+
+class Answering(ScriptedChat):
+    """A model that gives its answer by a call of the tool that LangChain makes of the schema."""
+
+    def _generate(self, messages: list[Any], *_: Any, **__: Any) -> ChatResult:
+        result = super()._generate(messages)
+        message = result.generations[0].message
+        if message.text:
+            call = {"name": "Order", "args": {"item": "teapot"}, "id": f"order-{len(messages)}"}
+            result.generations[0].message = AIMessage("", tool_calls=[call])
+        return result
+
+
+structured = create_agent(Answering(), tools=_tools, response_format=ToolStrategy(Order))
 
 
 def _asks(about: str) -> Any:

@@ -183,6 +183,13 @@ def test_messages_without_ids_are_told_apart(server: str, graph: str) -> None:
     assert replies(server, graph, "hello", "again") == ["Welcome.", "Welcome."]
 
 
+def test_a_structured_response_is_the_reply(server: str) -> None:
+    """The call by which the model gives it is no call."""
+    for turn in recorded(target(server, "structured"), "Where is A-17?", "And A-17 now?").trace.invocations:
+        assert [call.name for call in turn.tool_calls] == ["get_order"]
+        assert turn.reply == '{"item":"teapot"}'
+
+
 def test_a_graph_without_messages_is_told(server: str) -> None:
     """The message names what the state holds."""
     one = recorded(target(server, "silent"), "hello")

@@ -32,12 +32,14 @@ from fairtrial.agents.user_parts import langchain_content
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.chats.assembly import with_name
 from fairtrial.formats.chats.langchain_messages import LANGCHAIN
+from fairtrial.formats.messages import response_of
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import About, Approval, Message, Part, Thought, ToolCall, ToolResult, Usage
 from fairtrial.text.display import shortened
 
+_STRUCTURED = "structured_response"
 _INTERRUPT = "__interrupt__"
 _NOT_AN_ID = 422
 """The status for an assistant whose name is neither a graph nor a UUID."""
@@ -133,6 +135,8 @@ class LangGraphServerSession:
         self._reported: set[str] = set()
         self._earlier: list[Any] = []
         self._names: dict[str, str] = {}
+        self._structured: Any = None
+        self._output_calls: set[str] = set()
         self._interrupts: list[dict[str, Any]] = []
         self._stop: MiddlewareStop | ServerBreakpoint | None = None
 
@@ -176,13 +180,16 @@ class LangGraphServerSession:
     async def _run(self, request: dict[str, Any]) -> AsyncGenerator[Item, None]:
         """Yield the new steps of each state of the graph, and its questions to the user."""
         # A run that nobody reads any more would hold a worker of the server, of which `langgraph dev` has one.
-        body = {"stream_mode": ["values"], "on_disconnect": "cancel", **self._fields, **request}
+        body = {"stream_mode": ["values", "updates"], "on_disconnect": "cancel", **self._fields, **request}
         self.left_a_run = True
+        self._structured = None
         async with aclosing(self._client.events(f"{self._url}/runs/stream", body)) as events:
             async for event in events:
                 if event.name == "error":
                     name = event.data.get("error") if isinstance(event.data, dict) else None
                     raise AgentError(f"{self._url}: {shortened(as_text(event.data), SHOWN)}") from outage_named(name)
+                if event.name == "updates":
+                    self._note_updates(event.data)
                 if event.name == "values":
                     self._state = self._with_messages(event.data)
                     for item in self._new_items(self._state["messages"]):
@@ -194,6 +201,23 @@ class LangGraphServerSession:
         if self._interrupts and self._stop is None:
             questions = [as_text(interrupt.get("value")) for interrupt in self._interrupts]
             yield Message("\n".join(questions), str(self._fields["assistant_id"]))
+        elif self._structured is not None and not self._is_said_as_json():
+            yield Message(as_text(self._structured), str(self._fields["assistant_id"]))
+
+    def _note_updates(self, nodes: Any) -> None:
+        """Note the structured response of an agent of LangChain, and the calls by which its model gave it."""
+        for update in nodes.values() if isinstance(nodes, dict) else ():
+            if isinstance(update, dict) and _STRUCTURED in update:
+                messages = update.get("messages")
+                answers = [each for each in messages if isinstance(each, dict)] if isinstance(messages, list) else []
+                self._output_calls |= {str(each["tool_call_id"]) for each in answers if each.get("tool_call_id")}
+                self._structured = update[_STRUCTURED]
+
+    def _is_said_as_json(self) -> bool:
+        """Whether the latest message is JSON. Then the model wrote the structured response as its text."""
+        latest = next(reversed(self._state.get("messages") or ()), None)
+        content = latest.get("content") if isinstance(latest, dict) and latest.get("type") == "ai" else None
+        return isinstance(content, str) and not isinstance(response_of(content), str)
 
     def _with_messages(self, state: Any) -> dict[str, Any]:
         """Return a state with its messages. A function with `@entrypoint` may return a list or a text instead."""
@@ -212,6 +236,8 @@ class LangGraphServerSession:
         for message in self._unreported(messages):
             author = str(message.get("name") or self._fields["assistant_id"])
             for item in _items(message, reading):
+                if isinstance(item, ToolCall | ToolResult) and item.id in self._output_calls:
+                    continue
                 if isinstance(item, Usage):
                     yield item
                 elif isinstance(item, ToolResult):
