@@ -20,6 +20,7 @@ from fairtrial.protocols import ChecksTools, gives_notes
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.case import EvalCase
+from fairtrial.records.decoding import json_decoder
 from fairtrial.records.result import CaseResult, Criterion, InvocationInjection, Outcome, Verdict
 from fairtrial.records.score import FaultSide, Score
 from fairtrial.records.trace import Invocation, ToolResult, Trace
@@ -183,7 +184,7 @@ async def _call_metric(criterion: Criterion, trace: Trace, case: EvalCase) -> Sc
 def _as_stored(score: Score) -> Score:
     """Return a user's score exactly as the store will return it. Raises MetricError if a field has a wrong type."""
     try:
-        return msgspec.json.decode(msgspec.json.encode(score), type=Score)
+        return json_decoder(Score).decode(msgspec.json.encode(score))
     except (msgspec.ValidationError, TypeError, ValueError) as error:
         raise MetricError(f"must return a Score whose fields have the types of a Score: {error}") from error
 

@@ -11,6 +11,7 @@ import msgspec
 
 from fairtrial.loading.object_folders import ObjectFolder
 from fairtrial.records.ballot import Ballot
+from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Record
 from fairtrial.records.reply import Reply
 
@@ -42,7 +43,7 @@ class CallJournal:
 
     def restore(self, replies: MutableMapping[str, Reply], ballots: MutableMapping[str, Ballot]) -> None:
         """Bring the entries of an interrupted run back into its database."""
-        decoder = msgspec.json.Decoder(CallEntry)
+        decoder = json_decoder(CallEntry)
         for name in self.objects.names(_CALLS):
             self._number += 1
             for content in self.objects.read_each([name]):

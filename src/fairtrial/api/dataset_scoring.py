@@ -38,6 +38,7 @@ from fairtrial.llm.model import ignore
 from fairtrial.loading.data_files import DataFile
 from fairtrial.loading.shards import Shard
 from fairtrial.records.ballot import Ballot
+from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Json
 from fairtrial.records.reply import Reply
 from fairtrial.records.run import RunInfo
@@ -273,7 +274,7 @@ class DatasetPlan:
 
     def _failures(self) -> Iterator[FailedAttempt]:
         """Yield the attempts that did not pass, in the order of the data set, as many as the store is to hold."""
-        decoder = msgspec.json.Decoder(FailedAttempt)
+        decoder = json_decoder(FailedAttempt)
         remaining = self.options.keep_failures
         for number in range(len(self.shards) + 1):
             path = failures_path(self.folder, number)

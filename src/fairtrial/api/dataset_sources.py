@@ -13,6 +13,7 @@ from fairtrial.errors import FormatError, UsageError
 from fairtrial.loading.object_folders import ObjectFolder, is_object_folder
 from fairtrial.measured_run import MeasuredRun, measure_run
 from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow
+from fairtrial.records.decoding import json_decoder
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.result import Verdict
 from fairtrial.records.run import RunInfo
@@ -49,7 +50,7 @@ def measure_folder(folder: str | Path, *, valid_only: bool = False) -> MeasuredR
 
 def _measure(folder: Path, name: str, *, valid_only: bool) -> MeasuredRun:
     try:
-        manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest)
+        manifest = json_decoder(Manifest).decode((folder / MANIFEST).read_bytes())
     except OSError:
         raise UsageError(
             f"{name}: holds no {MANIFEST}; the store has only the attempts that did not pass, so that their numbers "

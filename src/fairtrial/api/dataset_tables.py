@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from fairtrial.batch.parts import Columns
 from fairtrial.records.attempt import Failure
+from fairtrial.records.decoding import json_decoder
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.result import CaseResult, Criterion, Fault, JudgeStats, Outcome, Verdict
 from fairtrial.records.score import FaultSide, Score
@@ -226,7 +227,7 @@ class ResultReader:
             outcome = self._outcomes[key] = _outcome_of(row, self._terms[key[0]])
         if row.judge is None:
             return outcome
-        return replace(outcome, judge_stats=msgspec.json.decode(row.judge, type=JudgeStats))
+        return replace(outcome, judge_stats=json_decoder(JudgeStats).decode(row.judge))
 
 
 _VERDICTS = {verdict.value: verdict for verdict in Verdict}
@@ -234,9 +235,9 @@ _MOST_OUTCOMES = 10_000
 
 
 def _outcome_of(row: OutcomeColumns, terms: Outcome) -> Outcome:
-    score = Score(row.value) if row.open_parts is None else msgspec.json.decode(row.open_parts, type=Score)
+    score = Score(row.value) if row.open_parts is None else json_decoder(Score).decode(row.open_parts)
     return replace(terms, score=replace(score, value=row.value))
 
 
 def _usage_of(text: str | None) -> ModelUsage | None:
-    return None if text is None else msgspec.json.decode(text, type=ModelUsage)
+    return None if text is None else json_decoder(ModelUsage).decode(text)

@@ -8,6 +8,7 @@ from fairtrial.api.shard_scoring import ShardReport
 from fairtrial.batch.shard_log import check_same
 from fairtrial.errors import UsageError
 from fairtrial.loading.object_folders import ObjectFolder
+from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Json
 
 _PROGRESS = "progress"
@@ -40,7 +41,7 @@ class ObjectLog:
             head, *entries = self._folder.read_each([_BEGUN, *(name for name in names if name != _BEGUN)])
             earlier = msgspec.json.decode(head)
             check_same(earlier["work"], work)
-            return earlier["begun"], [msgspec.json.decode(entry, type=ShardReport) for entry in entries]
+            return earlier["begun"], [json_decoder(ShardReport).decode(entry) for entry in entries]
         if self._folder.names():
             raise UsageError(f"{url}: holds objects that do not belong to this run; give an empty folder")
         self._folder.write(_BEGUN, msgspec.json.encode({"work": work, "begun": begun}))

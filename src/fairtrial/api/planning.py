@@ -35,6 +35,7 @@ from fairtrial.planned_case import Environments, PairedRecordings, PlannedCases,
 from fairtrial.protocols import Agent
 from fairtrial.records.attempt_rule import ALL, MEAN, AttemptRule
 from fairtrial.records.case import EvalSet
+from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Record
 from fairtrial.records.result import Criterion, Metric
 from fairtrial.records.run import RunInfo
@@ -254,7 +255,7 @@ def as_stored(record: N, subject: str) -> tuple[N, str]:
     """
     try:
         data = msgspec.json.encode(record)
-        return msgspec.json.decode(data, type=type(record)), hashlib.sha256(data).hexdigest()
+        return json_decoder(type(record)).decode(data), hashlib.sha256(data).hexdigest()
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(f"{subject} must hold JSON only: {error}") from error
 

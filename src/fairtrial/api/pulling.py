@@ -23,6 +23,7 @@ from fairtrial.formats.spans.span import LogRecord, Span, SpanItem
 from fairtrial.loading.span_spool import SpanSpool
 from fairtrial.platforms.platform import Page, PullQuery
 from fairtrial.platforms.services import Wait, trace_source
+from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Record
 from fairtrial.text.redact import finders_of
 
@@ -116,9 +117,9 @@ def _resumed(part: Path, header: _Header) -> tuple[_Header, str | None, int]:
                 break
             try:
                 if number == 0:
-                    earlier = msgspec.json.decode(line, type=_Header)
+                    earlier = json_decoder(_Header).decode(line)
                 else:
-                    page = msgspec.json.decode(line, type=_Line)
+                    page = json_decoder(_Line).decode(line)
                     cursor, count = page.cursor or None, count + page.documents
             except msgspec.DecodeError:
                 raise UsageError(f"{part}: is not the part of a pull; remove it, or choose another --output") from None
@@ -165,7 +166,7 @@ def _items(part: Path) -> Iterator[SpanItem]:
     with part.open("rb") as file:
         next(file)  # the header
         for line in file:
-            page = msgspec.json.decode(line, type=_Line)
+            page = json_decoder(_Line).decode(line)
             yield from page.spans
             yield from page.logs
 

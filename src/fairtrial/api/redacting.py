@@ -16,6 +16,7 @@ import msgspec
 from fairtrial.errors import UsageError
 from fairtrial.loading.packed_streams import packing_of
 from fairtrial.loading.text_files import TextFile, create_text, open_text
+from fairtrial.records.decoding import convert
 from fairtrial.records.record import Json
 from fairtrial.text.redact import Redaction, finders_of
 from fairtrial.text.redact import redact as redact_text
@@ -41,7 +42,7 @@ def redact(value: T, *, people: bool = False, emails: bool = True) -> tuple[T, t
         clean, redactions = redact_json(cast("Json", value), emails=emails, people=people)
         return cast("T", clean), redactions
     clean, redactions = redact_json(msgspec.json.decode(msgspec.json.encode(value)), emails=emails, people=people)
-    return (cast("T", msgspec.convert(clean, type(value))), redactions) if redactions else (value, ())
+    return (cast("T", convert(clean, type(value))), redactions) if redactions else (value, ())
 
 
 @dataclass(frozen=True)

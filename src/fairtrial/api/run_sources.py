@@ -16,6 +16,7 @@ from fairtrial.errors import FormatError, UsageError
 from fairtrial.measured_run import Measure, MeasuredRun, measure_run
 from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow, row_of
 from fairtrial.records.calibration import Calibration, JudgeState
+from fairtrial.records.decoding import json_decoder
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.result import Verdict
 from fairtrial.records.run import RunInfo
@@ -170,7 +171,7 @@ class _ReportedCriterion(msgspec.Struct):
 
 def _of_report(path: Path) -> RunRows:
     try:
-        report = msgspec.json.decode(path.read_bytes(), type=_Report)
+        report = json_decoder(_Report).decode(path.read_bytes())
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         problem = f"must be a report that --json wrote, or a run that `fairtrial runs export` wrote: {error}"
         raise FormatError(str(path), [problem]) from None

@@ -13,6 +13,7 @@ import msgspec
 
 from fairtrial.api.valuation_stages import Valuation
 from fairtrial.errors import UsageError
+from fairtrial.records.decoding import json_decoder
 from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
 from fairtrial.records.value_row import RedactionRow, ValueRow
 from fairtrial.valuation.chunk import parse_document, redact_document
@@ -92,7 +93,7 @@ def _is_saved(rows: FinishedRows, index: Path | None) -> bool:
 
 def _decode_row(line: bytes) -> ValueRow | None:
     try:
-        return msgspec.json.decode(line, type=ValueRow)
+        return json_decoder(ValueRow).decode(line)
     except msgspec.MsgspecError:
         return None
 

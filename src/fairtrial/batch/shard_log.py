@@ -13,6 +13,7 @@ import msgspec
 from fairtrial.batch.resume import cut_to_whole_lines
 from fairtrial.errors import UsageError
 from fairtrial.file_lock import try_to_lock
+from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Json
 
 Entry = TypeVar("Entry")
@@ -26,7 +27,7 @@ class ShardLog(Generic[Entry]):
 
     def __init__(self, path: Path, kind: type[Entry]) -> None:
         self._path = path
-        self._decoder = msgspec.json.Decoder(kind)
+        self._decoder = json_decoder(kind)
         self._file: Any = None
 
     def open(self, work: Json, begun: Json, *, resume: bool) -> tuple[Json, list[Entry]]:

@@ -9,6 +9,8 @@ from typing import Any, BinaryIO, Literal, Protocol, Self, Union, get_args, get_
 
 import msgspec
 
+from fairtrial.records.decoding import json_decoder
+
 ROW_GROUP = 20_000
 """The number of rows in a row group of a Parquet file."""
 
@@ -90,7 +92,7 @@ class Parquet:
 
     def write_json(self, lines: Iterable[bytes]) -> None:
         """Add the rows of an earlier output, given as JSON lines."""
-        decoder = msgspec.json.Decoder(self._row_type)
+        decoder = json_decoder(self._row_type)
         for line in lines:
             self.write([decoder.decode(line)])
 

@@ -15,6 +15,7 @@ from fairtrial.cli.judge_flags import judge_options, judges_of
 from fairtrial.cli.output import Common, common_options, run_and_report
 from fairtrial.cli.resumption import arguments_of, earlier_run
 from fairtrial.errors import UsageError
+from fairtrial.records.decoding import convert
 from fairtrial.records.gate import Claim
 from fairtrial.records.run import RunInfo
 
@@ -105,7 +106,7 @@ def run(
     environment_files = read_environment(agent=arguments["agent"], config=arguments["config"], paths=arguments["paths"])
     if earlier and (decided := earlier.config.get("until_decided")):
         until_decided, against = True, decided["against"]
-        claims = msgspec.convert(decided["claims"], list[Claim])
+        claims = convert(decided["claims"], list[Claim])
     if until_decided != bool(claims):
         needed = "a claim, such as --at-least 0.8" if until_decided else "--until-decided; or use `fairtrial gate`"
         raise click.UsageError(f"{'--until-decided' if until_decided else 'a claim'} needs {needed}", ctx)
@@ -143,6 +144,6 @@ def _attempts(given: AttemptOptions | None, earlier: RunInfo | None, default: in
     """Return the options of attempts: those of the command line, of the run that goes on, or the default."""
     options = given
     if options is None and earlier is not None:
-        options = msgspec.convert(earlier.config.get("attempt_options") or {}, AttemptOptions)
+        options = convert(earlier.config.get("attempt_options") or {}, AttemptOptions)
     options = options or AttemptOptions()
     return options if options.count or default is None else msgspec.structs.replace(options, count=default)

@@ -26,6 +26,7 @@ from fairtrial.config.option import (
 from fairtrial.config.spelling import camel, file_pointer, snake, spellings
 from fairtrial.config.wording import choices, format_value
 from fairtrial.errors import ConfigError, nearest
+from fairtrial.records.decoding import convert
 from fairtrial.records.record import Json, Record
 from fairtrial.text.pointer import escape
 
@@ -138,7 +139,7 @@ class OptionReader:
             item = typing.get_args(kind)[0]
             return tuple(self._typed(value, item, f"{pointer}/{i}") for i, value in enumerate(raw))
         try:
-            value = msgspec.convert(raw, annotation)
+            value = convert(raw, annotation)
         except msgspec.ValidationError:
             self._misfit(original, annotation, pointer)
             return raw

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.trace_contents import json_of_contents
 from fairtrial.records.attempt import Recording
+from fairtrial.records.decoding import convert
 from fairtrial.records.trace import AgentDetails, ToolResult, Trace
 
 _LONGEST_REMEMBERED = 100_000
@@ -41,7 +42,7 @@ def without_secrets(recording: Recording, reading: Diagnostics, contents: str | 
     if failure is not None:
         cause, _ = redact_json(failure.cause, emails=False)
         failure = replace(failure, cause=str(cause))
-    return replace(recording, trace=msgspec.convert(clean, Trace), failure=failure)
+    return replace(recording, trace=convert(clean, Trace), failure=failure)
 
 
 def _agents(trace: Trace) -> Iterator[AgentDetails]:

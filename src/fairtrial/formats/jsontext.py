@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from fairtrial.errors import FormatError
+from fairtrial.records.decoding import json_decoder
 from fairtrial.text.display import shortened
 from fairtrial.text.pointer import escape
 
@@ -94,7 +95,7 @@ def members(data: bytes | memoryview) -> dict[str, msgspec.Raw] | list[msgspec.R
     """
     kind: Any = list[msgspec.Raw] if bytes(data[:100]).lstrip()[:1] == b"[" else dict[str, msgspec.Raw]
     try:
-        return msgspec.json.decode(data, type=kind)  # type: ignore[no-any-return]
+        return json_decoder(kind).decode(data)  # type: ignore[no-any-return]
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
 

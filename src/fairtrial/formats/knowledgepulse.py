@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 import msgspec
 
 from fairtrial.errors import FormatError
+from fairtrial.records.decoding import convert
 from fairtrial.records.reasoning import (
     Entity,
     KnowledgeGraphDelta,
@@ -80,7 +81,7 @@ def build(raw: Json) -> ReasoningTrace | RefusedTrace:
         return _refuse(None, f"must be an object, got {_kind(raw)}")
     if raw.get("@context") == CONTEXT and raw.get("@type") == TYPE and _simple(raw):
         try:
-            return _with_extras(msgspec.convert(raw, ReasoningTrace), raw)
+            return _with_extras(convert(raw, ReasoningTrace), raw)
         except (msgspec.ValidationError, OverflowError):
             pass
     problems = _header_problems(raw)
@@ -259,7 +260,7 @@ def _explain_value(value: Json, inner: Any, pointer: str, problems: list[Problem
     if isinstance(value, float) and value.is_integer() and int in get_args(inner):
         value = int(value)
     try:
-        return msgspec.convert(value, inner)
+        return convert(value, inner)
     except (msgspec.ValidationError, OverflowError) as error:
         problems.append(Problem(pointer + _below(error), f"must be {_allowed(inner)}, got {_show(value)}"))
         return None

@@ -9,6 +9,7 @@ import msgspec
 
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.attempt import Recording
+from fairtrial.records.decoding import convert
 from fairtrial.records.record import without_defaults
 
 _TOKEN = re.compile(r"\.(\w+)|\[([^\]]*)\]")
@@ -27,7 +28,7 @@ def is_recording(value: Any) -> bool:
 def recording(raw: Any, at: Place, reading: Diagnostics) -> Recording | None:
     """Return a value as a recording. If it is not a recording, note an error and return None."""
     try:
-        return msgspec.convert(raw, Recording)
+        return convert(raw, Recording)
     except msgspec.ValidationError as error:
         problem, _, path = str(error).partition(" - at `$")
         for name, place in _TOKEN.findall(path):

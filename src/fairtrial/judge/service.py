@@ -17,6 +17,7 @@ from fairtrial.llm.model_pool import ModelPool, discard
 from fairtrial.llm.structured import read_json
 from fairtrial.llm.vertex_service import vertex_prompt
 from fairtrial.records.ballot import Ballot, Decision, JudgeAnswer, JudgeCall, SentPrompt, Vote, VoteResult
+from fairtrial.records.decoding import convert
 from fairtrial.records.record import Json, Record
 from fairtrial.records.reply import Prompt
 from fairtrial.records.score import Range
@@ -121,7 +122,7 @@ class Service:
 def _opinion(text: str, scale: Range) -> JudgeAnswer:
     """Parse a result. Raises ValueError if its number is missing or outside the scale."""
     try:
-        result = msgspec.convert(read_json(text), _ServiceResult)
+        result = convert(read_json(text), _ServiceResult)
     except (ValueError, msgspec.ValidationError) as problem:
         raise ValueError(f"the service's result cannot be read: {problem}") from None
     if result.error and result.error.get("code"):

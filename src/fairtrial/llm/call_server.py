@@ -28,6 +28,7 @@ from fairtrial.llm.remote_calls import (
 )
 from fairtrial.protocols import Model
 from fairtrial.records.ballot import Ballot
+from fairtrial.records.decoding import msgpack_decoder
 
 
 @dataclass
@@ -56,7 +57,7 @@ class CallServer:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101  (the server runs each connection in a task)
         self._tasks.add(task)
-        decoder = msgspec.msgpack.Decoder(Request)
+        decoder = msgpack_decoder(Request)
         try:
             secret = await read_message(reader)
             if not secrets.compare_digest(secret, self._secret.encode()):

@@ -16,6 +16,7 @@ from fairtrial.errors import FormatError, UsageError
 from fairtrial.file_lock import try_to_lock
 from fairtrial.llm.model import CallError, UnsentError, call_key
 from fairtrial.protocols import Model
+from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Json, Record
 from fairtrial.records.reply import Prompt, Reply
 
@@ -89,13 +90,13 @@ def load_cassette(path: Path) -> dict[str, CassetteEntry]:
         raise FormatError(str(path), [str(problem.strerror or problem)]) from None
     problems: list[str] = []
     try:
-        msgspec.json.decode(lines[0] if lines else b"", type=CassetteHead)
+        json_decoder(CassetteHead).decode(lines[0] if lines else b"")
     except (msgspec.DecodeError, msgspec.ValidationError):
         raise FormatError(str(path), ["line 1: this is not a cassette"]) from None
     entries: dict[str, CassetteEntry] = {}
     for number, line in enumerate(lines[1:], 2):
         try:
-            entry = msgspec.json.decode(line, type=CassetteEntry)
+            entry = json_decoder(CassetteEntry).decode(line)
         except (msgspec.DecodeError, msgspec.ValidationError) as problem:
             problems.append(f"line {number}: {problem}")
         else:

@@ -27,6 +27,7 @@ from pydantic_ai.settings import ModelSettings
 
 from fairtrial.llm.address import NO_KEY, Address
 from fairtrial.llm.known_providers import price_id
+from fairtrial.records.decoding import json_decoder
 
 UNSUPPORTED = frozenset(("top_k",))
 """The settings that OpenAI's protocol does not have."""
@@ -72,7 +73,7 @@ class ChatClient:
 
     async def list(self) -> AsyncIterator[Any]:
         """Return the models of the server. Raises `StatusError` if it has no list."""
-        listed = msgspec.json.decode(await self._get("models"), type=_ModelList)
+        listed = json_decoder(_ModelList).decode(await self._get("models"))
 
         async def models() -> AsyncIterator[Any]:
             for model in listed.data:

@@ -14,6 +14,7 @@ import msgspec
 from fairtrial.errors import UsageError
 from fairtrial.llm.model import CallError, DeferredCallError, UnsentError
 from fairtrial.records.ballot import Ballot
+from fairtrial.records.decoding import msgpack_decoder
 from fairtrial.records.record import Record
 from fairtrial.records.reply import Prompt, Reply
 
@@ -130,7 +131,7 @@ class CallConnection:
 
     async def receive(self, reader: asyncio.StreamReader) -> None:
         """Pass each answer to the call that waits for it, until the connection ends."""
-        decoder = msgspec.msgpack.Decoder(Answer)
+        decoder = msgpack_decoder(Answer)
         try:
             while True:
                 answer = decoder.decode(await read_message(reader))

@@ -13,6 +13,7 @@ from fairtrial.formats.chats.dialects import is_message
 from fairtrial.formats.datasets.delimited_rows import is_named_so
 from fairtrial.formats.recognise import Loaded, read
 from fairtrial.loading.shards import Refused, decode_item
+from fairtrial.records.decoding import json_decoder
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _ROUNDS = 20
@@ -68,7 +69,7 @@ def _parts_of(data: bytes, path: str) -> tuple[bytes, list[_Part]]:
     """Return the head of a file and its parts. An array has the head `[`, and a table its row of names."""
     if data.lstrip()[:1] == b"[":
         try:
-            items = msgspec.json.decode(data, type=list[msgspec.Raw])
+            items = json_decoder(list[msgspec.Raw]).decode(data)
         except (msgspec.DecodeError, RecursionError):
             return b"", []
         if any(map(_is_message, items)):

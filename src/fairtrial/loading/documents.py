@@ -25,6 +25,7 @@ from fairtrial.loading.span_files import with_conversations
 from fairtrial.loading.streams import FilePass
 from fairtrial.loading.text_files import open_unpacked
 from fairtrial.records.attempt import Recording
+from fairtrial.records.decoding import json_decoder
 from fairtrial.records.reasoning import Problem, RefusedTrace
 from fairtrial.text.display import described
 from fairtrial.valuation.chunk import Document
@@ -128,7 +129,7 @@ def _documents_of_stdin(defaults: TraceDefaults) -> Iterator[Document]:
             yield from _undamaged_documents(data, "-", error, defaults)
         return
     if loaded.kind == REASONING.kind:
-        items = msgspec.json.decode(data, type=list[msgspec.Raw]) if data.lstrip()[:1] == b"[" else [data]
+        items = json_decoder(list[msgspec.Raw]).decode(data) if data.lstrip()[:1] == b"[" else [data]
         yield from (Document(f"-/{place}", bytes(item)) for place, item in enumerate(items))
     else:
         yield from _documents_of_loaded(loaded, defaults, "-")
@@ -302,7 +303,7 @@ def _documents_of_json(path: str) -> Iterator[Document]:
             yield Document(path, data)
         return
     try:
-        items = msgspec.json.decode(data, type=list[msgspec.Raw])
+        items = json_decoder(list[msgspec.Raw]).decode(data)
     except (msgspec.DecodeError, RecursionError):
         yield Document(path, data)
         return

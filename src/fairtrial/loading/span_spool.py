@@ -24,6 +24,7 @@ from fairtrial.formats.spans.body import spans_of
 from fairtrial.formats.spans.span import LogRecord, Span, SpanItem
 from fairtrial.loading.temporary_database import TemporaryDatabase
 from fairtrial.records.attempt import Recording
+from fairtrial.records.decoding import json_decoder
 
 _SCHEMA = """
 CREATE TABLE items (place INTEGER PRIMARY KEY, trace TEXT, is_log INTEGER, outline BLOB, item BLOB);
@@ -133,7 +134,7 @@ class SpanSpool:
     def _items(self, trace_ids: Sequence[str], query: str = _ITEMS) -> Iterator[SpanItem]:
         """Yield the items of traces, in the order of the files."""
         for is_log, item in self._connection.execute(query, (msgspec.json.encode(trace_ids),)):
-            yield msgspec.json.decode(item, type=LogRecord) if is_log else msgspec.json.decode(item, type=Span)
+            yield json_decoder(LogRecord).decode(item) if is_log else json_decoder(Span).decode(item)
 
     def _keep(self, place: int, conversation: Conversation, reading: Diagnostics) -> None:
         recording = with_real_tools(conversation.recording(reading), self._options.tool_names)
@@ -171,7 +172,7 @@ class SpooledRecording:
         """Return the recording."""
         query = "SELECT recording FROM recordings WHERE place = ?"
         (encoded,) = self._connection.execute(query, (self._place,)).fetchone()
-        return msgspec.json.decode(encoded, type=Recording)
+        return json_decoder(Recording).decode(encoded)
 
 
 class SpooledRecordings(Sequence[Recording]):

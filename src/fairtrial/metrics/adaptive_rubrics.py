@@ -11,6 +11,7 @@ from fairtrial.judge.judge import Judge
 from fairtrial.llm.structured import read_json
 from fairtrial.metrics.judge_context import Texts, agents_at, instructions, tools, user_message
 from fairtrial.metrics.judged_metric import TEMPLATES
+from fairtrial.records.decoding import convert
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Trace
 from fairtrial.text.language import language_of
@@ -71,7 +72,7 @@ def _texts(trace: Trace, index: int) -> Texts:
 def _parse(reply: str) -> tuple[Rubric, ...]:
     """Return the usable rubrics of a reply, at most ten. Raises ValueError if there are none."""
     try:
-        lines = msgspec.convert(read_json(reply), type=dict[str, list[str]])["rubrics"]
+        lines = convert(read_json(reply), dict[str, list[str]])["rubrics"]
     except KeyError:
         raise ValueError("the reply has no 'rubrics'") from None
     except msgspec.ValidationError as problem:

@@ -20,6 +20,7 @@ from fairtrial.metrics.judged_metric import TEMPLATES, JudgedMetric, scale
 from fairtrial.records.ballot import Ballot, JudgeAnswer
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import Content
+from fairtrial.records.decoding import convert
 from fairtrial.records.score import PartKey, Quote, Score, mean_of
 from fairtrial.records.trace import Invocation, Message, Trace
 from fairtrial.text.language import language_of
@@ -203,7 +204,7 @@ def _segments(reply: str, text: str) -> tuple[str, ...]:
     Raises ValueError if together they are not the text again, except for white space.
     """
     try:
-        pieces = msgspec.convert(read_json(reply), type=dict[str, list[str]])["sentences"]
+        pieces = convert(read_json(reply), dict[str, list[str]])["sentences"]
     except (KeyError, msgspec.ValidationError) as problem:
         raise ValueError(f"the cut cannot be read: {problem}") from None
     if "".join("".join(pieces).split()) != "".join(text.split()):

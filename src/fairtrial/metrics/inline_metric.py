@@ -16,6 +16,7 @@ from fairtrial.errors import MetricError
 from fairtrial.metrics.instance_metric import instance_of
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import withheld_reason
+from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Record
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Trace
@@ -50,7 +51,7 @@ class InlineMetric:
             return Score(None, withheld, side="infrastructure")
         task = msgspec.json.encode({"code": self.code, "instance": instance_of(trace, case)})
         try:
-            answer = msgspec.json.decode(await self._run(task), type=_Answer)
+            answer = json_decoder(_Answer).decode(await self._run(task))
         except msgspec.DecodeError:
             raise MetricError(f"{self.name} gave an answer that cannot be read") from None
         if answer.problem:

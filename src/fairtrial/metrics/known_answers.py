@@ -6,10 +6,10 @@ from functools import cache
 from importlib import resources
 from typing import TypeVar
 
-import msgspec
 from msgspec.structs import replace
 
 from fairtrial.judge.judge import Judge
+from fairtrial.records.decoding import json_decoder
 from fairtrial.records.judge_check import CheckResult
 from fairtrial.records.record import Record
 
@@ -43,7 +43,7 @@ K = TypeVar("K", bound=KnownAnswer)
 def read_table(name: str, kind: type[K]) -> tuple[K, ...]:
     """Return the questions of a table of the package. Their ids are the name of the table and their number."""
     path = resources.files("fairtrial.metrics") / "checks" / f"{name}.jsonl"
-    cases = msgspec.json.Decoder(kind).decode_lines(path.read_bytes())
+    cases = json_decoder(kind).decode_lines(path.read_bytes())
     return tuple(
         replace(case, prompt=case.prompt or name, id=f"{name}/{number}") for number, case in enumerate(cases, 1)
     )

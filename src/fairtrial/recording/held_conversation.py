@@ -19,6 +19,7 @@ from fairtrial.protocols import Agent, Closable, Item, PartsSession, Session, Si
 from fairtrial.recording.error_descriptions import SIDES, cause_of, side_of, traceback_of
 from fairtrial.recording.invocation_builder import InvocationBuilder
 from fairtrial.records.attempt import EndedBy, Failure, Recording
+from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Json, Record
 from fairtrial.records.trace import About, Invocation, Message, Trace
 from fairtrial.simulate.observed_environment import ObservedEnvironment, usage_of
@@ -249,6 +250,6 @@ def _as_stored(item: N) -> N:
     Raises AgentError if the item is not JSON, for example if it holds an object or half of a surrogate pair.
     """
     try:
-        return msgspec.json.decode(msgspec.json.encode(item), type=type(item))
+        return json_decoder(type(item)).decode(msgspec.json.encode(item))
     except Exception as error:
         raise AgentError(f"a {type(item).__name__} must be JSON: {described(error)}") from error

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from fairtrial.records.average import RunningMean
+from fairtrial.records.decoding import convert
 from fairtrial.records.record import Json, Record
 from fairtrial.records.result import CaseResult, Outcome, Verdict
 
@@ -65,7 +66,7 @@ class AttemptRules(Record, frozen=True):
 
 def rules_in(config: Mapping[str, Any]) -> AttemptRules:
     """Return the rules in the manifest of a run. An older manifest does not have any."""
-    return msgspec.convert(config.get("attempt_rules") or {}, AttemptRules)
+    return convert(config.get("attempt_rules") or {}, AttemptRules)
 
 
 class AttemptEvidence(NamedTuple):

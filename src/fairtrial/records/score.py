@@ -7,9 +7,8 @@ from functools import cache, lru_cache
 from math import inf
 from typing import Literal
 
-import msgspec
-
 from fairtrial.records.average import mean
+from fairtrial.records.decoding import convert
 from fairtrial.records.record import Record
 
 FaultSide = Literal["infrastructure", "judge", "simulator", "environment", "expectation", "agent"]
@@ -54,7 +53,7 @@ def part_of(text: str) -> PartKey | None:
     if not text:
         return None
     kind, index, name = text.split("/", 2)
-    return msgspec.convert({"kind": kind, "index": int(index) if index else None, "id": name}, PartKey)
+    return convert({"kind": kind, "index": int(index) if index else None, "id": name}, PartKey)
 
 
 @cache

@@ -9,6 +9,7 @@ import msgspec
 
 from fairtrial.errors import FormatError
 from fairtrial.formats.recognise import read
+from fairtrial.records.decoding import convert
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Invocation, Step, ToolCall, ToolResult
 from fairtrial.text.display import compact
@@ -49,7 +50,7 @@ def _listed(text: str) -> list[tuple[str, dict[str, Json], Json]]:
         return []
     if not isinstance(value, list) or not all(isinstance(entry, dict) and "tool_name" in entry for entry in value):
         return []
-    examples = msgspec.convert(value, list[Example])
+    examples = convert(value, list[Example])
     return [(example.tool_name, example.args, example.response) for example in examples]
 
 

@@ -13,6 +13,7 @@ from fairtrial.llm.prompts import Templates
 from fairtrial.llm.structured import read_json
 from fairtrial.protocols import Model
 from fairtrial.records.case import Scenario
+from fairtrial.records.decoding import convert
 from fairtrial.records.record import Json
 from fairtrial.text.language import language_of
 from fairtrial.text.rouge import characters, rouge
@@ -72,7 +73,7 @@ async def write_scenarios(model: Model, assistant: str, *, count: int, instructi
         )
         reply = await model(replace(prompt, draw=f"batch {batch + 1}"))
         try:
-            batch_scenarios = msgspec.convert(read_json(reply.text), _Reply).scenarios
+            batch_scenarios = convert(read_json(reply.text), _Reply).scenarios
         except ValueError as error:
             problem = str(error)
             continue

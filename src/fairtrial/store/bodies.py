@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from fairtrial.errors import StoreError
+from fairtrial.records.decoding import json_decoder
 from fairtrial.zstandard import zstd
 
 T = TypeVar("T")
@@ -60,7 +61,7 @@ class BodyDecoder(Generic[T]):
     """Turns the bodies of one kind of record back into records."""
 
     def __init__(self, kind: type[T]) -> None:
-        self._decoder = msgspec.json.Decoder(kind)
+        self._decoder = json_decoder(kind)
 
     def decode(self, body: bytes) -> T:
         """Return the record of a body. Raises UnreadableBodyError."""

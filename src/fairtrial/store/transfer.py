@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from fairtrial.errors import FormatError, StoreError, UsageError
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
+from fairtrial.records.decoding import json_decoder
 from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.label import Label, LabelQueue
 from fairtrial.records.record import Record
@@ -120,7 +121,7 @@ def import_run(store: Store, lines: Iterable[bytes], origin: str) -> RunInfo:
 
 def read_export(lines: Iterable[bytes], origin: str) -> Iterator[ExportLine]:
     """Yield the lines of a file up to the line that counts them."""
-    decoder = msgspec.json.Decoder(ExportLine)
+    decoder = json_decoder(ExportLine)
     number = 0
     for number, text in enumerate(lines, 1):
         try:
@@ -138,7 +139,7 @@ def read_export(lines: Iterable[bytes], origin: str) -> Iterator[ExportLine]:
 
 def _check_version(text: bytes, origin: str) -> None:
     """Raise FormatError for the first line of a file that a newer fairtrial wrote, whatever else it holds."""
-    version = msgspec.json.decode(text, type=dict).get("fairtrial_export", EXPORT_VERSION)
+    version = json_decoder(dict).decode(text).get("fairtrial_export", EXPORT_VERSION)
     if version != EXPORT_VERSION:
         problem = f"line 1: has export version {version!r}, and this fairtrial reads version {EXPORT_VERSION}"
         raise FormatError(origin, [f"{problem}; install a newer fairtrial"])

@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.formats import knowledgepulse
+from fairtrial.records.decoding import msgpack_decoder
 from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
 from fairtrial.records.value_model import ValueModel
 from fairtrial.records.value_row import Duplicate, Nearest, RedactionRow, ValueRow
@@ -103,7 +104,7 @@ class ValuedChunk(NamedTuple):
 def _unpickle_chunk(
     origins: list[str], packed: bytes, kept: list[msgspec.Raw], redactions: list[RedactionRow], *others: Any
 ) -> ValuedChunk:
-    return ValuedChunk(origins, msgspec.msgpack.decode(packed, type=list[ValueRow]), kept, redactions, *others)
+    return ValuedChunk(origins, msgpack_decoder(list[ValueRow]).decode(packed), kept, redactions, *others)
 
 
 def parse_document(document: Document) -> ReasoningTrace | RefusedTrace:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from fairtrial.errors import FormatError, UsageError
+from fairtrial.records.decoding import json_decoder
 from fairtrial.records.reasoning import ReasoningTrace
 from fairtrial.records.value_model import ValueModel
 from fairtrial.valuation.trace_features import trace_features
@@ -42,6 +43,6 @@ def encode_model(model: ValueModel) -> bytes:
 @lru_cache(maxsize=4)
 def _decode(data: bytes, place: str) -> ValueModel:
     try:
-        return msgspec.json.decode(data, type=ValueModel)
+        return json_decoder(ValueModel).decode(data)
     except msgspec.MsgspecError as error:
         raise FormatError(place, [f"not a value model that `fairtrial value fit` wrote: {error}"]) from error

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from fairtrial.errors import ConfigError, FormatError, UsageError, lacks_extra
+from fairtrial.records.decoding import json_decoder
 from fairtrial.records.value_row import Nearest
 from fairtrial.valuation.array_file import read_arrays
 
@@ -318,12 +319,10 @@ class VectorCache:
     def _load(cls, path: str | Path, clock: Callable[[], float]) -> tuple[VectorCache, str]:
         parts = read_arrays(Path(path))
         vectors, times = parts["vectors"], parts["times"].astype(np.float64).tolist()
-        ids = msgspec.json.decode(parts["ids"].tobytes(), type=list[str])
+        ids = json_decoder(list[str]).decode(parts["ids"].tobytes())
         capacity, ttl = int(parts["capacity"]), float(parts["ttl"])
         cache = cls(capacity if capacity > 0 else None, vectors.shape[1], ttl=ttl if ttl > 0 else None, clock=clock)
-        digests = (
-            msgspec.json.decode(parts["digests"].tobytes(), type=list[str]) if "digests" in parts else [""] * len(ids)
-        )
+        digests = json_decoder(list[str]).decode(parts["digests"].tobytes()) if "digests" in parts else [""] * len(ids)
         if int(parts["version"]) != _VERSION or not len(ids) == len(times) == len(vectors) == len(digests):
             raise ValueError("its parts do not fit together")
         if isinstance(vectors, np.memmap):

@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from fairtrial import api
 from fairtrial.errors import UsageError
+from fairtrial.records.decoding import json_decoder
 
 T = TypeVar("T")
 
@@ -77,7 +78,7 @@ class LabelRoutes:
 async def _body(request: Request, kind: type[T]) -> T:
     """Return the body of a request. Raises BadRequestError if it has another shape."""
     try:
-        return msgspec.json.decode(await request.body(), type=kind)
+        return json_decoder(kind).decode(await request.body())
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadRequestError(f"the body must be a {kind.__name__}: {error}") from None
 

@@ -12,6 +12,7 @@ from fairtrial.config.spelling import camel, spellings
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.shared_texts import shared
 from fairtrial.formats.tool_failures import has_failed, is_failure, stated_failure
+from fairtrial.records.decoding import convert
 from fairtrial.records.record import Json, Record, without_defaults
 from fairtrial.records.trace import Event, Injection, Message, Part, Step, Thought, ToolCall, ToolResult, Usage
 
@@ -201,7 +202,7 @@ def _take_details(part: dict[str, Any], at: Place, reading: Diagnostics) -> Step
             if not others:
                 del part[key]
             try:
-                return msgspec.convert(metadata[OURS], StepDetails)
+                return convert(metadata[OURS], StepDetails)
             except msgspec.ValidationError as error:
                 reading.error((at, key), f"{OURS}: {error}")
     return None

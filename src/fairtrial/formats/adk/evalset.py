@@ -15,6 +15,7 @@ from fairtrial.formats.right_forms import is_no_expectation
 from fairtrial.formats.shared_texts import shared
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import Behavior, EvalCase, EvalSet, Persona, Scenario, SessionInput
+from fairtrial.records.decoding import json_decoder
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import (
     About,
@@ -99,7 +100,7 @@ class _Top(msgspec.Struct, forbid_unknown_fields=True):
     creation_timestamp: Any = msgspec.UNSET
 
 
-_TOP = msgspec.json.Decoder(_Top)
+_TOP = json_decoder(_Top)
 
 
 def split(data: bytes | memoryview) -> dict[str, Any] | None:

@@ -13,6 +13,7 @@ from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
 from fairtrial.formats.spans.span_values import member, structured
 from fairtrial.records.attempt import Recording
+from fairtrial.records.decoding import convert
 from fairtrial.records.record import Json, Record
 
 CASE_ID = "fairtrial.case.id"
@@ -34,7 +35,7 @@ def with_fields(record: _Kind, fields: Mapping[str, Any]) -> _Kind:
     if not fields:
         return record
     try:
-        return msgspec.convert({**msgspec.to_builtins(record), **fields}, type(record))
+        return convert({**msgspec.to_builtins(record), **fields}, type(record))
     except (ValueError, RecursionError):
         return record
 

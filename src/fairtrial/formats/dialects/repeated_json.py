@@ -12,14 +12,15 @@ from fairtrial.formats.chats.assembly import Entry
 from fairtrial.formats.jsontext import MOST_DEPTH, decode, is_too_deep
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span_values import LONGEST_JSON, structured
+from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Json
 
 _MOST_BYTES = 4 << 20
 """So much JSON is remembered. Its values take about ten times as much memory."""
 _MOST_DEPTH = MOST_DEPTH - 2
 """The deepest nesting of a value in an array in an object."""
-_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_ITEMS = msgspec.json.Decoder(list[msgspec.Raw])
+_MEMBERS = json_decoder(dict[str, msgspec.Raw])
+_ITEMS = json_decoder(list[msgspec.Raw])
 
 
 class RepeatedJson:

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeGuard
 
-import msgspec
-
 from fairtrial.formats.jsontext import MOST_DEPTH, decode
 from fairtrial.formats.shared_texts import shared
 from fairtrial.formats.spans.otlp_json import failure_of, kind_name
 from fairtrial.formats.spans.span import Span, SpanEvent
 from fairtrial.formats.spans.span_values import hex_id, nanoseconds
+from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Json, Record
 
 
@@ -123,7 +122,7 @@ class OtlpBatch(_Message, frozen=True):
     resource_spans: list[_ResourceSpans]
 
 
-_decoder = msgspec.json.Decoder(OtlpBatch, strict=False)  # numbers may be texts
+_decoder = json_decoder(OtlpBatch, strict=False)  # numbers may be texts
 
 
 def decode_batch(data: bytes) -> Any:
