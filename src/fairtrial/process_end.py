@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,6 +17,7 @@ _MODULES = [os, *(sys.modules[name] for name in ("posix", "nt") if name in sys.m
 _NAMES = ("_exit", "execv", "execve")
 _protected: ContextVar[bool] = ContextVar("protected", default=False)
 _installations = 0
+_counting = threading.Lock()
 
 
 @contextmanager
@@ -30,15 +32,17 @@ def process_kept() -> Iterator[None]:
     """
     global _installations  # noqa: PLW0603  (the functions are replaced for the whole process, however many blocks)
     token = _protected.set(True)
-    if not _installations:
-        _replace()
-    _installations += 1
+    with _counting:
+        if not _installations:
+            _replace()
+        _installations += 1
     try:
         yield
     finally:
-        _installations -= 1
-        if not _installations:
-            _restore()
+        with _counting:
+            _installations -= 1
+            if not _installations:
+                _restore()
         _protected.reset(token)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import math
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from msgspec.structs import replace
 
 from fairtrial.concurrency import concurrently, ends_the_run
 from fairtrial.errors import JudgeError, MetricError, UsageError
+from fairtrial.event_loop import blocking
 from fairtrial.judge.ballot_costs import judge_stats
 from fairtrial.metrics.fault import find_invalidations
 from fairtrial.planned_case import Pair, PlannedCase
@@ -85,7 +85,8 @@ def score_chunk(pairs: Sequence[Pair]) -> list[CaseResult]:
     async def score_each() -> list[CaseResult]:
         return [await score_case(planned_case, recording) for planned_case, recording in pairs]
 
-    return asyncio.run(score_each())
+    results: list[CaseResult] = blocking(score_each())
+    return results
 
 
 async def score_case(

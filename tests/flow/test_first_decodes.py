@@ -69,7 +69,7 @@ def test_two_threads_do_the_same_work_first_thing_in_a_process(work: str, tmp_pa
 def test_a_viewer_answers_twelve_first_requests_at_once(tmp_path: Path) -> None:
     """A page and a second tab ask for a run, its cases, its rows and three attempts."""
     run = f"/api/runs/{FIRST}"
-    paths = [run, f"{run}/cases", f"{run}/rows", *(f"{run}/cases/{place}/0" for place in range(3))]
+    paths = [run, f"{run}/cases", f"{run}/rows", *(f"{run}/cases/{place}/1" for place in range(3))]
     with started("view", "--store", two_runs(tmp_path), "--no-open", "--port", "0") as process:
         site = Site(url_in(process.stdout))
         site.sign_in()

@@ -9,10 +9,10 @@ from typing import BinaryIO
 
 from msgspec.structs import replace
 
-from fairtrial.api.blocking import blocking
 from fairtrial.api.connection import connected
 from fairtrial.api.planning import Plan
 from fairtrial.errors import UsageError
+from fairtrial.event_loop import blocking
 from fairtrial.formats.recordings import line
 from fairtrial.llm.call_cache import CallCache
 from fairtrial.planned_case import Pair, PlannedCase

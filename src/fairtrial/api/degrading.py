@@ -10,12 +10,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from fairtrial.api.arguments import Paths
-from fairtrial.api.blocking import blocking
 from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
 from fairtrial.api.declared_agents import declared_agents
 from fairtrial.api.mutation_sources import check_bill, deciding_criteria, judged_criteria
 from fairtrial.api.planning import Criteria, Plan, plan_run
 from fairtrial.errors import UsageError
+from fairtrial.event_loop import blocking
 from fairtrial.judge.judges import Judges
 from fairtrial.mutations.planting import sample as sampled
 from fairtrial.planned_case import Environments, Pair, PlannedCase

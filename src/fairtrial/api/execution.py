@@ -9,7 +9,6 @@ from contextlib import AsyncExitStack, aclosing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fairtrial.api.blocking import blocking
 from fairtrial.api.connection import connected
 from fairtrial.api.planning import Plan
 from fairtrial.api.run_batches import OnBatch, ask_all, check_batches, outbox_of, with_earlier_id
@@ -18,6 +17,7 @@ from fairtrial.api.stored_runs import Run, open_store, resume_command
 from fairtrial.api.temporary_store import temporary_store
 from fairtrial.api.waves import decision_after
 from fairtrial.errors import StoreError
+from fairtrial.event_loop import blocking
 from fairtrial.judge.ballot_costs import Reusable
 from fairtrial.llm.call_cache import CallCache
 from fairtrial.planned_case import Pair, PlannedCase

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from fairtrial.api.blocking import blocking
 from fairtrial.api.connection import models_of
 from fairtrial.errors import ConfigError, nearest
+from fairtrial.event_loop import blocking
 from fairtrial.judge.judge import Judge
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.address import address

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from fairtrial.api.shard_scoring import ShardScorer, choose_cases
 from fairtrial.api.shared_models import asks_models, with_models
+from fairtrial.event_loop import blocking, own_tasks
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.address import address
 from fairtrial.llm.batch_services import DISCOUNT
@@ -72,7 +73,7 @@ def estimate_judges(scorer: ShardScorer, shards: Sequence[Shard], judges: Judges
     )
     if not criteria or judges.models.replays:
         return ""
-    conversations = asyncio.run(_ask_first(scorer, criteria, shards))
+    conversations = blocking(_ask_first(scorer, criteria, shards))
     if not conversations or not counted.calls:
         return ""
     share = DISCOUNT if judges.models.batch is not None else 1.0
@@ -89,9 +90,9 @@ async def _ask_first(scorer: ShardScorer, criteria: Any, shards: Sequence[Shard]
     number = 0
     for case, recording in islice(_first_cases(scorer, shards), _SAMPLED):
         number += 1
-        others = asyncio.all_tasks()
+        others = own_tasks()
         await score_case(replace(case, criteria=criteria), recording)
-        if unfinished := asyncio.all_tasks() - others:
+        if unfinished := own_tasks() - others:
             await asyncio.wait(unfinished)
     return number
 

@@ -12,7 +12,6 @@ from typing import Any
 from msgspec.json import encode
 
 from fairtrial.api.arguments import Paths, paths_of
-from fairtrial.api.blocking import blocking
 from fairtrial.api.connection import models_of
 from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
 from fairtrial.api.degrading import DegradationPlan, Places, plan_degradation
@@ -30,6 +29,7 @@ from fairtrial.api.planning import Criteria, Plan, resume, run_info
 from fairtrial.api.stored_runs import open_store, resume_command
 from fairtrial.api.temporary_store import temporary_store
 from fairtrial.errors import ConfigError, UsageError
+from fairtrial.event_loop import blocking
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.address import address
 from fairtrial.llm.provider import price

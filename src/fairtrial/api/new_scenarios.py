@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fairtrial.agents import agent_of
-from fairtrial.api.blocking import blocking
 from fairtrial.api.declared_agents import declared_agents
 from fairtrial.errors import UsageError
+from fairtrial.event_loop import blocking
 from fairtrial.formats.adk.write import scenario_json
 from fairtrial.llm.model import DEFAULT_MODEL, NamedModel
 from fairtrial.llm.model_options import ModelOptions

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fairtrial.api.blocking import blocking
 from fairtrial.api.connection import connected
 from fairtrial.api.joined_histories import JoinedHistories
 from fairtrial.api.known_histories import KnownHistories
@@ -21,6 +20,7 @@ from fairtrial.api.reception_plan import ReceptionPlan
 from fairtrial.api.run_progress import RunProgress, models_of_agent
 from fairtrial.api.stored_runs import Run, open_store
 from fairtrial.errors import FormatError
+from fairtrial.event_loop import blocking
 from fairtrial.formats.conversation import joined_message, single_conversation
 from fairtrial.formats.conversation.joining import HistoryKeys, possible_ids
 from fairtrial.formats.conversation.live_traces import state_of_trace

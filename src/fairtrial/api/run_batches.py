@@ -18,6 +18,7 @@ import msgspec
 
 from fairtrial.api.connection import models_of
 from fairtrial.errors import UsageError
+from fairtrial.event_loop import own_tasks
 from fairtrial.llm.budget import Budget
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.planned_case import PairedRecordings, PlannedCase
@@ -44,10 +45,10 @@ class CountsDeferrals(Protocol):
 async def ask_in_wave(case: PlannedCase, recording: Recording, counter: CountsDeferrals) -> bool:
     """Ask the questions about a conversation that can be asked now. Return whether a reply is missing."""
     deferred = counter.deferred
-    other_tasks = asyncio.all_tasks()
+    other_tasks = own_tasks()
     await score_case(case, recording)
     # A metric ends at its first missing reply. Its other questions still go out, and belong to the same wave.
-    if unfinished := asyncio.all_tasks() - other_tasks:
+    if unfinished := own_tasks() - other_tasks:
         await asyncio.wait(unfinished)
     return counter.deferred > deferred
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 
 from fairtrial.api.run_batches import ask_in_wave
 from fairtrial.api.shard_scoring import ShardScorer, choose_cases
 from fairtrial.errors import UsageError
+from fairtrial.event_loop import blocking
 from fairtrial.llm.remote_calls import collect_ballots, connected_to
 from fairtrial.loading.shards import Shard
 from fairtrial.planned_case import PlannedCase
@@ -21,7 +21,7 @@ class ShardAsker:
 
     def __call__(self, shard: Shard) -> int:
         """Return the number of conversations whose judges have not replied to every question."""
-        return asyncio.run(self._ask_all(shard))
+        return blocking(self._ask_all(shard))
 
     async def _ask_all(self, shard: Shard) -> int:
         if self.scorer.link is None:

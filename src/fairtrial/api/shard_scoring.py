@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from fairtrial import loading
 from fairtrial.api.dataset_tables import OWN_CASE, PLACES_OF_SHARD, TABLES, result_row, score_rows
 from fairtrial.batch.parts import PartWriter
+from fairtrial.event_loop import blocking
 from fairtrial.llm.remote_calls import Link, collect_ballots, connected_to
 from fairtrial.loading.matching import CaseFinder
 from fairtrial.loading.object_folders import ObjectFolder
@@ -129,7 +130,7 @@ class ShardScorer:
 
     def _score(self, shard: Shard) -> ShardReport:
         with _ShardWork.begin(self, shard) as work:
-            asyncio.run(self._linked(work, work.add_each(self.items(shard))))
+            blocking(self._linked(work, work.add_each(self.items(shard))))
             work.finish()
         return work.report
 
@@ -137,7 +138,7 @@ class ShardScorer:
         """Write the results of cases that no conversation answers, as the part `number`."""
         pairs = loading.MatchedRecordings(tuple(cases), (None,) * len(cases))
         with _ShardWork.begin(self, Shard(number, "", 0)) as work:
-            asyncio.run(self._linked(work, work.score_each(pairs)))
+            blocking(self._linked(work, work.score_each(pairs)))
             work.finish()
         if self.objects is not None:
             self.objects.upload(self.folder, f"*/part-{number:06d}.*")

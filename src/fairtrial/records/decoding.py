@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -24,20 +24,20 @@ if hasattr(os, "register_at_fork"):  # a forked process has no thread that would
 
 def json_decoder(kind: type[T], *, strict: bool = True) -> msgspec.json.Decoder[T]:
     """Return the decoder of JSON that holds a value of a type."""
-    decoder: msgspec.json.Decoder[T] = _decoder(msgspec.json.Decoder, kind, strict)
+    decoder: msgspec.json.Decoder[T] = _decoder(msgspec.json.Decoder, cast("Hashable", kind), strict)
     return decoder
 
 
 def msgpack_decoder(kind: type[T]) -> msgspec.msgpack.Decoder[T]:
     """Return the decoder of MessagePack that holds a value of a type."""
-    decoder: msgspec.msgpack.Decoder[T] = _decoder(msgspec.msgpack.Decoder, kind, True)
+    decoder: msgspec.msgpack.Decoder[T] = _decoder(msgspec.msgpack.Decoder, cast("Hashable", kind), True)
     return decoder
 
 
 def convert(value: Any, kind: type[T]) -> T:
     """Return a decoded value as a value of a type, as `msgspec.convert` does."""
     try:
-        _decoder(msgspec.json.Decoder, kind, True)
+        _decoder(msgspec.json.Decoder, cast("Hashable", kind), True)
     except TypeError:  # the type has no hash, or msgspec does not support it and says so below
         with _MEETING:
             return msgspec.convert(value, kind)
