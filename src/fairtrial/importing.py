@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib
 import importlib.util
 import pkgutil
+import re
 import sys
 import traceback
 from pathlib import Path
 from typing import Any
 
-from fairtrial.errors import ConfigError, UsageError, lacks_extra, nearest
+from fairtrial.errors import ConfigError, UsageError, lacks_extra, nearest, packages_of
 
+_SITES = ("site-packages", "dist-packages")
 FILE_PREFIX = "fairtrial_file_"
 """The beginning of the names of modules that were imported from a file. Another process cannot import them by name."""
 
@@ -100,23 +103,33 @@ def _object_of_package(file: Path, name: str, pointer: str) -> Any:
 
 def import_failure(error: BaseException) -> str:
     """Return the error that a user's module raised when it was imported, with the line of the user's code."""
-    line = "" if isinstance(error, SyntaxError) else _user_line(error)
+    line = "" if isinstance(error, SyntaxError) else user_line(error)
     return f"{type(error).__name__}: {error}{line and f' ({line})'}"
 
 
-def _user_line(error: BaseException) -> str:
+def user_line(error: BaseException) -> str:
     """Return the innermost line of the traceback outside this package, Python and installed packages."""
-    import sysconfig
-
-    paths = sysconfig.get_paths()
-    libraries = (*(paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")), str(Path(__file__).parent))
     for link in (error.__cause__, error):
         frames = traceback.extract_tb(link.__traceback__) if link is not None else []
-        user_frames = [frame for frame in frames if not frame.filename.startswith(("<", *libraries))]
+        user_frames = [frame for frame in frames if not is_library(frame.filename)]
         if user_frames:
             path = user_frames[-1].filename.removeprefix(f"{Path.cwd()}/")
             return f"{path}, line {user_frames[-1].lineno}"
     return ""
+
+
+def is_library(filename: str) -> bool:
+    """Return whether a file of a traceback belongs to this package, to Python or to an installed package."""
+    is_installed = any(name in Path(filename).parts for name in _SITES)
+    return is_installed or filename.startswith(("<", *_library_folders()))
+
+
+@functools.cache
+def _library_folders() -> tuple[str, ...]:
+    import sysconfig
+
+    paths = sysconfig.get_paths()
+    return (*(paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")), str(Path(__file__).parent))
 
 
 def _nearest_module(error: BaseException, here: str) -> str:
@@ -131,7 +144,35 @@ def _nearest_module(error: BaseException, here: str) -> str:
 
 def import_extra(module_name: str, extra: str) -> Any:
     """Return a module of an optional dependency. Raises UsageError that names the extra to install."""
+    check_versions(extra)
     try:
         return importlib.import_module(module_name)
     except ImportError as error:
         raise UsageError(f"{lacks_extra(module_name, extra)} ({error})") from None
+
+
+@functools.cache
+def check_versions(extra: str) -> None:
+    """Raise UsageError if an installed package is older than an extra wants. The metadata of fairtrial says so."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    for requirement in packages_of(extra):
+        needed = re.match(r"([\w.-]+)(?:\[.*\])?>=([\d.]+)", requirement)
+        if needed is None:
+            continue
+        name, floor = needed.groups()
+        try:
+            found = version(name)
+        except PackageNotFoundError:
+            continue
+        if _numbers(found) < _numbers(floor):
+            raise UsageError(f"needs {name} >= {floor}, found {found}: pip install '{requirement}'")
+
+
+def _numbers(version: str) -> list[int]:
+    """Return the numbers of a version without zeros at the end, for example [1, 39, 1]."""
+    release = re.match(r"[\d.]*", version.partition("!")[2] or version)
+    numbers = [int(part) for part in release[0].split(".") if part] if release else []
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    return numbers

@@ -42,7 +42,7 @@ def test_an_agent_that_dies_keeps_what_it_did(kind: str) -> None:
     assert one.failure is not None
     # A chat server whose handler dies closes the connection: nobody can tell the agent from the network.
     assert one.failure.side == ("infrastructure" if kind == "http" else "agent")
-    assert KINDS[kind].remote or one.failure.cause.endswith("the model is broken")
+    assert KINDS[kind].remote or "the model is broken" in one.failure.cause
     first, second = one.trace.invocations
     assert first.reply == "Your teapot is shipped."
     assert [type(step) for step in second.steps or ()] == ([ToolCall, ToolResult] if KINDS[kind].streams else [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import os
 import urllib.error
 import urllib.request
 from http import HTTPStatus
@@ -306,3 +307,64 @@ def test_the_class_of_an_exception_may_tell_of_an_outage(name: object, outage: o
     error = AgentError("the server failed")
     error.__cause__ = outage_named(name)
     assert outage_of(error) == outage
+
+
+MISSING_KEYS = {
+    "openai": "Missing credentials. Please pass an `api_key`, `workload_identity`, `admin_api_key`, or set the "
+    "`OPENAI_API_KEY` or `OPENAI_ADMIN_KEY` environment variable.",
+    "groq": "The api_key client option must be set either by passing api_key to the client or by setting the "
+    "GROQ_API_KEY environment variable",
+    "anthropic": '"Could not resolve authentication method. Expected either api_key or auth_token to be set."',
+    "google-genai": "No API key was provided. Please pass a valid API key. Learn how to create one",
+    "pydantic-ai": "Set the `MISTRAL_API_KEY` environment variable or pass it via `MistralProvider(api_key=...)`",
+    "agno": "DEEPSEEK_API_KEY not set. Please set the DEEPSEEK_API_KEY environment variable.",
+    "crewai": "OPENAI_API_KEY is required",
+    "llama-index": "No API key found for OpenAI.\nPlease set either the OPENAI_API_KEY environment variable",
+    "agent-framework": "API key required for mistral. Set MISTRAL_API_KEY environment variable or pass api_key",
+}
+"""The messages of SDKs that find no key, copied from their code."""
+
+
+@pytest.mark.parametrize("library", MISSING_KEYS)
+def test_a_missing_key_is_not_the_agents(library: str) -> None:
+    """Pull requests from forks have no secrets. The request is never sent, so that there is no status."""
+
+    def agent(_: fairtrial.Trace) -> str:
+        raise ValueError(MISSING_KEYS[library])
+
+    failure = run_of(agent, "hello").cases[0].failure
+    assert failure is not None
+    assert failure.side == "infrastructure"
+
+
+def test_a_missing_variable_of_a_key_is_not_the_agents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The agent reads the key itself. Any other missing name is its mistake."""
+    monkeypatch.delenv("SHOP_API_KEY", raising=False)
+
+    def side(read: Any) -> str:
+        def agent(_: fairtrial.Trace) -> str:
+            return str(read())
+
+        failure = run_of(agent, "hello").cases[0].failure
+        assert failure is not None
+        return failure.side
+
+    assert side(lambda: os.environ["SHOP_API_KEY"]) == "infrastructure"
+    assert side(lambda: os.environ["SHOP_FOLDER_OF_ORDERS"]) == "agent"
+    assert side(lambda: {}["SHOP_API_KEY"]) == "agent"
+
+
+def test_a_closed_loop_in_a_library_is_not_the_agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client of a package kept connections of a loop that is gone. An agent that closes its own loop is wrong."""
+    lines = ("loop = asyncio.new_event_loop()", "loop.close()", "loop.call_soon(print)")
+    source = "\n    ".join(("import asyncio\n\ndef ask(trace):", *lines))
+    for folder in ("site-packages", "shop"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / f"client_in_{folder.partition('-')[0]}.py").write_text(source)
+        monkeypatch.syspath_prepend(tmp_path / folder)
+    sides = {}
+    for name in ("client_in_site", "client_in_shop"):
+        failure = run_of(importlib.import_module(name).ask, "hello").cases[0].failure
+        assert failure is not None
+        sides[name] = failure.side
+    assert sides == {"client_in_site": "infrastructure", "client_in_shop": "agent"}

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 from fairtrial.agents.function import FunctionAgent
 from fairtrial.agents.signatures import opens_sessions
 from fairtrial.errors import ConfigError, UsageError, nearest
-from fairtrial.importing import import_object
+from fairtrial.importing import check_versions, import_object
 from fairtrial.protocols import Agent
 
 
@@ -148,4 +148,8 @@ def _is_one_of(thing: Any, classes: tuple[str, ...]) -> bool:
 
 
 def _module(kind: _Kind) -> Any:
-    return importlib.import_module(f"fairtrial.agents.{kind.module}")
+    """Return the module of a kind. Raises UsageError if the framework of the kind is older than it needs."""
+    module = importlib.import_module(f"fairtrial.agents.{kind.module}")
+    if hasattr(module, "EXTRA"):
+        check_versions(module.EXTRA)
+    return module

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from fairtrial.agents.missing_keys import is_missing_key
+from fairtrial.importing import is_library
 
 _OUTAGES = frozenset((401, 402, 407, 408, 425, 429))
 """Statuses below 500 that do not speak about the request: a key, a payment, a proxy, a timeout or a limit."""
@@ -94,7 +98,7 @@ def outage_of(error: BaseException) -> Outage | None:
         status = _status(link)
         if status is not None:
             return Outage(status, _retry_after(link)) if status in _OUTAGES or status >= 500 else None
-        if _is_transport_error(link):
+        if _is_transport_error(link) or is_missing_key(link) or _is_closed_loop(link):
             return Outage(None)
     return None
 
@@ -155,6 +159,15 @@ def _is_transport_error(error: BaseException) -> bool:
         return True
     bases = [(base.__module__.partition(".")[0], base.__name__) for base in type(error).__mro__]
     return any(base in _TRANSPORT_ERRORS for base in bases)
+
+
+def _is_closed_loop(error: BaseException) -> bool:
+    """Whether a client of a package uses an event loop that is gone. If the user's code uses it, the agent is wrong."""
+    if not isinstance(error, RuntimeError) or str(error) != "Event loop is closed":
+        return False
+    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    callers = [file for file in files if Path(file).parent != Path(asyncio.__file__).parent]
+    return bool(callers) and is_library(callers[-1])
 
 
 def _raising_file(error: BaseException) -> str:

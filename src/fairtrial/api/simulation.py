@@ -60,7 +60,8 @@ def with_users(
             )
         elif users is not None:
             signatures["user_simulator"] = signature(users)
-            ready.append(replace(planned_case, users=users))
+            options = loaded_sets[sets[planned_case.position]].user_simulator or UserOptions()
+            ready.append(replace(planned_case, users=users, cap=options.cap))
         else:
             try:
                 simulated = users_of(sets[planned_case.position])

@@ -8,20 +8,28 @@ import traceback
 from pathlib import Path
 
 from fairtrial.agents.outages import outage_of
-from fairtrial.errors import AgentError, SimulatedToolError, SimulatorError
+from fairtrial.errors import AgentError, CaseError, FairtrialError, SimulatedToolError, SimulatorError
+from fairtrial.importing import user_line
 from fairtrial.records.attempt import Side
 from fairtrial.text.display import described, shortened
 
 _OWN_FOLDERS = (f"{Path(__file__).parents[1]}{os.sep}", f"{Path(asyncio.__file__).parents[1]}{os.sep}")
 """This package, and the standard library."""
+_CALLERS = ("function.py", "calling.py", "factories.py")
+"""Modules that call functions of the user directly."""
 _LONGEST_TRACEBACK = 20_000
 SIDES: dict[type[BaseException], Side] = {SimulatorError: "simulator", SimulatedToolError: "environment"}
 """The sides that are responsible for some exceptions."""
 
 
 def side_of(error: BaseException) -> Side:
-    """Return the side that is responsible for an exception: the infrastructure, if a server did not answer."""
-    return SIDES.get(type(error)) or ("agent" if outage_of(error) is None else "infrastructure")
+    """Return the side that is responsible for an exception.
+
+    That is the infrastructure if a server did not answer, or if code of this package failed by mistake.
+    """
+    if type(error) in SIDES:
+        return SIDES[type(error)]
+    return "agent" if outage_of(error) is None and not _own_frame(error) else "infrastructure"
 
 
 def cause_of(error: BaseException) -> str:
@@ -29,6 +37,36 @@ def cause_of(error: BaseException) -> str:
     if isinstance(error, AgentError | SimulatorError | SimulatedToolError):
         return str(error)
     return shortened(described(error), 2000)
+
+
+def place_of(error: BaseException) -> str:
+    """Return the line of the user's code that raised an exception, in brackets, or the line of ours."""
+    if outage_of(error) is not None:
+        return ""
+    if own := _own_frame(error):
+        return f" (a defect of fairtrial, or a version of a framework that it does not know: {own})"
+    origin = error.__cause__ if isinstance(error, CaseError) else error
+    line = user_line(origin) if origin is not None else ""
+    return f" ({line})" if line else ""
+
+
+def _own_frame(error: BaseException) -> str:
+    """Return the file and the line of this package that raised an exception by mistake, or an empty text.
+
+    A function in C has no frame. If the user's agent is one, the frame that calls it is not a mistake.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    if (
+        isinstance(error, FairtrialError | MemoryError | RecursionError)
+        or not isinstance(error, Exception)
+        or not frames
+    ):
+        return ""
+    package = _OWN_FOLDERS[0]
+    file = frames[-1].filename
+    if not file.startswith(package) or Path(file).name in _CALLERS:
+        return ""
+    return f"{file.removeprefix(package)}, line {frames[-1].lineno}"
 
 
 def traceback_of(error: BaseException) -> str:

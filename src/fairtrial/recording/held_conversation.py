@@ -16,7 +16,7 @@ from fairtrial.concurrency import ends_the_run
 from fairtrial.errors import AgentError, CaseError, SimulatedToolError, StoreError, UsageError
 from fairtrial.planned_case import PlannedCase
 from fairtrial.protocols import Agent, Closable, Item, PartsSession, Session, Simulator
-from fairtrial.recording.error_descriptions import SIDES, cause_of, side_of, traceback_of
+from fairtrial.recording.error_descriptions import SIDES, cause_of, place_of, side_of, traceback_of
 from fairtrial.recording.invocation_builder import InvocationBuilder
 from fairtrial.records.attempt import EndedBy, Failure, Recording
 from fairtrial.records.decoding import json_decoder
@@ -225,7 +225,7 @@ class HeldConversation:
         tries = "" if self.invocations else self._first_call.tries
         if self._request is not None:
             self.invocations.append(self._builder.without_reply(self._request))
-        failure = Failure(side_of(error), f"{cause_of(error)}{tries}", traceback_of(error))
+        failure = Failure(side_of(error), f"{cause_of(error)}{place_of(error)}{tries}", traceback_of(error))
         return self._recording(failure, "failure")
 
 
