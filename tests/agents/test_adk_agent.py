@@ -252,9 +252,8 @@ def test_an_agent_that_is_made_without_its_exit_stack_is_told(tmp_path: Path) ->
         tmp_path / "shop_alone",
         "from adk_shop.agent import root_agent as shop\nasync def get_agent_async():\n    return shop\n",
     )
-    failure = recorded(target, "hello").failure
-    assert failure is not None
-    assert failure.cause == "get_agent_async must return an agent, and an exit stack or None"
+    with pytest.raises(fairtrial.UsageError, match="get_agent_async must return an agent, and an exit stack or None"):
+        recorded(target, "hello")
 
 
 def test_an_agent_is_recognised_without_a_prefix() -> None:

@@ -19,7 +19,7 @@ from fairtrial.agents.factories import AgentSource
 from fairtrial.errors import UsageError
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, SessionInput
-from fairtrial.records.trace import ToolResult
+from fairtrial.records.trace import Message, ToolResult
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -344,11 +344,71 @@ SOURCE = AgentSource(lambda: None, lambda thing: isinstance(thing, dict), "a dic
         (({}, {"contxt": 1}), "option 'contxt' is not known; known are context; did you mean 'context'?"),
     ],
 )
-def test_a_factory_that_returns_something_else_fails_its_case(result: Any, problem: str) -> None:
+def test_a_factory_that_returns_something_else_is_a_usage_error(result: Any, problem: str) -> None:
     """The message says what is allowed."""
-    with pytest.raises(fairtrial.errors.AgentError) as failed:
+    with pytest.raises(UsageError) as failed:
         SOURCE._checked(result)
     assert str(failed.value) in (problem, f"the function {problem}")
+
+
+@dataclass(frozen=True)
+class MadeAgent:
+    """An agent that opens the sessions of a framework, whose agents are dictionaries and hold their reply."""
+
+    source: AgentSource
+
+    @asynccontextmanager
+    async def __call__(self, case: EvalCase, environment: Any) -> AsyncIterator[Any]:  # noqa: ARG002
+        """Open a session."""
+        async with self.source.open(case) as (made, _):
+            yield MadeSession(made)
+
+
+@dataclass
+class MadeSession:
+    """A session with such an agent."""
+
+    made: dict[str, str]
+    about: Any = None
+
+    async def send(self, message: str) -> AsyncIterator[Message]:
+        """Say the reply."""
+        yield Message(self.made[message])
+
+
+def made_by(factory: Callable[..., Any]) -> MadeAgent:
+    """The agent of a factory."""
+    return MadeAgent(AgentSource(factory, lambda thing: isinstance(thing, dict), "a dictionary", ("context",)))
+
+
+def test_a_mistake_in_a_factory_ends_the_run() -> None:
+    """It would be the same in every case, and it is not the agent's."""
+    asked = []
+
+    def make(case: EvalCase) -> Any:
+        asked.append(case.id)
+        return {}, {"session": 1}
+
+    with pytest.raises(UsageError, match="option 'session' is not known; known are context"):
+        fairtrial.evaluate(saying("hello", "bye"), made_by(make), CRITERIA, concurrency=1)
+    assert len(asked) == 1
+
+
+def test_a_factory_has_the_shape_of_a_fixture() -> None:
+    """A sync generator yields once, and is closed after the conversation, also if that failed."""
+    closed = []
+
+    def make(case: EvalCase) -> Any:
+        try:
+            yield {"hello": "Hello!"}, {"context": case.id}
+        finally:
+            closed.append(case.id)
+
+    run = fairtrial.evaluate(saying("hello"), made_by(make), CRITERIA)
+    assert [recording.trace.invocations[0].reply for _, recording in run.recordings] == ["Hello!"]
+    run = fairtrial.evaluate(saying("unknown"), made_by(make), CRITERIA)
+    assert [result.failure is not None for result in run.cases] == [True]
+    assert len(closed) == 2
 
 
 def test_something_else_is_refused_before_the_run() -> None:

@@ -122,7 +122,7 @@ class AdkAgent:
         if self.make is not None:
             result = await self.make()
             if not isinstance(result, tuple) or len(result) != 2:
-                raise AgentError("get_agent_async must return an agent, and an exit stack or None")
+                raise UsageError("get_agent_async must return an agent, and an exit stack or None")
             agent, stack = result
             async with _Closing(stack), _conversation(agent, self.name, case, environment, []) as session:
                 yield session

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairtrial.errors import AgentError, UsageError, nearest
+from fairtrial.errors import UsageError, nearest
 from fairtrial.records.case import EvalCase
 
 
@@ -16,9 +16,9 @@ from fairtrial.records.case import EvalCase
 class AgentSource:
     """An agent, or a factory: a function that makes an agent for each conversation.
 
-    A factory is sync or async, or an async generator or an async context manager. It takes the case, or a parameter
-    `config` as the servers of LangGraph give it, or nothing. It returns the agent, or the agent and a mapping of
-    options, for example `(agent, {"context": customer})`. `options` are the names that the framework knows.
+    A factory is sync or async, or a generator of either kind, or an async context manager. It takes the case, or a
+    parameter `config` as the servers of LangGraph give it, or nothing. It returns the agent, or the agent and a mapping
+    of options, for example `(agent, {"context": customer})`. `options` are the names that the framework knows.
     """
 
     thing: Any = field(repr=False)
@@ -38,7 +38,10 @@ class AgentSource:
 
     @asynccontextmanager
     async def open(self, case: EvalCase) -> AsyncIterator[tuple[Any, dict[str, Any]]]:
-        """Yield the agent of a conversation and its options. What the factory has opened is closed at the end."""
+        """Yield the agent of a conversation and its options. What the factory has opened is closed at the end.
+
+        Raises UsageError if the factory returns something else, or an option that the framework does not know.
+        """
         if not self.is_factory:
             yield self.thing, {}
             return
@@ -46,6 +49,8 @@ class AgentSource:
             result = self.thing(*_arguments(self.thing, case))
             if inspect.isasyncgen(result):
                 result = asynccontextmanager(lambda: result)()
+            elif inspect.isgenerator(result):
+                result = stack.enter_context(contextmanager(lambda: result)())
             elif inspect.isawaitable(result):
                 result = await result
             if not self.is_agent(result) and hasattr(result, "__aenter__"):
@@ -56,11 +61,11 @@ class AgentSource:
         agent, options = result if isinstance(result, tuple) and len(result) == 2 else (result, {})
         if not self.is_agent(agent) or not isinstance(options, Mapping):
             got = f"({type(agent).__name__}, {type(options).__name__})" if options else type(agent).__name__
-            raise AgentError(f"the function must return {self.kind}, or a pair of it and a mapping, got {got}")
+            raise UsageError(f"the function must return {self.kind}, or a pair of it and a mapping, got {got}")
         for name in options:
             if name not in self.options:
                 known = ", ".join(self.options) or "none"
-                raise AgentError(f"option {name!r} is not known; known are {known}{nearest(str(name), self.options)}")
+                raise UsageError(f"option {name!r} is not known; known are {known}{nearest(str(name), self.options)}")
         return agent, dict(options)
 
 

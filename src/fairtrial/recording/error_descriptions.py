@@ -41,12 +41,11 @@ def cause_of(error: BaseException) -> str:
 
 def place_of(error: BaseException) -> str:
     """Return the line of the user's code that raised an exception, in brackets, or the line of ours."""
-    if outage_of(error) is not None:
+    if isinstance(error, CaseError) or outage_of(error) is not None:
         return ""
     if own := _own_frame(error):
         return f" (a defect of fairtrial, or a version of a framework that it does not know: {own})"
-    origin = error.__cause__ if isinstance(error, CaseError) else error
-    line = user_line(origin) if origin is not None else ""
+    line = user_line(error)
     return f" ({line})" if line else ""
 
 

@@ -124,6 +124,9 @@ class HeldConversation:
             try:
                 async with self._time_limit():
                     return await stack.enter_async_context(agent(self._planned_case.case, self._environment))
+            except UsageError as error:
+                self.fatal = error  # for example of a factory: every other conversation would fail in the same way
+                raise
             except Exception as error:
                 if type(error) in SIDES or not await self._first_call.wait_for_next_try(error):
                     raise
