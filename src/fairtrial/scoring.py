@@ -15,6 +15,7 @@ from fairtrial.errors import JudgeError, MetricError, UsageError
 from fairtrial.event_loop import blocking
 from fairtrial.judge.ballot_costs import judge_stats
 from fairtrial.metrics.fault import find_invalidations
+from fairtrial.metrics.tool_outages import needs_result, tool_outages
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.protocols import ChecksTools, gives_notes
 from fairtrial.records.attempt import Recording
@@ -237,6 +238,7 @@ def _warnings(trace: Trace, planned_case: PlannedCase) -> Iterator[str]:
         metric: object = criterion.metric
         if gives_notes(metric):
             yield from _guarded(criterion.name, metric.notes, trace, planned_case.case)
+    yield from (outage.text for outage in tool_outages(trace) if not needs_result(planned_case.case, trace, outage))
     expected = planned_case.case.conversation
     if expected is None:
         return

@@ -472,3 +472,11 @@ def test_a_threshold_made_in_python_is_coerced_like_that_of_a_file() -> None:
     thresholds: tuple[Any, ...] = (True, "0.5")
     result, *_ = evaluate(SET, hello, [Criterion(str(one), ResponseMatch(), one) for one in thresholds]).cases
     assert [outcome.threshold for outcome in result.outcomes] == [1.0, 0.5]
+
+
+def test_labels_that_are_not_there_are_a_usage_error() -> None:
+    """The message names the file."""
+    one_case = EvalSet("set", (EvalCase("case", (Invocation(Message("q"), (), Message("a")),)),))
+    run = fairtrial.evaluate(one_case, lambda _: "a", {"response_match_score": 0.5})
+    with pytest.raises(fairtrial.UsageError, match=r"nofile\.csv: No such file or directory"):
+        fairtrial.calibrate(run, "nofile.csv")

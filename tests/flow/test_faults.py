@@ -495,3 +495,52 @@ def test_over_many_runs_the_interval_of_valid_attempts_keeps_its_level() -> None
         naive += covers(found.pass_rate)
     assert 285 - 15 <= valid <= 300
     assert naive == 0
+
+
+def surviving(error: str, *, reply: str = "Sorry, our orders are not available.", **more: Any) -> Invocation:
+    """An agent that looks up an order, gets an error, and says so."""
+    result = ToolResult("get_order", {"error": error}, is_error=True, **more)
+    return turn(call("get_order", order_id="A-17"), result, query="Where is A-17?", reply=reply)
+
+
+DOWN = "ConnectionError: connection refused"
+NEEDS_RESULT = turn(call("get_order", order_id="A-17"), query="Where is A-17?", reply="It comes on 2026-12-24.")
+NEEDS_NOTHING = turn(call("get_order", order_id="A-17"), query="Where is A-17?", reply="A-17 is on its way.")
+NEEDS_ANOTHER_TOOL = turn(call("track", parcel="P-1"), query="Where is A-17?", reply="It comes on 2026-12-24.")
+
+
+@pytest.mark.parametrize("error", [DOWN, "HTTP 503", "503 Service Unavailable", "httpx.ConnectTimeout: timed out"])
+def test_a_tool_that_is_down_is_the_infrastructures_if_its_answer_is_needed(error: str) -> None:
+    """The agent cannot know the date that the reference expects."""
+    result = scored([GOOD], surviving(error), expected=EvalCase("case", (NEEDS_RESULT,)))
+    side, evidence = blamed(result)
+    assert side == "infrastructure"
+    assert evidence[0].startswith("the tool 'get_order' was down in invocation 1: ")
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "warned"),
+    [
+        (surviving(DOWN), NEEDS_NOTHING, True),
+        (surviving(DOWN), NEEDS_ANOTHER_TOOL, True),
+        (surviving(DOWN, reply="It comes on 2026-12-24, I think."), NEEDS_RESULT, True),
+        (surviving("no order A-17"), NEEDS_RESULT, False),
+        (surviving(DOWN, injected=(Injection("error", "503"),)), NEEDS_RESULT, False),
+    ],
+    ids=["not needed", "another tool", "known anyway", "an answer", "injected"],
+)
+def test_a_tool_that_is_down_otherwise_stands_beside_the_fault(
+    actual: Invocation, expected: Invocation, *, warned: bool
+) -> None:
+    """The agent is at fault, and a warning names the outage."""
+    result = scored([GOOD], actual, expected=EvalCase("case", (expected,)))
+    assert blamed(result)[0] == "agent"
+    assert any("was down" in warning for warning in result.warnings) == warned
+
+
+def test_a_tool_that_answers_at_last_was_not_down() -> None:
+    """The agent called it again."""
+    first = surviving(DOWN)
+    steps = (*(first.steps or ()), call("get_order", order_id="A-17"), ToolResult("get_order", {"on": "soon"}))
+    result = scored([GOOD], replace(first, steps=steps), expected=EvalCase("case", (NEEDS_RESULT,)))
+    assert (blamed(result)[0], result.warnings) == ("agent", ())

@@ -10,7 +10,9 @@ import pytest
 
 from commands import enter, fairtrial
 from fairtrial import UsageError, api
+from fairtrial.records.case import EvalCase, EvalSet, Scenario
 from fairtrial.records.result import CaseResult
+from fairtrial.records.trace import Trace
 from fairtrial.testing import ScriptedUsers
 from loopback import Drop, Loopback, Request, Say, Status
 
@@ -250,3 +252,22 @@ def test_each_configuration_of_users_is_in_the_runs_signatures(tmp_path: Path, m
     told = {name: signed for name, signed in plan.info.signatures.items() if "user_simulator" in name}
     assert [one["max_allowed_invocations"] for one in told.values()] == [1, 2]
     assert [planned.cap for planned in plan.cases] == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize(("options", "most"), [({}, 20), ({"max_allowed_invocations": 3}, 3)], ids=["default", "3"])
+def test_a_user_in_python_has_the_cap_of_the_configuration(options: dict[str, Any], most: int) -> None:
+    """A user that never says None would talk for ever."""
+
+    class Chatterbox:
+        """A user who always goes on."""
+
+        async def next_message(self, _: Trace) -> str:
+            """Say something."""
+            return "and then?"
+
+    scenarios = EvalSet("set", (EvalCase("case", scenario=Scenario("Hello", "Talk.")),))
+    config = {"criteria": {"tool_call_count_v1": 3}, "user_simulator_config": options}
+    run = api.evaluate(scenarios, lambda _: "yes", config, users=lambda *_: Chatterbox())
+    ((_, recording),) = run.recordings
+    assert len(recording.trace.invocations) == most
+    assert run.cases[0].ended_by == "cap"

@@ -90,7 +90,11 @@ def test_an_error_tells_its_side_cause_and_traceback(reports: list[Any]) -> None
     report = reports[1]
     crash = report["cases"][-1]
     assert (crash["id"], crash["verdict"], crash["ended_by"]) == ("crash", "error", "failure")
-    assert (crash["error"]["side"], crash["error"]["cause"]) == ("agent", "RuntimeError: the agent fell over")
+    assert crash["error"]["side"] == "agent"
+    cause, _, line = crash["error"]["cause"].rpartition(", line ")
+    assert cause.startswith("RuntimeError: the agent fell over (")
+    assert cause.endswith("commands.py")
+    assert line[:-1].isdigit()
     assert crash["error"]["traceback"].startswith("Traceback (most recent call last):")
     match = report["summary"][0]
     counts = {name: match[name] for name in ("passed", "failed", "unscored", "errors")}

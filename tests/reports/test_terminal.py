@@ -433,3 +433,19 @@ def test_the_agreement_of_a_judge_stands_beside_its_interval() -> None:
     ]
     of_passes, of_agreement = re.findall(r"75 % +(\d+ % … \d+ %)", report(results))
     assert of_agreement == of_passes
+
+
+def broken(i: int, cause: str) -> CaseResult:
+    """A case that ended with an error, whose traceback has an address of its own."""
+    failure = Failure("agent", cause, f"Traceback {i}")
+    return replace(failed(i), failure=failure, outcomes=(Outcome("match", Score(None, f"not reached: {cause}"), 0.8),))
+
+
+def test_an_error_of_many_cases_is_told_once() -> None:
+    """The cases have a line each, and a line at the end counts them."""
+    text = report([*(broken(i, "KeyError: 'orders'") for i in range(12)), broken(12, "ValueError: other")])
+    assert text.count("agent: KeyError: 'orders'") == 2
+    assert text.count("the same error") == 12
+    assert "12 attempts ended with the same error: agent: KeyError: 'orders'" in text
+    assert all(f"failed{i} " in text for i in range(13))
+    assert len(text.splitlines()) < 40

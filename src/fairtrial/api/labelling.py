@@ -138,6 +138,8 @@ def add_labels(run: Run, files: Sequence[str | Path], *, ignore_unknown: bool = 
             rows += read_rows(Path(file))
         except FormatError as error:
             problems += str(error).splitlines()
+        except OSError as error:
+            problems.append(f"--labels: {file}: {error.strerror or error}")
     if not rows and not problems:
         problems.append(f"--labels: {', '.join(map(str, files))}: there is no label in any row")
     store, run_id = run._store, run.info.id  # noqa: SLF001  (the run and this module are one: api)

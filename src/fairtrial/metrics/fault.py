@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import get_args
 
+from fairtrial.metrics.tool_outages import needs_result, tool_outages
 from fairtrial.protocols import ExplainsExpectation, explains_expectation
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
@@ -31,7 +32,7 @@ def find_invalidations(
     """Return each side with evidence against it, ordered by precedence.
 
     Verdicts on the agent play no role. Evidence are failures, missing values with their reasons, the verdict on the
-    simulated user, injected faults, and the expectation.
+    simulated user, injected faults, tools that were down, and the expectation.
     """
     evidence: dict[FaultSide, dict[str, None]] = {}
     failure = recording.failure
@@ -41,6 +42,7 @@ def find_invalidations(
         _missing_values(outcomes),
         _simulated_user(outcomes),
         _injected_faults(injections),
+        _tool_outages(recording.trace, case),
         *[
             _expectation(criterion, metric, recording.trace, case)
             for criterion in criteria
@@ -89,6 +91,12 @@ def _injected_faults(injections: Sequence[InvocationInjection]) -> Problems:
             detail = f": {effect.detail}" if effect.detail else ""
             place = f"{injection.tool} in invocation {injection.invocation}"
             yield "environment", f"{effect.effect} injected into {place}{detail}"
+
+
+def _tool_outages(trace: Trace, case: EvalCase) -> Problems:
+    for outage in tool_outages(trace):
+        if needs_result(case, trace, outage):
+            yield "infrastructure", f"{outage.text}; the reference holds values that only its answer would give"
 
 
 def _expectation(criterion: Criterion, metric: ExplainsExpectation, trace: Trace, case: EvalCase) -> Problems:

@@ -11,6 +11,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from fairtrial.records.attempt import Failure
 from fairtrial.records.calibration import Calibration
 from fairtrial.records.result import CaseResult, InvocationInjection, Outcome, Verdict
 from fairtrial.records.run import RunInfo
@@ -24,7 +25,7 @@ from fairtrial.reports.summary_table import MARKS, closing, tables
 from fairtrial.reports.terminal_layout import Indented, marked_line
 from fairtrial.reports.transcript import Transcript
 from fairtrial.reports.transcript_lines import Line, fold_middle, transcript_lines
-from fairtrial.text.display import count, visible, visible_line
+from fairtrial.text.display import count, shortened, visible, visible_line
 
 LISTED = 200
 """Up to this number of attempts, a report lists each of them. Of a larger run it lists those that did not pass."""
@@ -56,6 +57,7 @@ def print_report(
     conversation of an attempt.
     """
     large = sum(summary.cases.values()) > LISTED and not everything
+    errors: Counter[Failure] = Counter()
     printed = hidden = 0
     for shown_case in cases:
         problems = sum(result.verdict not in _GREEN for result in shown_case.results)
@@ -64,8 +66,10 @@ def print_report(
             continue
         printed += problems
         hint = f"`{show} {shlex.quote(visible_line(shown_case.results[0].title))}` shows them" if show else _IN_JSON
-        for line in _case_lines(shown_case, find_transcript, verbose=verbose, full=full, hint=hint):
+        for line in _case_lines(shown_case, find_transcript, errors, verbose=verbose, full=full, hint=hint):
             console.print(line)
+    for line in _frequent_errors(errors):
+        console.print(line)
     if hidden:
         hint = f"`{show} --all` lists them all" if show else _IN_JSON
         console.print(Text(f"… and {hidden:,} more that did not pass; {hint}", "dim"))
@@ -78,20 +82,36 @@ def print_report(
 def _case_lines(
     attempts: CaseAttempts,
     find_transcript: Callable[[CaseResult], Transcript],
+    errors: Counter[Failure],
     *,
     verbose: bool,
     full: bool,
     hint: str,
 ) -> Iterator[RenderableType]:
+    """Yield the attempts of a case. `errors` counts the errors so far: an error is shown in full once."""
     several = len(attempts.results) > 1
     is_green = attempts.verdict in _GREEN
     if several:
         yield _case_head(attempts)
     for result in attempts.results:
+        if result.failure is not None and not verbose:
+            error = replace(result.failure, traceback="")
+            errors[error] += 1
+            if errors[error] > 1:
+                yield _head(result, *_remarks(result), ("  the same error", "dim"), several=several)
+                continue
         if verbose or (not is_green and result.verdict not in _GREEN):
             yield case(find_transcript(result), several=several, full=full, hint=hint)
         elif not (several and is_green) or _has_remarks(result):
             yield green_case(result, several=several)
+
+
+def _frequent_errors(errors: Counter[Failure]) -> Iterator[RenderableType]:
+    """Yield a line for each error of several attempts, with their number."""
+    for error, number in errors.most_common():
+        if number > 1:
+            cause = shortened(visible_line(error.cause), 200)
+            yield Text(f"{count(number, 'attempt')} ended with the same error: {error.side}: {cause}", "magenta")
 
 
 def _case_head(attempts: CaseAttempts) -> RenderableType:

@@ -22,7 +22,6 @@ from fairtrial.formats.dialects.attributes import (
 )
 from fairtrial.formats.dialects.facts import Facts, Kind
 from fairtrial.formats.reading import Diagnostics
-from fairtrial.formats.spans.span import Span
 from fairtrial.formats.spans.span_values import structured
 from fairtrial.formats.tool_failures import has_failed
 from fairtrial.records.record import Json
@@ -102,11 +101,6 @@ def tool_facts(name: str, inputs: Json, outputs: Json, call_id: str = "", parame
 def kind_of(kinds: dict[str, Kind], raw: Json) -> Kind:
     """Return the kind of an observation by the name that its platform gives it."""
     return kinds.get(raw.lower(), "other") if isinstance(raw, str) else "other"
-
-
-def first_attribute(span: Span, *names: str) -> Json:
-    """Return the first of some attributes that is there, or None."""
-    return next((span.attributes[name] for name in names if span.attributes.get(name) is not None), None)
 
 
 def usage_of(raw: Json, model: str) -> Usage | None:
