@@ -157,16 +157,16 @@ def check_versions(extra: str) -> None:
     from importlib.metadata import PackageNotFoundError, version
 
     for requirement in packages_of(extra):
-        needed = re.match(r"([\w.-]+)(?:\[.*\])?>=([\d.]+)", requirement)
-        if needed is None:
+        pin = re.match(r"([\w.-]+)(?:\[.*\])?>=([\d.]+)", requirement)
+        if pin is None:
             continue
-        name, floor = needed.groups()
+        name, floor = pin.groups()
         try:
-            found = version(name)
+            installed = version(name)
         except PackageNotFoundError:
             continue
-        if _numbers(found) < _numbers(floor):
-            raise UsageError(f"needs {name} >= {floor}, found {found}: pip install '{requirement}'")
+        if _numbers(installed) < _numbers(floor):
+            raise UsageError(f"needs {name} >= {floor}, found {installed}: pip install '{requirement}'")
 
 
 def _numbers(version: str) -> list[int]:

@@ -351,7 +351,7 @@ def test_a_missing_variable_of_a_key_is_not_the_agents(monkeypatch: pytest.Monke
 
     assert side(lambda: os.environ["SHOP_API_KEY"]) == "infrastructure"
     assert side(lambda: os.environ["SHOP_FOLDER_OF_ORDERS"]) == "agent"
-    assert side(lambda: {}["SHOP_API_KEY"]) == "agent"
+    assert side(lambda: dict[str, str]()["SHOP_API_KEY"]) == "agent"
 
 
 def test_a_closed_loop_in_a_library_is_not_the_agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

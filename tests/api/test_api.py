@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from builders import call, case, eval_set, recording, said, trace, turn
-from fairtrial.api import Run, evaluate, execute, plan_run, plan_score, reread, resume, runs, score
+from fairtrial.api import Run, calibrate, evaluate, execute, plan_run, plan_score, reread, resume, runs, score
 from fairtrial.errors import ConfigError, UsageError
 from fairtrial.metrics.response import ResponseMatch
 from fairtrial.records.attempt import Failure, Recording
@@ -73,7 +73,7 @@ def test_an_agent_that_crashes_is_an_error_and_the_run_failed() -> None:
     first, second = run.cases
     assert (first.verdict, second.verdict, run.verdict) == (Verdict.ERROR, Verdict.PASSED, Verdict.FAILED)
     assert first.failure is not None
-    assert first.failure.cause == "ValueError: no"
+    assert first.failure.cause.startswith("ValueError: no (")
     assert "raise ValueError" in first.failure.traceback
 
 
@@ -476,7 +476,6 @@ def test_a_threshold_made_in_python_is_coerced_like_that_of_a_file() -> None:
 
 def test_labels_that_are_not_there_are_a_usage_error() -> None:
     """The message names the file."""
-    one_case = EvalSet("set", (EvalCase("case", (Invocation(Message("q"), (), Message("a")),)),))
-    run = fairtrial.evaluate(one_case, lambda _: "a", {"response_match_score": 0.5})
-    with pytest.raises(fairtrial.UsageError, match=r"nofile\.csv: No such file or directory"):
-        fairtrial.calibrate(run, "nofile.csv")
+    run = evaluate(EvalSet("set", (case(turn(reply="a")),)), lambda _: "a", {"response_match_score": 0.5})
+    with pytest.raises(UsageError, match=r"nofile\.csv: No such file or directory"):
+        calibrate(run, "nofile.csv")

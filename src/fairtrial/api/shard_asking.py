@@ -21,7 +21,8 @@ class ShardAsker:
 
     def __call__(self, shard: Shard) -> int:
         """Return the number of conversations whose judges have not replied to every question."""
-        return blocking(self._ask_all(shard))
+        number: int = blocking(self._ask_all(shard))
+        return number
 
     async def _ask_all(self, shard: Shard) -> int:
         if self.scorer.link is None:

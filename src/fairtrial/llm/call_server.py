@@ -57,7 +57,7 @@ class CallServer:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101  (the server runs each connection in a task)
         self._tasks.add(task)
-        decoder = msgpack_decoder(Request)
+        decoder: msgspec.msgpack.Decoder[Request] = msgpack_decoder(cast("Any", Request))
         try:
             secret = await read_message(reader)
             if not secrets.compare_digest(secret, self._secret.encode()):

@@ -28,14 +28,14 @@ _VALUE = re.compile(r"\w*\d[\w.,:/-]*\w|\d")
 class ToolOutage(NamedTuple):
     """An error of a tool whose backend was down, in the invocation of that index."""
 
-    index: int
+    invocation: int
     result: ToolResult
 
     @property
     def text(self) -> str:
         """The tool, the invocation and the error, on a line."""
         error = shortened(visible_line(_text(self.result.response)), 200)
-        return f"the tool {self.result.name!r} was down in invocation {self.index + 1}: {error}"
+        return f"the tool {self.result.name!r} was down in invocation {self.invocation + 1}: {error}"
 
 
 def tool_outages(trace: Trace) -> list[ToolOutage]:
@@ -62,7 +62,7 @@ def needs_result(case: EvalCase, trace: Trace, outage: ToolOutage) -> bool:
     calls = [call for turn in expected for call in turn.tool_calls]
     if calls and all(call.name != outage.result.name for call in calls):
         return False
-    later = expected[outage.index :]
+    later = expected[outage.invocation :]
     wanted = [turn.reply or "" for turn in later]
     wanted += [_text(call.args) for turn in later for call in turn.tool_calls if call.name != outage.result.name]
     known = set(_VALUE.findall("\n".join(_known_texts(case, trace))))

@@ -18,7 +18,7 @@ from commands import enter, eval_set, write
 from commands import fairtrial as command
 from fairtrial import importing
 from fairtrial.agents import KINDS
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, packages_of
 from fairtrial.text.display import shortened
 
 EXTRAS = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"][
@@ -43,7 +43,7 @@ def test_every_framework_has_an_extra_with_a_lowest_version() -> None:
     assert {extra for extra in EXTRAS if extra.startswith("agents-")} == OF_KINDS
     for extra in OF_KINDS:
         wanted = [Requirement(line) for line in EXTRAS[extra]]
-        known = [Requirement(line) for line in importing.packages_of(extra)]
+        known = [Requirement(line) for line in packages_of(extra)]
         assert wanted == known
         assert all(str(requirement.specifier).startswith(">=") for requirement in wanted)
 
