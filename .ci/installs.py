@@ -3,7 +3,8 @@
 1. Every pair of extras, and each extra beside each framework in its newest version, must have a solution. A solution of
    many packages at once is a solution of each pair among them, so that pairs are tried only if the whole has none.
 2. Each framework is installed with the extras that need no large library, and one smoke test runs there. So it does
-   without extras, on every Python of this machine, and with the lowest versions that pyproject.toml allows.
+   without extras beside pytest alone, on every Python of this machine, and with the lowest versions that
+   pyproject.toml allows.
 
 An environment is kept under .venv-installs, and named by the hash of its packages.
 """
@@ -152,7 +153,8 @@ def check_environments() -> list[str]:
         if interpreter is None:
             print(f"no Python {python} on this machine: its packages have a solution, and no test runs", flush=True)
             continue
-        problems += check_environment(f"base-{python}", resolve(requirements([]), python), wheel, interpreter, smoke)
+        pinned = resolve([*requirements([]), "pytest"], python)
+        problems += check_environment(f"base-{python}", pinned, wheel, interpreter, [*smoke, "pytest"])
     lowest = resolve(requirements(INSTALLED_EXTRAS), PYTHONS[0], "--resolution", "lowest-direct")
     problems += check_environment("lowest", lowest, wheel, sys.executable, [*smoke, "judged"])
     return problems

@@ -1,21 +1,36 @@
-"""Does this environment run an evaluation? With the argument `judged`, also with a judge that a local server plays."""
+"""Does this environment run an evaluation?
+
+With the argument `judged`, it also has a judge that a local server plays. With `pytest`, a user's tests also run, and
+pytest has no other plugin.
+"""
 
 from __future__ import annotations
 
 import http.server
+import importlib.util
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import fairtrial
 from fairtrial import *  # noqa: F403  (this is a part of the test)
 
-PROGRAM = [sys.executable, "-W", "error::ResourceWarning", "-m", "fairtrial"]
+PYTHON = [sys.executable, "-W", "error::ResourceWarning"]
+FAIRTRIAL = [*PYTHON, "-m", "fairtrial"]
+PYTEST = [*PYTHON, "-m", "pytest", "--strict-markers", "-W", "error"]
+TEST = """
+import pytest
+
+@pytest.mark.fairtrial("evals", agent="evals/agent.py:reply")
+def test_opening_hours(fairtrial_case):
+    fairtrial_case.check()
+"""
 
 
 class JudgeServer(http.server.BaseHTTPRequestHandler):
@@ -47,10 +62,10 @@ class JudgeServer(http.server.BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-def run(folder: Path, *arguments: str, **variables: str) -> None:
+def run(folder: Path, *arguments: str, program: Sequence[str] = FAIRTRIAL, **variables: str) -> None:
     """Run a command in a folder. It must succeed."""
     done = subprocess.run(
-        [*PROGRAM, *arguments],
+        [*program, *arguments],
         cwd=folder,
         env={**os.environ, **variables},
         capture_output=True,
@@ -61,7 +76,7 @@ def run(folder: Path, *arguments: str, **variables: str) -> None:
 
 
 def main() -> None:
-    """Run the demo and a start, and a judged evaluation if the environment has a judge."""
+    """Run the demo, a start, and what the arguments name."""
     assert evaluate is fairtrial.evaluate  # noqa: F405
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -69,6 +84,10 @@ def main() -> None:
         run(folder, "init")
         agent = ["--agent", "evals/agent.py:reply"]
         run(folder, "run", "evals", *agent)
+        if "pytest" in sys.argv:
+            assert importlib.util.find_spec("xdist") is None, "many users of pytest have no pytest-xdist"
+            (folder / "test_evals.py").write_text(TEST, encoding="utf-8")
+            run(folder, program=PYTEST)
         if "judged" in sys.argv:
             (folder / "judged.json").write_text('{"criteria": {"final_response_match_v2": 0.5}}', encoding="utf-8")
             server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), JudgeServer)

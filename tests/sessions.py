@@ -48,9 +48,23 @@ def prepare(pytester: pytest.Pytester, *cases: str | dict[str, Any], config: dic
 
 def session(pytester: pytest.Pytester, *arguments: str, plugins: tuple[str, ...] = ()) -> pytest.RunResult:
     """Run pytest in this process, with our plugin and no other."""
+    return pytester.runpytest_inprocess(*_only_plugins(pytester, plugins), *arguments)
+
+
+def strict_session(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    """Run pytest in a process of its own, with our plugin and no other: warnings and unknown marks are errors.
+
+    A process knows the marks of all sessions that it ran, so that only a new one finds a mark unknown.
+    """
+    strict = ("--strict-markers", "--strict-config", "-W", "error")
+    return pytester.runpytest_subprocess(*_only_plugins(pytester), *strict, *arguments)
+
+
+def _only_plugins(pytester: pytest.Pytester, plugins: tuple[str, ...] = ()) -> list[str]:
+    """Return the options that load our plugin and some others, and none that is only installed."""
     pytester._monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     names = [part for name in ("fairtrial.pytest_plugin", *plugins) for part in ("-p", name)]
-    return pytester.runpytest_inprocess(*names, "-p", "no:cacheprovider", *arguments)
+    return [*names, "-p", "no:cacheprovider"]
 
 
 def calls(pytester: pytest.Pytester) -> list[str]:

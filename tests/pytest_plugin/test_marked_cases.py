@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from commands import case, fairtrial
-from sessions import MARKED, calls, prepare, session, stored_run
+from sessions import MARKED, calls, prepare, session, stored_run, strict_session
 
 pytest_plugins = ["pytester"]
 
@@ -28,6 +28,21 @@ def test_each_case_is_a_test_with_its_own_outcome(pytester: pytest.Pytester) -> 
             "*RuntimeError: the agent fell over*",
         ]
     )
+
+
+CHECKED = """
+def test_refund(fairtrial):
+    fairtrial.check(fairtrial.trace("bot:obedient", "good"), reply="ok")
+"""
+
+
+def test_no_other_plugin_is_needed(pytester: pytest.Pytester) -> None:
+    """Marks, fixtures and eval sets work where every warning and every unknown mark is an error."""
+    prepare(pytester, "good")
+    pytester.makepyfile(MARKED.format(more="") + CHECKED)
+    result = strict_session(pytester, "--fairtrial-agent", "bot:obedient")
+    result.assert_outcomes(passed=3)
+    assert result.ret == pytest.ExitCode.OK
 
 
 def test_the_numbers_of_the_run_end_the_report(pytester: pytest.Pytester) -> None:

@@ -54,9 +54,9 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> EvalSetFil
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
-    """Tell pytest-xdist which tests belong together, for --dist loadgroup."""
-    for item in items:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
+    """Tell pytest-xdist, if it is there, which tests belong together, for --dist loadgroup."""
+    for item in items if config.pluginmanager.hasplugin("xdist") else ():
         if _is_ours(item) and item.get_closest_marker("xdist_group") is None:
             from fairtrial.pytest_plugin.suite import tested_case
 
