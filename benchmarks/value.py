@@ -25,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -310,20 +310,27 @@ def redaction() -> None:
 
 def recall(each: int = 10) -> None:
     """Print how many secrets of each kind are found, and how many look-alikes are removed by mistake."""
-    from fairtrial.text.redact import redact
+    import named_corpus
     from secret_corpus import negatives, positives
 
     rng = random.Random(11)
+    shares("", positives(rng, each), negatives(rng, each))
+    for half in named_corpus.HALVES:
+        shares(f"{half}, ", named_corpus.positives(rng, half, 4 * each), named_corpus.negatives(half))
+
+
+def shares(name: str, secrets: Iterable[Any], look_alikes: Iterable[Any]) -> None:
+    """Print, for each kind, the share of secrets of which nothing is left, and of look-alikes that change."""
+    from fairtrial.text.redact import redact
+
     found: dict[str, list[bool]] = {}
-    for one in positives(rng, each):
-        found.setdefault(one.category, []).append(one.secret not in redact(one.text)[0])
+    for one in secrets:
+        found.setdefault(f"recall, {name}{one.category}", []).append(one.secret not in redact(one.text)[0])
+    for one in look_alikes:
+        changed = redact(one.text)[0] != one.text
+        found.setdefault(f"wrongly redacted, {name}{one.category}", []).append(changed)
     for category, hits in found.items():
-        line(f"recall, {category}", f"{sum(hits) / len(hits):.2%} of {len(hits):,}")
-    wrong: dict[str, list[bool]] = {}
-    for one in negatives(rng, each):
-        wrong.setdefault(one.category, []).append(redact(one.text)[0] != one.text)
-    for category, hits in wrong.items():
-        line(f"wrongly redacted, {category}", f"{sum(hits) / len(hits):.2%} of {len(hits):,}")
+        line(category, f"{sum(hits) / len(hits):.2%} of {len(hits):,}")
 
 
 def measure(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from fairtrial.text.secret_names import NOT_A_SECRET, Core, find_cores
-from fairtrial.text.secret_values import is_bare_secret, is_mixed, is_quoted_secret, trim
+from fairtrial.text.secret_values import is_bare_secret, is_mixed, is_placeholder, is_quoted_secret, trim
 
 _CJK = r"\u3000-\u303f\uff00-\uffef\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 _CHARACTER = rf"[^\s\"'`,;&\\|«»“”{_CJK}]"
@@ -37,10 +37,18 @@ _FLAG = re.compile(
     rf"[\w\-]{{0,30}}[ =]+(?:(?P<quote>[\"']){_QUOTED}(?:(?P=quote)|(?=[^\n]))"
     rf"|(?P<bare>{BARE}))"
 )
+_PROMPT = re.compile(r"[\w .,%*<>{}()-]{0,80}(?P<quote>[\"'`])[bBrRuUfF]{0,2}(?:[\s(\[{=,:+]|\Z)")
+"""The text before a name, backwards, up to the quote that opens the text in which the name stands."""
+_PROMPT_END = re.compile(r"\)(?=[\s).,:;\"'\]}]|\Z)|\s*(?:,\s|\+\s|%\s|\.\w+\()")
+"""The code after the quote that ends a prompt, as in `input("Password: ")`."""
+_RESOURCE = re.compile(r"[^\s\"'=&;]*:nra\b")
+"""The text before a name, backwards, in the name of a resource of AWS. Such a name is no secret."""
 _ASSIGNED = re.compile(r"[\w.-]*+(?:\Z|[?&;\n]| tropxe)")
 _ELEMENT = re.compile(r"[\w:.-]*+<")
 _OPTION = re.compile(r"[\w-]*-(?:\Z|\s)")
 """The text before a name, backwards: an assignment of a shell or a URL, an XML element, or an option of a command."""
+_LONGEST_WORD = 20
+"""The fewest letters after `Bearer` that are no word of a sentence."""
 _BEARERS = (
     ("bearer", re.compile(r"\b.{6}\s+(?P<bare>[A-Za-z0-9._~+/=-]{12,20000})")),
     (
@@ -75,13 +83,17 @@ def find(text: str, lowered: str, marks: Sequence[str]) -> Iterator[tuple[int, i
 
 def _is_generated(value: str) -> bool:
     inner = value[1:]
-    return is_mixed(value) or (inner != inner.lower() and inner != inner.upper())
+    if is_mixed(value) or (inner != inner.lower() and inner != inner.upper()):
+        return True
+    return len(value) >= _LONGEST_WORD and value.isalpha() and not is_placeholder(value)
 
 
 def _beside(text: str, core: Core) -> tuple[int, int] | None:
-    before = text[max(0, core.start - 40) : core.start][::-1]
+    before = text[max(0, core.start - 100) : core.start][::-1]
     password = core.is_password
     tail = _TAIL.match(text, core.end)
+    if _RESOURCE.match(before) or (tail is not None and _ends_prompt(before, tail)):
+        return None
     if tail is not None and (tail["close"] != ">" or _ELEMENT.match(before)):
         if tail["bare"] is None:
             return _quoted_span(tail, "angled" if tail["quoted"] is None else "quoted", password=password)
@@ -90,15 +102,31 @@ def _beside(text: str, core: Core) -> tuple[int, int] | None:
         span = _bare_span(tail, password=password, assigned=assigned or is_element, is_element=is_element)
         if span is not None:
             return span
+    return _annotated_span(text, core) or (_flag_span(text, core) if _OPTION.match(before) else None)
+
+
+def _annotated_span(text: str, core: Core) -> tuple[int, int] | None:
     typed = _ANNOTATED.match(text, core.end)
-    if typed is not None and is_quoted_secret(typed["quoted"], password=password):
-        return typed.span("quoted")
-    flag = _FLAG.match(text, core.end) if _OPTION.match(before) else None
+    is_secret = typed is not None and is_quoted_secret(typed["quoted"], password=core.is_password)
+    return typed.span("quoted") if typed is not None and is_secret else None
+
+
+def _flag_span(text: str, core: Core) -> tuple[int, int] | None:
+    flag = _FLAG.match(text, core.end)
     if flag is None:
         return None
     if flag["quoted"] is not None:
-        return _quoted_span(flag, "quoted", password=password)
-    return _bare_span(flag, password=password)
+        return _quoted_span(flag, "quoted", password=core.is_password)
+    return _bare_span(flag, password=core.is_password)
+
+
+def _ends_prompt(before: str, tail: re.Match[str]) -> bool:
+    """Return whether the quote after a name ends a text in which the name stands, as in `input("Password: ")`."""
+    if tail["quoted"] is None or tail["close"] is not None:
+        return False
+    opening = _PROMPT.match(before)
+    is_same = opening is not None and opening["quote"] == tail["quote"]
+    return is_same and _PROMPT_END.match(tail.string, tail.start("quoted")) is not None
 
 
 def _quoted_span(match: re.Match[str], group: str, *, password: bool) -> tuple[int, int] | None:

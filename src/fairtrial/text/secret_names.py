@@ -44,7 +44,7 @@ _LONGEST_REST = 16
 """More characters than a telling word and the checks after it have after the beginning of its mark."""
 NOT_A_SECRET = re.compile(
     r"(?:(?:(?<=token)|(?<=secret)|(?<=credential))s"
-    r"|[_-]?(?:count|type|limit|length|len|name|id|expir\w*|url|uri|file|path|policy|reset|usage|hint|field|ttl"
+    r"|s?[_-]?(?:count|type|limit|length|len|name|id|expir\w*|url|uri|file|path|policy|reset|usage|hint|field|ttl"
     r"|min|max|required|strength|version|budget|hash|manager|index|rules?|error|input|endpoint|servers?|prefix|arn))"
     r"(?![a-z])",
     re.IGNORECASE,

@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 
 from fairtrial.text.secret_names import kind_of_name
+from fairtrial.text.secret_references import is_reference
 
 _PLACEHOLDER = re.compile(
     r"(?:[*x•.\-_#?]+|null|none|nil|true|false|undefined|required|optional|hidden|redacted|secret|password|changeme|todo"
-    r"|\[REDACTED.*|\[{4,}.*|.*\byour[\-_ ].*|.*(?:process\.env|os\.environ|getenv|settings\.|config\.).*)",
+    r"|\[REDACTED.*|\[{4,}.*|.*\byour[\-_ ].*"
+    r"|.*(?:process\.env\b|import\.meta\.env\b|os\.environ|getenv\b).*"
+    r"|(?:[a-z_]+\.)*(?:settings|config)\.[a-z_.]+|.*\{[^{}]*(?:settings|config)\.[^{}]*\}.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _VARIABLE = re.compile(
-    # Shell, PHP and templates: $NAME, $1, ${...}, $(...), {{...}}, {name}, <name>, %NAME%, %s, %(name)s, (words).
-    r"\$(?:[A-Z_][A-Z0-9_]*|[A-Za-z_]*\d{0,2}|\{.*|\(.*)|\{\{.*|\{[^{}]*\}.*|<[^<>]*>|%[\w.-]*%|%\([^)]*\)?\w?|%[sdr]"
+    # Shell, PHP and templates: $NAME, $1, ${...}, $(...), $a->b, {{...}}, {name}, <name>, %NAME%, %s, (words).
+    r"\$(?:[A-Z_][A-Z0-9_]*|[A-Za-z_]*\d{0,2}|\{.*|\(.*|[a-z]\w*->.*)|\{\{.*|\{[^{}]*\}.*|<[^<>]*>|%[\w.-]*%|%\([^)]*\)?\w?|%[sdr]"
     r"|\([^)]*\)",
     re.DOTALL,
 )
@@ -26,8 +29,6 @@ _AWS_SECRET = re.compile(r"(?=.*[a-z])(?=.*[A-Z])[A-Za-z/+]{40}$")
 """A secret key of AWS without a digit, as one in a thousand is. It would otherwise look like a word."""
 _DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
-_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$")
-_PATH = re.compile(r"(?:~|\.{1,2})?/[\w.-]+(?:/|$)|[A-Za-z]:\\")
 _CLOSERS = {")": "(", "]": "[", "}": "{", ">": "<"}
 
 
@@ -58,7 +59,7 @@ def is_quoted_secret(value: str, *, password: bool) -> bool:
 
 def is_bare_secret(value: str, *, password: bool, assigned: bool = False) -> bool:
     """Return whether a value without quotes is a secret: not if it reads like a word, a name in code, or a number."""
-    if is_placeholder(value) or _DOTTED.match(value) or _CALL.match(value) or _PATH.match(value):
+    if is_placeholder(value) or _CALL.match(value) or is_reference(value):
         return False
     if value.isdigit():
         return password and len(value) >= 4
