@@ -159,7 +159,12 @@ def test_nothing_scored_has_no_numbers() -> None:
             Verdict.UNSCORED,
             "1 case ended with an error that is not the agent's",
         ),
-        ([nothing(0)], Verdict.UNSCORED, "m has a threshold, and applied to no case"),
+        (
+            [nothing(0)],
+            Verdict.UNSCORED,
+            "m has a threshold, and applied to no case; state in a case what it compares, or remove it from the "
+            "criteria",
+        ),
         ([result(0, 1, threshold=None)], Verdict.UNSCORED, "no criterion has a threshold, so that nothing decides"),
         ([], Verdict.UNSCORED, "there are no cases"),
         ([result(0, 1), result(1, 1, threshold=None), nothing(2)], Verdict.PASSED, None),
@@ -170,6 +175,19 @@ def test_run_verdicts(results: list[CaseResult], verdict: Verdict, reason: str |
     found = aggregate(results)
     assert found.verdict is verdict
     assert reason in found.reasons if reason else found.reasons == ()
+
+
+def test_a_default_criterion_that_applies_to_no_case_does_not_count_if_another_decides() -> None:
+    """Nobody asked for it. A note names it, and a criterion that somebody asked for still counts."""
+    both = [CaseResult("a", 0, (*nothing(0).outcomes, Outcome("other", Score(1.0), 0.5)))]
+    run = aggregate(both, defaults=["m", "other"])
+    assert (run.verdict, run.reasons) == (Verdict.PASSED, ())
+    assert run.notes == (
+        "m is a default criterion that applied to no case, so that it does not count; state in a case what it "
+        "compares, or name the criteria with --config",
+    )
+    assert aggregate(both, defaults=["other"]).verdict is Verdict.UNSCORED
+    assert aggregate([nothing(0)], defaults=["m"]).verdict is Verdict.UNSCORED
 
 
 def test_a_run_informs_only_if_its_configuration_cannot_state_thresholds() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import reduce
 from typing import get_args
 
@@ -21,6 +21,13 @@ from fairtrial.records.summary import CriterionSummary, Estimate, RunUsage, Summ
 from fairtrial.stats.pass_k import pass_k_table
 
 _ALWAYS_COMPUTED = frozenset(entry.name for entry in CATALOG.values() if entry.always_computed)
+_UNAPPLIED = (
+    "{name} has a threshold, and applied to no case; state in a case what it compares, or remove it from the criteria"
+)
+_LEFT_OUT = (
+    "{name} is a default criterion that applied to no case, so that it does not count; state in a case what it "
+    "compares, or name the criteria with --config"
+)
 _NO_THRESHOLDS = (
     "no thresholds: configurations of this kind state none; add `thresholds: {name: x}` or `--threshold NAME=X`"
 )
@@ -34,6 +41,7 @@ def aggregate(
     ballots: Iterable[Ballot] = (),
     *,
     informs: bool = False,
+    defaults: Collection[str] = (),
     rules: AttemptRules = AttemptRules(),  # noqa: B008  (a frozen record)
 ) -> Summary:
     """Return the numbers of a run from its results in file order, with the attempts of a case one after another.
@@ -41,15 +49,16 @@ def aggregate(
     `ballots` are all ballots of the run. Several outcomes may use the same ballot, whose calls were made only once.
     `informs` is true if the configuration is of a kind that cannot state thresholds. The run is then informational if
     no criterion has one, and a criterion that was asked for has a value. Otherwise it is unscored, because its author
-    may have meant to state thresholds, or because it informs about nothing. `rules` make the verdict of a case from
-    its attempts, and the verdict of the run follows from the verdicts of its cases.
+    may have meant to state thresholds, or because it informs about nothing. `defaults` are the criteria that nobody
+    asked for: those of them that applied to no case do not count if another criterion decides. `rules` make the
+    verdict of a case from its attempts, and the verdict of the run follows from the verdicts of its cases.
 
     Memory does not grow with the cases, of which a few are open at a time.
     """
     builder = SummaryBuilder(rules)
     for result in results:
         builder.add(result)
-    return builder.summary(ballots, informs=informs)
+    return builder.summary(ballots, informs=informs, defaults=defaults)
 
 
 class SummaryBuilder:
@@ -114,11 +123,16 @@ class SummaryBuilder:
         for tally in self._tallies.values():
             tally.close_cases()
 
-    def summary(self, ballots: Iterable[Ballot] = (), *, informs: bool = False) -> Summary:
+    def summary(
+        self, ballots: Iterable[Ballot] = (), *, informs: bool = False, defaults: Collection[str] = ()
+    ) -> Summary:
         """Return the numbers of all results. After this call, no result can be added."""
         self.close_cases()
         run, tallies = self._run, self._tallies
         unapplied = [name for name, tally in tallies.items() if tally.gates and not tally.applicable]
+        decides = any(tally.gates and tally.applicable for tally in tallies.values())
+        left_out = [name for name in unapplied if name in defaults and decides]
+        unapplied = [name for name in unapplied if name not in left_out]
         # The always computed criteria have values without being asked for, so that their values do not count here.
         has_value = any(tally.has_value and name not in _ALWAYS_COMPUTED for name, tally in tallies.items())
         verdict, reasons = run.verdict(unapplied, informs=informs, has_value=has_value)
@@ -133,6 +147,7 @@ class SummaryBuilder:
             pass_k_table(run.passes),
             case_verdicts={verdict.value: run.by_case[verdict] for verdict in Verdict if run.by_case[verdict]},
             attempt_rules=tuple(run.rules),
+            notes=tuple(_LEFT_OUT.format(name=name) for name in left_out),
         )
 
 
@@ -242,7 +257,7 @@ class _RunTally:
             (self.by_case[Verdict.UNSCORED], "could not be scored"),
             (self._other_errors, "ended with an error that is not the agent's"),
         )
-        unscored += [f"{name} has a threshold, and applied to no case" for name in unapplied]
+        unscored += [_UNAPPLIED.format(name=name) for name in unapplied]
         only_informs = set(self.by_case) == {Verdict.INFORMATIONAL}
         if only_informs and informs and not unscored and has_value:
             return Verdict.INFORMATIONAL, [_NO_THRESHOLDS]

@@ -7,11 +7,15 @@ import csv
 import io
 import json
 import re
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+from rich.console import Console
 
+import commands
 import fairtrial
 from builders import call, recording, turn
 from fairtrial.records.case import EvalCase, EvalSet
@@ -81,6 +85,27 @@ def test_the_report_is_that_of_a_terminal(run: fairtrial.api.Run) -> None:
     assert "\x1b" not in report
 
 
+def test_in_a_notebook_texts_are_returned_and_not_displayed(
+    run: fairtrial.api.Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There, rich displays what a console prints, although the console has a file. Nothing of ours may do so."""
+    report, html = run.report(), run._repr_html_()
+    displayed: list[object] = []
+    display = ModuleType("IPython.display")
+    display.display = displayed.append  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    shell = type("ZMQInteractiveShell", (), {})()
+    monkeypatch.setattr("builtins.get_ipython", lambda: shell, raising=False)
+    assert Console(file=io.StringIO()).is_jupyter
+    assert (run.report(), run._repr_html_()) == (report, html)
+    with pytest.raises(fairtrial.RunNotPassedError, match=r"response_match_score"):
+        run.check()
+    done = commands.fairtrial("criteria")
+    assert "response_match_score" in done.out
+    assert not displayed
+
+
 def test_reports_are_saved_by_their_names(run: fairtrial.api.Run, tmp_path: Path) -> None:
     """The same files as those of the command line."""
     run.save(json=tmp_path / "run.json", junit=str(tmp_path / "junit.xml"), adk_results=tmp_path)
@@ -101,7 +126,7 @@ def test_a_check_raises_the_report(run: fairtrial.api.Run) -> None:
 def test_a_check_of_an_unscored_run() -> None:
     """It fails unless it is allowed."""
     unscored = fairtrial.evaluate(CASES, lambda _: "yes", {"mine": lambda *_: fairtrial.Score(None, "no idea")})
-    with pytest.raises(fairtrial.RunNotPassedError, match="unscored"):
+    with pytest.raises(fairtrial.RunNotPassedError, match="the run could not be scored: no criterion"):
         unscored.check()
 
 

@@ -228,6 +228,35 @@ def test_default_criteria_are_announced() -> None:
     assert "criteria: defaults (tool_trajectory_avg_score 1.0, response_match_score 0.8)" in done.out
 
 
+MAP = ("--map", "expected=answer")
+
+
+@pytest.mark.parametrize("threshold", ["", "response_match_score=0.7"])
+def test_a_default_that_applies_to_no_case_is_left_out(threshold: str) -> None:
+    """Questions with answers state no tool calls. The run passes on the rest, and a note names what did not count."""
+    Path("questions.csv").write_text("question,answer\nhi,ok\n", encoding="utf-8")
+    options = ["--threshold", threshold] if threshold else []
+    Path("test_config.json").unlink()
+    done = run("questions.csv", *MAP, *options, "--json", "run.json")
+    assert done.code == 0
+    assert f"response_match_score {threshold.partition('=')[2] or 0.8})" in done.out
+    assert "note: tool_trajectory_avg_score is a default criterion that applied to no case" in done.out
+    assert len(json.loads(Path("run.json").read_bytes())["notes"]) == 1
+
+
+@pytest.mark.parametrize("option", ["--config", "--threshold"])
+def test_a_criterion_that_was_asked_for_counts_though_it_applies_to_no_case(option: str) -> None:
+    """The verdict says what to do."""
+    Path("questions.csv").write_text("question,answer\nhi,ok\n", encoding="utf-8")
+    write("own.json", {"criteria": {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}})
+    value = "own.json" if option == "--config" else "tool_trajectory_avg_score=1"
+    Path("test_config.json").unlink()
+    done = run("questions.csv", *MAP, option, value)
+    assert done.code == 3
+    said = " ".join(done.out.split())
+    assert "tool_trajectory_avg_score has a threshold, and applied to no case; state in a case what it compares" in said
+
+
 def test_lenient_makes_unknown_options_warnings() -> None:
     """An option that is not known is an error with its place, and a warning with --lenient."""
     newer: dict[str, Any] = {"criteria": {"response_match_score": {"threshold": 0.8, "colour": "blue"}}}

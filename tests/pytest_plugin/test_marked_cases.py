@@ -228,6 +228,21 @@ def test_a_case_to_which_nothing_applies_is_skipped(pytester: pytest.Pytester) -
     result.stdout.fnmatch_lines(["*not applicable; no tools here*"])
 
 
+def test_a_default_that_applies_to_no_case_does_not_count(pytester: pytest.Pytester) -> None:
+    """The run passes as its tests do. Beside a test whose configuration asks for the criterion, it is unscored."""
+    prepare(pytester)
+    (pytester.path / "test_config.json").unlink()
+    (pytester.path / "trips.csv").write_text("question,expected\nhi,ok\n", encoding="utf-8")
+    test = MARKED.replace("trips.evalset.json", "trips.csv")
+    pytester.makepyfile(test.format(more=""))
+    result = session(pytester)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["note: tool_trajectory_avg_score is a default criterion*", "*PASSED*"])
+    asked = ', config={"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}'
+    pytester.makepyfile(test_asked=test.format(more=asked))
+    session(pytester).stdout.fnmatch_lines(["*UNSCORED: tool_trajectory_avg_score has a threshold*"])
+
+
 def test_a_test_that_checks_nothing_fails(pytester: pytest.Pytester) -> None:
     """It would be green whatever the agent does."""
     prepare(pytester, "fail")

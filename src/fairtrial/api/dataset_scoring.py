@@ -230,6 +230,7 @@ class DatasetPlan:
             (self.executor if isinstance(self.executor, ProcessPool) else InProcess()).map,
             answers_cases=self.scorer.cases is not None,
             informs=info.informs,
+            defaults=info.defaults,
             rules=info.attempt_rules,
             population=_strata(reports) if totals["outside_sample"] else {},
         )

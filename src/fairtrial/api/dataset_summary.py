@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ def summarize(
     *,
     answers_cases: bool,
     informs: bool,
+    defaults: Collection[str],
     rules: AttemptRules,
     population: Mapping[str, int] = NO_STRATA,
 ) -> Summary:
@@ -46,7 +47,7 @@ def summarize(
     total = GroupNumbers(SummaryBuilder(rules), {name: SummaryBuilder(rules) for name in population}, Counter())
     for numbers in each(counter, runs_of_parts(folder, answers_cases=answers_cases)):
         total.add(numbers)
-    summary = total.builder.summary(ballots, informs=informs)
+    summary = total.builder.summary(ballots, informs=informs, defaults=defaults)
     if not population:
         return summary
     sizes = total.sample_sizes

@@ -87,7 +87,13 @@ class LiveNumbers:
 
     def _compute(self, info: RunInfo, change: int) -> Summary:
         ballots = self._store.ballots(info.id).values()
-        summary = aggregate(self._store.results(info.id), ballots, informs=info.informs, rules=info.attempt_rules)
+        summary = aggregate(
+            self._store.results(info.id),
+            ballots,
+            informs=info.informs,
+            defaults=info.defaults,
+            rules=info.attempt_rules,
+        )
         self._summaries[info.id] = (change, summary)
         return summary
 

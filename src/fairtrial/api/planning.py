@@ -214,6 +214,7 @@ class Notes:
     """The origins of cases and criteria, for the run's manifest, and the warnings of their readers.
 
     `notes` say how tables were read. `informs` is true if no configuration is of a kind that can state thresholds.
+    `defaults` are the names of the criteria that neither a configuration nor the caller asked for.
     """
 
     eval_sets: tuple[tuple[str, str | None], ...] = ()
@@ -221,6 +222,7 @@ class Notes:
     warnings: tuple[str, ...] = ()
     informs: bool = False
     notes: tuple[str, ...] = ()
+    defaults: tuple[str, ...] = ()
 
 
 def load_sets(
@@ -236,10 +238,16 @@ def load_sets(
     """Return eval sets with their criteria, and notes on both."""
     if isinstance(eval_set, EvalSet):
         loaded = _criteria(criteria, lenient=lenient, allow_code=allow_code, judges=judges) or loading.criteria_of(
-            loading.DEFAULT_CONFIG, origin="defaults"
+            loading.DEFAULT_CONFIG, origin=loading.DEFAULTS
         )
         eval_set, digest = as_stored(eval_set, f"the eval set {eval_set.id!r}")
-        notes = Notes(((eval_set.id, digest),), ((loaded.origin, loaded.sha256),), loaded.warnings, loaded.informs)
+        notes = Notes(
+            ((eval_set.id, digest),),
+            ((loaded.origin, loaded.sha256),),
+            loaded.warnings,
+            loaded.informs,
+            defaults=_defaults([loaded], thresholds),
+        )
         return with_thresholds([_with_criteria(eval_set, loaded)], thresholds), notes
     files = loading.sources(eval_set, lenient=lenient, columns=columns)
     sets = [file.loaded.eval_set or EvalSet("") for file in files]
@@ -286,8 +294,22 @@ def load_with_criteria(
         (*warnings_of(files), *dict.fromkeys(warning for criteria in config_criteria for warning in criteria.warnings)),
         all(criteria.informs for criteria in config_criteria),
         notes_of(files),
+        _defaults(config_criteria, thresholds),
     )
     return with_thresholds(loaded_sets, thresholds), notes
+
+
+def _defaults(configs: Sequence[loading.Criteria], thresholds: Thresholds) -> tuple[str, ...]:
+    """Return the names of the default criteria that nobody asks for, neither elsewhere nor with a threshold."""
+    by_default: dict[str, None] = {}
+    asked = set(thresholds)
+    for config in configs:
+        names = [criterion.name for criterion in config.criteria]
+        if config.origin == loading.DEFAULTS:
+            by_default |= dict.fromkeys(names)
+        else:
+            asked |= set(names)
+    return tuple(name for name in by_default if name not in asked)
 
 
 def _with_criteria(
@@ -379,6 +401,7 @@ def run_info(
         "eval_sets": [list(pair) for pair in notes.eval_sets],
         "criteria": [list(pair) for pair in notes.origins],
         "informs": notes.informs,
+        "defaults": list(notes.defaults),
         "git": commit_of_folder(),
         "eval_set_ids": [loaded_set.eval_set.id for loaded_set in loaded_sets],
         "attempt_rules": rules_of(loaded_sets, attempts).to_json(),

@@ -103,7 +103,8 @@ class RunProgress:
         notes: Sequence[str] = (),
     ) -> tuple[Summary, RunInfo]:
         """Store the end of the run, and return its numbers over all its results."""
-        summary = replace(self._summarize(ballots), decision=decision, notes=tuple(notes))
+        summary = self._summarize(ballots)
+        summary = replace(summary, decision=decision, notes=(*summary.notes, *notes))
         info = replace(
             self.info,
             finished=now(),
@@ -120,9 +121,15 @@ class RunProgress:
         # Models answer out of order, and a gate returns to each case. Then the store is read in file order.
         if self._builder is not None and self._builder.is_in_file_order:
             self._add_earlier(self._builder, (math.inf, 0))
-            return self._builder.summary(ballots.values(), informs=info.informs)
+            return self._builder.summary(ballots.values(), informs=info.informs, defaults=info.defaults)
         store.forget_skipped("result")  # an earlier result that could not be read was replaced meanwhile
-        summary = aggregate(store.results(info.id), ballots.values(), informs=info.informs, rules=info.attempt_rules)
+        summary = aggregate(
+            store.results(info.id),
+            ballots.values(),
+            informs=info.informs,
+            defaults=info.defaults,
+            rules=info.attempt_rules,
+        )
         if skipped := store.count_skipped_results():
             raise StoreError(f"{count(skipped, 'result')} of this run cannot be read again")
         return summary

@@ -2,41 +2,39 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from rich.console import Console, Group
+from rich.console import Group
 
 from fairtrial.api.reporting import ShownRun, print_run
 from fairtrial.errors import UsageError
 from fairtrial.reports.notebook import as_html
 from fairtrial.reports.report_table import REPORTS
-from fairtrial.reports.summary_table import closing, tables
-from fairtrial.reports.terminal_text import plain_text
-
-_WIDTH = 120
+from fairtrial.reports.summary_table import closing, notes, tables
+from fairtrial.reports.terminal_text import plain_text, printed_text
 
 Row = dict[str, Any]
 
 
 def text_of(run: ShownRun, *, everything: bool = False) -> str:
     """Return the terminal report of a run as plain text."""
-    file = io.StringIO()
-    console = Console(file=file, width=_WIDTH, highlight=False, emoji=False, markup=False, color_system=None)
-    print_run(console, run, everything=everything)
-    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()).strip("\n")
+    return printed_text(lambda console: print_run(console, run, everything=everything))
 
 
 def numbers_of(run: ShownRun) -> str:
     """Return the numbers and the verdict of a run as plain text."""
-    return plain_text(Group(tables(run.summary, run.calibrations), closing(run.info, run.summary)))
+    return plain_text(_numbers(run))
 
 
 def html_of(run: ShownRun) -> str:
     """Return the numbers and the verdict of a run as HTML. Names from files are escaped."""
-    return as_html(Group(tables(run.summary, run.calibrations), closing(run.info, run.summary)))
+    return as_html(_numbers(run))
+
+
+def _numbers(run: ShownRun) -> Group:
+    return Group(tables(run.summary, run.calibrations), notes(run.summary), closing(run.info, run.summary))
 
 
 def rows_of(run: ShownRun) -> Iterator[Row]:

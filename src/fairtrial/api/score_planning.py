@@ -97,7 +97,7 @@ def plan_score(
         _check_processes(criterion for loaded_set in matched.loaded_sets for criterion in loaded_set.criteria)
     about_models = (*model_warnings(matched.loaded_sets, judges), *text_warnings(matched.loaded_sets))
     warnings = (*matched.notes.warnings, *matched.warnings, *about_models)
-    if [origin for origin, _ in matched.notes.origins] == ["defaults"] and not matched.expects:
+    if [origin for origin, _ in matched.notes.origins] == [loading.DEFAULTS] and not matched.expects:
         warnings = (*warnings, _NOTHING_EXPECTED)
     arguments = {
         "paths": ["memory"] if paths is None else list(map(str, paths)),

@@ -140,7 +140,8 @@ class Run:
             return
         if allow_unscored and self.verdict is Verdict.UNSCORED:
             return
-        raise RunNotPassedError(f"the run {self.verdict}\n\n{self.report()}")
+        outcome = "could not be scored" if self.verdict is Verdict.UNSCORED else "failed"
+        raise RunNotPassedError(f"the run {outcome}: {'; '.join(self.summary.reasons)}\n\n{self.report()}")
 
     @property
     def expected(self) -> Iterator[ExpectedCase]:
@@ -316,6 +317,7 @@ def reread(store: str, run_id: str) -> Run:
             run_store.results(info.id),
             run_store.ballots(info.id).values(),
             informs=info.informs,
+            defaults=info.defaults,
             rules=info.attempt_rules,
         )
     return Run(info, summary, run_store)

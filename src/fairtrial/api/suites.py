@@ -186,9 +186,13 @@ class _Merging:
         target.begin(replace(info, finished=None))
         for part in self._parts:
             self._copy(part, info.id)
-        informs = all(part.info.informs for part in self._parts)
-        ballots = target.ballots(info.id).values()
-        summary = aggregate(target.results(info.id), ballots, informs=informs, rules=info.attempt_rules)
+        summary = aggregate(
+            target.results(info.id),
+            target.ballots(info.id).values(),
+            informs=info.informs,
+            defaults=info.defaults,
+            rules=info.attempt_rules,
+        )
         info = replace(info, verdict=None if info.finished is None else summary.verdict)
         target.finish(info, summary)
         return Run(info, summary, target)
@@ -231,6 +235,9 @@ class _Merging:
             config[key] = [value for number, value in enumerate(values) if value not in values[:number]]
         warnings = dict.fromkeys(warning for info in infos for warning in info.config.get("warnings", ()))
         config |= {"warnings": list(warnings), "informs": all(info.informs for info in infos)}
+        asked = {name for info in infos for name in info.signatures if name not in info.defaults}
+        defaults = dict.fromkeys(name for info in infos for name in info.defaults if name not in asked)
+        config["defaults"] = list(defaults)
         config["attempt_rules"] = _rules(infos).to_json()
         ends = [info.finished for info in infos]
         return RunInfo(

@@ -28,9 +28,9 @@ def console(*, stderr: bool = False) -> Console:
     """Return a console. In a pipe or a file it prints plain text, 120 characters wide, without trailing spaces."""
     stream = sys.stderr if stderr else sys.stdout
     if stream.isatty():
-        return _Console(file=stream, highlight=False, emoji=False, markup=False)
+        return _Console(file=stream, highlight=False, emoji=False, markup=False, force_jupyter=False)
     plain: Any = _Trimmed(stream)
-    return _Console(file=plain, width=_PIPED_WIDTH, highlight=False, emoji=False, markup=False)
+    return _Console(file=plain, width=_PIPED_WIDTH, highlight=False, emoji=False, markup=False, force_jupyter=False)
 
 
 class _Trimmed:

@@ -64,7 +64,7 @@ class DatasetProgress:
             from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
             columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar = Progress(*columns, console=Console(stderr=True, force_jupyter=False), transient=True)
             self._bar.start()
             self._bar.add_task("scoring", total=self._size)
         return self

@@ -279,7 +279,9 @@ def announce(plan: Plan, output: Output) -> None:
         for note in plan.notes:
             click.echo(f"note: {visible_line(note)}", err=True)
         origins = ", ".join(origin for origin, _ in plan.info.config["criteria"])
-        defaults = " (tool_trajectory_avg_score 1.0, response_match_score 0.8)" if origins == "defaults" else ""
+        gates = [(name, each.get("threshold")) for name, each in plan.info.signatures.items() if isinstance(each, dict)]
+        thresholds = ", ".join(f"{name} {threshold}" for name, threshold in gates if threshold is not None)
+        defaults = f" ({thresholds})" if origins == "defaults" else ""
         output.terminal.print(visible_line(f"criteria: {origins}{defaults}"), style="dim")
         for name, signature in plan.info.signatures.items():
             if "backend" in signature:

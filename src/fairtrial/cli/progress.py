@@ -40,7 +40,7 @@ class Progress:
 
             text = TextColumn("{task.description}", markup=False)
             columns = (text, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar = Progress(*columns, console=Console(stderr=True, force_jupyter=False), transient=True)
             self._bar.start()
             self._bar.add_task(self._description, total=self._total)
         return self

@@ -2,7 +2,7 @@
 
 from fairtrial.loading.case_index import CaseIndex
 from fairtrial.loading.cases import TOOL_MODEL, LoadedSet, plan_cases, select_cases
-from fairtrial.loading.criteria import DEFAULT_CONFIG, Criteria, criteria_for, criteria_in, criteria_of
+from fairtrial.loading.criteria import DEFAULT_CONFIG, DEFAULTS, Criteria, criteria_for, criteria_in, criteria_of
 from fairtrial.loading.folders import walk_files
 from fairtrial.loading.matching import (
     CaseFinder,
@@ -40,6 +40,7 @@ from fairtrial.loading.streams import (
 )
 
 __all__ = [
+    "DEFAULTS",
     "DEFAULT_CONFIG",
     "RECORDED",
     "RECORDED_NAMES",

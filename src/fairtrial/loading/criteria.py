@@ -21,6 +21,8 @@ from fairtrial.records.result import Criterion
 from fairtrial.simulate.environment_options import EnvironmentOptions, environment_options
 from fairtrial.simulate.user_options import UserOptions, user_options
 
+DEFAULTS = "defaults"
+"""The origin of the criteria that count if no configuration names any."""
 DEFAULT_CONFIG = EvalConfig(
     (
         ConfigPart("tool_trajectory_avg_score", 1.0, "/criteria/tool_trajectory_avg_score"),
@@ -160,7 +162,7 @@ def criteria_for(
             unused = tuple(_unused_configs(Path(source.loaded.path).parent))
             if unused and not lenient:
                 raise ConfigError(*unused)
-            return replace(criteria_of(DEFAULT_CONFIG, origin="defaults"), warnings=unused)
+            return replace(criteria_of(DEFAULT_CONFIG, origin=DEFAULTS), warnings=unused)
         folder = folder.parent
 
 

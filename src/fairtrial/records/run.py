@@ -36,3 +36,8 @@ class RunInfo(Record, frozen=True):
     def informs(self) -> bool:
         """Whether its configuration is of a kind that cannot state thresholds."""
         return bool(self.config.get("informs"))
+
+    @property
+    def defaults(self) -> tuple[str, ...]:
+        """The names of the criteria that nobody asked for: those that count if no configuration names any."""
+        return tuple(self.config.get("defaults") or ())

@@ -17,7 +17,7 @@ from fairtrial.reports.numbers import DASH, beside, dollars, estimate_of, interv
 from fairtrial.reports.pass_k_table import pass_k_rows
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.spending import spending_rows
-from fairtrial.text.display import count, visible_line
+from fairtrial.text.display import count, visible, visible_line
 
 MARKS = {
     Verdict.PASSED: ("✓", "green"),
@@ -136,6 +136,11 @@ def _judging(summary: Summary) -> Rows:
             ends = (text for own in agreements for text in (rate(own.value), interval(own, percent=True) or DASH))
             rows.add(criterion.criterion, *(f"{number:,}" for number in numbers), *ends, cost)
     return rows
+
+
+def notes(summary: Summary) -> RenderableType:
+    """Return the notes on the numbers of a run, a line for each."""
+    return Group(*(Text(visible(f"note: {note}"), "yellow") for note in summary.notes))
 
 
 def closing(info: RunInfo, summary: Summary, *, show: str = "") -> RenderableType:

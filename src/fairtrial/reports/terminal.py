@@ -21,7 +21,7 @@ from fairtrial.reports.attempts import CaseAttempts, attempts
 from fairtrial.reports.numbers import beside, quantity, with_unit
 from fairtrial.reports.outcome_lines import outcome_lines
 from fairtrial.reports.spending import spending_lines
-from fairtrial.reports.summary_table import MARKS, closing, tables
+from fairtrial.reports.summary_table import MARKS, closing, notes, tables
 from fairtrial.reports.terminal_layout import Indented, marked_line
 from fairtrial.reports.transcript import Transcript
 from fairtrial.reports.transcript_lines import Line, fold_middle, transcript_lines
@@ -74,8 +74,7 @@ def print_report(
         hint = f"`{show} --all` lists them all" if show else _IN_JSON
         console.print(Text(f"… and {hidden:,} more that did not pass; {hint}", "dim"))
     console.print(tables(summary, calibrations))
-    for note in summary.notes:
-        console.print(Text(visible(f"note: {note}"), "yellow"))
+    console.print(notes(summary))
     console.print(closing(info, summary, show=show))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 
 from rich.console import Console, RenderableType
 
@@ -11,6 +12,22 @@ _WIDTH = 120
 
 def plain_text(content: RenderableType, width: int = _WIDTH) -> str:
     """Return the text without colours, without spaces at the ends of lines, and without empty lines around it."""
+    return printed_text(lambda console: console.print(content), width)
+
+
+def printed_text(show: Callable[[Console], object], width: int = _WIDTH) -> str:
+    """Return the text that a function prints, as `plain_text` does."""
     file = io.StringIO()
-    Console(file=file, width=width, highlight=False, emoji=False, markup=False, color_system=None).print(content)
+    # In a notebook, a console of rich would display there what it prints, although it has a file.
+    show(
+        Console(
+            file=file,
+            width=width,
+            highlight=False,
+            emoji=False,
+            markup=False,
+            color_system=None,
+            force_jupyter=False,
+        )
+    )
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines()).strip("\n")
