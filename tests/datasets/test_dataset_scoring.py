@@ -311,6 +311,10 @@ def test_the_store_holds_the_run_and_the_first_failures(tmp_path: Path) -> None:
     assert manifest(out)["run"]["id"] == run.info.id
     failed = manifest(out)["run"]["config"]["dataset"]["not_passed"]
     assert f"the store holds 3 of {failed} attempts that did not pass" in run.summary.notes
+    kept = [line for part in (out / "not_passed").iterdir() for line in part.read_text().splitlines()]
+    assert len(kept) == manifest(out)["run"]["config"]["dataset"]["not_passed_kept"] == 3 < failed
+    note = f"not_passed/ holds 3 of {failed} conversations that did not pass: of each shard the first 3 "
+    assert any(each.startswith(note) for each in manifest(out)["summary"]["notes"])
     shown = command("show", run.info.id, run.cases[0].case_id, "--store", store)
     assert "cancel_order" in shown.out or "maybe" in shown.out
 

@@ -218,7 +218,7 @@ class DatasetPlan:
         return replace(self.scorer, criteria=models.criteria, cases=cases, link=models.link, **changes)
 
     def _finish(self, info: RunInfo, reports: Sequence[ShardReport], notes: Sequence[str], store: str | None) -> Run:
-        totals = _totals(reports)
+        totals = _totals(reports, self.options.keep_failures)
         kept = kept_calls(self.folder) if (self.folder / KEPT_CALLS).exists() else None
         replies: Mapping[str, Reply] = {} if kept is None else kept.replies(info.id)
         ballots: Mapping[str, Ballot] = {} if kept is None else kept.ballots(info.id)
@@ -303,7 +303,12 @@ class DatasetPlan:
                 f"a sample of {read:,} of {read + outside_sample:,} conversations ({self._sampling}); "
                 "the intervals are about all of them"
             )
-        not_passed = totals["not_passed"]
+        not_passed, kept = totals["not_passed"], totals["not_passed_kept"]
+        if kept < not_passed:
+            yield (
+                f"not_passed/ holds {kept:,} of {not_passed:,} conversations that did not pass: of each shard the first "
+                f"{self.options.keep_failures:,} (--keep-failures); results/ and scores/ hold all"
+            )
         if not_passed > self.options.keep_failures:
             yield f"the store holds {self.options.keep_failures:,} of {not_passed:,} attempts that did not pass"
 
@@ -338,13 +343,14 @@ def _strata(reports: Sequence[ShardReport]) -> Counter[str]:
     return sum((Counter(report.strata) for report in reports), Counter[str]())
 
 
-def _totals(reports: Sequence[ShardReport]) -> dict[str, int]:
-    verdicts = sum((Counter(report.verdicts) for report in reports), Counter[str]())
+def _totals(reports: Sequence[ShardReport], keep_failures: int) -> dict[str, int]:
+    """Return the counts of all shards. Each keeps at most `keep_failures` of its conversations that did not pass."""
     return {
         "conversations": sum(report.conversations for report in reports),
         "refused": sum(report.refused for report in reports),
         "outside_sample": sum(report.outside_sample for report in reports),
-        "not_passed": sum(number for verdict, number in verdicts.items() if verdict not in ("passed", "informational")),
+        "not_passed": sum(report.not_passed for report in reports),
+        "not_passed_kept": sum(min(report.not_passed, keep_failures) for report in reports),
     }
 
 

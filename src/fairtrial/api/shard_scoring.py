@@ -62,6 +62,11 @@ class ShardReport(Record, frozen=True):
     warnings: int = 0
     strata: dict[str, int] = {}
 
+    @property
+    def not_passed(self) -> int:
+        """The number of conversations that did not pass, and do not only inform."""
+        return sum(number for verdict, number in self.verdicts.items() if verdict not in ("passed", "informational"))
+
 
 class FailedAttempt(Record, frozen=True):
     """An attempt that did not pass, with all that the store holds of it."""
@@ -102,7 +107,7 @@ class ShardScorer:
     """Scores shards into a folder. It is picklable, so that any worker can do it.
 
     `cases` are the cases of eval sets that the conversations answer. If they are None, each conversation is a case.
-    At most `failure_limit` attempts of each shard that did not pass are kept for the store. Criteria that ask models
+    At most `failure_limit` attempts of each shard that did not pass are kept, in the folder and for the store. Criteria that ask models
     ask them over the `link`. The results go into `objects`, a folder of an object store, if it is given.
     """
 
