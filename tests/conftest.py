@@ -61,6 +61,11 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000, 20, 20)
 
 
+def pytest_unconfigure() -> None:
+    """Let the collector have everything again: what is kept from it when Python ends, a library reports as leaked."""
+    gc.unfreeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _outside_of_repositories(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Start every test in an empty folder: in the folder of the project, each run would ask git for its commit."""

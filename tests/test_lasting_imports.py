@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 _STATES = """
 import gc, json
@@ -25,3 +27,13 @@ def test_the_collector_ignores_an_imported_module_and_goes_on() -> None:
     assert states["after"][0] > 1000
     assert states["after"][1] is True
     assert states["again"] == states["after"]
+
+
+def test_a_test_session_ends_with_the_line_of_pytest(tmp_path: Path) -> None:
+    """DuckDB's binding reports whatever the collector cannot have when Python ends, forty lines of it."""
+    (tmp_path / "test_tables.py").write_text("import duckdb\n\ndef test_nothing():\n    pass\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "--quiet", "-p", "conftest", "-p", "no:cacheprovider", str(tmp_path)]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    done = subprocess.run(command, capture_output=True, check=False, text=True, cwd=tmp_path, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1].startswith("1 passed")
