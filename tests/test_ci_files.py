@@ -49,11 +49,36 @@ def test_the_action_runs(environment: dict[str, str]) -> None:
     assert all(Path(name).stat().st_size for name in ("summary.md", "fairtrial.xml", "fairtrial.json"))
 
 
+def test_the_action_installs_its_own_checkout(tmp_path: Path, environment: dict[str, str]) -> None:
+    """Unless the workflow names a package: there is none on an index yet."""
+    step = yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"][0]
+    assert step["env"] == {"PACKAGE": "${{ inputs.package }}", "CHECKOUT": "${{ github.action_path }}"}
+    inputs = {"PACKAGE": "", "CHECKOUT": str(ROOT)}
+    # Its dependencies and hatchling are installed here, so that no index is asked.
+    alone = {
+        "PIP_NO_DEPS": "1",
+        "PIP_NO_INDEX": "1",
+        "PIP_NO_BUILD_ISOLATION": "0",
+        "PIP_TARGET": str(tmp_path / "new"),
+    }
+    done = run(step["run"], environment | inputs | alone)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "new" / "fairtrial" / "__main__.py").is_file()
+
+
+def test_no_page_installs_from_an_index_on_which_fairtrial_is_not() -> None:
+    """Each command installs a checkout."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    commands = [line for page in pages for line in page.read_text().splitlines() if "pip install" in line]
+    assert len(commands) > 10
+    assert not [line for line in commands if re.search(r"pip install (-\S+ )*'?fairtrial", line)]
+
+
 def test_the_snippet_for_gitlab_runs(environment: dict[str, str]) -> None:
     """Its command writes the files that it keeps."""
     (snippet,) = [text for text in re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL) if "script" in text]
     job = yaml.safe_load(snippet)["eval"]
     install, command = job["script"]
-    assert install == "pip install fairtrial"
+    assert install == "pip install ./fairtrial"
     assert run(command, environment).returncode == 1
     assert all(Path(name).exists() for name in (*job["artifacts"]["paths"], job["artifacts"]["reports"]["junit"]))
