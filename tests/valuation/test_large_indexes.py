@@ -14,6 +14,7 @@ import pytest
 
 from commands import fairtrial
 from fairtrial.errors import FormatError, UsageError
+from fairtrial.file_lock import try_to_lock
 from fairtrial.valuation import array_file
 from fairtrial.valuation.approximate_search import NeighbourGraph
 from fairtrial.valuation.novelty import VectorCache
@@ -36,6 +37,14 @@ def graphs() -> None:
     pytest.importorskip("usearch", reason="the extra approximate is not installed")
 
 
+class _Everywhere:
+    """A search whose candidates are all vectors of a cache of 500."""
+
+    def candidates(self, vectors: Any, count: int) -> list[Any]:  # noqa: ARG002
+        """Return all places for each vector."""
+        return [np.arange(500)] * len(vectors)
+
+
 def _cache(count: int, *, seed: int = 1, **options: Any) -> VectorCache:
     """A cache of random vectors around a tenth as many centres, as traces gather around tasks."""
     rng = np.random.default_rng(seed)
@@ -44,6 +53,32 @@ def _cache(count: int, *, seed: int = 1, **options: Any) -> VectorCache:
     cache = VectorCache(dimensions=DIMENSIONS, **({"capacity": None} | options))
     cache.extend([f"kp:trace:{number}" for number in range(count)], vectors, [f"d{number}" for number in range(count)])
     return cache
+
+
+@pytest.mark.usefixtures("mapped")
+@pytest.mark.parametrize("graph", [False, True])
+def test_vectors_that_are_no_numbers_are_refused(tmp_path: Path, graph: bool) -> None:
+    """A few of them would hide all vectors around them, so that an old trace would count as new."""
+    cache, own = _cache(500), _cache(500)
+    own._rows[6:10] = np.nan
+    own.save(tmp_path / "index")
+    damaged = VectorCache.load(tmp_path / "index")
+    among = _Everywhere() if graph else None
+    with pytest.raises(UsageError, match="vectors that are not numbers"):
+        damaged.search(cache.vectors[100:110], among=among)
+
+
+def test_what_a_killed_process_left_goes_when_the_index_is_opened(tmp_path: Path) -> None:
+    """The part of a process that still writes stays."""
+    _cache(5).save(tmp_path / "index")
+    left, written = tmp_path / "index.11.part", tmp_path / "index.12.part"
+    left.write_bytes(b"half")
+    with written.open("wb") as file:
+        assert try_to_lock(file)
+        open_index("corpus", tmp_path / "index", embedder="")
+        assert (left.exists(), written.exists()) == (False, True)
+    _cache(6).save(tmp_path / "index")
+    assert [path.name for path in tmp_path.iterdir()] == ["index"]
 
 
 @pytest.mark.usefixtures("mapped")

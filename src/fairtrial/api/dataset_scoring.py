@@ -306,8 +306,8 @@ class DatasetPlan:
         not_passed, kept = totals["not_passed"], totals["not_passed_kept"]
         if kept < not_passed:
             yield (
-                f"not_passed/ holds {kept:,} of {not_passed:,} conversations that did not pass: of each shard the first "
-                f"{self.options.keep_failures:,} (--keep-failures); results/ and scores/ hold all"
+                f"not_passed/ holds {kept:,} of {not_passed:,} conversations that did not pass: of each shard the "
+                f"first {self.options.keep_failures:,} (--keep-failures); results/ and scores/ hold all"
             )
         if not_passed > self.options.keep_failures:
             yield f"the store holds {self.options.keep_failures:,} of {not_passed:,} attempts that did not pass"

@@ -107,8 +107,9 @@ class ShardScorer:
     """Scores shards into a folder. It is picklable, so that any worker can do it.
 
     `cases` are the cases of eval sets that the conversations answer. If they are None, each conversation is a case.
-    At most `failure_limit` attempts of each shard that did not pass are kept, in the folder and for the store. Criteria that ask models
-    ask them over the `link`. The results go into `objects`, a folder of an object store, if it is given.
+    At most `failure_limit` attempts of each shard that did not pass are kept, in the folder and for the store.
+    Criteria that ask models ask them over the `link`. The results go into `objects`, a folder of an object store, if it
+    is given.
     """
 
     folder: Path

@@ -94,7 +94,7 @@ def dataset_options(command: Callable[..., Any]) -> Callable[..., Any]:
             default=1000,
             show_default=True,
             metavar="N",
-            help="The number of attempts that did not pass, of each shard in the folder of --out, and in all in the store.",
+            help="The number of attempts that did not pass and are kept: of each shard in --out, of all in the store.",
         ),
         click.option(
             "--engine",

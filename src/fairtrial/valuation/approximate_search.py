@@ -6,7 +6,6 @@ The graph is a hierarchical navigable small world (Malkov and Yashunin 2018, arX
 from __future__ import annotations
 
 import hashlib
-import os
 from glob import escape
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fairtrial.errors import UsageError, lacks_extra
+from fairtrial.valuation.whole_files import whole_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,12 +97,8 @@ def _build(path: Path, cache: VectorCache) -> None:
         # A copy, because mapped vectors can begin at any byte, which the library does not read.
         block = np.array(cache.vectors[low : low + _BLOCK])
         graph.add(np.arange(low, low + len(block)), block, threads=threads)
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
+    with whole_file(path) as part:
         graph.save(part)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _fingerprint(cache: VectorCache) -> str:

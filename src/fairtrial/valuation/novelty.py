@@ -6,7 +6,6 @@ KnowledgePulse's documentation of `evaluateValue`: novelty is 1 - the largest co
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -20,6 +19,7 @@ from fairtrial.errors import ConfigError, FormatError, UsageError, lacks_extra
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.value_row import Nearest
 from fairtrial.valuation.array_file import read_arrays
+from fairtrial.valuation.whole_files import whole_file
 
 with suppress(ImportError):  # without the extra `embed` the name VectorCache can still be imported
     import numpy as np
@@ -182,8 +182,8 @@ class VectorCache:
             )  # sorted, so that the earliest of equal vectors is the nearest
             if len(places):
                 products = unit[row] @ self.vectors[places].T
-                place = int(products.argmax())
-                best.cosines[row], best.places[row] = products[place], places[place]
+                best.offer(row, products[None, :], 0)
+                best.places[row] = places[best.places[row]]
         return best.as_nearest(self._ids)
 
     def _places_of(self, ids: Sequence[str] | None, digests: Sequence[str] | None) -> dict[int, list[int]]:
@@ -272,26 +272,20 @@ class VectorCache:
 
     def save(self, path: str | Path, *, embedder: str = "") -> None:
         """Write the cache to a file, all or nothing. `embedder` is the name of the embedder of the vectors."""
-        target = Path(path)
-        part = target.with_name(f"{target.name}.{os.getpid()}.part")
         limit = -1 if self.capacity is None else self.capacity
         ids, digests = msgspec.json.encode(self._ids), msgspec.json.encode(self._digests)
-        try:
-            with part.open("wb") as file:
-                np.savez(
-                    file,
-                    version=np.int64(_VERSION),
-                    capacity=np.int64(limit),
-                    ttl=np.float64(-1.0 if self.ttl is None else self.ttl),
-                    embedder=np.frombuffer(embedder.encode(), dtype=np.uint8),
-                    ids=np.frombuffer(ids, dtype=np.uint8),
-                    digests=np.frombuffer(digests, dtype=np.uint8),
-                    times=np.asarray(self._times, dtype=np.float64),
-                    vectors=self.vectors,
-                )
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
+        with whole_file(Path(path)) as part, part.open("wb") as file:
+            np.savez(
+                file,
+                version=np.int64(_VERSION),
+                capacity=np.int64(limit),
+                ttl=np.float64(-1.0 if self.ttl is None else self.ttl),
+                embedder=np.frombuffer(embedder.encode(), dtype=np.uint8),
+                ids=np.frombuffer(ids, dtype=np.uint8),
+                digests=np.frombuffer(digests, dtype=np.uint8),
+                times=np.asarray(self._times, dtype=np.float64),
+                vectors=self.vectors,
+            )
 
     @classmethod
     def load(cls, path: str | Path, *, embedder: str = "", clock: Callable[[], float] = time.time) -> VectorCache:
@@ -375,6 +369,11 @@ class _Best:
         rows = slice(low, low + len(products))
         columns = products.argmax(axis=1)
         cosines = products[np.arange(len(products)), columns]
+        # The largest of numbers among which one is none is none. It would hide all vectors of the block.
+        if np.isnan(cosines).any():
+            raise UsageError(
+                "the index holds vectors that are not numbers: it is damaged; delete it, and build it again"
+            )
         better = cosines > self.cosines[rows]
         self.cosines[rows][better] = cosines[better]
         self.places[rows][better] = columns[better] + start

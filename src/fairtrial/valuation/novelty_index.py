@@ -11,6 +11,7 @@ from fairtrial.errors import UsageError, nearest
 from fairtrial.file_lock import try_to_lock
 from fairtrial.records.value_row import Nearest
 from fairtrial.valuation.approximate_search import NeighbourGraph, check_approximate
+from fairtrial.valuation.whole_files import remove_old_parts
 
 if TYPE_CHECKING:
     from fairtrial.valuation.novelty import VectorCache
@@ -80,6 +81,8 @@ def open_index(
     from fairtrial.valuation.novelty import VectorCache
 
     exists = path is not None and path.exists()
+    if path is not None:
+        remove_old_parts(path)
     if path is not None and exists:
         cache = VectorCache.load(path, embedder=embedder)
         cache.ttl = ttl or cache.ttl
