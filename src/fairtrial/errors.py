@@ -103,7 +103,9 @@ def nearest(name: str, allowed: Iterable[str]) -> str:
     """Return `; did you mean 'X'?` for the allowed name closest to a misspelt name, or an empty string."""
     from difflib import get_close_matches  # only a misspelt name needs it, and every command imports this module
 
-    close = get_close_matches(name, list(allowed), n=1, cutoff=0.7)
+    names = list(allowed)
+    # Two letters in the wrong order are a third of a name of three, for example of `rnu`.
+    close = get_close_matches(name, names, n=1, cutoff=0.7) or [near for near in names if sorted(near) == sorted(name)]
     return f"; did you mean {close[0]!r}?" if close else ""
 
 

@@ -12,6 +12,9 @@ from typing import Any
 import pytest
 
 from commands import MATCH, Done, case, enter, eval_set, fairtrial, write
+from fairtrial import EvalCase, Invocation, Message, Score, Trace
+from fairtrial.metrics.response import ResponseMatch
+from fairtrial.text.language import language_of
 
 
 @pytest.fixture(autouse=True)
@@ -144,6 +147,54 @@ def test_targets_that_are_no_agent(target: str, said: str) -> None:
     """A target that cannot be called is refused with the reason."""
     done = run("trips.evalset.json", agent=target)
     assert (done.code, said in done.err) == (2, True), done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["rnu"], "did you mean 'run'?"),
+        (["run", "trips.evalset.json", "--agent", "shop.bot.reply"], "did you mean 'shop.bot:reply'?"),
+        (["run", "trips.evalset.json", "--only", "elsewhere"], "the run has 3 cases: good, fail, good_too"),
+        (["run", "trips.evalset.json", "--store", "mysql://x"], "a store is in SQLite or Postgres"),
+        (["run", "trips.evalset.json", "--store", "sqlite:////dev/null/runs.db"], "keep no run with --store none"),
+        (["run", "trips.evalset.json", "--attempts", "4,3"], "did you mean 4,at_least:3?"),
+        (["run", "trips.evalset.json", "--config", "plain.json"], "an EvalConfig {'criteria': {NAME: THRESHOLD}}"),
+        (["expect", "rec.jsonl", "-o", "/dev/null/x/y.json"], "cannot make the folder of /dev/null/x/y.json"),
+    ],
+)
+def test_a_mistake_gets_a_hint(arguments: list[str], hint: str) -> None:
+    """The message names what was probably meant."""
+    write("plain.json", {"response_match_score": 0.5})
+    Path("shop").mkdir()
+    Path("shop/bot.py").write_text("def reply(text):\n    return text\n", encoding="utf-8")
+    agent = [] if "--agent" in arguments or arguments[0] != "run" else ["--agent", "commands:obedient"]
+    done = fairtrial(*arguments, *agent)
+    assert done.code == 2
+    assert hint in " ".join(done.err.split())
+
+
+@pytest.mark.parametrize("reply", ["注文は発送されました。", "订单已经发货了。", "주문이 발송되었습니다."])
+def test_the_warning_about_opposite_meanings_has_an_example_in_the_language(reply: str) -> None:
+    """Two replies of opposite meaning, with the ROUGE that the criterion computes for them."""
+    write("texts.evalset.json", eval_set(case("one", reply)))
+    done = run("texts.evalset.json")
+    found = re.search(r"\((\S[^()]*) against ([^()]*): (0\.\d\d)\)", done.err)
+    assert found is not None
+    assert language_of(found[1]) == language_of(reply)
+    score = ResponseMatch()(
+        Trace((Invocation(Message("hi"), (), Message(found[1])),)),
+        EvalCase("one", (Invocation(Message("hi"), (), Message(found[2])),)),
+    )
+    assert isinstance(score, Score)
+    assert score.value == pytest.approx(float(found[3]), abs=0.00501)
+
+
+def test_folders_of_files_to_write_are_made() -> None:
+    """So it is for every command that writes one file."""
+    assert fairtrial("record", "trips.evalset.json", "--agent", "commands:obedient", "-o", "a/b/rec.jsonl").code == 0
+    assert fairtrial("expect", "a/b/rec.jsonl", "-o", "c/expected.json").code == 0
+    assert fairtrial("convert", "c/expected.json", "-o", "d/e/same.json").code == 0
+    assert all(map(Path.is_file, map(Path, ("a/b/rec.jsonl", "c/expected.json", "d/e/same.json"))))
 
 
 def test_agent_is_needed() -> None:

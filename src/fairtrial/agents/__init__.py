@@ -78,7 +78,7 @@ def agent_of(target: str | Any) -> Agent:
     allowed = f"or begin with {', '.join(f'{kind}:' for kind in KINDS)}"
     near = nearest(prefix.lower(), KINDS)
     if not colon:
-        near = _nearest_target(target)
+        near = _nearest_target(target) or _nearest_function(target)
         raise UsageError(f"--agent: must be 'module:function', got {target!r}{near or f'; {allowed}'}")
     if ":" in rest:
         raise UsageError(f"--agent: must be 'module:function', got {target!r}; {allowed}{near}")
@@ -108,6 +108,14 @@ def _plugin(kind: str) -> Any:
 def _plugins() -> dict[str, EntryPoint]:
     """Return the entry points of installed packages. They are read once, because all packages have to be looked at."""
     return {entry_point.name: entry_point for entry_point in reversed(tuple(entry_points(group=PLUGINS)))}
+
+
+def _nearest_function(target: str) -> str:
+    """Return the target that a dotted path such as `shop.agent.reply` may mean: a function of a module."""
+    module, dot, function = target.rpartition(".")
+    path = Path(*module.split("."))
+    is_there = path.with_suffix(".py").is_file() or (path / "__init__.py").is_file() if module else False
+    return f"; did you mean '{module}:{function}'?" if dot and function.isidentifier() and is_there else ""
 
 
 def _nearest_target(target: str) -> str:

@@ -9,6 +9,12 @@ from fairtrial.text.language import language_of
 
 _ROUGE = "response_match_score"
 _LANGUAGES = {"ko": "Korean", "ja": "Japanese", "zh": "Chinese"}
+_OPPOSITES = {
+    "Korean": "환불할 수 없습니다 against 환불할 수 있습니다: 0.88",
+    "Japanese": "この商品は返金できません against この商品は返金できます: 0.87",
+    "Chinese": "这件商品不可以退款 against 这件商品可以退款: 0.94",
+}
+"""Two replies of opposite meaning, and their ROUGE, in each language."""
 _NOT_ABOUT_REPLIES = frozenset(
     ("tool_trajectory_avg_score", "tool_call_count_v1", "inference_call_count_v1", "token_usage_v1")
 ) | {"invocation_duration_v1"}
@@ -19,7 +25,7 @@ _MOST_CASES = 200
 def text_warnings(loaded_sets: Iterable[LoadedSet]) -> Iterator[str]:
     """Yield a warning for each eval set of Korean, Japanese or Chinese replies that ROUGE alone decides about.
 
-    ROUGE counts equal words. For example, 환불할 수 없습니다 has 0.88 against its opposite 환불할 수 있습니다.
+    ROUGE counts equal words, and of these languages equal characters.
     """
     for loaded in loaded_sets:
         deciding = {criterion.name for criterion in loaded.criteria if criterion.threshold is not None}
@@ -33,5 +39,5 @@ def text_warnings(loaded_sets: Iterable[LoadedSet]) -> Iterator[str]:
             yield (
                 f"{loaded.eval_set.id}: only {_ROUGE} decides about replies in {' and '.join(languages)}; "
                 "it counts equal words, so that a reply with the opposite meaning can pass "
-                "(환불할 수 없습니다 against 환불할 수 있습니다: 0.88); add final_response_match_v2"
+                f"({_OPPOSITES[next(iter(languages))]}); add final_response_match_v2"
             )

@@ -19,10 +19,15 @@ class FileToWrite(click.Path):
         super().__init__(path_type=Path, dir_okay=False)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path. It fails for `-`."""
+        """Return the path, whose folders are made. It fails for `-`, and for folders that cannot be made."""
         if str(value) == "-":
             self.fail("must be a file, got '-'", param, ctx)
-        return super().convert(value, param, ctx)
+        path: Any = super().convert(value, param, ctx)
+        try:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            self.fail(f"cannot make the folder of {path}: {error.strerror or error}", param, ctx)
+        return path
 
 
 def inputs_of(config: Mapping[str, Any]) -> list[Path]:

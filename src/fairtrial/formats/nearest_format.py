@@ -26,6 +26,9 @@ _EVAL_SET = _Format(
     "{'eval_set_id': ..., 'eval_cases': [{'eval_id': ..., 'conversation': [...]}]}",
     ("eval_set_id", "eval_cases", "name", "description", "creation_timestamp"),
 )
+_CONFIG = _Format(
+    "an EvalConfig", "{'criteria': {NAME: THRESHOLD}}", ("criteria", "custom_metrics", "user_simulator_config")
+)
 _FORMATS = (
     _EVAL_SET,
     _Format("an eval_config of agents-cli", "{'metrics_to_run': [NAME, ...]}", ("metrics_to_run", "thresholds")),
@@ -35,9 +38,7 @@ _FORMATS = (
         "{'eval_case_results': [...]}",
         ("eval_set_result_id", "eval_set_result_name", "eval_set_id", "eval_case_results"),
     ),
-    _Format(
-        "an EvalConfig", "{'criteria': {NAME: THRESHOLD}}", ("criteria", "custom_metrics", "user_simulator_config")
-    ),
+    _CONFIG,
     _Format("scenarios", "{'scenarios': [{'starting_prompt': ..., 'conversation_plan': ...}]}", ("scenarios",)),
     _Format(
         "a ReasoningTrace",
@@ -64,9 +65,15 @@ _CASE_SAMPLE = (
 )
 
 
+def _is_thresholds(document: Any) -> bool:
+    """Return whether a document holds numbers by name, as the criteria of a configuration do."""
+    numbers = document.values() if isinstance(document, dict) else ()
+    return bool(numbers) and all(isinstance(number, int | float) for number in numbers)
+
+
 def problem(document: Any) -> str:
     """Return the problem of a document that no reader recognises, with its keys and the nearest format."""
-    form = _nearest(document)
+    form = _CONFIG if _is_thresholds(document) else _nearest(document)
     if form is None:
         allowed = f"{_EVAL_SET.name} {_EVAL_SET.sample}, for example"
     else:

@@ -15,10 +15,11 @@ from fairtrial.records.record import Record
 from fairtrial.records.result import Criterion
 from fairtrial.simulate.environment_options import EnvironmentOptions
 from fairtrial.simulate.user_options import UserOptions
-from fairtrial.text.display import count
+from fairtrial.text.display import count, shortened
 from fairtrial.text.globs import fits
 
 USER_MODEL = "/user_simulator_config/model"
+_SHOWN_IDS = 5
 TOOL_MODEL = "/environment_simulation_config/simulation_model"
 
 
@@ -110,5 +111,8 @@ def check_globs(globs: Sequence[str], names: Sequence[tuple[str, str]]) -> None:
     """Raise UsageError for a glob that fits the id and the name of no case."""
     for glob in globs:
         if not any(matches(pair, [glob]) for pair in names):
-            hint = nearest(glob, [name for name, _ in names]) or f"; the run has {count(len(names), 'case')}"
+            ids = [name for name, _ in names]
+            more = ", …" if len(ids) > _SHOWN_IDS else ""
+            some = f": {', '.join(shortened(each, 60) for each in ids[:_SHOWN_IDS])}{more}" if ids else ""
+            hint = nearest(glob, ids) or f"; the run has {count(len(names), 'case')}{some}"
             raise UsageError(f"no case matches {glob!r}{hint}")

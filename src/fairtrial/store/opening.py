@@ -42,7 +42,7 @@ def open_engine(url: str, *, create: bool) -> sa.Engine:
             raise
         return _checked_engine(_read_only(parsed, parsed.database), url, create=False)
     except (sa.exc.SQLAlchemyError, OSError, ImportError, ValueError) as error:
-        raise UsageError(f"--store: cannot open {shown_url(url)}: {first_line(error)}{_hint(error)}") from None
+        raise UsageError(f"--store: cannot open {shown_url(url)}: {first_line(error)}{_hint(error, url)}") from None
 
 
 def _checked_engine(parsed: sa.URL, url: str, *, create: bool) -> sa.Engine:
@@ -197,7 +197,11 @@ def _write_ahead(connection: Any) -> None:
             return
 
 
-def _hint(error: BaseException) -> str:
-    if isinstance(error, ImportError):
-        return "; install the extra 'postgres'"
+def _hint(error: BaseException, url: str) -> str:
+    if isinstance(error, ImportError | sa.exc.NoSuchModuleError):
+        if url.startswith("postgres"):
+            return "; install the extra 'postgres'"
+        return "; a store is in SQLite or Postgres, for example sqlite:///runs.db or postgresql+pg8000://USER@HOST/NAME"
+    if isinstance(error, OSError):
+        return "; name another file, or keep no run with --store none"
     return "; a store is a URL such as sqlite:///runs.db" if isinstance(error, sa.exc.ArgumentError) else ""
