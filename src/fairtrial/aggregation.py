@@ -24,7 +24,7 @@ _ALWAYS_COMPUTED = frozenset(entry.name for entry in CATALOG.values() if entry.a
 _UNAPPLIED = (
     "{name} has a threshold, and applied to no case; state in a case what it compares, or remove it from the criteria"
 )
-_LEFT_OUT = (
+_IGNORED_DEFAULT = (
     "{name} is a default criterion that applied to no case, so that it does not count; state in a case what it "
     "compares, or name the criteria with --config"
 )
@@ -131,8 +131,8 @@ class SummaryBuilder:
         run, tallies = self._run, self._tallies
         unapplied = [name for name, tally in tallies.items() if tally.gates and not tally.applicable]
         decides = any(tally.gates and tally.applicable for tally in tallies.values())
-        left_out = [name for name in unapplied if name in defaults and decides]
-        unapplied = [name for name in unapplied if name not in left_out]
+        ignored_names = [name for name in unapplied if name in defaults and decides]
+        unapplied = [name for name in unapplied if name not in ignored_names]
         # The always computed criteria have values without being asked for, so that their values do not count here.
         has_value = any(tally.has_value and name not in _ALWAYS_COMPUTED for name, tally in tallies.items())
         verdict, reasons = run.verdict(unapplied, informs=informs, has_value=has_value)
@@ -147,7 +147,7 @@ class SummaryBuilder:
             pass_k_table(run.passes),
             case_verdicts={verdict.value: run.by_case[verdict] for verdict in Verdict if run.by_case[verdict]},
             attempt_rules=tuple(run.rules),
-            notes=tuple(_LEFT_OUT.format(name=name) for name in left_out),
+            notes=tuple(_IGNORED_DEFAULT.format(name=name) for name in ignored_names),
         )
 
 

@@ -302,14 +302,14 @@ def load_with_criteria(
 def _defaults(configs: Sequence[loading.Criteria], thresholds: Thresholds) -> tuple[str, ...]:
     """Return the names of the default criteria that nobody asks for, neither elsewhere nor with a threshold."""
     by_default: dict[str, None] = {}
-    asked = set(thresholds)
+    asked_names = set(thresholds)
     for config in configs:
         names = [criterion.name for criterion in config.criteria]
         if config.origin == loading.DEFAULTS:
             by_default |= dict.fromkeys(names)
         else:
-            asked |= set(names)
-    return tuple(name for name in by_default if name not in asked)
+            asked_names |= set(names)
+    return tuple(name for name in by_default if name not in asked_names)
 
 
 def _with_criteria(

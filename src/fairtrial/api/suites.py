@@ -235,8 +235,8 @@ class _Merging:
             config[key] = [value for number, value in enumerate(values) if value not in values[:number]]
         warnings = dict.fromkeys(warning for info in infos for warning in info.config.get("warnings", ()))
         config |= {"warnings": list(warnings), "informs": all(info.informs for info in infos)}
-        asked = {name for info in infos for name in info.signatures if name not in info.defaults}
-        defaults = dict.fromkeys(name for info in infos for name in info.defaults if name not in asked)
+        asked_names = {name for info in infos for name in info.signatures if name not in info.defaults}
+        defaults = dict.fromkeys(name for info in infos for name in info.defaults if name not in asked_names)
         config["defaults"] = list(defaults)
         config["attempt_rules"] = _rules(infos).to_json()
         ends = [info.finished for info in infos]

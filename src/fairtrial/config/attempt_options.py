@@ -69,9 +69,9 @@ def attempt_argument(text: str) -> AttemptOptions:
     try:
         options, _warnings = attempt_options(raw, pointer="")
     except ConfigError as error:
-        meant = f"; did you mean {count},at_least:{rule}?" if rule.isdecimal() else ""
+        hint = f"; did you mean {count},at_least:{rule}?" if rule.isdecimal() else ""
         raise UsageError(
-            f"--attempts {text}: {error}{meant or '; for example 10,mean or shop:order_status=10,at_least:8'}"
+            f"--attempts {text}: {error}{hint or '; for example 10,mean or shop:order_status=10,at_least:8'}"
         ) from None
     if not scope:
         return options

@@ -17,8 +17,8 @@ def whole_file(path: Path) -> Iterator[Path]:
     remove_old_parts(path)
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        with part.open("wb") as owned:
-            try_to_lock(owned)  # so that others know that somebody still writes it
+        with part.open("wb") as holder:
+            try_to_lock(holder)  # so that others know that somebody still writes it
             yield part
         with part.open("r+b") as file:
             os.fsync(file.fileno())
