@@ -279,7 +279,8 @@ def announce(plan: Plan, output: Output) -> None:
         for note in plan.notes:
             click.echo(f"note: {visible_line(note)}", err=True)
         origins = ", ".join(origin for origin, _ in plan.info.config["criteria"])
-        gates = [(name, each.get("threshold")) for name, each in plan.info.signatures.items() if isinstance(each, dict)]
+        signatures = plan.info.signatures.items()
+        gates = [(name, value.get("threshold")) for name, value in signatures if isinstance(value, dict)]
         thresholds = ", ".join(f"{name} {threshold}" for name, threshold in gates if threshold is not None)
         defaults = f" ({thresholds})" if origins == "defaults" else ""
         output.terminal.print(visible_line(f"criteria: {origins}{defaults}"), style="dim")

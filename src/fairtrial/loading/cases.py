@@ -113,6 +113,6 @@ def check_globs(globs: Sequence[str], names: Sequence[tuple[str, str]]) -> None:
         if not any(matches(pair, [glob]) for pair in names):
             ids = [name for name, _ in names]
             more = ", …" if len(ids) > _SHOWN_IDS else ""
-            some = f": {', '.join(shortened(each, 60) for each in ids[:_SHOWN_IDS])}{more}" if ids else ""
-            hint = nearest(glob, ids) or f"; the run has {count(len(names), 'case')}{some}"
+            examples = f": {', '.join(shortened(name, 60) for name in ids[:_SHOWN_IDS])}{more}" if ids else ""
+            hint = nearest(glob, ids) or f"; the run has {count(len(names), 'case')}{examples}"
             raise UsageError(f"no case matches {glob!r}{hint}")
