@@ -16,6 +16,7 @@ import httpx2
 
 from fairtrial import api
 from fairtrial.records.result import CaseResult
+from fairtrial.view.connections import ConnectionLimits
 from fairtrial.view.receiver import ReceiverApp
 from fairtrial.view.server_thread import serve
 from short_ticks import short_ticks
@@ -50,6 +51,10 @@ class Receiving:
         assert response.status_code == status, response.text
         return response
 
+    def post(self, body: bytes, content_type: str) -> int:
+        """Send a body to the spans, and return the status of the answer."""
+        return httpx2.post(f"{self.url}/v1/traces", content=body, headers={"content-type": content_type}).status_code
+
     def end(self, name: str, status: int = 202) -> None:
         """End a conversation."""
         response = httpx2.post(f"{self.url}/v1/conversations/{name}/end")
@@ -62,12 +67,20 @@ class Receiving:
 
 @contextmanager
 def receiving(
-    folder: Path, *arguments: Any, token: str = "", forward: Any = None, is_new: bool = False, **options: Any
+    folder: Path,
+    *arguments: Any,
+    token: str = "",
+    forward: Any = None,
+    is_new: bool = False,
+    limits: ConnectionLimits | None = None,
+    **options: Any,
 ) -> Iterator[Receiving]:
     """Run a receiver with a store in a folder during the block. Options are those of `plan_receive`."""
     plan = api.plan_receive(*arguments, **options)
     receiver = api.open_receiver(plan, f"sqlite:///{folder}/store.db", is_new=is_new)
-    with short_ticks(), serve(ReceiverApp(receiver, token, forward).build(), "127.0.0.1", 0) as url:
+    with short_ticks(), serve(
+        ReceiverApp(receiver, token, forward).build(), "127.0.0.1", 0, limits
+    ) as url:
         running = Receiving(url, receiver, queue.Queue())
 
         def score() -> None:

@@ -478,6 +478,43 @@ def test_an_exporter_of_opentelemetry_sends_here(tmp_path: Path) -> None:
     assert [(own.query, own.reply) for own in recording.trace.invocations] == [("Where is A-17?", "On its way.")]
 
 
+OTHER_PAGES: list[tuple[str, dict[str, str], int]] = [
+    ("/v1/traces", {"host": "evil.example"}, 421),
+    ("/v1/traces", {"host": "evil.example", "origin": "http://evil.example"}, 421),
+    ("/v1/traces", {"host": ""}, 421),
+    ("/v1/traces", {"host": "[::1"}, 421),
+    ("/v1/traces", {"origin": "https://evil.example"}, 403),
+    ("/v1/traces", {"origin": "null"}, 403),
+    ("/v1/conversations/s/end", {"host": "evil.example"}, 421),
+    ("/v1/conversations/s/end", {"origin": "https://evil.example"}, 403),
+    ("/v1/conversations/s/end", {"content_type": "text/plain"}, 415),
+    ("/v1/conversations/s/end", {"content_type": "application/x-www-form-urlencoded"}, 415),
+]
+
+
+@pytest.mark.parametrize(("path", "headers", "status"), OTHER_PAGES)
+def test_pages_of_others_write_no_spans(tmp_path: Path, path: str, headers: dict[str, str], status: int) -> None:
+    """A browser sends requests for any page. The name of the page may resolve to this machine."""
+    with receiving(tmp_path, None, REPLIES) as running:
+        running.send(otlp(conversation(1, "s")), path="/v1/traces")
+        running.send(otlp(conversation(2, "s")), path=path, status=status, **headers)
+        assert running.receiver.waiting == 1
+        assert running.results.empty()
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:4318", "127.0.0.1:9", "[::1]:4318"])
+def test_this_machine_has_several_names(tmp_path: Path, host: str) -> None:
+    """Containers and tunnels use other ports."""
+    with receiving(tmp_path, None, REPLIES) as running:
+        running.send(otlp(conversation(1, "s")), host=host)
+
+
+def test_with_a_token_every_name_is_right(tmp_path: Path) -> None:
+    """No other page knows the token, and other machines know this one by any name."""
+    with receiving(tmp_path, None, REPLIES, token=_TOKEN) as running:
+        running.send(otlp(conversation(1, "s")), host="collector.example:4318", authorization=f"Bearer {_TOKEN}")
+
+
 def test_something_must_say_what_to_score(tmp_path: Path) -> None:
     """Nothing is near a receiver that could say it."""
     with pytest.raises(UsageError, match="--config, or an eval set with --against"):

@@ -23,7 +23,7 @@ from fairtrial.errors import FormatError
 from fairtrial.event_loop import blocking
 from fairtrial.formats.conversation import joined_message, single_conversation
 from fairtrial.formats.conversation.joining import HistoryKeys, possible_ids
-from fairtrial.formats.conversation.live_traces import state_of_trace
+from fairtrial.formats.conversation.live_traces import TraceState, state_of_trace
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.real_tools import with_real_tools
 from fairtrial.formats.span_redaction import SpanRedactor
@@ -32,8 +32,9 @@ from fairtrial.formats.spans.otlp_requests import read_request
 from fairtrial.formats.spans.span import SpanItem
 from fairtrial.llm.call_cache import CallCache
 from fairtrial.planned_case import Pair, PlannedCase
-from fairtrial.records.attempt import Recording
+from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.result import CaseResult
+from fairtrial.records.trace import Trace
 from fairtrial.scoring import score
 
 if TYPE_CHECKING:
@@ -89,7 +90,10 @@ class Receiver:
         if self._plan.traces.join == "history":
             known = KnownHistories(self._spans, self._plan.traces)
             for _, recording in self._store.recordings(self._run_id):
-                yield recording.trace.session_id, known.of(recording)
+                try:
+                    yield recording.trace.session_id, known.of(recording)
+                except Exception as error:  # noqa: BLE001  (the spans are of strangers)
+                    self._warn_unreadable(recording.trace.session_id, error)
 
     def accept(self, body: bytes, signal: Signal, content_type: str) -> int:
         """Store the spans or the log records of a request, and return how many of them were refused.
@@ -102,7 +106,7 @@ class Receiver:
             for item in received.items:
                 traces[item.trace_id].append(self._redactor.clean(item))
             self._spans.add(traces)
-        except (ValueError, TypeError, OverflowError) as error:
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
             raise FormatError("the request", [f"holds a value that cannot be stored: {error}"]) from None
         for trace_id, items in traces.items():
             self._note_arrival(trace_id, items)
@@ -110,7 +114,10 @@ class Receiver:
         return received.refused
 
     def _note_arrival(self, trace_id: str, items: Sequence[SpanItem]) -> None:
-        ids = set[str]().union(*(possible_ids(item, self._plan.traces.conversation) for item in items))
+        try:
+            ids = set[str]().union(*(possible_ids(item, self._plan.traces.conversation) for item in items))
+        except Exception:  # noqa: BLE001  (the trace is an error when it is looked at)
+            ids = set()
         self._pending.arrive(trace_id, ids, time.monotonic())
 
     def end(self, conversation: str) -> bool:
@@ -189,7 +196,11 @@ class Receiver:
                 yield pair
 
     def _look(self, trace_id: str, batches: Sequence[SpanBatch], read_time: float) -> None:
-        state = state_of_trace([item for batch in batches for item in batch.items], self._plan.traces)
+        try:
+            state = state_of_trace([item for batch in batches for item in batch.items], self._plan.traces)
+        except Exception as error:  # noqa: BLE001  (the spans are of strangers)
+            self._warn_unreadable(trace_id, error)
+            state = TraceState(trace_id, has_agent=True, is_complete=True)
         if state.history is not None:
             self._reopen(self._histories.add(trace_id, state.history))
             state = replace(state, conversation=self._histories.name_of(trace_id))
@@ -232,6 +243,19 @@ class Receiver:
         return None
 
     def _recording(self, name: str, items: Sequence[SpanItem]) -> Recording | None:
+        """Return the recording of a conversation. If its spans cannot be read, the recording says so as its failure."""
+        try:
+            return self._read(name, items)
+        except Exception as error:  # noqa: BLE001  (the spans are of strangers)
+            failure = Failure("infrastructure", self._warn_unreadable(name, error))
+            return Recording(name, Trace(session_id=name), failure=failure, ended_by="failure")
+
+    def _warn_unreadable(self, name: str, error: Exception) -> str:
+        problem = f"the spans cannot be read: {type(error).__name__}: {error}"
+        self._warnings[f"{name}: {problem}"] = None
+        return problem
+
+    def _read(self, name: str, items: Sequence[SpanItem]) -> Recording | None:
         """Return the recording of a conversation. Its session is the name of the conversation."""
         reading = Diagnostics(name)
         # The conversation is decided. Joining its traces again by other ids would split it.

@@ -28,6 +28,7 @@ from fairtrial.formats.chats.assembly import (
 from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.jsontext import decode
 from fairtrial.formats.messages import arguments_of, response_of
+from fairtrial.formats.numbers import finite
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.timestamps import seconds_of
 from fairtrial.records.attempt import EndedBy, Failure, Recording
@@ -132,9 +133,9 @@ def _recording(sample: Any, at: Place, reading: Diagnostics) -> Recording:
     for i, message in enumerate(reading.array(sample, "messages", at)):
         entries += _entries(_restored(message, attachments), facts, ((at, "messages"), i), reading)
     trace = assemble(entries, "", facts.tools)
-    total, started = sample.get("total_time"), seconds_of(sample.get("started_at"))
+    total, started = finite(sample.get("total_time")), seconds_of(sample.get("started_at"))
     if len(trace.invocations) == 1:
-        durations = Durations(total=total) if isinstance(total, int | float) else None
+        durations = None if total is None else Durations(total=total)
         trace = replace(trace, invocations=(replace(trace.invocations[0], created=started, durations=durations),))
     cause = text_at(object_at(sample, "error"), "message")
     scores = _restored(object_at(sample, "scores"), attachments)
@@ -164,8 +165,7 @@ class _Facts:
             if event.get("event") == "model":
                 self._add_model(event)
             elif event.get("event") == "tool":
-                seconds = event.get("working_time")
-                timed = float(seconds) if isinstance(seconds, int | float) else None
+                timed = finite(event.get("working_time"))
                 self.times[text_at(event, "id")] = (seconds_of(event.get("timestamp")), timed)
 
     def _add_model(self, event: dict[str, Any]) -> None:

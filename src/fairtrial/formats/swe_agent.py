@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage, assemble, object_at, text_at, thoughts
 from fairtrial.formats.messages import arguments_of
+from fairtrial.formats.numbers import finite
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import is_failure
 from fairtrial.records.attempt import EndedBy, Recording
@@ -119,8 +120,7 @@ def _with_observations(entries: list[Entry], actions: Sequence[Any]) -> Iterator
         if not isinstance(action, dict):
             yield entry
             continue
-        seconds = action.get("execution_time")
-        timed = seconds if isinstance(seconds, int | float) and not isinstance(seconds, bool) else None
+        timed = finite(action.get("execution_time"))
         if isinstance(entry, ToolResult):
             yield replace(entry, seconds=timed)
             continue

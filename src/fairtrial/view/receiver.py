@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
+from urllib.parse import urlsplit
 
+import anyio
+import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
@@ -16,9 +20,14 @@ from starlette.routing import Route
 from fairtrial import api
 from fairtrial.errors import FormatError, StoreError
 from fairtrial.text.display import visible_line
+from fairtrial.view.viewer_guard import is_loopback
 
 MOST_WAITING = 64
 """Requests that are being stored at once. Others are asked to come again."""
+MOST_HELD_BYTES = 128 << 20
+"""The size of all bodies that are in memory at once. The senders of others are asked to come again."""
+_MOST_UNPACKED = 4
+"""Requests that are unpacked and read at once. Each may become as large as `MOST_OTLP_BYTES`."""
 _RETRY_AFTER = {"Retry-After": "1"}
 _CONTENT_TYPES = (api.OTLP_PROTOBUF, api.OTLP_JSON)
 
@@ -46,6 +55,10 @@ class ReceiverApp:
     token: str = field(default="", repr=False)
     forward: Forward | None = None
     waiting: int = 0
+    held_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        self._unpacking = anyio.CapacityLimiter(_MOST_UNPACKED)
 
     def build(self) -> Starlette:
         """Return the ASGI application."""
@@ -55,16 +68,18 @@ class ReceiverApp:
 
     async def take(self, request: Request) -> Response:
         """Answer a request with spans, log records or metrics. Metrics are accepted, and nothing reads them."""
-        content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        content_type = _content_type(request)
         signal = request.url.path.rpartition("/")[2]
         try:
-            self._check_token(request)
+            self._check_sender(request)
             _check_content_type(content_type)
-            packed = await _body(request)
-            refused = 0
-            if signal in ("traces", "logs"):
-                refused = await self._store(request, "traces" if signal == "traces" else "logs", packed, content_type)
-            self._pass_on(request, packed, content_type)
+            with self._holding() as held:
+                packed = await self._body(request, held)
+                refused = 0
+                if signal in ("traces", "logs"):
+                    kind: Literal["traces", "logs"] = "traces" if signal == "traces" else "logs"
+                    refused = await self._store(request, kind, packed, content_type)
+                self._pass_on(request, packed, content_type)
         except _RefusedError as error:
             if content_type not in _CONTENT_TYPES:
                 return Response(str(error), error.status, error.headers, "text/plain")
@@ -76,7 +91,10 @@ class ReceiverApp:
     async def end(self, request: Request) -> Response:
         """Let a conversation be scored now."""
         try:
-            self._check_token(request)
+            self._check_sender(request)
+            # Any page may send a form or a text without asking. A request without a body has no type.
+            if "content-type" in request.headers and _content_type(request) != api.OTLP_JSON:
+                raise _RefusedError(415, f"the content type must be {api.OTLP_JSON}, or none")
         except _RefusedError as error:
             return Response(str(error), error.status, error.headers, "text/plain")
         name = request.path_params["name"]
@@ -84,8 +102,20 @@ class ReceiverApp:
             return Response(status_code=202)
         return Response(f"no spans of the conversation {visible_line(name)!r} wait", 404, media_type="text/plain")
 
-    def _check_token(self, request: Request) -> None:
-        """Refuse a request without the token."""
+    def _check_sender(self, request: Request) -> None:
+        """Refuse a request without the token, and what a browser sends for a page of somebody else.
+
+        Without a token, only this machine can reach the receiver. A page whose name resolves to this machine has its
+        own name in the header Host.
+        """
+        host = request.headers.get("host", "")
+        if not self.token and not is_loopback(_host_name(host)):
+            raise _RefusedError(
+                421,
+                "the header Host names another server; send to 127.0.0.1 or localhost, or set FAIRTRIAL_RECEIVE_TOKEN",
+            )
+        if request.headers.get("origin", f"http://{host}").lower() != f"http://{host}".lower():
+            raise _RefusedError(403, "the header Origin names another page")
         given = request.headers.get("authorization", "").encode()
         if self.token and not hmac.compare_digest(given, f"Bearer {self.token}".encode()):
             raise _RefusedError(401, "the header Authorization must be 'Bearer TOKEN'", {"WWW-Authenticate": "Bearer"})
@@ -98,7 +128,9 @@ class ReceiverApp:
             raise _RefusedError(429, "too many requests wait; send this request again", _RETRY_AFTER)
         self.waiting += 1
         try:
-            return await run_in_threadpool(self._store_now, request, signal, packed, content_type)
+            return await anyio.to_thread.run_sync(
+                self._store_now, request, signal, packed, content_type, limiter=self._unpacking
+            )
         finally:
             self.waiting -= 1
 
@@ -112,12 +144,51 @@ class ReceiverApp:
         except StoreError as error:
             raise _RefusedError(503, f"the store failed: {error}", _RETRY_AFTER) from None
 
+    @contextmanager
+    def _holding(self) -> Iterator[list[int]]:
+        """Count the sizes in the list as held until the block ends."""
+        held: list[int] = []
+        try:
+            yield held
+        finally:
+            self.held_bytes -= sum(held)
+
+    async def _body(self, request: Request, held: list[int]) -> bytes:
+        """Return the body of a request as it was sent. A body that is too large is refused before all of it is there.
+
+        The body counts as held.
+        """
+        body = bytearray()
+        async for chunk in request.stream():
+            held.append(len(chunk))
+            self.held_bytes += len(chunk)
+            body += chunk
+            if len(body) > api.MOST_OTLP_BYTES:
+                raise _RefusedError(
+                    413, f"the request is larger than {api.MOST_OTLP_BYTES >> 20} MiB; send smaller batches"
+                )
+            if self.held_bytes > MOST_HELD_BYTES:
+                raise _RefusedError(429, "too many requests arrive at once; send this request again", _RETRY_AFTER)
+        return bytes(body)
+
     def _pass_on(self, request: Request, packed: bytes, content_type: str) -> None:
         """Forward a request after its data is stored. Metrics are forwarded too."""
         headers = {"Content-Type": content_type, "Content-Encoding": _encoding(request)}
         if self.forward is not None and not self.forward(request.url.path, packed, headers):
             # The sender sends the request again. A span that is stored twice counts once.
             raise _RefusedError(429, "too many requests wait to be forwarded; send this request again", _RETRY_AFTER)
+
+
+def _content_type(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _host_name(host: str) -> str:
+    """Return the name in a header Host, without its port, or an empty text."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
 
 
 def _encoding(request: Request) -> str:
@@ -128,18 +199,6 @@ def _check_content_type(content_type: str) -> None:
     if content_type not in _CONTENT_TYPES:
         allowed = " or ".join(_CONTENT_TYPES)
         raise _RefusedError(415, f"the content type must be {allowed}, got {visible_line(content_type)!r}")
-
-
-async def _body(request: Request) -> bytes:
-    """Return the body of a request as it was sent. A body that is too large is refused before all of it is there."""
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > api.MOST_OTLP_BYTES:
-            raise _RefusedError(
-                413, f"the request is larger than {api.MOST_OTLP_BYTES >> 20} MiB; send smaller batches"
-            )
-    return bytes(body)
 
 
 def _unpacked(packed: bytes, encoding: str) -> bytes:

@@ -11,13 +11,14 @@ from typing import Any
 import uvicorn
 
 from fairtrial.errors import UsageError
+from fairtrial.view.connections import ConnectionLimits, LimitedConnections
 
 _PATIENCE = 5
 """Seconds that open requests may take at the end."""
 
 
 @contextmanager
-def serve(app: Any, host: str, port: int) -> Iterator[str]:
+def serve(app: Any, host: str, port: int, limits: ConnectionLimits | None = None) -> Iterator[str]:
     """Serve an application at an address during the block, and yield its URL. Port 0 is any free port.
 
     Raises UsageError if the address cannot be used.
@@ -28,8 +29,15 @@ def serve(app: Any, host: str, port: int) -> Iterator[str]:
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f"--listen: cannot listen at {host}:{port}: {reason}; choose another address") from None
+    connections = LimitedConnections(limits or ConnectionLimits())
     config = uvicorn.Config(
-        app, lifespan="off", log_config=None, access_log=False, ws="none", timeout_graceful_shutdown=_PATIENCE
+        app,
+        http=connections.protocol(),
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        ws="none",
+        timeout_graceful_shutdown=_PATIENCE,
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True, name="fairtrial-server")

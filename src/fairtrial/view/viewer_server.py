@@ -11,6 +11,7 @@ import uvicorn
 
 from fairtrial import api
 from fairtrial.errors import UsageError
+from fairtrial.view.connections import ConnectionLimits, LimitedConnections
 from fairtrial.view.viewer_app import ViewerApp
 from fairtrial.view.viewer_guard import Guard, is_loopback, new_token
 
@@ -27,6 +28,7 @@ class ViewerOptions:
     host: str = ""
     token: str = ""
     language: str = ""
+    limits: ConnectionLimits = ConnectionLimits()
 
     def __post_init__(self) -> None:
         if self.host and not is_loopback(self.host):
@@ -52,6 +54,7 @@ def open_viewer(store: str, options: ViewerOptions) -> Iterator[tuple[uvicorn.Se
         guard = Guard(app, hosts, token, api.viewer_policy(), write_token)
         config = uvicorn.Config(
             guard,
+            http=LimitedConnections(options.limits).protocol(),
             lifespan="off",
             log_config=None,
             access_log=False,

@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.config.spelling import camel, spellings
+from fairtrial.formats.numbers import MOST, finite
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.shared_texts import shared
 from fairtrial.formats.tool_failures import has_failed, is_failure, stated_failure
@@ -330,8 +331,7 @@ def _in_event(step: Step, timestamp: float | None, model: str) -> Step:
 
 
 def _timestamp(event_keys: dict[str, Any]) -> float | None:
-    timestamp = event_keys.get("timestamp")
-    return float(timestamp) if type(timestamp) is float or type(timestamp) is int else None
+    return finite(event_keys.get("timestamp"))
 
 
 def _model(event_keys: dict[str, Any]) -> str:
@@ -358,10 +358,10 @@ def usage(event_keys: dict[str, Any], at: Place, reading: Diagnostics) -> Usage 
     counts: dict[str, int] = {}
     for key, value in (metadata or {}).items():
         if key in _USAGE and value is not None:
-            if type(value) is int and value >= 0:
+            if type(value) is int and 0 <= value <= MOST:
                 counts[_USAGE[key]] = value
             else:
-                reading.wrong_type(((at, "usage_metadata"), key), "a whole number, 0 or more", value)
+                reading.wrong_type(((at, "usage_metadata"), key), "a whole number of 64 bits, 0 or more", value)
     return Usage(
         _sum(counts.get("prompt_token_count"), counts.get("tool_use_prompt_token_count")),
         _sum(counts.get("candidates_token_count"), counts.get("thoughts_token_count")),

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from fairtrial.config.spelling import spellings
 from fairtrial.config.wording import format_value
 from fairtrial.formats.adk import content
+from fairtrial.formats.numbers import finite
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.right_forms import is_no_expectation
 from fairtrial.formats.shared_texts import shared
@@ -180,7 +181,7 @@ def _approvals(fields: dict[str, Any], at: Place, reading: Diagnostics) -> dict[
 def _created(fields: dict[str, Any], extra: dict[str, Any] | None) -> tuple[dict[str, Any] | None, float | None]:
     """Return the unknown keys and the time of creation. A time that is not a number joins the unknown keys."""
     created = fields.get("creation_timestamp")
-    if created is None or type(created) in (float, int):
+    if created is None or finite(created) is not None:
         return extra, created
     return (extra or {}) | {"creation_timestamp": created}, None
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from fairtrial.formats.numbers import is_in_range
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import has_failed
 from fairtrial.records.record import Json, Record
@@ -215,4 +216,4 @@ def object_at(value: dict[str, Any], key: str) -> dict[str, Any]:
 def number_at(value: dict[str, Any], key: str) -> int | None:
     """Return a count of tokens, or None."""
     number = value.get(key)
-    return number if isinstance(number, int) and not isinstance(number, bool) else None
+    return number if isinstance(number, int) and not isinstance(number, bool) and is_in_range(number) else None

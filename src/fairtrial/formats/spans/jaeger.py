@@ -34,7 +34,7 @@ def _traces(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _span(raw: dict[str, Any], process: Any) -> Span:
     tags = _tags(raw, "tags")
-    start = (whole_number(raw.get("startTime")) or 0) * _MICROSECOND
+    start = _nanoseconds(raw.get("startTime"))
     status = tags.get("otel.status_code", "ERROR" if tags.get("error") in (True, "true") else "")
     resource = _tags(process, "tags") if isinstance(process, dict) else {}
     return Span(
@@ -44,13 +44,18 @@ def _span(raw: dict[str, Any], process: Any) -> Span:
         str(raw.get("operationName") or ""),
         str(tags.get("span.kind") or ""),
         start,
-        start + (whole_number(raw.get("duration")) or 0) * _MICROSECOND,
+        whole_number(start + _nanoseconds(raw.get("duration"))),
         tags,
         tuple(_event(log) for log in _objects(raw, "logs")),
         failure_of(status, tags.get("otel.status_description")),
         str(tags.get("otel.scope.name") or tags.get("otel.library.name") or ""),
         resource,
     )
+
+
+def _nanoseconds(raw: Any) -> int:
+    """Return a number of microseconds in nanoseconds, or 0 if it is no number that has 64 bits then."""
+    return whole_number((whole_number(raw) or 0) * _MICROSECOND) or 0
 
 
 def _parent(raw: dict[str, Any]) -> str:
@@ -61,7 +66,7 @@ def _parent(raw: dict[str, Any]) -> str:
 def _event(log: dict[str, Any]) -> SpanEvent:
     fields = _tags(log, "fields")
     name = fields.pop("event", "")
-    return SpanEvent(str(name), fields, time=(whole_number(log.get("timestamp")) or 0) * _MICROSECOND)
+    return SpanEvent(str(name), fields, time=_nanoseconds(log.get("timestamp")))
 
 
 def _tags(raw: dict[str, Any], key: str) -> dict[str, Json]:

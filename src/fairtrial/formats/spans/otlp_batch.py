@@ -7,13 +7,15 @@ Most files have this form, and large ones are read several times faster if each 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeGuard
+from typing import Annotated, Any, TypeGuard
+
+import msgspec
 
 from fairtrial.formats.jsontext import MOST_DEPTH, decode
 from fairtrial.formats.shared_texts import shared
 from fairtrial.formats.spans.otlp_json import failure_of, kind_name
 from fairtrial.formats.spans.span import Span, SpanEvent
-from fairtrial.formats.spans.span_values import hex_id, nanoseconds
+from fairtrial.formats.spans.span_values import double_of, hex_id, nanoseconds
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Json, Record
 
@@ -22,9 +24,13 @@ class _Message(Record, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """A message of OTLP. A field that it does not know makes the batch one of another form."""
 
 
+_Whole = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+"""A whole number. A batch with a larger one is of another form."""
+
+
 class _Value(_Message, frozen=True):
     string_value: str | None = None
-    int_value: int | None = None
+    int_value: _Whole | None = None
     double_value: Any = None
     bool_value: Any = None
     array_value: _Array | None = None
@@ -43,7 +49,7 @@ class _Value(_Message, frozen=True):
             return [value.plain(depth + 1) for value in self.array_value.values]
         if self.kvlist_value is not None:
             return {pair.key: pair.value.plain(depth + 1) for pair in self.kvlist_value.values}
-        scalars = (self.double_value, self.bool_value, self.bytes_value)
+        scalars = (double_of(self.double_value), self.bool_value, self.bytes_value)
         return next((value for value in scalars if value is not None), None)
 
 
@@ -66,10 +72,10 @@ class _Status(_Message, frozen=True):
 
 
 class _Event(_Message, frozen=True):
-    time_unix_nano: int | None = None
+    time_unix_nano: _Whole | None = None
     name: str = ""
     attributes: list[_KeyValue] = []
-    dropped_attributes_count: int = 0
+    dropped_attributes_count: _Whole = 0
 
 
 class _Span(_Message, frozen=True):
@@ -80,14 +86,14 @@ class _Span(_Message, frozen=True):
     flags: Any = None
     name: str = ""
     kind: Any = None
-    start_time_unix_nano: int | None = None
-    end_time_unix_nano: int | None = None
+    start_time_unix_nano: _Whole | None = None
+    end_time_unix_nano: _Whole | None = None
     attributes: list[_KeyValue] = []
     events: list[_Event] = []
     links: Any = None
     status: _Status | None = None
-    dropped_attributes_count: int = 0
-    dropped_events_count: int = 0
+    dropped_attributes_count: _Whole = 0
+    dropped_events_count: _Whole = 0
     dropped_links_count: Any = 0
 
 

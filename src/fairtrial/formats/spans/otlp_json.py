@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from fairtrial.formats.spans.span import LogRecord, Span, SpanEvent, SpanItem
-from fairtrial.formats.spans.span_values import any_value, hex_id, key_values, nanoseconds, whole_number
+from fairtrial.formats.spans.span_values import any_value, exceeds_64_bits, hex_id, key_values, nanoseconds, whole_number
 from fairtrial.records.record import Json
 from fairtrial.text.display import shortened, visible_line
 
@@ -32,20 +32,31 @@ def is_document(value: Any) -> bool:
     return bool(_batch_in(value))
 
 
-def items(document: dict[str, Any]) -> Iterator[SpanItem]:
-    """Yield the spans and the log records of a batch. An empty request of OTLP is a batch without any list."""
+def items(document: dict[str, Any], refused: list[dict[str, Any]] | None = None) -> Iterator[SpanItem]:
+    """Yield the spans and the log records of a batch. An empty request of OTLP is a batch without any list.
+
+    Those with numbers beyond 64 bits go to `refused`. Without that list, such numbers are not known.
+    """
     batch, partial = _batch_in(document), _partial_reason(document)
     for group in _objects(batch, _RESOURCE_SPANS):
         resource = _resource(group)
         for scope_group in _objects(group, _SCOPE_SPANS):
             scope = _scope_name(scope_group)
-            for raw in _objects(scope_group, ("spans",)):
+            for raw in _taken(_objects(scope_group, ("spans",)), refused):
                 yield span(raw, scope, resource, partial)
     for group in _objects(batch, _RESOURCE_LOGS):
         resource = _resource(group)
         for scope_group in _objects(group, _SCOPE_LOGS):
-            for raw in _objects(scope_group, ("logRecords", "log_records")):
+            for raw in _taken(_objects(scope_group, ("logRecords", "log_records")), refused):
                 yield _log_record(raw, resource)
+
+
+def _taken(raws: Iterable[dict[str, Any]], refused: list[dict[str, Any]] | None) -> Iterator[dict[str, Any]]:
+    for raw in raws:
+        if refused is not None and exceeds_64_bits(raw):
+            refused.append(raw)
+        else:
+            yield raw
 
 
 def _batch_in(value: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
@@ -25,7 +26,10 @@ _TRACE_ID = re.compile(r"[0-9a-f]{32}\Z")
 _SPAN_ID = re.compile(r"[0-9a-f]{16}\Z")
 _KEYS = {"traces": ("resourceSpans", "resource_spans"), "logs": ("resourceLogs", "resource_logs")}
 _REFUSED = {"traces": "rejectedSpans", "logs": "rejectedLogRecords"}
-_NO_IDS = "a span needs a trace id of 16 bytes and a span id of 8 bytes that are not all zero"
+_REASON = (
+    "a span needs a trace id of 16 bytes and a span id of 8 bytes that are not all zero, "
+    "and its numbers have 64 bits at most"
+)
 
 
 class TooLargeError(FairtrialError):
@@ -33,7 +37,7 @@ class TooLargeError(FairtrialError):
 
 
 class ReceivedItems(Record, frozen=True):
-    """The spans or the log records of a request. `refused` is the number of spans without ids."""
+    """The spans or the log records of a request. `refused` is the number of those that cannot be read."""
 
     items: tuple[SpanItem, ...]
     refused: int = 0
@@ -58,18 +62,19 @@ def unpack_otlp(data: bytes, packing: str) -> bytes:
 
 def read_request(body: bytes, signal: Signal, content_type: str) -> ReceivedItems:
     """Return the items of a request. Raises FormatError for a body of something else."""
+    refused: list[dict[str, Any]] = []
     if content_type == OTLP_PROTOBUF:
         items = tuple(otlp_protobuf.items_of_request(body, signal, _PLACE))
     else:
-        items = tuple(_json_items(body, signal))
+        items = tuple(_json_items(body, signal, refused))
     if signal == "logs":
         # A log record outside of every trace is valid, but it belongs to no conversation.
-        return ReceivedItems(tuple(item for item in items if _TRACE_ID.match(item.trace_id)))
+        return ReceivedItems(tuple(item for item in items if _TRACE_ID.match(item.trace_id)), len(refused))
     with_ids = tuple(item for item in items if _TRACE_ID.match(item.trace_id) and _SPAN_ID.match(item.span_id))
-    return ReceivedItems(with_ids, len(items) - len(with_ids))
+    return ReceivedItems(with_ids, len(items) - len(with_ids) + len(refused))
 
 
-def _json_items(body: bytes, signal: Signal) -> Iterator[SpanItem]:
+def _json_items(body: bytes, signal: Signal, refused: list[dict[str, Any]]) -> Iterator[SpanItem]:
     try:
         document = decode_batch(body) if signal == "traces" else decode(body)
     except (ValueError, RecursionError) as error:
@@ -79,17 +84,17 @@ def _json_items(body: bytes, signal: Signal) -> Iterator[SpanItem]:
     groups = [document[key] for key in _KEYS[signal] if key in document] if isinstance(document, dict) else [None]
     if not isinstance(document, dict) or not all(isinstance(group, list) for group in groups):
         raise FormatError(_PLACE, [f"must be an object with a list {_KEYS[signal][0]!r}"])
-    return otlp_json.items({key: document[key] for key in _KEYS[signal] if key in document})
+    return otlp_json.items({key: document[key] for key in _KEYS[signal] if key in document}, refused)
 
 
 def otlp_success(signal: str, content_type: str, *, refused: int = 0) -> bytes:
     """Return the body of the answer to a request that was accepted, with the number of the spans that were refused."""
     if content_type == OTLP_JSON:
-        partial = {"partialSuccess": {_REFUSED[signal]: str(refused), "errorMessage": _NO_IDS}} if refused else {}
+        partial = {"partialSuccess": {_REFUSED[signal]: str(refused), "errorMessage": _REASON}} if refused else {}
         return msgspec.json.encode(partial)
     if not refused:
         return b""  # a message without fields
-    return _field(1, _varint_field(1, refused) + _field(2, _NO_IDS.encode()))
+    return _field(1, _varint_field(1, refused) + _field(2, _REASON.encode()))
 
 
 def otlp_failure(content_type: str, message: str) -> bytes:

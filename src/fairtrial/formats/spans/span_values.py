@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fairtrial.formats.jsontext import MOST_DEPTH, decode_text
+from fairtrial.formats.numbers import MOST, finite, is_in_range
 from fairtrial.records.record import Json
 
 _NANOSECONDS = 1_000_000_000
@@ -61,14 +62,15 @@ def hex_id(raw: Any) -> str:
 
 
 def whole_number(raw: Any) -> int | None:
-    """Return an integer from a number or its text. Integers above 2**53 stay exact, as JSON holds their digits."""
+    """Return an integer of 64 bits from a number or its text. Integers above 2**53 stay exact, as JSON holds them."""
+    number = None
     if type(raw) is int:  # not a bool
-        return raw
-    if isinstance(raw, float):
-        return int(raw) if abs(raw) < 2**80 else None
-    if isinstance(raw, str) and len(raw) <= 30 and raw.strip().lstrip("-").isdecimal():
-        return int(raw)
-    return None
+        number = raw
+    elif isinstance(raw, float) and abs(raw) < MOST:
+        number = int(raw)
+    elif isinstance(raw, str) and len(raw) <= 30 and raw.strip().removeprefix("-").isdecimal():
+        number = int(raw)
+    return number if number is not None and is_in_range(number) else None
 
 
 def nanoseconds(raw: Any) -> int | None:
@@ -76,7 +78,7 @@ def nanoseconds(raw: Any) -> int | None:
 
     A small number is a number of seconds, milliseconds or microseconds, as its size says.
     """
-    if type(raw) is int and raw > _LAST_SECOND * 1_000_000:
+    if type(raw) is int and _LAST_SECOND * 1_000_000 < raw <= MOST:
         return raw  # most times are nanoseconds
     if isinstance(raw, str) and len(raw) == _DIGITS and raw.isascii() and raw.isdigit():
         return int(raw)  # nanoseconds of this century
@@ -159,18 +161,44 @@ def _integer(value: Any, _depth: int) -> Json:
     return whole_number(value)
 
 
+def double_of(value: Any, _depth: int = 0) -> Json:
+    """Return the double of a value of OTLP. A whole number beyond 64 bits is none."""
+    return finite(value) if type(value) is int else value
+
+
+def exceeds_64_bits(raw: Any, depth: int = 0) -> bool:
+    """Return whether a span of OTLP, or a value in it, holds a time or a whole number that has more than 64 bits."""
+    if depth > MOST_DEPTH:
+        return False
+    if isinstance(raw, dict):
+        return any(
+            (whole_number(value) is None if isinstance(value, str) and _is_of_digits(key, value) else False)
+            or exceeds_64_bits(value, depth + 1)
+            for key, value in raw.items()
+        )
+    if isinstance(raw, list):
+        return any(exceeds_64_bits(value, depth + 1) for value in raw)
+    return type(raw) is int and not is_in_range(raw)
+
+
+def _is_of_digits(key: str, text: str) -> bool:
+    """Whether the text under a key of OTLP is a whole number. JSON keeps numbers of 64 bits as texts."""
+    return key.lower().endswith(_WHOLE) and text.strip().removeprefix("-").isdecimal()
+
+
+_WHOLE = ("unixnano", "unix_nano", "intvalue", "int_value", "count")
 _UNION = {
     "stringValue": _scalar,
     "boolValue": _scalar,
     "intValue": _integer,
-    "doubleValue": _scalar,
+    "doubleValue": double_of,
     "arrayValue": _array,
     "kvlistValue": _object,
     "bytesValue": _scalar,
     "string_value": _scalar,
     "bool_value": _scalar,
     "int_value": _integer,
-    "double_value": _scalar,
+    "double_value": double_of,
     "array_value": _array,
     "kvlist_value": _object,
     "bytes_value": _scalar,
