@@ -133,6 +133,7 @@ ui/node_modules/.ready: ui/package.json ui/package-lock.json
 
 ui: $(VENV)/.ready ui/node_modules/.ready ## Check and test the program of the HTML report, and build it into the package
 	$(BIN)/python ui/write_types.py
+	$(BIN)/python ui/write_numbers.py
 	cd ui && node node_modules/typescript/bin/tsc --noEmit
 	cd ui && node build.mjs test && node --test build/
 	cd ui && node build.mjs

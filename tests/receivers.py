@@ -78,9 +78,7 @@ def receiving(
     """Run a receiver with a store in a folder during the block. Options are those of `plan_receive`."""
     plan = api.plan_receive(*arguments, **options)
     receiver = api.open_receiver(plan, f"sqlite:///{folder}/store.db", is_new=is_new)
-    with short_ticks(), serve(
-        ReceiverApp(receiver, token, forward).build(), "127.0.0.1", 0, limits
-    ) as url:
+    with short_ticks(), serve(ReceiverApp(receiver, token, forward).build(), "127.0.0.1", 0, limits) as url:
         running = Receiving(url, receiver, queue.Queue())
 
         def score() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 import random
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -47,6 +48,15 @@ def test_a_running_mean_is_the_mean(values: list[float], cut: int) -> None:
     for other in means[1:]:
         means[0].merge(other)
     assert (means[0].count, means[0].value) == (len(values), mean(values))
+
+
+@pytest.mark.parametrize("values", [[0.7, 0.8, 0.9], [0.55, 0.8, 0.9], [0.1] * 9 + [0.3], [1 / 3, 1.0, 0.4]])
+def test_only_the_mean_is_rounded(values: list[float]) -> None:
+    """As exact fractions say it: 2.4 / 3 is below 0.8, the mean of 0.7, 0.8 and 0.9."""
+    running = RunningMean(values[0])
+    for value in values[1:]:
+        running.add(value)
+    assert mean(values) == running.value == float(sum(map(Fraction, values)) / len(values))
 
 
 def test_a_running_mean_stays_small() -> None:

@@ -95,7 +95,7 @@ def test_the_change_since_a_baseline_stands_beside_each_number() -> None:
     """With its interval and what it means; cases that broke and cases that were fixed are named."""
     text = report(PASSED, FAILED, options=ReportOptions(baseline=COMPARISON))
     assert "| change since `base-run` |" in text
-    assert "| cases | | 50 % | -25 % (-50 % … +12 %), no difference shown |" in text
+    assert "| cases | | 50 % | -25 points (-50 … +13 points), no difference shown |" in text
     assert "-0.25 (-0.50 … +0.12), no difference shown |" in text
     assert "**Broken**: `broke`" in text
     assert "**Fixed**: `mended`" in text

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -11,9 +13,21 @@ from hypothesis import strategies as st
 from fairtrial.records.result import Outcome
 from fairtrial.records.score import Score
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.numbers import DASH, against, beside, describe_outcome, interval, number, rate
+from fairtrial.reports.numbers import (
+    DASH,
+    against,
+    beside,
+    describe_outcome,
+    digits_of_change,
+    estimated,
+    interval,
+    number,
+    rate,
+)
+from fairtrial.stats.interval import LOGARITHMIC
 from fairtrial.text.display import count
 
+ROOT = Path(__file__).parents[2]
 unit = st.floats(0, 1)
 
 
@@ -28,6 +42,14 @@ unit = st.floats(0, 1)
         (-3.0, "-3.00"),
         (-5000.2, "-5,000"),
         (1e300, "1.00e+300"),
+        (-0.075, "-0.08"),
+        (0.125, "0.13"),
+        (1.005, "1.01"),
+        (12.25, "12.3"),
+        (0.004, "0.004"),
+        (1e-6, "0.000001"),
+        (1e-9, "1e-9"),
+        (-0.0, "0.00"),
     ],
 )
 def test_as_many_digits_as_help(value: float | None, shown: str) -> None:
@@ -56,8 +78,8 @@ def test_the_next_number_below_is_seen_to_be_below(threshold: float) -> None:
     assert against(math.nextafter(threshold, math.inf), threshold)[0] == f">{limit}"
 
 
-def test_a_mean_just_under_its_threshold_is_readable() -> None:
-    """The mean of 0.7, 0.8 and 0.9 may be 0.7999999999999999, which nobody reads."""
+def test_a_value_just_under_its_threshold_is_readable() -> None:
+    """Sixteen digits are not."""
     assert against(0.7999999999999999, 0.8) == ("<0.80", "0.80")
     assert against(0.799999, 0.8) == ("0.799999", "0.800000")
 
@@ -84,14 +106,67 @@ def test_a_value_beside_its_threshold(value: float | None, threshold: float | No
         (1.0, "100 %"),
         (0.666, "67 %"),
         (199 / 200, "99.5 %"),
-        (999_999 / 1_000_000, "99.9 %"),
-        (1 / 1_000_000, "0.1 %"),
+        (999_999 / 1_000_000, "99.9999 %"),
+        (1 / 1_000_000, "0.0001 %"),
+        (math.nextafter(1, 0), "<100 %"),
+        (1e-12, ">0 %"),
+        (-0.004, "-0.4 %"),
+        (0.125, "13 %"),
+        (0.825, "83 %"),
+        (0.575, "58 %"),
+        (-0.075, "-8 %"),
         (0.004, "0.4 %"),
     ],
 )
 def test_only_all_is_hundred_percent(value: float | None, shown: str) -> None:
     """A rate below one is never shown as 100 %, one above zero never as 0 %."""
     assert rate(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "threshold", "percent", "shown"),
+    [
+        (0.7951, 0.8, False, ("0.795", "0.800")),
+        (0.799, 0.8, False, ("0.799", "0.800")),
+        (0.9, 0.985, False, ("0.90", "0.985")),
+        (0.9858, 0.986, False, ("0.9858", "0.9860")),
+        (1000.4, 1000.0, False, ("1,000.4", "1,000.0")),
+        (0.9, 0.985, True, ("90 %", "98.5 %")),
+        (0.984, 0.985, True, ("98 %", "98.5 %")),
+        (0.7999, 0.8, True, ("79.99 %", "80.00 %")),
+    ],
+)
+def test_a_limit_has_all_its_digits(value: float, threshold: float, percent: bool, shown: tuple[str, str]) -> None:
+    """A value is on its side of the limit as both are written, whatever their digits are."""
+    assert against(value, threshold, percent=percent) == shown
+
+
+@pytest.mark.parametrize(
+    ("estimate", "percent", "shown"),
+    [
+        (Estimate(0.36, 0.357, 0.363, "Wilson"), True, "36.0 % 35.7 % … 36.3 %"),
+        (Estimate(0.36, 0.3598, 0.3602, "t"), False, "0.3600 0.3598 … 0.3602"),
+        (Estimate(0.36, 0.1, 0.6, "t"), False, "0.36 0.10 … 0.60"),
+        (Estimate(1.0, 1.0, 1.0, "t"), True, "100 % 100 % … 100 %"),
+        (Estimate(5.0, 0.01, 200.0, LOGARITHMIC), False, "5.00 too few cases"),
+    ],
+)
+def test_a_narrow_interval_has_more_digits(estimate: Estimate, percent: bool, shown: str) -> None:
+    """With 100,000 cases, two decimals would show one number three times."""
+    assert f"{estimated(estimate, percent=percent)} {interval(estimate, percent=percent)}" == shown
+
+
+def test_the_difference_of_two_rates_is_that_of_the_rates_as_written() -> None:
+    """0.5 % and 2 % differ by 1.5 points, although they round to 1 % and 2 %."""
+    assert digits_of_change(0.005, 0.02, Estimate(0.015, -0.1, 0.2), percent=True) == 1
+    assert digits_of_change(0.1, 0.2, Estimate(0.1, -0.1, 0.2), percent=True) == 0
+
+
+def test_the_page_writes_numbers_as_python_does() -> None:
+    """A test of the page reads this table. `make ui` writes it."""
+    module: dict[str, Any] = {"__name__": "write_numbers", "__file__": str(ROOT / "ui" / "write_numbers.py")}
+    exec((ROOT / "ui" / "write_numbers.py").read_text(encoding="utf-8"), module)  # noqa: S102
+    assert (ROOT / "ui" / "test" / "numbers.json").read_text(encoding="utf-8") == module["text"]()
 
 
 def test_outcomes_in_words() -> None:
@@ -113,10 +188,10 @@ def test_intervals() -> None:
 @pytest.mark.parametrize(
     ("low", "high", "percent", "shown"),
     [
-        (0.0012, 0.0019, False, "0.00 … 0.01"),
-        (12.31, 12.33, False, "12.3 … 12.4"),
-        (4000.2, 4000.3, False, "4,000 … 4,001"),
-        (0.9991, 1.0, True, "99 % … 100 %"),
+        (0.0012, 0.0019, False, "0.0012 … 0.0019"),
+        (12.31, 12.33, False, "12.31 … 12.33"),
+        (4000.2, 4000.3, False, "4,000.2 … 4,000.3"),
+        (0.9991, 1.0, True, "99.91 % … 100 %"),
     ],
 )
 def test_no_interval_looks_as_if_it_had_no_width(low: float, high: float, percent: bool, shown: str) -> None:

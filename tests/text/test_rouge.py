@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from itertools import product
 from math import isclose
 
 import pytest
@@ -22,6 +24,16 @@ def test_overlap_by_hand() -> None:
 def test_precision_and_recall_by_hand() -> None:
     """Of three tokens one is in the reference of one: precision 1/3, recall 1, F 1/2."""
     assert rouge(characters("The the THE"), characters("the")) == Rouge(1 / 3, 1.0, 0.5)
+
+
+def test_the_harmonic_mean_is_rounded_once() -> None:
+    """As fractions of whole numbers say it, for all pairs of texts of up to 59 words."""
+    for ours, theirs in product(range(1, 60), repeat=2):
+        for common in range(1, min(ours, theirs) + 1):
+            candidate = ["a"] * common + ["b"] * (ours - common)
+            reference = ["a"] * common + ["c"] * (theirs - common)
+            if (exact := Fraction(2 * common, ours + theirs)) in (Fraction(4, 5), Fraction(1, 2), Fraction(7, 10)):
+                assert rouge(candidate, reference).f == float(exact)
 
 
 @pytest.mark.parametrize("kind", ["rouge1", "rouge2", "rougeL"])

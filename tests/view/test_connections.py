@@ -10,12 +10,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from test_receiver import REPLIES
 
 from fairtrial.view import receiver
 from fairtrial.view.connections import ConnectionLimits
 from receivers import PATIENCE, receiving
 from span_files import call, otlp
-from test_receiver import REPLIES
 from viewers import two_runs, viewing
 
 HEAD = b"POST /v1/traces HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"

@@ -13,12 +13,12 @@ import httpx2
 import pytest
 from msgspec.structs import replace
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from test_receiver import REPLIES
 
 from fairtrial.formats.spans import otlp_json
 from fairtrial.store import Store
 from receivers import Receiving, receiving
 from span_files import below, call, otlp, span, tool
-from test_receiver import REPLIES
 
 HUGE = "9" * 400
 
@@ -110,10 +110,10 @@ HOSTILE: list[Any] = [
     "9999-12-31T23:59:59-23:59",
     "2024-02-30",
     "[" * 500,
-    "{\"a\":" * 200,
+    '{"a":' * 200,
     "[1e400]",
     f"[{HUGE}]",
-    "{\"role\": \"user\"}",
+    '{"role": "user"}',
     [],
     {},
     [[]],

@@ -75,7 +75,7 @@ function People({ rows }: { rows: readonly PeopleAgreementView[] }) {
           </>
         ),
         cells: [
-          language.number(own.items),
+          language.count(own.items),
           <Estimate estimate={own.raw} percent />,
           <Estimate estimate={own.kappa} />,
           <Estimate estimate={own.alpha} />,
@@ -104,7 +104,7 @@ function Confusion({ own }: { own: PeopleAgreementView }) {
             </th>
             {values.map((value) => (
               <th key={value} scope="col">
-                <Name text={second} /> {language.number(value)}
+                <Name text={second} /> {language.count(value)}
               </th>
             ))}
           </tr>
@@ -112,9 +112,9 @@ function Confusion({ own }: { own: PeopleAgreementView }) {
         <tbody>
           {confusion.map((row, place) => (
             <tr key={place}>
-              <th scope="row">{language.number(values[place])}</th>
+              <th scope="row">{language.count(values[place])}</th>
               {row.map((count, index) => (
-                <td key={index}>{language.number(count)}</td>
+                <td key={index}>{language.count(count)}</td>
               ))}
             </tr>
           ))}
@@ -146,7 +146,7 @@ function Judges({ rows }: { rows: readonly JudgeAgreementView[] }) {
           </>
         ),
         cells: [
-          language.number(own.labels),
+          language.count(own.labels),
           <Estimate estimate={own.accuracy} percent />,
           <>
             <Estimate estimate={own.sensitivity} percent /> <Share row={own.table?.[0]} place={0} />
@@ -167,7 +167,7 @@ function Share({ row, place }: { row: readonly number[] | undefined; place: numb
   const language = useLanguage();
   if (!row) return null;
   const total = row.reduce((sum, count) => sum + count, 0);
-  return <div class="muted">{language.text("countOf", { count: language.number(row[place]), total })}</div>;
+  return <div class="muted">{language.text("countOf", { count: language.count(row[place]), total })}</div>;
 }
 
 function Disagreements({ run, rows }: { run: string; rows: readonly DisagreementView[] }) {

@@ -222,7 +222,7 @@ function Labels({ labels }: { labels: readonly LabelView[] }) {
             <b>
               <Name text={label.author || "–"} />
             </b>{" "}
-            <Name text={label.criterion} /> {label.part && <Name text={label.part} />} {language.number(label.value)}
+            <Name text={label.criterion} /> {label.part && <Name text={label.part} />} {language.count(label.value)}
             {label.note && <Foreign text={label.note} />}
           </li>
         ))}
@@ -243,7 +243,7 @@ function Details({ attempt }: { attempt: AttemptView }) {
         {counts.map(([name, value]) => (
           <div key={name}>
             <dt lang="en">{name.replaceAll("_", " ")}</dt>
-            <dd>{language.number(value)}</dd>
+            <dd>{language.count(value)}</dd>
           </div>
         ))}
         {usages.map((used) => (

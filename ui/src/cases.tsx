@@ -310,7 +310,7 @@ function Row({ row, index, isCurrent, onOpen, onFocus }: RowProps) {
           <>
             <AttemptMarks attempts={row.attempts} />
             <span class="muted">
-              {language.number(passedOf(row))}/{language.number(row.attempts.length)}
+              {language.count(passedOf(row))}/{language.count(row.attempts.length)}
             </span>
           </>
         ) : (

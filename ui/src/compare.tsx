@@ -3,7 +3,8 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useAttempt } from "./attempt";
 import { usePage } from "./context";
 import type { Language } from "./i18n";
-import { Estimate, IntervalPicture, Name } from "./marks";
+import { IntervalPicture, Name, quantity } from "./marks";
+import { digitsOfChange } from "./numbers";
 import { SideBySide } from "./sidebyside";
 import { Table, type TableRow } from "./table";
 import { Foreign } from "./text";
@@ -70,19 +71,32 @@ function Setup({ comparison }: { comparison: ComparisonView }) {
 function Measures({ comparison }: { comparison: ComparisonView }) {
   const { language } = usePage();
   const rows = comparison.rows.filter((row) => row.base !== null || row.candidate !== null || !row.informational);
+  const family = comparison.rows.filter((row) => row.p_holm !== null).length;
+  const detectable = comparison.rows[0]?.detectable;
   return (
-    <Table
-      name={{ titleId: "compare-title" }}
-      columns={(["measure", "base", "candidate", "difference", "conclusion"] as const).map((name) => language.text(name))}
-      rows={rows.map((row) => measureRow(row, language, comparison.margin))}
-    />
+    <>
+      <Table
+        name={{ titleId: "compare-title" }}
+        columns={(["measure", "base", "candidate", "difference", "conclusion"] as const).map((name) => language.text(name))}
+        rows={rows.map((row) => measureRow(row, language, family, comparison))}
+      />
+      {typeof detectable === "number" && (
+        <p class="note">
+          {detectable > 1
+            ? language.text("notDetectable")
+            : language.text("detectable", { value: language.text("points", { value: points(language, detectable, 0) }) })}
+        </p>
+      )}
+    </>
   );
 }
 
-function measureRow(row: ComparedMeasure, language: Language, margin?: number | null): TableRow {
-  const write = row.is_rate ? language.rate : language.number;
+function measureRow(row: ComparedMeasure, language: Language, family: number, comparison: ComparisonView): TableRow {
+  const unit = comparison.units?.[row.measure];
   const reach = Math.max(Math.abs(row.low ?? 0), Math.abs(row.high ?? 0), Math.abs(row.difference ?? 0), 1e-9);
   const difference = { value: row.difference, low: row.low, high: row.high };
+  const least = digitsOfChange(row.base, row.candidate, difference, row.is_rate);
+  const write = (value?: number | null) => (row.is_rate ? language.rate(value, least) : quantity(language.number(value, least), unit));
   return {
     key: row.measure,
     head: (
@@ -96,14 +110,52 @@ function measureRow(row: ComparedMeasure, language: Language, margin?: number | 
       write(row.candidate),
       <div class="estimate-cell">
         <IntervalPicture estimate={difference} low={-reach} high={reach} zero />
-        <Estimate estimate={difference} percent={row.is_rate} signed />
+        <Difference row={row} least={least} unit={unit} />
       </div>,
       <>
-        {row.comparable ? language.text(conclusion(row), { margin: write(margin) }) : language.text("notComparable")}
+        {row.comparable ? language.text(conclusion(row), { margin: write(comparison.margin) }) : language.text("notComparable")}
+        <Chance row={row} family={family} />
         {row.why && <Foreign class="muted" text={row.why} />}
       </>,
     ],
   };
+}
+
+/** A difference with its sign and its interval. Rates differ by percentage points. */
+function Difference({ row, least, unit }: { row: ComparedMeasure; least: number; unit?: string }) {
+  const { language } = usePage();
+  const signed = (value: number, text: string) => `${value > 0 ? "+" : ""}${text.replace(/\s?%/, "")}`;
+  const write = (value: number) => signed(value, row.is_rate ? language.rate(value, least) : language.number(value, least));
+  const ends = language.ends({ low: row.low, high: row.high }, row.is_rate);
+  const whole = (text: string) => (row.is_rate ? language.text("points", { value: text }) : quantity(text, unit));
+  if (row.difference === null) return <span class="estimate">–</span>;
+  return (
+    <span class="estimate">
+      <b>{whole(write(row.difference))}</b>
+      {ends && (
+        <span class="ends">
+          {signed(row.low!, ends[0])} … {whole(signed(row.high!, ends[1]))}
+        </span>
+      )}
+    </span>
+  );
+}
+
+/** A difference of rates in percentage points. */
+function points(language: Language, value: number, least: number): string {
+  return language.rate(value, least).replace(/\s?%/, "");
+}
+
+/** The p value, and why it may say something else than the interval. */
+function Chance({ row, family }: { row: ComparedMeasure; family: number }) {
+  const { language } = usePage();
+  const p = row.p_holm ?? row.p;
+  if (p === null) return null;
+  const excludesZero = row.low !== null && row.high !== null && (row.low > 0 || row.high < 0);
+  if (row.p_holm !== null && excludesZero && row.verdict === "no difference shown") {
+    return <div class="muted">{language.text("holmSays", { count: family, p: language.pValue(p) })}</div>;
+  }
+  return <div class="muted">{language.text(row.p_holm === null ? "pValue" : "pHolm", { p: language.pValue(p) })}</div>;
 }
 
 function conclusion(row: ComparedMeasure) {
@@ -144,7 +196,7 @@ function ComparedCases({ comparison }: { comparison: ComparisonView }) {
             aria-pressed={only === change}
             onClick={() => setOnly(only === change ? "" : change)}
           >
-            {language.text(NAMES[change])} {language.number(counts.get(change))}
+            {language.text(NAMES[change])} {language.count(counts.get(change))}
           </button>
         ))}
       </div>

@@ -4,6 +4,7 @@ import ja from "../../src/fairtrial/reports/assets/texts/ja.json";
 import ko from "../../src/fairtrial/reports/assets/texts/ko.json";
 import zhCN from "../../src/fairtrial/reports/assets/texts/zh-CN.json";
 import zhTW from "../../src/fairtrial/reports/assets/texts/zh-TW.json";
+import { Numbers } from "./numbers";
 
 export type TextName = keyof typeof en;
 type Text = string | { readonly other: string; readonly one?: string };
@@ -37,11 +38,12 @@ export function choose(wishes: readonly string[]): string {
 
 export type Values = Readonly<Record<string, string | number>>;
 
-export class Language {
+export class Language extends Numbers {
   private readonly texts: Texts;
   private readonly plurals: Intl.PluralRules;
 
-  constructor(readonly code: string) {
+  constructor(code: string) {
+    super(code);
     this.texts = TEXTS[code] ?? en;
     this.plurals = new Intl.PluralRules(code);
   }
@@ -52,7 +54,7 @@ export class Language {
     const template = typeof entry === "string" ? entry : this.plural(entry, Number(values.count ?? 0));
     const filled = template.replace(/\{(\w+)\}/g, (whole, key: string) => {
       const value = values[key];
-      return value === undefined ? whole : typeof value === "number" ? this.number(value) : value;
+      return value === undefined ? whole : typeof value === "number" ? this.count(value) : value;
     });
     return this.code === PSEUDO ? lengthened(filled) : filled;
   };
@@ -61,27 +63,9 @@ export class Language {
     return (this.plurals.select(count) === "one" && entry.one) || entry.other;
   }
 
-  /** Returns a value with two decimals at most if it is small, and without decimals if it is large. */
-  number = (value: number | null | undefined): string => {
-    if (value === null || value === undefined) return "–";
-    const size = Math.abs(value);
-    const digits = Number.isInteger(value) ? 0 : size >= 1000 ? 0 : size >= 10 ? 1 : size > 0 && size < 0.01 ? 4 : 2;
-    return new Intl.NumberFormat(this.code, { maximumFractionDigits: digits, minimumFractionDigits: digits }).format(
-      value,
-    );
-  };
-
-  /** Returns a rate in 0..1 as a percentage. Only the rate 1 is written as 100 %. */
-  rate = (value: number | null | undefined): string => {
-    if (value === null || value === undefined) return "–";
-    const rounded = Math.round(100 * value);
-    const extreme = (rounded === 0 && value !== 0) || (rounded === 100 && value !== 1);
-    const shown = extreme ? Math.min(Math.max(value, 0.001), 0.999) : value;
-    return new Intl.NumberFormat(this.code, {
-      style: "percent",
-      maximumFractionDigits: extreme ? 1 : 0,
-    }).format(shown);
-  };
+  /** Returns a number of things. A whole number has no decimals. */
+  count = (value: number | null | undefined): string =>
+    Number.isInteger(value) ? new Intl.NumberFormat(this.code).format(value!) : this.number(value);
 
   date = (text: string): string => {
     const date = new Date(text);

@@ -58,7 +58,7 @@ export function LabelItem({ item, queue }: { item: LabelItemView; queue: QueueVi
               <b>
                 <Name text={label.author || "–"} />
               </b>{" "}
-              {language.number(label.value)} {label.note && <Name text={label.note} />}
+              {language.count(label.value)} {label.note && <Name text={label.note} />}
             </p>
           ))}
         </section>
@@ -161,7 +161,7 @@ function Grade({ queue, given, onAnswer }: AnswersProps) {
   const { low, high } = queue.range ?? { low: null, high: null };
   useLayoutEffect(() => field.current?.focus({ preventScroll: true }), []);
   const confirm = () => {
-    if (text.trim() && field.current?.reportValidity()) onAnswer(Number(text), language.number(Number(text)));
+    if (text.trim() && field.current?.reportValidity()) onAnswer(Number(text), language.count(Number(text)));
   };
   return (
     <form
@@ -172,7 +172,7 @@ function Grade({ queue, given, onAnswer }: AnswersProps) {
       }}
     >
       <label class="field">
-        <span>{language.text("yourValue", { low: language.number(low), high: language.number(high) })}</span>
+        <span>{language.text("yourValue", { low: language.count(low), high: language.count(high) })}</span>
         <input
           ref={field}
           id="label-value"

@@ -1,5 +1,6 @@
 // Verdicts by mark and word, and pictures of numbers. Each picture has its numbers beside it as text.
 import { useLanguage } from "./context";
+import { saysNothing, type Interval } from "./numbers";
 import type { PartView } from "./view";
 import { visibleLine } from "./visible";
 
@@ -30,12 +31,6 @@ export function Verdict({ verdict, large = false }: { verdict: string; large?: b
       <span lang="en">{verdictWord(verdict)}</span>
     </span>
   );
-}
-
-export interface Interval {
-  readonly value?: number | null;
-  readonly low?: number | null;
-  readonly high?: number | null;
 }
 
 /** An interval as a line with a dot on a scale, and the threshold as a tick. */
@@ -87,20 +82,15 @@ export function quantity(number: string, unit?: string): string {
 }
 
 /** A number with its interval as text. */
-export function Estimate(props: { estimate: Interval; percent?: boolean; signed?: boolean; unit?: string }) {
+export function Estimate(props: { estimate: Interval; threshold?: number | null; percent?: boolean; unit?: string }) {
   const language = useLanguage();
-  const { value, low, high } = props.estimate;
-  const write = props.percent ? language.rate : language.number;
-  const signed = (number: number) => `${props.signed && number > 0 ? "+" : ""}${write(number)}`;
-  if (value === null || value === undefined) return <span class="estimate">–</span>;
+  const { estimate, percent = false } = props;
+  if (typeof estimate.value !== "number") return <span class="estimate">–</span>;
+  const ends = language.ends(estimate, percent);
   return (
     <span class="estimate">
-      <b>{quantity(signed(value), props.unit)}</b>
-      {typeof low === "number" && typeof high === "number" && (
-        <span class="ends">
-          {signed(low)} … {signed(high)}
-        </span>
-      )}
+      <b>{quantity(language.estimated(estimate, props.threshold, percent), props.unit)}</b>
+      {ends && <span class="ends">{saysNothing(estimate) ? language.text("tooFewCases") : ends.join(" … ")}</span>}
     </span>
   );
 }

@@ -8,6 +8,7 @@ import type { AttemptView, BallotView, OutcomeView, PartView, QuoteView, StepVie
 export function Outcome({ outcome, attempt }: { outcome: OutcomeView; attempt: AttemptView }) {
   const { language } = usePage();
   const isOpen = outcome.verdict === "failed" || outcome.verdict === "unscored";
+  const [value, limit] = language.beside(outcome.value, outcome.threshold);
   const body = <Body outcome={outcome} attempt={attempt} />;
   const head = (
     <>
@@ -16,12 +17,10 @@ export function Outcome({ outcome, attempt }: { outcome: OutcomeView; attempt: A
         <Name text={outcome.criterion} />
       </span>
       <span class="outcome-value">
-        <b>{quantity(language.number(outcome.value), outcome.unit)}</b>
+        <b>{quantity(value, outcome.unit)}</b>
         {typeof outcome.threshold === "number" && (
           <span class="muted">
-            {language.text(outcome.lower_is_better ? "needsAtMost" : "needsAtLeast", {
-              value: language.number(outcome.threshold),
-            })}
+            {language.text(outcome.lower_is_better ? "needsAtMost" : "needsAtLeast", { value: limit })}
           </span>
         )}
       </span>
@@ -93,7 +92,7 @@ function Part({ part, attempt, threshold }: { part: PartView; attempt: AttemptVi
     <>
       <span class="part-name">{name}</span>
       <span class={part.applicable === false ? "muted" : ""}>
-        {part.applicable === false ? language.text("notApplicable") : language.number(part.value)}
+        {part.applicable === false ? language.text("notApplicable") : language.beside(part.value, threshold)[0]}
       </span>
     </>
   );
@@ -182,7 +181,7 @@ function Ballot({ ballot }: { ballot: BallotView }) {
           {Object.keys(ballot.decisions).length > 1 && <Name text={item} />}{" "}
           {Object.entries(decision.counted ?? {}).map(([answer, count]) => (
             <span key={answer} class="tag">
-              <Name text={answer} /> × {language.number(count)}
+              <Name text={answer} /> × {language.count(count)}
             </span>
           ))}
           {decision.abstained ? language.text("abstentions", { count: decision.abstained }) : null}

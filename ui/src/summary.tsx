@@ -1,7 +1,8 @@
 // The numbers of a run: verdict, reasons, criteria with intervals, cost, invalid attempts.
 import { Cases } from "./cases";
 import { usePage } from "./context";
-import { CountsBar, Estimate, IntervalPicture, Name, Verdict, type Interval } from "./marks";
+import { CountsBar, Estimate, IntervalPicture, Name, Verdict } from "./marks";
+import type { Interval } from "./numbers";
 import { Table } from "./table";
 import { Foreign } from "./text";
 import type { CriterionView, ProgressView, RunView, UsageView } from "./view";
@@ -26,8 +27,8 @@ function Head({ run }: { run: RunView }) {
   const { language } = usePage();
   const facts: [string, string][] = [
     [language.text("started"), language.date(run.started)],
-    [language.text("cases"), language.number(run.cases)],
-    [language.text("attempts"), language.number(run.attempts)],
+    [language.text("cases"), language.count(run.cases)],
+    [language.text("attempts"), language.count(run.attempts)],
   ];
   if (typeof run.seconds === "number") facts.push([language.text("duration"), language.seconds(run.seconds)]);
   const sides = Object.entries(run.invalid);
@@ -41,7 +42,7 @@ function Head({ run }: { run: RunView }) {
         <ul class="counts-list">
           {Object.entries(run.counts).map(([verdict, count]) => (
             <li key={verdict}>
-              <Verdict verdict={verdict} /> <b>{language.number(count)}</b>
+              <Verdict verdict={verdict} /> <b>{language.count(count)}</b>
             </li>
           ))}
         </ul>
@@ -60,7 +61,7 @@ function Head({ run }: { run: RunView }) {
         {sides.length > 0 && (
           <p class="warning">
             {language.text("invalidBySide", {
-              sides: language.list(sides.map(([side, count]) => `${side} ${language.number(count)}`)),
+              sides: language.list(sides.map(([side, count]) => `${side} ${language.count(count)}`)),
             })}
           </p>
         )}
@@ -173,7 +174,7 @@ function Threshold({ criterion }: { criterion: CriterionView }) {
   const { language } = usePage();
   if (typeof criterion.threshold !== "number") return <div class="muted">{language.text("informs")}</div>;
   const name = criterion.lower_is_better ? "needsAtMost" : "needsAtLeast";
-  return <div class="muted">{language.text(name, { value: language.number(criterion.threshold) })}</div>;
+  return <div class="muted">{language.text(name, { value: language.against(criterion.mean.value ?? criterion.threshold, criterion.threshold)[1] })}</div>;
 }
 
 function Judge({ criterion }: { criterion: CriterionView }) {
@@ -209,10 +210,11 @@ function Judge({ criterion }: { criterion: CriterionView }) {
 
 function Agreement(props: { name: "selfAgreement" | "panelAgreement"; estimate?: Interval | null }) {
   const { language } = usePage();
-  const { value, low, high } = props.estimate ?? {};
-  if (typeof value !== "number") return null;
-  const ends = typeof low === "number" && typeof high === "number" && `${language.rate(low)} … ${language.rate(high)}`;
-  return <div>{language.text(props.name, { value: `${language.rate(value)}${ends ? ` (${ends})` : ""}` })}</div>;
+  const estimate = props.estimate ?? {};
+  if (typeof estimate.value !== "number") return null;
+  const ends = language.ends(estimate, true)?.join(" … ");
+  const value = language.estimated(estimate, null, true);
+  return <div>{language.text(props.name, { value: `${value}${ends ? ` (${ends})` : ""}` })}</div>;
 }
 
 function Counts({ criterion }: { criterion: CriterionView }) {
@@ -223,7 +225,7 @@ function Counts({ criterion }: { criterion: CriterionView }) {
       <div>
         {Object.entries(criterion.counts).map(([verdict, count]) => (
           <span key={verdict} class="count">
-            <Verdict verdict={verdict} /> {language.number(count)}
+            <Verdict verdict={verdict} /> {language.count(count)}
           </span>
         ))}
       </div>
@@ -247,7 +249,7 @@ function Mean({ criterion }: { criterion: CriterionView }) {
   return (
     <div class="estimate-cell">
       <IntervalPicture estimate={criterion.mean} low={low} high={high} threshold={criterion.threshold} />
-      <Estimate estimate={criterion.mean} unit={criterion.unit} />
+      <Estimate estimate={criterion.mean} threshold={criterion.threshold} unit={criterion.unit} />
       {possible && (
         <div class="muted">
           {language.text("possible", { low: language.number(possible.low), high: language.number(possible.high) })}
@@ -255,7 +257,7 @@ function Mean({ criterion }: { criterion: CriterionView }) {
       )}
       {valid && valid.mean.value !== criterion.mean.value && (
         <div class="muted">
-          {language.text("overValid", { count: valid.n })} <Estimate estimate={valid.mean} unit={criterion.unit} />
+          {language.text("overValid", { count: valid.n })} <Estimate estimate={valid.mean} threshold={criterion.threshold} unit={criterion.unit} />
         </div>
       )}
     </div>
@@ -292,7 +294,7 @@ function PassK({ run }: { run: RunView }) {
         rows={rows.map((row) => ({
           key: row.k,
           head: row.k,
-          cells: [<Share estimate={row.pass_hat} />, <Share estimate={row.pass_at} />, language.number(row.cases)],
+          cells: [<Share estimate={row.pass_hat} />, <Share estimate={row.pass_at} />, language.count(row.cases)],
         }))}
       />
     </section>

@@ -168,6 +168,7 @@ export interface ComparisonView {
   warnings: string[];
   cases: ComparedCase[];
   margin?: number | null;
+  units?: Record<string, string>;
 }
 
 export interface CriterionView {

@@ -6,6 +6,7 @@ import { diffWords, pairs, words } from "../src/diff";
 import { restore } from "../src/embedded";
 import { choose, Language, TEXTS } from "../src/i18n";
 import { actionOf, badge, KEYS } from "../src/keys";
+import { digitsOfChange } from "../src/numbers";
 import { attention, isFlaky, matches, worstVerdict } from "../src/rows";
 import { find, split } from "../src/search";
 import { EVERYTHING } from "../src/source";
@@ -215,4 +216,30 @@ test("no source turns text into markup or code", () => {
   const forbidden = /innerHTML|outerHTML|insertAdjacentHTML|document\.write|srcdoc|\beval\(|new Function|DOMParser|createContextualFragment/;
   const bad = readdirSync("src").filter((name) => forbidden.test(readFileSync(`src/${name}`, "utf8")));
   assert.deepEqual(bad, []);
+});
+
+test("numbers are written as Python writes them", () => {
+  const table = JSON.parse(readFileSync("test/numbers.json", "utf-8")) as Record<string, (number & string)[][]>;
+  const own = new Language("en");
+  const plain = (text: string) => text.replaceAll(" ", "");
+  const ends = (low: number, high: number, percent: boolean) => own.ends({ low, high }, percent)!.join("…");
+  const change = (base: number, other: number, width: number) =>
+    digitsOfChange(base, other, { value: other - base, low: other - base - width, high: other - base + width }, true);
+  const written: Record<string, (...numbers: number[]) => unknown> = {
+    number: (value) => [own.number(value)],
+    rate: (value) => [own.rate(value)],
+    against: (value, limit) => own.against(value!, limit!),
+    "rate against": (value, limit) => own.against(value!, limit!, 0, true),
+    interval: (value, low, high) => [own.estimated({ value, low, high }, null), ends(low!, high!, false)],
+    "rate interval": (value, low, high) => [own.estimated({ value, low, high }, null, true), ends(low!, high!, true)],
+    change: (base, other, width) => [change(base!, other!, width!)],
+  };
+  for (const [name, rows] of Object.entries(table)) {
+    const write = written[name]!;
+    for (const row of rows) {
+      const given = row.slice(0, write.length);
+      const expected = row.slice(write.length).map((cell) => (typeof cell === "string" ? plain(cell) : cell));
+      assert.deepEqual([...(write(...given) as unknown[])], expected, `${name} ${given.join(", ")}`);
+    }
+  }
 });

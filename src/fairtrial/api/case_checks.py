@@ -11,7 +11,8 @@ from fairtrial.errors import UsageError, nearest
 from fairtrial.records.attempt_rule import ALL, AttemptRule, case_evidence, evidence_of
 from fairtrial.records.record import Record
 from fairtrial.records.result import CaseResult, Verdict
-from fairtrial.reports.numbers import rate
+from fairtrial.records.summary import Estimate
+from fairtrial.reports.numbers import against, estimated, interval
 from fairtrial.reports.terminal import case
 from fairtrial.reports.terminal_text import plain_text
 from fairtrial.reports.transcript import Transcript
@@ -104,8 +105,11 @@ def _counts(verdict: Verdict, verdicts: Sequence[Verdict], pass_rate: float | No
     numbers = Counter(verdicts)
     passed, total = numbers[Verdict.PASSED] + numbers[Verdict.INFORMATIONAL], len(verdicts)
     low, high = wilson(passed / total, total, NORMAL)
-    condition = f"needed: {rule}" if pass_rate is None else f"needs {rate(pass_rate)}"
+    share = Estimate(passed / total, low, high)
+    condition = f"needed: {rule}"
+    if pass_rate is not None:
+        condition = f"needs {against(passed / total, pass_rate, percent=True)[1]}"
     return (
-        f"{verdict}: {passed} of {count(total, 'attempt')} passed, {rate(passed / total)} "
-        f"(95 % interval {rate(low)} … {rate(high)}); {condition}"
+        f"{verdict}: {passed} of {count(total, 'attempt')} passed, {estimated(share, pass_rate, percent=True)} "
+        f"(95 % interval {interval(share, percent=True)}); {condition}"
     )

@@ -16,7 +16,7 @@ from fairtrial.records.label import Label
 from fairtrial.records.record import Record
 from fairtrial.records.score import PartKind, part_text
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.numbers import DASH, interval, number, rate
+from fairtrial.reports.numbers import DASH, estimate_of, estimated, interval, number
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.stats import agreement as stats
 from fairtrial.stats.clustered import mean_of_rates
@@ -179,17 +179,17 @@ def label_report(run: Run) -> RenderableType:
     agreements = Rows(("agreement of people", *columns))
     tables: list[RenderableType] = []
     for own in agreement_of_labelers(run):
-        ends = Estimate(own.alpha, *own.alpha_interval) if own.alpha_interval else Estimate()
+        alpha = estimate_of(own.alpha, own.alpha_interval)
         agreements.add(
             _title(own),
             str(len(own.labelers)),
             str(own.items),
-            rate(own.raw.value),
+            estimated(own.raw, percent=True),
             interval(own.raw, percent=True) or DASH,
-            number(own.kappa.value),
+            estimated(own.kappa),
             interval(own.kappa) or DASH,
-            number(own.alpha),
-            interval(ends) or DASH,
+            estimated(alpha),
+            interval(alpha) or DASH,
         )
         if own.confusion:
             tables += [Text(""), _confusion_table(own)]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Sequence
+from fractions import Fraction
 
 
 def mean(values: Sequence[float]) -> float:
     """Return the arithmetic mean of at least one number, in any order the same.
 
-    The sum is rounded once (`math.fsum`), and the result is clamped to [min, max]: three values of 0.7 have the mean
-    0.7, which a threshold of 0.7 passes.
+    Only the result is rounded, and clamped to [min, max]: three values of 0.7 have the mean 0.7, which a threshold of
+    0.7 passes.
     """
     if len(values) == 1:
         return values[0]
@@ -86,6 +87,9 @@ _MOST_ADDENDS = 32
 
 def _sum_by(values: Sequence[float], count: int) -> float:
     try:
-        return math.fsum(values) / count
+        total = math.fsum(values)
+        lost = math.fsum((*values, -total)) if math.isfinite(total) else 0.0
+        # The quotient of a rounded sum is not the mean: 2.4 / 3 is below 0.8, the mean of 0.7, 0.8 and 0.9.
+        return total / count if not lost else float((Fraction(total) + Fraction(lost)) / count)
     except OverflowError:  # the sum is out of range, but the mean is not
         return math.fsum(value / count for value in values)

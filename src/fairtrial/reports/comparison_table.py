@@ -8,7 +8,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fairtrial.records.run_comparison import ComparedMeasure, Comparison, Move
-from fairtrial.reports.numbers import DASH, number, rate
+from fairtrial.records.summary import Estimate
+from fairtrial.reports.numbers import DASH, digits_of_change, interval, number, rate, with_unit
 from fairtrial.reports.pass_k_table import pass_k_rows
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.text.display import count, visible_line
@@ -53,9 +54,9 @@ def _rows(comparison: Comparison) -> Rows:
             measure_value(row, row.base),
             measure_value(row, row.candidate),
             signed(row, row.difference),
-            f"{signed(row, row.low)} … {signed(row, row.high)}" if row.low is not None else DASH,
+            change_ends(row) or DASH,
             p_text(row),
-            *(str(cases or DASH) for cases in (row.better, row.worse, row.equal)),
+            *(f"{cases:,}" if cases else DASH for cases in (row.better, row.worse, row.equal)),
             verdict_text(row, comparison.margin),
             style="dim" if row.informational else _STYLES.get(row.verdict or "", ""),
         )
@@ -71,18 +72,38 @@ def informative(comparison: Comparison) -> list[ComparedMeasure]:
 
 def measure_value(row: ComparedMeasure, value: float | None) -> str:
     """Return a value of a measure as a terminal shows it."""
-    return rate(value) if row.is_rate else number(value)
+    if row.is_rate:
+        return rate(value, _digits(row))
+    return with_unit(row.measure, number(value, _digits(row)))
 
 
 def signed(row: ComparedMeasure, value: float | None) -> str:
-    """Return a difference with its sign."""
+    """Return a difference with its sign. Rates differ by percentage points."""
     if value is None:
         return DASH
+    sign = "+" if value > 0 else ""
     if not row.is_rate:
-        return f"+{number(value)}" if value > 0 else number(value)
-    if not value:
-        return "0 %"
-    return f"{100 * value:+.0f} %" if abs(value) >= 0.005 else f"{100 * value:+.1f} %"
+        return with_unit(row.measure, f"{sign}{number(value, _digits(row))}")
+    return f"{sign}{points(value, _digits(row))}"
+
+
+def points(value: float, least: int = 0) -> str:
+    """Return a difference of rates in percentage points."""
+    return f"{rate(value, least).removesuffix(' %')} points"
+
+
+def change_ends(row: ComparedMeasure) -> str:
+    """Return the interval of a difference, or an empty text."""
+    if row.low is None or row.high is None:
+        return ""
+    ends = interval(Estimate(row.difference, row.low, row.high), percent=row.is_rate).replace(" %", "").split(" … ")
+    low, high = (f"{'+' if end > 0 else ''}{text}" for end, text in zip((row.low, row.high), ends, strict=True))
+    return f"{low} … {high} points" if row.is_rate else f"{low} … {with_unit(row.measure, high)}"
+
+
+def _digits(row: ComparedMeasure) -> int:
+    difference = Estimate(row.difference, row.low, row.high)
+    return digits_of_change(row.base, row.candidate, difference, percent=row.is_rate)
 
 
 def p_text(row: ComparedMeasure) -> str:
@@ -104,7 +125,7 @@ def p_value(p: float) -> str:
 def verdict_text(row: ComparedMeasure, margin: float | None) -> str:
     """Return the verdict on a measure, empty if there is none."""
     if row.verdict == "equal within the margin":
-        return f"equal within {rate(margin) if row.is_rate else number(margin)}"
+        return f"equal within {points(margin) if row.is_rate and margin is not None else number(margin)}"
     if row.verdict is None and not row.comparable:
         return "not comparable"
     return row.verdict or ""
@@ -125,7 +146,7 @@ def limits(comparison: Comparison) -> Iterator[Text]:
     first = comparison.rows[0]
     if first.detectable is not None:
         yield Text(
-            f"This comparison would have shown a difference of {rate(first.detectable)} in cases (power 80 %)."
+            f"This comparison would have shown a difference of {points(first.detectable)} in cases (power 80 %)."
             if first.detectable <= 1
             else "These are too few cases to show any difference in cases (power 80 %)."
         )
@@ -134,7 +155,7 @@ def limits(comparison: Comparison) -> Iterator[Text]:
             yield Text(visible_line(f"{row.measure}: {row.why}"), "yellow")
     yield from _judges(comparison)
     missing = [
-        f"{row.measure} {row.missing[0]} / {row.missing[1]}" for row in informative(comparison) if any(row.missing)
+        f"{row.measure} {row.missing[0]:,} / {row.missing[1]:,}" for row in informative(comparison) if any(row.missing)
     ]
     if missing:
         yield Text(visible_line(f"attempts without a value (base / candidate): {', '.join(missing)}"), "yellow")
@@ -160,7 +181,7 @@ def _family(comparison: Comparison) -> int:
 
 def _first_names(names: Sequence[str]) -> str:
     shown = ", ".join(names[:_NAMES])
-    return f"{shown} … and {len(names) - _NAMES} more" if len(names) > _NAMES else shown
+    return f"{shown} … and {len(names) - _NAMES:,} more" if len(names) > _NAMES else shown
 
 
 def _moves(moves: Sequence[Move]) -> Iterator[Text]:
@@ -172,7 +193,7 @@ def _moves(moves: Sequence[Move]) -> Iterator[Text]:
     partly = [move for move in moves if move.flipped is None]
     if partly:
         texts = [f"{move.case} {_share(move.base)} -> {_share(move.candidate)}" for move in partly[:_MOST]]
-        more = f" … and {len(partly) - _MOST} more" if len(partly) > _MOST else ""
+        more = f" … and {len(partly) - _MOST:,} more" if len(partly) > _MOST else ""
         yield Text(visible_line(f"moved: {', '.join(texts)}{more}"))
 
 

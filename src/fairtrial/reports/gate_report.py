@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fairtrial.records.gate import ClaimDecision, GateDecision
-from fairtrial.reports.numbers import DASH, number, rate
+from fairtrial.reports.numbers import DASH, against
 from fairtrial.text.display import count, visible_line
 
 _MARKS = {"passed": ("✓", "green"), "failed": ("✗", "red"), "undecided": ("?", "yellow")}
@@ -41,7 +41,10 @@ def claim_text(claim: ClaimDecision, base: str = "") -> str:
 
 
 def _value(claim: ClaimDecision, value: float | None) -> str:
-    return rate(value) if claim.is_rate else number(value)
+    """Return a value with the decimals that it needs beside the limit of its claim."""
+    if value is None:
+        return DASH
+    return against(value, claim.limit, percent=claim.is_rate)[0]
 
 
 def _signed(claim: ClaimDecision, value: float | None) -> str:

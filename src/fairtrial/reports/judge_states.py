@@ -10,7 +10,7 @@ from rich.text import Text
 
 from fairtrial.records.calibration import FEWEST_LABELS, FEWEST_OF_EACH, Calibration, JudgeState
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.numbers import DASH, interval, number, rate
+from fairtrial.reports.numbers import DASH, estimated, interval, number
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.text.display import count, visible_line
 
@@ -47,7 +47,8 @@ def _difference(estimate: Estimate) -> str:
     """Return the size of a difference with its interval, both without the sign of the difference."""
     value, low, high = estimate.value or 0.0, estimate.low or 0.0, estimate.high or 0.0
     low, high = (low, high) if value > 0 else (-high, -low)
-    return f"{abs(value):.2f} ({low:.2f} … {high:.2f})"
+    size = Estimate(abs(value), low, high)
+    return f"{estimated(size)} ({interval(size)})"
 
 
 def _needs(calibration: Calibration) -> str:
@@ -86,7 +87,7 @@ def corrected_rows(calibrations: Sequence[Calibration]) -> Rows:
 
 
 def _estimate(estimate: Estimate, *, graded: bool) -> tuple[str, str]:
-    value = number(estimate.value) if graded else rate(estimate.value)
+    value = estimated(estimate, percent=not graded)
     return value, interval(estimate, percent=not graded) or DASH
 
 

@@ -23,7 +23,7 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 from fairtrial.reports.attempts import CaseAttempts
 from fairtrial.reports.judge_states import describe
-from fairtrial.reports.numbers import describe_outcome, interval, number, rate
+from fairtrial.reports.numbers import describe_outcome, estimated, interval
 from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
 from fairtrial.reports.transcript import Transcript, transcripts
 from fairtrial.reports.transcript_lines import transcript_lines
@@ -247,7 +247,8 @@ def _valid(summary: Summary) -> Iterator[str]:
     yield "invalid attempts: " + ", ".join(f"{side} {n}" for side, n in summary.invalid.items())
     for criterion in summary.criteria:
         if criterion.valid is not None and criterion.threshold is not None:
-            rates = f"pass rate {rate(criterion.valid.pass_rate.value)}, of all {rate(criterion.pass_rate.value)}"
+            valid, whole = (estimated(own.pass_rate, percent=True) for own in (criterion.valid, criterion))
+            rates = f"pass rate {valid}, of all {whole}"
             yield f"{criterion.criterion} over {count(criterion.valid.n, 'valid attempt')}: {rates}"
 
 
@@ -257,7 +258,7 @@ def _judges(calibrations: Sequence[Calibration]) -> Iterator[str]:
         yield f"{calibration.criterion}: {describe(calibration)}"
         estimate = calibration.corrected
         if estimate.value is not None:
-            value = number(estimate.value) if calibration.graded else rate(estimate.value)
+            value = estimated(estimate, percent=not calibration.graded)
             ends = interval(estimate, percent=not calibration.graded)
             yield f"{calibration.criterion} corrected by labels of people: {value} ({ends})"
 

@@ -19,7 +19,7 @@ from fairtrial.reports.attempts import CaseAttempts, by_case
 from fairtrial.reports.comparison_table import measure_value
 from fairtrial.reports.markdown_comparison import change_text, list_flips
 from fairtrial.reports.markdown_text import code_block, code_in_html, code_span
-from fairtrial.reports.numbers import DASH, beside, interval, rate, with_unit
+from fairtrial.reports.numbers import DASH, estimated, interval, with_unit
 from fairtrial.reports.report_table import ReportedRun, ReportOptions
 from fairtrial.reports.short_texts import with_short_texts
 from fairtrial.reports.summary_table import MARKS
@@ -99,7 +99,7 @@ def _table(summary: Summary, comparison: Comparison | None) -> Iterator[str]:
     if "cases" in changes:
         yield f"| cases | | {measure_value(changes['cases'], changes['cases'].candidate)} |{_change(changes['cases'])}"
     for row in rows[:_MOST_CRITERIA]:
-        cells = (code_span(row.criterion), _mean(row), _estimate(rate(row.pass_rate.value), row.pass_rate))
+        cells = (code_span(row.criterion), _mean(row), _estimate(estimated(row.pass_rate, percent=True), row.pass_rate))
         yield f"| {' | '.join(cells)} |{_change(changes.get(row.criterion)) if comparison else ''}"
     if len(rows) > _MOST_CRITERIA:
         yield f"\n… and {len(rows) - _MOST_CRITERIA} more criteria"
@@ -112,7 +112,7 @@ def _change(row: ComparedMeasure | None) -> str:
 
 def _mean(row: CriterionSummary) -> str:
     ends = interval(row.mean)
-    value = with_unit(row.criterion, beside(row.mean.value, row.threshold))
+    value = with_unit(row.criterion, estimated(row.mean, row.threshold))
     return f"{value}{f' ({ends})' if ends else ''}"
 
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fairtrial.records.run_comparison import ComparedMeasure, Comparison
-from fairtrial.reports.comparison_table import informative, limits, measure_value, p_text, signed, verdict_text
+from fairtrial.reports.comparison_table import (
+    change_ends,
+    informative,
+    limits,
+    measure_value,
+    p_text,
+    signed,
+    verdict_text,
+)
 from fairtrial.reports.markdown_text import code_span
 from fairtrial.reports.numbers import DASH
 from fairtrial.text.display import count
@@ -39,13 +47,13 @@ def comparison_markdown(comparison: Comparison) -> str:
 
 def _row(row: ComparedMeasure, margin: float | None) -> str:
     values = (measure_value(row, row.base), measure_value(row, row.candidate), change_text(row, margin), p_text(row))
-    counts = (str(cases or DASH) for cases in (row.better, row.worse, row.equal))
+    counts = (f"{cases:,}" if cases else DASH for cases in (row.better, row.worse, row.equal))
     return f"| {' | '.join([code_span(row.measure), *values, *counts])} |"
 
 
 def change_text(row: ComparedMeasure, margin: float | None = None) -> str:
     """Return a difference with its interval and its verdict."""
-    ends = f" ({signed(row, row.low)} … {signed(row, row.high)})" if row.low is not None else ""
+    ends = f" ({own})" if (own := change_ends(row)) else ""
     verdict = verdict_text(row, margin)
     return f"{signed(row, row.difference)}{ends}{f', {verdict}' if verdict else ''}"
 
@@ -56,6 +64,6 @@ def list_flips(comparison: Comparison) -> Iterator[str]:
         names = [move.case for move in comparison.moved if move.flipped == flip]
         if names:
             shown = ", ".join(map(code_span, names[:_NAMES]))
-            more = f" … and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+            more = f" … and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
             yield f"**{title}**: {shown}{more}"
             yield ""

@@ -16,11 +16,12 @@ from fairtrial.reports.mutation_table import (
     interval_text,
     judges_in,
     operator_text,
+    rate_text,
     role_lines,
     score_text,
     summary_line,
 )
-from fairtrial.reports.numbers import DASH, rate
+from fairtrial.reports.numbers import DASH
 from fairtrial.text.display import visible_line
 
 _OPEN = 3
@@ -66,8 +67,8 @@ def _parts(report: MutationReport) -> Iterator[str]:
 
 
 def _number(title: str, estimate: CatchRate) -> str:
-    value = DASH if estimate.rate is None else rate(estimate.rate)
-    return f"<div><span>{title}</span><b>{value}</b><span>{_picture(estimate)} {interval_text(estimate)}</span></div>"
+    ends = f"<span>{_picture(estimate)} {interval_text(estimate)}</span>"
+    return f"<div><span>{title}</span><b>{rate_text(estimate)}</b>{ends}</div>"
 
 
 def _operators(report: MutationReport) -> str:

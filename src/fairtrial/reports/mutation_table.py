@@ -17,7 +17,8 @@ from fairtrial.records.mutation import (
     MutationReport,
     OperatorRate,
 )
-from fairtrial.reports.numbers import DASH, number, rate
+from fairtrial.records.summary import Estimate
+from fairtrial.reports.numbers import DASH, against, beside, estimated, interval
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.text.display import count, shortened, visible_line
 
@@ -66,14 +67,20 @@ def percent(estimate: CatchRate) -> str:
     if estimate.rate is None:
         return DASH
     ends = interval_text(estimate)
-    return f"{rate(estimate.rate)} ({ends})" if ends else rate(estimate.rate)
+    return f"{rate_text(estimate)} ({ends})" if ends else rate_text(estimate)
+
+
+def rate_text(estimate: CatchRate) -> str:
+    """Return a rate with the decimals of its interval."""
+    return estimated(Estimate(estimate.rate, estimate.low, estimate.high), percent=True)
 
 
 def interval_text(estimate: CatchRate) -> str:
     """Return the interval of a rate, or an empty text if there is none."""
     if estimate.low is None or estimate.high is None:
         return ""
-    return f"{rate(estimate.low).removesuffix(' %')} to {rate(estimate.high)}"
+    low, _, high = interval(Estimate(estimate.rate, estimate.low, estimate.high), percent=True).partition(" … ")
+    return f"{low.removesuffix(' %')} to {high}"
 
 
 def _operators(report: MutationReport) -> Rows:
@@ -168,7 +175,8 @@ def operator_text(mutation: Mutation) -> str:
 
 def score_text(score: MutantScore) -> str:
     """Return the score of a mutant by a criterion, for example "response_match_score 0.96 (needs 0.80)"."""
-    return f"{score.criterion} {number(score.value)} (needs {number(score.threshold)})"
+    limit = DASH if score.threshold is None else against(score.threshold, score.threshold)[1]
+    return f"{score.criterion} {beside(score.value, score.threshold)} (needs {limit})"
 
 
 def coverage_lines(coverage: Coverage) -> Iterator[str]:

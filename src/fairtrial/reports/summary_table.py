@@ -13,7 +13,7 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import CriterionSummary, RunUsage, Summary
 from fairtrial.reports.gate_report import gate_report
 from fairtrial.reports.judge_states import judge_states
-from fairtrial.reports.numbers import DASH, beside, dollars, estimate_of, interval, rate, with_unit
+from fairtrial.reports.numbers import DASH, dollars, estimate_of, estimated, interval, rate, with_unit
 from fairtrial.reports.pass_k_table import pass_k_rows
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.spending import spending_rows
@@ -70,9 +70,9 @@ def _criteria(summary: Summary, useless: Collection[str]) -> Rows:
     for criterion in _informative(summary):
         rows.add(
             criterion.criterion,
-            with_unit(criterion.criterion, beside(criterion.mean.value, criterion.threshold)),
+            with_unit(criterion.criterion, estimated(criterion.mean, criterion.threshold)),
             with_unit(criterion.criterion, interval(criterion.mean) or DASH),
-            rate(criterion.pass_rate.value),
+            estimated(criterion.pass_rate, percent=True),
             interval(criterion.pass_rate, percent=True) or DASH,
             *(str(getattr(criterion, name) or DASH) for name in verdicts),
             style="dim" if criterion.criterion in useless else _style(criterion),
@@ -87,9 +87,9 @@ def _valid(summary: Summary) -> Rows:
             rows.add(
                 criterion.criterion,
                 f"{criterion.valid.n:,}",
-                beside(criterion.valid.mean.value, criterion.threshold),
+                estimated(criterion.valid.mean, criterion.threshold),
                 interval(criterion.valid.mean) or DASH,
-                rate(criterion.valid.pass_rate.value),
+                estimated(criterion.valid.pass_rate, percent=True),
                 interval(criterion.valid.pass_rate, percent=True) or DASH,
                 style=_style(criterion),
             )
@@ -133,7 +133,11 @@ def _judging(summary: Summary) -> Rows:
             with_itself = estimate_of(criterion.self_agreement, criterion.self_agreement_interval)
             in_panel = estimate_of(criterion.panel_agreement, criterion.panel_agreement_interval)
             agreements = (with_itself, in_panel) if panels else (with_itself,)
-            ends = (text for own in agreements for text in (rate(own.value), interval(own, percent=True) or DASH))
+            ends = (
+                text
+                for own in agreements
+                for text in (estimated(own, percent=True), interval(own, percent=True) or DASH)
+            )
             rows.add(criterion.criterion, *(f"{number:,}" for number in numbers), *ends, cost)
     return rows
 

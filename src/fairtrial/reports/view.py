@@ -293,6 +293,7 @@ def comparison_view(comparison: Comparison, *rows: Sequence[ComparedRow]) -> sha
         warnings=list(comparison.warnings),
         cases=list(cases),
         margin=comparison.margin,
+        units={row.measure: unit for row in comparison.rows if (unit := unit_of(row.measure))},
     )
 
 

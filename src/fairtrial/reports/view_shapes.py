@@ -213,7 +213,7 @@ class ComparedCase(ViewShape, frozen=True):
 
 
 class ComparisonView(ViewShape, frozen=True):
-    """Two runs side by side. `setup` names the differences of their configurations."""
+    """Two runs side by side. `setup` names the differences of their configurations, `units` those of the measures."""
 
     base: str
     candidate: str
@@ -224,6 +224,7 @@ class ComparisonView(ViewShape, frozen=True):
     warnings: list[str]
     cases: list[ComparedCase]
     margin: float | None = None
+    units: dict[str, str] = {}
 
 
 class PageView(ViewShape, frozen=True):

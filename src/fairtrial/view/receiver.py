@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
@@ -93,8 +93,8 @@ class ReceiverApp:
         try:
             self._check_sender(request)
             # Any page may send a form or a text without asking. A request without a body has no type.
-            if "content-type" in request.headers and _content_type(request) != api.OTLP_JSON:
-                raise _RefusedError(415, f"the content type must be {api.OTLP_JSON}, or none")
+            if "content-type" in request.headers:
+                _check_content_type(_content_type(request), (api.OTLP_JSON,))
         except _RefusedError as error:
             return Response(str(error), error.status, error.headers, "text/plain")
         name = request.path_params["name"]
@@ -195,9 +195,9 @@ def _encoding(request: Request) -> str:
     return request.headers.get("content-encoding", "identity").lower()
 
 
-def _check_content_type(content_type: str) -> None:
-    if content_type not in _CONTENT_TYPES:
-        allowed = " or ".join(_CONTENT_TYPES)
+def _check_content_type(content_type: str, allowed_types: Sequence[str] = _CONTENT_TYPES) -> None:
+    if content_type not in allowed_types:
+        allowed = " or ".join(allowed_types)
         raise _RefusedError(415, f"the content type must be {allowed}, got {visible_line(content_type)!r}")
 
 

@@ -361,7 +361,7 @@ def usage(event_keys: dict[str, Any], at: Place, reading: Diagnostics) -> Usage 
             if type(value) is int and 0 <= value <= MOST:
                 counts[_USAGE[key]] = value
             else:
-                reading.wrong_type(((at, "usage_metadata"), key), "a whole number of 64 bits, 0 or more", value)
+                reading.wrong_type(((at, "usage_metadata"), key), "a whole number, 0 or more", value)
     return Usage(
         _sum(counts.get("prompt_token_count"), counts.get("tool_use_prompt_token_count")),
         _sum(counts.get("candidates_token_count"), counts.get("thoughts_token_count")),

@@ -6,7 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from fairtrial.formats.spans.span import LogRecord, Span, SpanEvent, SpanItem
-from fairtrial.formats.spans.span_values import any_value, exceeds_64_bits, hex_id, key_values, nanoseconds, whole_number
+from fairtrial.formats.spans.span_values import (
+    any_value,
+    exceeds_64_bits,
+    hex_id,
+    key_values,
+    nanoseconds,
+    whole_number,
+)
 from fairtrial.records.record import Json
 from fairtrial.text.display import shortened, visible_line
 

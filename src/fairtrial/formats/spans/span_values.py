@@ -63,14 +63,13 @@ def hex_id(raw: Any) -> str:
 
 def whole_number(raw: Any) -> int | None:
     """Return an integer of 64 bits from a number or its text. Integers above 2**53 stay exact, as JSON holds them."""
-    number = None
     if type(raw) is int:  # not a bool
-        number = raw
-    elif isinstance(raw, float) and abs(raw) < MOST:
-        number = int(raw)
-    elif isinstance(raw, str) and len(raw) <= 30 and raw.strip().removeprefix("-").isdecimal():
-        number = int(raw)
-    return number if number is not None and is_in_range(number) else None
+        return raw if is_in_range(raw) else None
+    if isinstance(raw, float):
+        return int(raw) if abs(raw) < MOST else None
+    if isinstance(raw, str) and len(raw) <= 30 and raw.strip().removeprefix("-").isdecimal():
+        return whole_number(int(raw))
+    return None
 
 
 def nanoseconds(raw: Any) -> int | None:
