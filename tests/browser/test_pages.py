@@ -196,6 +196,29 @@ def test_a_link_shows_what_its_sender_saw(visit: Visit, addresses: dict[str, str
     assert visit.page.input_value("#search") == "case_1"
 
 
+def test_a_link_finds_its_case_at_another_position(visit: Visit, addresses: dict[str, str]) -> None:
+    """After cases were inserted in the eval set, the name tells. If the run lacks the name, no other case is shown."""
+    visit.open(addresses["run"] + "#page=case&case=4", ".case .invocation")
+    name = visit.page.locator("#case-title bdi").inner_text()
+    visit.page.wait_for_function("location.hash.includes('name=')")
+    fragment = visit.page.evaluate("location.hash")
+    for position in ("2", "999999"):
+        visit.open(addresses["run"] + fragment.replace("case=4", f"case={position}"), ".case[data-position='4']")
+        assert visit.page.locator("#case-title bdi").inner_text() == name
+        assert visit.page.title().startswith(name)
+    visit.open(addresses["run"] + "#page=case&case=4&name=nobody", "main .warning")
+    assert visit.page.locator(".case").count() == 0
+
+
+def test_one_long_word_is_laid_out(visit: Visit, tmp_path: Path) -> None:
+    """An agent that loops on a token makes it. Each text of the case is such a word, and is shown as a whole."""
+    visit.open(write_run(tmp_path / "run.html", hostile=["A" * 70_000]) + "#page=case&case=4", ".case .invocation")
+    visit.page.evaluate("document.querySelectorAll('details').forEach(entry => { entry.open = true; })")
+    visit.page.evaluate("document.querySelectorAll('button.more').forEach(button => button.click())")
+    visit.page.wait_for_function("document.querySelectorAll('.case wbr').length > 699")
+    assert visit.page.evaluate("document.querySelector('.case').getBoundingClientRect().width <= innerWidth")
+
+
 def test_a_search_reads_replies_reasons_and_tools(visit: Visit, addresses: dict[str, str]) -> None:
     """Each in its language."""
     visit.open(addresses["run"])
@@ -272,6 +295,7 @@ def seen(own: Visit) -> list[object]:
 
 
 _ELEMENTS = {
+    "wbr",
     "html",
     "head",
     "meta",

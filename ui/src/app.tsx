@@ -9,7 +9,7 @@ import { Help } from "./help";
 import { actionOf, isTyping } from "./keys";
 import { Setup } from "./setup";
 import { type Filter, EVERYTHING, type Source } from "./source";
-import { RUNS, type State, format, labelsOf, parse } from "./state";
+import { moved, RUNS, type State, format, labelsOf, parse } from "./state";
 import { Summary } from "./summary";
 import { visibleLine } from "./visible";
 
@@ -32,7 +32,7 @@ export function App({ source, choices }: { source: Source; choices: Choices }) {
 
   const navigate = useCallback((change: Partial<State>) => {
     setState((old) => {
-      const next = { ...old, ...change };
+      const next = moved(old, change);
       const fragment = format(next);
       // A filter is no step of its own in the history of the browser.
       if (fragment !== location.hash) {
@@ -42,7 +42,7 @@ export function App({ source, choices }: { source: Source; choices: Choices }) {
       return next;
     });
   }, []);
-  const link = useCallback((change: Partial<State>) => format({ ...state, ...change }), [state]);
+  const link = useCallback((change: Partial<State>) => format(moved(state, change)), [state]);
 
   useEffect(() => {
     const onHash = () => setState(parse(location.hash, ids));
@@ -55,8 +55,8 @@ export function App({ source, choices }: { source: Source; choices: Choices }) {
   }, [ids]);
 
   useEffect(() => {
-    document.title = visibleLine(`${run.verdict} – ${run.id}`);
-  }, [run]);
+    document.title = visibleLine(`${state.page === "case" && state.name ? state.name : run.verdict} – ${run.id}`);
+  }, [run, state.page, state.name]);
 
   // Another page begins at its top, with the focus on its title, so that a screen reader reads it.
   const place = `${state.page}/${state.run}/${state.page === "compare" ? "" : state.position}`;

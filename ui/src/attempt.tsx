@@ -41,6 +41,7 @@ export function useAttempt(run: string, position: number | null, attempt: number
 export function Case() {
   const { language, state, run, link, navigate, source } = usePage();
   const { row, attempt, problem } = useAttempt(run.id, state.position, state.attempt);
+  const [missing, setMissing] = useState("");
   useLayoutEffect(() => {
     const onAction = (event: Event) => {
       const action = (event as CustomEvent<string>).detail;
@@ -53,7 +54,20 @@ export function Case() {
     document.addEventListener("page-action", onAction);
     return () => document.removeEventListener("page-action", onAction);
   });
-  if (problem) return <p class="warning">{language.text("notFound")}</p>;
+  useEffect(() => {
+    const isRead = problem !== "" || row?.position === state.position;
+    if (!isRead || row?.name === state.name) return;
+    if (!state.name) {
+      if (row) navigate({ name: row.name });
+      return;
+    }
+    // The link is of another run, in which the case had another position.
+    source
+      .find(run.id, state.name)
+      .then((position) => (position === null ? setMissing(state.name) : navigate({ position, name: state.name })))
+      .catch(() => setMissing(state.name));
+  }, [source, run.id, row, problem, state.position, state.name]);
+  if (problem || (missing && missing === state.name)) return <p class="warning">{language.text("notFound")}</p>;
   if (!attempt || !row) return <p class="muted">{language.text("reading")}</p>;
   return (
     <article class="case" aria-labelledby="case-title" data-position={attempt.position}>

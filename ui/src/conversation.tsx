@@ -96,7 +96,7 @@ export function Invocation({ index, actual, expected, marks, agents }: Invocatio
   const facts = useFacts(index, actual, agents);
   return (
     <li class="invocation" data-invocation={index}>
-      <div class="caption">{facts}</div>
+      <div class="caption"><Name text={facts} /></div>
       {user && <Bubble step={user} side="user" name={language.text("user")} marks={marks} />}
       <div class={expected ? "beside" : ""}>
         {expected && (
@@ -250,7 +250,7 @@ function Attachments({ step }: { step: StepView }) {
         const isPicture = PICTURES.has(part.mime_type ?? "") && Boolean(part.data) && /^[A-Za-z0-9+/=\s]+$/.test(part.data ?? "");
         return (
           <div key={index} class="attachment">
-            <span class="tag">{part.mime_type}</span> <Foreign text={name} />
+            <span class="tag"><Name text={part.mime_type ?? ""} /></span> <Foreign text={name} />
             {isPicture && shown !== index && (
               <button type="button" onClick={() => setShown(index)}>
                 {language.text("showPicture")}

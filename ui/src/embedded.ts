@@ -204,6 +204,10 @@ export class EmbeddedSource implements Source {
     return this.run(run).rows.get(position);
   }
 
+  async find(run: string, name: string): Promise<number | null> {
+    return [...this.run(run).rows.values()].find((row) => row.name === name)?.position ?? null;
+  }
+
   async attempt(run: string, position: number, attempt: number): Promise<AttemptView> {
     return this.run(run).attempt(position, attempt);
   }

@@ -5,6 +5,7 @@ import ko from "../../src/fairtrial/reports/assets/texts/ko.json";
 import zhCN from "../../src/fairtrial/reports/assets/texts/zh-CN.json";
 import zhTW from "../../src/fairtrial/reports/assets/texts/zh-TW.json";
 import { Numbers } from "./numbers";
+import { visibleText } from "./visible";
 
 export type TextName = keyof typeof en;
 type Text = string | { readonly other: string; readonly one?: string };
@@ -48,13 +49,16 @@ export class Language extends Numbers {
     this.plurals = new Intl.PluralRules(code);
   }
 
-  /** Returns a text with its values. Numbers are formatted; `count` chooses between singular and plural. */
+  /**
+   * Returns a text with its values. Numbers are formatted, and hidden characters in texts of others are spelt out;
+   * `count` chooses between singular and plural.
+   */
   text = (name: TextName, values: Values = {}): string => {
     const entry = this.texts[name];
     const template = typeof entry === "string" ? entry : this.plural(entry, Number(values.count ?? 0));
     const filled = template.replace(/\{(\w+)\}/g, (whole, key: string) => {
       const value = values[key];
-      return value === undefined ? whole : typeof value === "number" ? this.count(value) : value;
+      return value === undefined ? whole : typeof value === "number" ? this.count(value) : visibleText(value);
     });
     return this.code === PSEUDO ? lengthened(filled) : filled;
   };
@@ -70,7 +74,14 @@ export class Language extends Numbers {
   date = (text: string): string => {
     const date = new Date(text);
     if (Number.isNaN(date.getTime())) return text;
-    return new Intl.DateTimeFormat(this.code, { dateStyle: "medium", timeStyle: "short" }).format(date);
+    return new Intl.DateTimeFormat(this.code, {
+      year: "numeric",
+      month: "short",
+      day: "numeric",
+      hour: "numeric",
+      minute: "2-digit",
+      timeZoneName: "short",
+    }).format(date);
   };
 
   seconds = (value: number): string =>
@@ -87,7 +98,8 @@ export class Language extends Numbers {
       maximumFractionDigits: value < 1 ? 4 : 2,
     }).format(value);
 
-  list = (items: readonly string[]): string => new Intl.ListFormat(this.code, { type: "conjunction" }).format(items);
+  list = (items: readonly string[]): string =>
+    new Intl.ListFormat(this.code, { type: "conjunction" }).format(items.map(visibleText));
 }
 
 function lengthened(text: string): string {

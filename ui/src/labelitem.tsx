@@ -37,7 +37,7 @@ export function LabelItem({ item, queue }: { item: LabelItemView; queue: QueueVi
         )}
         {queue.description && (
           <p class="muted" lang="en">
-            {queue.description}
+            <Name text={queue.description} />
           </p>
         )}
         {text && (

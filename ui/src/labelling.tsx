@@ -240,7 +240,7 @@ function Desk({ client, choices, run, queue: number, labeler }: LabellingProps &
       <main id="main" class="labelling" ref={main} tabIndex={-1}>
         {problem && (
           <p class="callout warning" role="alert">
-            {problem}
+            <Name text={problem} />
           </p>
         )}
         {!item && isClaiming && <p class="muted">{language.text("reading")}</p>}
@@ -307,7 +307,7 @@ function answersOf(queue: QueueView | null): readonly Answer[] {
 }
 
 function Progress({ queue, labeler, language }: { queue: QueueView; labeler: string; language: Choices["language"] }) {
-  const { done, total, mine, median_seconds: seconds } = queue.progress;
+  const { done, total, mine, share, median_seconds: seconds } = queue.progress;
   return (
     <div class="label-progress">
       <progress value={done} max={Math.max(1, total)} aria-label={language.text("labelsDone", { done, total })} />
@@ -315,7 +315,7 @@ function Progress({ queue, labeler, language }: { queue: QueueView; labeler: str
         <b>{language.text("labelsDone", { done, total })}</b>
       </span>
       <span class="muted">
-        <Name text={labeler} /> · {language.text("labelsMine", { count: mine ?? 0 })}
+        <Name text={labeler} /> · {language.text("labelsShare", { count: mine ?? 0, share: share ?? 0 })}
         {typeof seconds === "number" && <> · {language.text("medianSeconds", { time: language.seconds(seconds) })}</>}
       </span>
       <span class="tag">{language.text(queue.blind ? "blind" : "notBlind")}</span>

@@ -135,7 +135,7 @@ function Evidence({ quotes, calls, part, attempt }: EvidenceProps) {
     <ul class="quotes">
       {quotes.map((quote, index) => (
         <li key={index}>
-          {quote.source && <span class="tag">{quote.source}</span>}
+          {quote.source && <span class="tag"><Name text={quote.source} /></span>}
           <Foreign text={quote.text} />
         </li>
       ))}
@@ -174,7 +174,7 @@ function Ballot({ ballot }: { ballot: BallotView }) {
   return (
     <section class="ballot" aria-label={language.text("votes")}>
       <div class="caption">
-        {language.text("votes")} · {ballot.template}
+        {language.text("votes")} · <Name text={ballot.template} />
       </div>
       {Object.entries(ballot.decisions).map(([item, decision]) => (
         <p key={item} class="decision">

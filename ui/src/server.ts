@@ -1,6 +1,6 @@
 // The source of the viewer: a server over the store. Rows are asked for when they are seen, and again when they changed.
 import { type Client, run as pathOf, ServerProblem } from "./client";
-import type { CaseList, Query, Source } from "./source";
+import { EVERYTHING, type CaseList, type Query, type Source } from "./source";
 import type { AttemptView, CaseRow, ComparisonView, FoundCases, OpenedRuns, RunChange, RunView } from "./view";
 
 const MOST_ROWS = 100;
@@ -141,6 +141,17 @@ export class ServerSource implements Source {
   async row(run: string, position: number): Promise<CaseRow | undefined> {
     await this.rowsOf(run).load([position]);
     return this.rowsOf(run).get(position);
+  }
+
+  async find(run: string, name: string): Promise<number | null> {
+    const list = await this.list(run, { ...EVERYTHING, text: name });
+    const most = Math.min(list.total, MOST_ROWS);
+    await list.load(0, most);
+    for (let index = 0; index < most; index++) {
+      const row = list.row(index);
+      if (row?.name === name) return row.position;
+    }
+    return null;
   }
 
   attempt(run: string, position: number, attempt: number): Promise<AttemptView> {

@@ -25,8 +25,12 @@ export function Setup() {
           <dd>{language.date(run.started)}</dd>
         </div>
       </dl>
-      <h2>{language.text("repeat")}</h2>
-      <Foreign class="code" text={run.command} />
+      {run.command && (
+        <>
+          <h2>{language.text("repeat")}</h2>
+          <Foreign class="code" text={run.command} />
+        </>
+      )}
       {downloads.length > 0 && (
         <>
           <h2>{language.text("download")}</h2>

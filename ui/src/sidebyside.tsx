@@ -2,7 +2,7 @@
 import { useLanguage } from "./context";
 import { Bubble, Reply, Step, useFacts, useShownSteps, type Agents } from "./conversation";
 import { pairs, type Pair } from "./diff";
-import { Verdict } from "./marks";
+import { Name, Verdict } from "./marks";
 import type { AttemptView, InvocationView, StepView } from "./view";
 
 const MOST_CELLS = 1_000_000;
@@ -87,7 +87,7 @@ function Half({ side, name, index, invocation, steps }: HalfProps) {
   return (
     <div class={`half ${name}`}>
       <div class="caption" style={{ gridRow: 1 }}>
-        {language.text(name)} · {facts}
+        {language.text(name)} · <Name text={facts} />
       </div>
       <div style={{ gridRow: 2 }}>
         {invocation.user && <Bubble step={invocation.user} side="user" name={language.text("user")} marks={[]} />}

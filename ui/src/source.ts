@@ -36,6 +36,8 @@ export interface Source {
   list(run: string, query: Query): Promise<CaseList>;
   /** The row of a case, which names its attempts. */
   row(run: string, position: number): Promise<CaseRow | undefined>;
+  /** The position of the case with a name, or null. */
+  find(run: string, name: string): Promise<number | null>;
   attempt(run: string, position: number, attempt: number): Promise<AttemptView>;
   /** The files that a run can be saved as, by name and address. */
   downloads(run: string): readonly (readonly [string, string])[];

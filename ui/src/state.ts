@@ -22,10 +22,13 @@ export interface State {
   /** The run that a viewer compares with, or "". */
   readonly base: string;
   readonly position: number | null;
+  /** The name of the case. In another run, the case may have another position. */
+  readonly name: string;
   readonly attempt: number;
   readonly query: Query;
 }
 
+const LONGEST_NAME = 200;
 const FLAGS: readonly Filter[] = ["failed", "flaky", "changed", "labelled", "invalid"];
 const PAGES: readonly Page[] = ["summary", "case", "compare", "setup"];
 
@@ -40,6 +43,7 @@ export function parse(fragment: string, runs: readonly string[]): State {
     run: runs.includes(wanted) ? wanted : (runs[runs.length - 1] ?? ""),
     base: values.get("base") ?? "",
     position,
+    name: position === null ? "" : (values.get("name") ?? ""),
     attempt: number(values.get("attempt")) ?? 1,
     query: {
       verdict: values.get("verdict") ?? "",
@@ -62,6 +66,7 @@ export function format(state: State): string {
   values.set("run", state.run);
   if (state.base) values.set("base", state.base);
   if (state.position !== null) values.set("case", String(state.position));
+  if (state.position !== null && state.name && state.name.length <= LONGEST_NAME) values.set("name", state.name);
   if (state.attempt !== 1) values.set("attempt", String(state.attempt));
   const { verdict, criterion, side, tool, flags, text } = state.query;
   for (const [name, value] of Object.entries({ verdict, criterion, side, tool, q: text })) {
@@ -69,6 +74,12 @@ export function format(state: State): string {
   }
   if (flags.length > 0) values.set("only", flags.join(","));
   return `#${values}`;
+}
+
+/** Returns a state after a change. Another case has another name, which the page learns when it opens the case. */
+export function moved(state: State, change: Partial<State>): State {
+  const isOther = change.position !== undefined && change.position !== state.position;
+  return { ...state, ...(isOther ? { name: "" } : {}), ...change };
 }
 
 export function isLimited(query: Query): boolean {

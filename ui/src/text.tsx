@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { useLanguage } from "./context";
 import { type Change, diffWords } from "./diff";
-import { languageOf, pieces, shortened } from "./visible";
+import { breakable, languageOf, pieces, shortened } from "./visible";
 
 const LONGEST = 6000;
 
@@ -12,10 +12,16 @@ export function Plain({ text }: { text: string }) {
   return (
     <>
       {pieces(text).map((piece) =>
-        piece.hidden ? <span class="hidden-character">{piece.text}</span> : piece.text,
+        piece.hidden ? <span class="hidden-character">{piece.text}</span> : <Breakable text={piece.text} />,
       )}
     </>
   );
+}
+
+/** A text with places to break in long words. Without them, a browser takes minutes to lay out one word of 70,000 "A". */
+function Breakable({ text }: { text: string }): ComponentChildren {
+  const parts = breakable(text);
+  return parts.length === 1 ? text : parts.map((part, index) => (index ? [<wbr key={index} />, part] : part));
 }
 
 /** A text of a person or of an agent, with quotations marked. The rest of a long text is shown on demand. */

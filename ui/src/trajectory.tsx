@@ -1,4 +1,5 @@
 // Expected and actual calls side by side, aligned as the criterion aligned them.
+import { Fragment } from "preact";
 import { usePage } from "./context";
 import { diffWords } from "./diff";
 import { Name } from "./marks";
@@ -99,10 +100,13 @@ function Call({ call, other, pointers, side }: CallProps) {
       )}
       {pointers.length > 0 && side === "added" && (
         <p class="muted">
-          {pointers.map((pointer) => (
-            <code key={pointer}>
-              <Name text={pointer} />
-            </code>
+          {pointers.map((pointer, index) => (
+            <Fragment key={pointer}>
+              {index > 0 && ", "}
+              <code>
+                <Name text={pointer} />
+              </code>
+            </Fragment>
           ))}
         </p>
       )}

@@ -336,6 +336,7 @@ export interface LabelProgressView {
   done: number;
   total: number;
   mine?: number;
+  share?: number;
   elsewhere?: number;
   median_seconds?: number | null;
 }

@@ -42,6 +42,27 @@ function joins(text: string, index: number): boolean {
   return PICTURE.test(before) && PICTURE.test(after);
 }
 
+const LONG_WORD = /\S{100}(?=\S)/gu;
+
+/** Splits a text inside of its long words. */
+export function breakable(text: string): string[] {
+  const parts: string[] = [];
+  let start = 0;
+  for (const match of text.matchAll(LONG_WORD)) {
+    const end = match.index + match[0].length;
+    parts.push(text.slice(start, end));
+    start = end;
+  }
+  return [...parts, text.slice(start)];
+}
+
+/** Returns a text with its hidden characters spelt out. */
+export function visibleText(text: string): string {
+  return pieces(text)
+    .map((piece) => piece.text)
+    .join("");
+}
+
 const LONGEST_LINE = 400;
 
 /** Returns the beginning of a text, with an ellipsis if it is cut. */
@@ -51,10 +72,7 @@ export function shortened(text: string, most: number): string {
 
 /** Returns a text on one line with its hidden characters spelt out, for names, attributes and titles. */
 export function visibleLine(text: string): string {
-  return pieces(shortened(text, LONGEST_LINE))
-    .map((piece) => piece.text)
-    .join("")
-    .replaceAll("\n", "\\n");
+  return visibleText(shortened(text, LONGEST_LINE)).replaceAll("\n", "\\n");
 }
 
 const HANGUL = /\p{Script=Hangul}/gu;

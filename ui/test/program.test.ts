@@ -10,8 +10,8 @@ import { digitsOfChange } from "../src/numbers";
 import { attention, isFlaky, matches, worstVerdict } from "../src/rows";
 import { find, split } from "../src/search";
 import { EVERYTHING } from "../src/source";
-import { format, parse } from "../src/state";
-import { languageOf, pieces, visibleLine } from "../src/visible";
+import { format, moved, parse } from "../src/state";
+import { breakable, languageOf, pieces, visibleLine } from "../src/visible";
 import type { CaseRow } from "../src/view";
 
 const encoder = new TextEncoder();
@@ -123,6 +123,7 @@ test("the fragment holds the whole state", () => {
     run: "two",
     base: "one",
     position: 4,
+    name: "late order",
     attempt: 2,
     query: { verdict: "failed", criterion: "a&b=c", side: "agent", tool: "注文#", flags: ["flaky", "invalid"], text: "x y?&" },
   } as const;
@@ -135,6 +136,7 @@ test("a link with wrong values opens the summary of the last run", () => {
     run: "two",
     base: "",
     position: null,
+    name: "",
     attempt: 1,
     query: EVERYTHING,
   });
@@ -216,6 +218,48 @@ test("no source turns text into markup or code", () => {
   const forbidden = /innerHTML|outerHTML|insertAdjacentHTML|document\.write|srcdoc|\beval\(|new Function|DOMParser|createContextualFragment/;
   const bad = readdirSync("src").filter((name) => forbidden.test(readFileSync(`src/${name}`, "utf8")));
   assert.deepEqual(bad, []);
+});
+
+test("a link names its case until another case is opened", () => {
+  const state = parse("#page=case&case=3&name=late+order&run=a", ["a"]);
+  assert.equal(state.name, "late order");
+  assert.deepEqual(parse(format(state), ["a"]), state);
+  assert.equal(moved(state, { attempt: 2 }).name, "late order");
+  assert.equal(moved(state, { position: 4 }).name, "");
+  assert.equal(moved(state, { position: 4, name: "other" }).name, "other");
+  assert.doesNotMatch(format({ ...state, name: "x".repeat(70000) }), /name=/);
+});
+
+test("only Name, Foreign and Plain take texts of others", () => {
+  // A value that stands in the markup as it is. Texts with values and lists spell hidden characters out themselves.
+  const bare = /(?<=>|^ *|\} |[\w,:·.] )\{([a-zA-Z]+(?:[.?!]+[a-zA-Z]+)*)\}/gm;
+  const markup = new Set("body caption cell children props.children column facts head row.head shown".split(" "));
+  const own = new Set(
+    ("comparison.base comparison.candidate run.id run.version failure.side invalid.side used.side usage.side side " +
+      "tab.text name value props.name props.title piece.text change.text text saved").split(" "),
+  );
+  const foreign = readdirSync("src")
+    .filter((name) => name.endsWith(".tsx"))
+    .flatMap((name) => [...readFileSync(`src/${name}`, "utf8").matchAll(bare)].map((match) => `${name}: ${match[1]}`))
+    .filter((place) => !markup.has(place.split(": ")[1]!) && !own.has(place.split(": ")[1]!));
+  assert.deepEqual(foreign, []);
+});
+
+test("texts of others keep no character that hides or reorders", () => {
+  const hostile = "a\u001b[31m\u202eb\u2066\u0000";
+  for (const code of ["en", "ko", "en-XA"]) {
+    const own = new Language(code);
+    assert.doesNotMatch(own.text("withheld", { reason: hostile }), /[\u0000-\u001f\u202a-\u202e\u2066-\u2069]/);
+    assert.doesNotMatch(own.list([hostile, "c"]), /[\u0000-\u001f\u202a-\u202e\u2066-\u2069]/);
+  }
+});
+
+test("a long word has places to break", () => {
+  const text = `${"A".repeat(70000)} short words ${"가".repeat(150)}`;
+  const parts = breakable(text);
+  assert.equal(parts.join(""), text);
+  assert.ok(parts.every((part) => part.split(" ").every((word) => word.length <= 100)));
+  assert.deepEqual(breakable("short words ".repeat(100)), ["short words ".repeat(100)]);
 });
 
 test("numbers are written as Python writes them", () => {

@@ -10,7 +10,8 @@ import math
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -288,9 +289,17 @@ class LabelDesk:
             done=sum(item.done for item in items),
             total=len(items),
             mine=sum(item.done and labeler_of(item.holder) == labeler for item in items),
+            share=_share(items, desk.queue.labelers),
             elsewhere=sum(not item.done and bool(item.holder) and item.held >= now - PATIENCE for item in items),
             median_seconds=median(seconds) if seconds else None,
         )
+
+
+def _share(items: Sequence[QueueItem], labelers: int) -> int:
+    """Return how many items each person labels: all that several people label, and an equal part of the others."""
+    copies = Counter(item.number for item in items)
+    alone = sum(number == 1 for number in copies.values())
+    return len(copies) - alone + math.ceil(alone / max(1, labelers))
 
 
 def _stored(found: Iterator[T]) -> T:

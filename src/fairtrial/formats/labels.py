@@ -58,7 +58,7 @@ UNSURE = "?"
 """The label of a person who cannot tell."""
 _LONGEST_CELL = 32_000
 """The characters of a text that are written. A cell of a spreadsheet holds at most 32,767."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 """A cell that begins so would be computed by a spreadsheet. The replies of agents must not be."""
 
 
@@ -96,7 +96,7 @@ def _cell(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     text = shortened(visible(value), _LONGEST_CELL)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) or text.startswith(("\t", "\r")) else text
 
 
 def read_rows(path: Path) -> list[LabelRow]:

@@ -65,9 +65,10 @@ def case_message(attempts: CaseAttempts) -> str:
 
 
 def set_files(info: RunInfo) -> dict[str, str]:
-    """Return the file of each eval set of a run, by the id of the set."""
+    """Return the file of each eval set of a run, by the id of the set. A set in memory has no file."""
     ids: Sequence[str] = info.config.get("eval_set_ids") or ()
-    return {set_id: path for set_id, (path, _) in zip(ids, info.config.get("eval_sets") or (), strict=False)}
+    sets = zip(ids, info.config.get("eval_sets") or (), strict=False)
+    return {set_id: path for set_id, (path, _) in sets if path != set_id}
 
 
 def _suite(
@@ -79,7 +80,7 @@ def _suite(
     with tempfile.SpooledTemporaryFile(_IN_MEMORY) as body:
         xml = XMLGenerator(body, encoding="utf-8", short_empty_elements=True)
         for _, of_case in groupby(group, key=lambda transcript: transcript.result.position):
-            seconds += _case(xml, list(of_case), run.info, file, counts, allow_unscored=allow_unscored)
+            seconds += _case(xml, list(of_case), run.info, counts, allow_unscored=allow_unscored)
         body.seek(0)
         with _testsuite(stream, run.info, set_id or _SUITE, counts, seconds, file):
             shutil.copyfileobj(body, stream)
@@ -109,7 +110,6 @@ def _case(
     xml: XMLGenerator,
     of_case: Sequence[Transcript],
     info: RunInfo,
-    file: str,
     counts: Counter[str],
     *,
     allow_unscored: bool,
@@ -123,7 +123,7 @@ def _case(
         kind = "skipped" if test.kind == "unscored" and allow_unscored else test.kind.replace("unscored", "error")
         counts.update(["tests", *([kind] if kind else [])])
         about = {"name": test.name, "classname": first.title, "time": f"{0 if index else seconds:.3f}"}
-        with _element(xml, "testcase", about | ({"file": file} if file else {})):
+        with _element(xml, "testcase", about):
             if kind:
                 with _element(xml, kind, {"message": test.message}):
                     xml.characters(visible(test.text))

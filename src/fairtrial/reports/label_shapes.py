@@ -22,7 +22,9 @@ class LabelCriterionView(ViewShape, frozen=True):
 
 
 class LabelProgressView(ViewShape, frozen=True):
-    """How far a queue is. `mine` counts the labels of the person, and `median_seconds` is their time per label.
+    """How far a queue is. `mine` counts the labels of the person of their `share`.
+
+    `median_seconds` is the time of the person per label.
 
     `elsewhere` counts the items that other windows hold now.
     """
@@ -30,6 +32,7 @@ class LabelProgressView(ViewShape, frozen=True):
     done: int
     total: int
     mine: int = 0
+    share: int = 0
     elsewhere: int = 0
     median_seconds: float | None = None
 

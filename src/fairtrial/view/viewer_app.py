@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import shutil
 import tempfile
 import time
@@ -30,6 +31,7 @@ _REST = 5
 _SILENCE = 15.0
 """Seconds after which a page is told that the server is still there."""
 _FLAGS = ("failed", "flaky", "changed", "labelled", "invalid")
+_STORE_ADDRESS = re.compile(r"^the store .* failed: ")
 
 
 class ViewerApp:
@@ -154,11 +156,16 @@ def _json(view: Any) -> Response:
     return Response(api.encode_view(view), media_type="application/json")
 
 
+def _public(error: FairtrialError) -> str:
+    """Return the message of an error without the address of the store. Colleagues may share a viewer."""
+    return visible_line(_STORE_ADDRESS.sub("the store failed: ", str(error)))
+
+
 def _problem(request: Request, error: FairtrialError) -> Response:  # noqa: ARG001
     """Say what is wrong. The status is 404 if the request names something that does not exist or is not allowed."""
     statuses = {StoreError: 503, BadRequestError: 400, api.ItemLostError: 409}
     status = next((own for kind, own in statuses.items() if isinstance(error, kind)), 404)
-    return Response(json.dumps({"problem": visible_line(str(error))}), status, media_type="application/json")
+    return Response(json.dumps({"problem": _public(error)}), status, media_type="application/json")
 
 
 def _events(state: Callable[[], Hashable], load: Callable[[], bytes]) -> Response:
@@ -178,7 +185,7 @@ async def _changes(state: Callable[[], Hashable], load: Callable[[], bytes]) -> 
                 last, latest = current, time.monotonic()
                 yield b"data: " + await run_in_threadpool(load) + b"\n\n"
         except FairtrialError as error:  # the run was removed, or the store is gone: the page asks again, and is told
-            yield b"event: problem\ndata: " + json.dumps(visible_line(str(error))).encode() + b"\n\n"
+            yield b"event: problem\ndata: " + json.dumps(_public(error)).encode() + b"\n\n"
             return
         if time.monotonic() - latest > _SILENCE:
             latest = time.monotonic()
