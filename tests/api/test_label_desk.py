@@ -162,6 +162,13 @@ def test_two_people_at_once_lose_and_double_nothing(desk: LabelDesk, store: Stor
     assert max(Counter((own.case, own.attempt, own.author) for own in store.labels(FIRST)).values()) == 1
 
 
+@pytest.mark.parametrize(("overlap", "share"), [(1.0, 20), (0.5, 15), (0.0, 10)])
+def test_progress_tells_the_share_of_a_person(desk: LabelDesk, overlap: float, share: int) -> None:
+    """Of 20 items, two people label some both and divide the others."""
+    queue = desk.open(FIRST, QueueRequest(CRITERION, sample=20, overlap=overlap))
+    assert queue.progress.share == share
+
+
 def test_two_windows_of_a_person_get_different_items(desk: LabelDesk) -> None:
     """Also if several people are to label each item."""
     queue = desk.open(FIRST, QueueRequest(CRITERION, sample=5, overlap=1.0))

@@ -79,6 +79,21 @@ def test_axe_finds_no_violation(browser: Any, addresses: dict[str, str], view: s
 
 
 @pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("width", [1280, 320])
+def test_folded_texts_are_large_and_landmarks_differ(
+    browser: Any, addresses: dict[str, str], view: str, width: int
+) -> None:
+    """As a reader finds the page. This includes the best practices, for example that no two regions have one name."""
+    file, fragment, ready = VIEWS[view]
+    with opened(browser, viewport={"width": width, "height": HEIGHTS[width]}, bypass_csp=True) as own:
+        own.open(addresses[file] + fragment, ready)
+        own.page.evaluate(AXE.read_text(encoding="utf-8"))
+        rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+        found = own.page.evaluate("rules => axe.run({runOnly: rules})", rules)
+    assert [(entry["id"], [node["html"][:160] for node in entry["nodes"][:3]]) for entry in found["violations"]] == []
+
+
+@pytest.mark.parametrize("view", VIEWS)
 def test_nothing_is_wider_than_the_page(browser: Any, addresses: dict[str, str], view: str) -> None:
     """At 320 and 1280 pixels, in each language and in a language with longer texts, nothing overflows sideways."""
     problems = []

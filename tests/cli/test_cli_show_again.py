@@ -40,6 +40,17 @@ def test_the_junit_report_is_made_again() -> None:
     assert Path("again.xml").read_bytes() == Path("r.xml").read_bytes()
 
 
+def test_the_run_is_shown_beside_its_files() -> None:
+    """As the command did that made it. With a report on stdout, people read stderr."""
+    shown = fairtrial("show", "2").out
+    assert fairtrial("show", "2", "--json", "again.json").out == shown
+    quiet = fairtrial("show", "2", "--json", "again.json", "--quiet").out
+    assert quiet == fairtrial("show", "2", "--quiet").out
+    assert quiet.splitlines() == [line for line in quiet.splitlines() if line in shown.splitlines()]
+    assert 0 < len(quiet) < len(shown)
+    assert "FAILED" in fairtrial("show", "2", "--json", "-", "--quiet").err
+
+
 def test_adk_results_are_made_again() -> None:
     """A file for each eval set, with what was expected, under the same names."""
     assert fairtrial("show", "2", "--adk-results", "again").code == 0

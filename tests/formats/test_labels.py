@@ -89,8 +89,8 @@ def test_a_weight_is_above_0(text: str) -> None:
 
 def test_no_cell_is_computed_by_a_spreadsheet() -> None:
     """Whatever text an agent wrote, also with the wide signs of Japanese keyboards: no cell begins a formula."""
-    texts = [*HOSTILE, "＝1+1", "＋1", "－1", "＠A1"]
+    texts = [*HOSTILE, "＝1+1", "＋1", "－1", "＠A1", "\n=1+1", " \n\t=1+1"]
     written = write_rows([{"key": "k", "reply": text, "note": text} for text in texts], ".csv").decode("utf-8-sig")
     cells = [cell for row in csv.reader(io.StringIO(written, newline="")) for cell in row]
     assert len(cells) == len(COLUMNS) * (len(texts) + 1)
-    assert [cell for cell in cells if cell.startswith(tuple("=+-@\t\r＝＋－＠"))] == []
+    assert [cell for cell in cells if cell.lstrip().startswith(tuple("=+-@＝＋－＠")) or cell.startswith(("\t", "\r"))] == []

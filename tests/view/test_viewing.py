@@ -349,6 +349,18 @@ def test_a_removed_run_is_not_found(tmp_path: Path) -> None:
         assert [run["id"] for run in site.get("/api/runs")["runs"]] == [SECOND]
 
 
+def test_a_page_does_not_say_where_the_store_is(tmp_path: Path) -> None:
+    """Colleagues may share a viewer."""
+    with viewing(two_runs(tmp_path, cases=2)) as site:
+        site.sign_in()
+        (tmp_path / "runs.db").write_bytes(b"no database" * 2000)
+        for path in ("/api/runs", f"/api/runs/{FIRST}"):
+            answer = site.request("GET", path)
+            assert answer.status == 503
+            assert answer.json["problem"].startswith("the store failed: ")
+            assert str(tmp_path) not in answer.json["problem"]
+
+
 def test_secrets_do_not_reach_the_page(tmp_path: Path) -> None:
     """Of texts that a store holds, for example because an older version wrote it."""
     secret = "sk-proj-" + "a1B2c3D4e5F6g7H8i9J0" * 2

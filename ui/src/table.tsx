@@ -19,7 +19,7 @@ interface TableProps {
 export function Table({ name, caption, columns, rows }: TableProps) {
   const names = "label" in name ? { "aria-label": name.label } : { "aria-labelledby": name.titleId };
   return (
-    <div class="scroll" tabIndex={0} role="region" {...names}>
+    <div class="scroll" tabIndex={0} role="group" {...names}>
       <table class="numbers">
         {caption && <caption>{caption}</caption>}
         <thead>

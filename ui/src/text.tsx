@@ -6,6 +6,7 @@ import { type Change, diffWords } from "./diff";
 import { breakable, languageOf, pieces, shortened } from "./visible";
 
 const LONGEST = 6000;
+const TALL = 1000;
 
 /** A text whose hidden characters are spelt out. */
 export function Plain({ text }: { text: string }) {
@@ -31,7 +32,7 @@ export function Foreign({ text, marks = [], class: name }: { text: string; marks
   const shown = isWhole || text.length <= LONGEST ? text : text.slice(0, LONGEST);
   const parts = useMemo(() => marked(shown, marks), [shown, marks.join("\u0000")]);
   return (
-    <div class={`foreign ${name ?? ""}`} lang={languageOf(text)} dir="auto">
+    <div class={`foreign ${name ?? ""}`} lang={languageOf(text)} dir="auto" tabIndex={isTall(name, shown) ? 0 : undefined}>
       {parts.map((part) =>
         part.isMarked ? (
           <mark>
@@ -48,6 +49,11 @@ export function Foreign({ text, marks = [], class: name }: { text: string; marks
       )}
     </div>
   );
+}
+
+/** Whether a text may be higher than its place, so that a reader has to scroll it, also by keys. */
+function isTall(name: string | undefined, text: string): boolean {
+  return name === "code" && (text.length > TALL || text.split("\n", 20).length === 20);
 }
 
 interface Part {

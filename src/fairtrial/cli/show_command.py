@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 @click.option("--sort", type=click.Choice(["file", "value"]), default="file", help="value: the worst value first.")
 @click.option("--page", type=click.IntRange(1), help="The page of 50 attempts to show.")
 @click.option("--verbose", "-v", is_flag=True, help="Open the cases that passed, too.")
+@click.option("--quiet", "-q", is_flag=True, help="Print the verdict only.")
 @click.option("--full", is_flag=True, help="Fold no text.")
 @click.option("--ballots", is_flag=True, help="Also show the prompts and raw replies of judges. Needs CASE.")
 @report_options
@@ -47,6 +48,7 @@ def show(
     sort: Literal["file", "value"],
     page: int | None,
     verbose: bool,
+    quiet: bool,
     full: bool,
     ballots: bool,
     reports: ReportFiles,
@@ -76,10 +78,15 @@ def show(
         options = "--failed, --criterion, --case, --sort and --page"
         raise UsageError(f"{options} list attempts of RUN; leave out CASE, --all and files")
     show_again = flags.show_command(stored_run.info.id, store)
+    if quiet and (case is not None or everything or is_filtered or verbose):
+        raise UsageError("--quiet prints the verdict of RUN only; leave out CASE, --all, --verbose and filters")
     if stored_run.info.kind == "mutate" and case is None:
-        _show_mutation(stored_run.info.id, reports, store)
+        _show_mutation(stored_run.info.id, reports, store, quiet=quiet)
     elif reports.paths:
         _write_files(reports, stored_run, case, store)
+        # If stdout is for a report, people read stderr.
+        terminal = console(stderr=reports.on_stdout is not None)
+        _print_short(terminal, stored_run, quiet=quiet, verbose=verbose, full=full, show=show_again)
     elif case is not None:
         if not api.print_cases(console(), stored_run, case, whole_ballots=ballots, full=full):
             raise UsageError(f"run {stored_run.info.id} has no case {case!r}")
@@ -88,8 +95,16 @@ def show(
     elif everything:
         _print_all(stored_run, verbose=verbose, full=full)
     else:
-        api.print_run(console(), stored_run, verbose=verbose, full=full, show=show_again)
-        api.print_invalid(console(), stored_run)
+        _print_short(console(), stored_run, quiet=quiet, verbose=verbose, full=full, show=show_again)
+
+
+def _print_short(terminal: Console, run: Run, *, quiet: bool, verbose: bool, full: bool, show: str) -> None:
+    """Print a run as the command did that made it, or with `quiet` its verdict only."""
+    if quiet:
+        api.print_verdict(terminal, run, show=show)
+        return
+    api.print_run(terminal, run, verbose=verbose, full=full, show=show)
+    api.print_invalid(terminal, run)
 
 
 def _write_files(reports: ReportFiles, run: Run, case: str | None, store: str) -> None:
@@ -121,11 +136,11 @@ def _print_whole(terminal: Console, run: Run, *, verbose: bool, full: bool) -> N
     api.print_invalid(terminal, run, everything=True)
 
 
-def _show_mutation(run_id: str, reports: ReportFiles, store: str) -> None:
+def _show_mutation(run_id: str, reports: ReportFiles, store: str, *, quiet: bool) -> None:
     """Write the files of mutation testing, or print its report if no file is asked for."""
     check_formats(reports.paths)
     report = api.mutation_report(run_id, store)
     if reports.paths:
         write_mutation_files(report, reports.paths)
     else:
-        api.print_mutation(console(), report)
+        api.print_mutation(console(), report, quiet=quiet)
