@@ -146,7 +146,7 @@ def test_an_answer_is_taken_back_by_a_key(browser: Any, tmp_path: Path) -> None:
         page.locator(f"{ITEM}[data-item='{first}']").wait_for()
         page.locator(".answer[aria-pressed=true]", has_text="No").wait_for()
         label(window, "1", most=1)
-        page.locator(".label-progress", has_text="1 by you").wait_for()
+        page.locator(".label-progress", has_text="1 of your").wait_for()
         no, yes = store.labels(FIRST)
         assert (no.case, no.attempt, no.value, yes.value) == (yes.case, yes.attempt, 0.0, 1.0)
 
@@ -309,7 +309,7 @@ def test_a_viewer_that_is_killed_loses_no_label(browser: Any, tmp_path: Path) ->
         assert len(store.labels(FIRST)) == 3
         with started(store.url) as (_, address), signed_in(browser, Site(address.partition("#")[0])) as window:
             window.show(f"#{address.partition('#')[2]}", ITEM)
-            window.page.locator(".label-progress", has_text="3 by you").wait_for()
+            window.page.locator(".label-progress", has_text="3 of your").wait_for()
             label(window, most=1)
         assert len({(own.case, own.attempt) for own in store.labels(FIRST)}) == 4
 

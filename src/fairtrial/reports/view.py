@@ -183,8 +183,9 @@ def run_row(info: RunInfo, summary: Summary, *, is_alive: bool) -> RunRow:
 def repeat_command(info: RunInfo) -> str:
     """Return the command that repeats a run. It is empty for a run of Python objects, which no command can name."""
     config: Mapping[str, Json] = info.config
-    in_memory = [set_id for set_id, (path, _) in zip(config.get("eval_set_ids") or (), config.get("eval_sets") or ()) if path == set_id]
-    if in_memory or list(config.get("paths") or ()) == ["memory"]:
+    ids, files = config.get("eval_set_ids") or (), config.get("eval_sets") or ()
+    are_objects = any(path == set_id for set_id, (path, _) in zip(ids, files, strict=False))
+    if are_objects or list(config.get("paths") or ()) == ["memory"]:
         return ""
     words = ["fairtrial", info.kind, *map(str, config.get("paths") or ())]
     for name, option in _VALUES.items():

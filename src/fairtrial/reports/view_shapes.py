@@ -131,7 +131,7 @@ class ProgressView(ViewShape, frozen=True):
 
 
 class RunView(ViewShape, frozen=True):
-    """A run over all its attempts. `command` repeats the run, or is empty. `tools` are the tools that its attempts called.
+    """A run over all its attempts. `command` repeats the run, or is empty. `tools` are those that its attempts called.
 
     `traces` says of which attempts the conversations are at hand. `clustered` says that cases have several attempts.
     """
