@@ -16,7 +16,7 @@ import httpx2
 
 from fairtrial import api
 from fairtrial.records.result import CaseResult
-from fairtrial.view.connections import ConnectionLimits
+from fairtrial.view.connection_limits import ConnectionLimits
 from fairtrial.view.receiver import ReceiverApp
 from fairtrial.view.server_thread import serve
 from short_ticks import short_ticks

@@ -90,6 +90,6 @@ if __name__ == "__main__":
     address, process, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     ids = [f"s-{process}-{place}" for place in range(count)]
     if process % 2:
-        send_json(address, ids, process << 32)
+        send_json(address, ids, process << 24)
     else:
         send_by_exporter(address, ids)

@@ -57,5 +57,5 @@ def test_compare_writes_its_table() -> None:
     assert fairtrial("compare", "main.json", "new.json", "--markdown", "compared.md", "--even-so").code == 0
     text = Path("compared.md").read_text(encoding="utf-8")
     assert text.startswith("<!-- fairtrial compare -->\n### 2 cases: ")
-    assert "| `cases` | 100 % | 50 % | -50 % (" in text
+    assert "| `cases` | 100 % | 50 % | -50 points (" in text
     assert "**Broken**: `fail`" in text

@@ -96,7 +96,7 @@ def test_the_change_since_a_baseline_stands_beside_each_number() -> None:
     text = report(PASSED, FAILED, options=ReportOptions(baseline=COMPARISON))
     assert "| change since `base-run` |" in text
     assert "| cases | | 50 % | -25 points (-50 … +13 points), no difference shown |" in text
-    assert "-0.25 (-0.50 … +0.12), no difference shown |" in text
+    assert "-0.25 (-0.50 … +0.13), no difference shown |" in text
     assert "**Broken**: `broke`" in text
     assert "**Fixed**: `mended`" in text
 

@@ -17,7 +17,7 @@ export function SideBySide({ base, candidate }: { base: Side; candidate: Side })
   const sides = [base, candidate];
   const count = Math.max(...sides.map((side) => side.attempt?.trace?.length ?? 0));
   return (
-    <div class="pane" tabIndex={0} role="region" aria-labelledby="pair-title">
+    <div class="pane" tabIndex={0} role="group" aria-labelledby="pair-title">
       <div class="pair">
         {sides.map((side, place) => (
           <div key={place} class="half">

@@ -28,7 +28,7 @@ from fairtrial.formats.chats.assembly import (
 from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.jsontext import decode
 from fairtrial.formats.messages import arguments_of, response_of
-from fairtrial.formats.numbers import finite
+from fairtrial.formats.number_range import finite
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.timestamps import seconds_of
 from fairtrial.records.attempt import EndedBy, Failure, Recording

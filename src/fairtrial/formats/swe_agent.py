@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage, assemble, object_at, text_at, thoughts
 from fairtrial.formats.messages import arguments_of
-from fairtrial.formats.numbers import finite
+from fairtrial.formats.number_range import finite
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import is_failure
 from fairtrial.records.attempt import EndedBy, Recording

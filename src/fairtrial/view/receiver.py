@@ -55,7 +55,7 @@ class ReceiverApp:
     token: str = field(default="", repr=False)
     forward: Forward | None = None
     waiting: int = 0
-    held_bytes: int = 0
+    bytes_in_memory: int = 0
 
     def __post_init__(self) -> None:
         self._unpacking = anyio.CapacityLimiter(_MOST_UNPACKED)
@@ -73,8 +73,8 @@ class ReceiverApp:
         try:
             self._check_sender(request)
             _check_content_type(content_type)
-            with self._holding() as held:
-                packed = await self._body(request, held)
+            with self._counting() as sizes:
+                packed = await self._body(request, sizes)
                 refused = 0
                 if signal in ("traces", "logs"):
                     kind: Literal["traces", "logs"] = "traces" if signal == "traces" else "logs"
@@ -145,29 +145,29 @@ class ReceiverApp:
             raise _RefusedError(503, f"the store failed: {error}", _RETRY_AFTER) from None
 
     @contextmanager
-    def _holding(self) -> Iterator[list[int]]:
-        """Count the sizes in the list as held until the block ends."""
-        held: list[int] = []
+    def _counting(self) -> Iterator[list[int]]:
+        """Count the sizes in the list until the block ends."""
+        sizes: list[int] = []
         try:
-            yield held
+            yield sizes
         finally:
-            self.held_bytes -= sum(held)
+            self.bytes_in_memory -= sum(sizes)
 
-    async def _body(self, request: Request, held: list[int]) -> bytes:
+    async def _body(self, request: Request, sizes: list[int]) -> bytes:
         """Return the body of a request as it was sent. A body that is too large is refused before all of it is there.
 
-        The body counts as held.
+        Its size counts, for example against the limit of all bodies.
         """
         body = bytearray()
         async for chunk in request.stream():
-            held.append(len(chunk))
-            self.held_bytes += len(chunk)
+            sizes.append(len(chunk))
+            self.bytes_in_memory += len(chunk)
             body += chunk
             if len(body) > api.MOST_OTLP_BYTES:
                 raise _RefusedError(
                     413, f"the request is larger than {api.MOST_OTLP_BYTES >> 20} MiB; send smaller batches"
                 )
-            if self.held_bytes > MOST_HELD_BYTES:
+            if self.bytes_in_memory > MOST_HELD_BYTES:
                 raise _RefusedError(429, "too many requests arrive at once; send this request again", _RETRY_AFTER)
         return bytes(body)
 

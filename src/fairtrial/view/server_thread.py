@@ -11,7 +11,7 @@ from typing import Any
 import uvicorn
 
 from fairtrial.errors import UsageError
-from fairtrial.view.connections import ConnectionLimits, LimitedConnections
+from fairtrial.view.connection_limits import ConnectionLimits, LimitedConnections
 
 _PATIENCE = 5
 """Seconds that open requests may take at the end."""

@@ -11,7 +11,7 @@ import uvicorn
 
 from fairtrial import api
 from fairtrial.errors import UsageError
-from fairtrial.view.connections import ConnectionLimits, LimitedConnections
+from fairtrial.view.connection_limits import ConnectionLimits, LimitedConnections
 from fairtrial.view.viewer_app import ViewerApp
 from fairtrial.view.viewer_guard import Guard, is_loopback, new_token
 

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.config.spelling import camel, spellings
-from fairtrial.formats.numbers import MOST, finite
+from fairtrial.formats.number_range import MOST, finite
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.shared_texts import shared
 from fairtrial.formats.tool_failures import has_failed, is_failure, stated_failure

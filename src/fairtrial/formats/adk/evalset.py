@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fairtrial.config.spelling import spellings
 from fairtrial.config.wording import format_value
 from fairtrial.formats.adk import content
-from fairtrial.formats.numbers import finite
+from fairtrial.formats.number_range import finite
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.right_forms import is_no_expectation
 from fairtrial.formats.shared_texts import shared

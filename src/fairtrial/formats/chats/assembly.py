@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from fairtrial.formats.numbers import is_in_range
+from fairtrial.formats.number_range import is_in_range
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import has_failed
 from fairtrial.records.record import Json, Record

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fairtrial.formats.jsontext import MOST_DEPTH, decode_text
-from fairtrial.formats.numbers import MOST, finite, is_in_range
+from fairtrial.formats.number_range import MOST, finite, is_in_range
 from fairtrial.records.record import Json
 
 _NANOSECONDS = 1_000_000_000

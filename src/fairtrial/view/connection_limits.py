@@ -31,7 +31,7 @@ class LimitedConnections:
     waiting: dict[_Connection, None] = field(default_factory=dict)
 
     def protocol(self) -> Any:
-        """Return what uvicorn calls for each connection."""
+        """Return the function that uvicorn calls for each connection."""
         return partial(_Connection, own=self)
 
     def make_room(self, number: int) -> None:

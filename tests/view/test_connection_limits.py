@@ -13,7 +13,7 @@ import pytest
 from test_receiver import REPLIES
 
 from fairtrial.view import receiver
-from fairtrial.view.connections import ConnectionLimits
+from fairtrial.view.connection_limits import ConnectionLimits
 from receivers import PATIENCE, receiving
 from span_files import call, otlp
 from viewers import two_runs, viewing
