@@ -29,7 +29,7 @@ def test_the_table_has_a_line_for_each_measure(ids: tuple[str, str]) -> None:
     assert done.code == 0
     assert "3 cases, 2 attempts each, about cases like these" in done.out
     (line,) = [line for line in done.out.splitlines() if line.strip().startswith("cases ")]
-    assert line.split()[1:7] == ["50", "%", "33", "%", "-17", "%"]
+    assert line.split()[1:7] == ["50", "%", "33", "%", "-17", "points"]
     assert "broken: c" in done.out
     assert "fixed: a" in done.out
     assert "all pass (pass^k)" in done.out
