@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf, isclose, sqrt
+from random import Random
 
 import pytest
 from hypothesis import assume, given
@@ -50,6 +51,18 @@ def test_these_cases_need_two_attempts() -> None:
     once, twice = case_sample([1.0]), case_sample([1.0, 0.0])
     assert fixed_interval([once, twice]) is None
     assert fixed_difference([twice, twice], [twice, once]) is None
+
+
+@pytest.mark.parametrize("attempts", [[2] * 10 + [200] * 2, [2] * 10 + [20, 30]])
+def test_unequal_attempts_at_these_cases_are_covered(attempts: list[int]) -> None:
+    """Chances of 0.5: 95 % of the intervals hold them, although two cases have most of the attempts."""
+    source = Random(1)
+    held = 0
+    for _ in range(1000):
+        cases = [case_sample([float(source.random() < 0.5) for _ in range(number)]) for number in attempts]
+        low, high = fixed_interval(cases) or (1.0, 0.0)
+        held += low <= 0.5 <= high
+    assert held / 1000 >= 0.93
 
 
 @given(differences)

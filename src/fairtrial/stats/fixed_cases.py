@@ -33,25 +33,61 @@ def case_sample(values: Sequence[float]) -> CaseSample:
 def within_variance(cases: Sequence[CaseSample]) -> float:
     """Return the variance of the mean over these cases, for values in 0..1. Every case needs two attempts.
 
-    The 1 in the sum stands for one more attempt that differs by the whole range, so that the variance never vanishes.
+    The square of the last term stands for one more attempt that differs by the whole range, so that the variance never
+    vanishes.
     """
     count = len(cases)
-    attempts = sum(case.attempts for case in cases) / count
-    return (math.fsum(case.variance / case.attempts for case in cases) + 1 / attempts**2) / count**2
+    return (math.fsum(case.variance / case.attempts for case in cases) + _mean_reciprocal(cases) ** 2) / count**2
+
+
+def _mean_reciprocal(cases: Sequence[CaseSample]) -> float:
+    """Return the mean of 1 / attempts. A case with few attempts adds most to the error, whatever the others have."""
+    return math.fsum(1 / case.attempts for case in cases) / len(cases)
+
+
+def attempts_freedom(cases: Sequence[CaseSample]) -> int:
+    """Return Satterthwaite's degrees of freedom (1946, Biometrics 2) of the mean over cases that vary alike.
+
+    With equal attempts, they are the number of attempts less the number of cases. If few attempts of some cases decide
+    the error, they are about the degrees of freedom of these cases.
+    """
+    variance = math.fsum(1 / case.attempts for case in cases)
+    squares = math.fsum(1 / case.attempts**2 / (case.attempts - 1) for case in cases)
+    # The quotient of equal terms may come out a little below a whole number.
+    return max(1, math.floor(variance**2 / squares * (1 + 1e-12)))
+
+
+class FixedTrials(NamedTuple):
+    """The mean over cases in 0..1, the number of trials that would tell as much, and its degrees of freedom.
+
+    `least` is the number of trials if attempts at a case vary as much as attempts at different cases.
+    """
+
+    rate: float
+    trials: float
+    freedom: int
+    least: float
+
+
+def fixed_trials(cases: Sequence[CaseSample]) -> FixedTrials | None:
+    """Return the trials behind the mean over these cases. None without cases, or if a case has only one attempt."""
+    if not _repeated(cases):
+        return None
+    rate = mean([case.mean for case in cases])
+    least = len(cases) / _mean_reciprocal(cases)
+    return FixedTrials(rate, max(least, rate * (1 - rate) / within_variance(cases)), attempts_freedom(cases), least)
 
 
 def fixed_interval(cases: Sequence[CaseSample], level: float = LEVEL) -> Interval | None:
     """Return the interval of the mean over these cases, for values in 0..1.
 
-    Wilson's interval with the number of trials that would tell as much, at least the number of attempts. None without
-    cases, or if a case has only one attempt.
+    Wilson's interval with the number of trials that would tell as much. None without cases, or if a case has only one
+    attempt.
     """
-    if not _repeated(cases):
+    found = fixed_trials(cases)
+    if found is None:
         return None
-    rate = mean([case.mean for case in cases])
-    attempts = sum(case.attempts for case in cases)
-    trials = max(float(attempts), rate * (1 - rate) / within_variance(cases))
-    return wilson(rate, trials, student_quantile(0.5 + level / 2, attempts - len(cases)))
+    return wilson(found.rate, found.trials, student_quantile(0.5 + level / 2, found.freedom))
 
 
 def fixed_difference(base: Sequence[CaseSample], candidate: Sequence[CaseSample]) -> Difference | None:
@@ -59,8 +95,8 @@ def fixed_difference(base: Sequence[CaseSample], candidate: Sequence[CaseSample]
     if not (_repeated(base) and _repeated(candidate)):
         return None
     value = mean([after.mean - before.mean for before, after in zip(base, candidate, strict=True)])
-    freedom = sum(case.attempts - 1 for case in (*base, *candidate))
-    return Difference(value, value, math.sqrt(within_variance(base) + within_variance(candidate)), freedom)
+    error = math.sqrt(within_variance(base) + within_variance(candidate))
+    return Difference(value, value, error, attempts_freedom([*base, *candidate]))
 
 
 def _repeated(cases: Sequence[CaseSample]) -> bool:
