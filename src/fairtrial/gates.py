@@ -14,15 +14,23 @@ from typing import Literal
 
 from fairtrial.errors import UsageError
 from fairtrial.measured_run import Measure, MeasuredRun, described_run
-from fairtrial.paired_runs import PairedRuns, check_repeated, difference_method, difference_of, pair_runs
+from fairtrial.paired_runs import PairedRuns, check_repeated, difference_of, limits_of, pair_runs
 from fairtrial.records.average import mean
 from fairtrial.records.calibration import JudgeState
 from fairtrial.records.gate import Claim, ClaimDecision, ClaimVerdict, GateDecision, Needed, gate_verdict
 from fairtrial.records.run_comparison import About
-from fairtrial.stats.fixed_cases import WILSON_WITHIN, CaseSample, within_variance
-from fairtrial.stats.interval import LEVEL, WILSON, effective_trials, wilson
-from fairtrial.stats.sample_size import cases_for_limit, cases_to_detect
-from fairtrial.stats.student import student_cdf, student_quantile
+from fairtrial.stats.fixed_cases import CaseSample, attempts_freedom
+from fairtrial.stats.interval import LEVEL
+from fairtrial.stats.one_sided import (
+    EXACT,
+    EXACT_WITHIN,
+    Limits,
+    cases_to_decide_difference,
+    cases_to_decide_mean,
+    fixed_limits,
+    mean_limits,
+)
+from fairtrial.stats.student import student_quantile
 from fairtrial.version import __version__
 
 Filling = Literal["left out", "worst", "best"]
@@ -212,37 +220,39 @@ def _single(
     if len(shares) < 2:
         return None
     rate = mean([share.mean for share in shares])
-    trials, freedom = _trials(shares, rate, measure, about)
-    ends = wilson(rate, trials, student_quantile(1 - claim.alpha, freedom))
-    p = _score_p(rate, limit, trials, freedom)
+    limits = _mean_limits(shares, measure, claim.alpha, about)
+    if limits is None:
+        return None
     if about == "these-cases":
         attempts = sum(share.attempts for share in shares) / len(shares)
-        error = math.sqrt(max(limit * (1 - limit), rate * (1 - rate)) / trials)
-        size = _more_attempts(abs(rate - limit), error, freedom, attempts, claim.alpha)
+        error = math.sqrt(max(limit * (1 - limit), rate * (1 - rate)) / limits.trials)
+        size = _more_attempts(abs(rate - limit), error, attempts_freedom(shares), attempts, claim.alpha)
     else:
-        size = _more_cases(cases_for_limit(rate, limit, trials / len(shares), alpha=claim.alpha), len(shares))
-    return _Limits(rate, *ends, p, None if p is None else 1 - p, size)
+        most = sum(share.attempts for share in shares) if measure.is_rate else math.inf
+        means = [share.mean for share in shares]
+        size = _more_cases(cases_to_decide_mean(means, limit, claim.alpha, attempts=most), len(shares))
+    has_p = 0 < limit < 1
+    return _Limits(
+        rate,
+        limits.low,
+        limits.high,
+        limits.p_above(limit) if has_p else None,
+        limits.p_below(limit) if has_p else None,
+        size,
+    )
 
 
-def _trials(shares: Sequence[CaseSample], rate: float, measure: Measure, about: About) -> tuple[float, int]:
-    """Return the effective number of trials behind a mean, and the degrees of freedom of its quantile."""
-    attempts = sum(share.attempts for share in shares)
+def _mean_limits(shares: Sequence[CaseSample], measure: Measure, alpha: float, about: About) -> Limits | None:
+    """Return the one-sided limits of a mean in 0..1."""
     if about == "cases-like-these":
-        trials = effective_trials([share.mean for share in shares], attempts if measure.is_rate else math.inf)
-        return trials, len(shares) - 1
+        attempts = sum(share.attempts for share in shares) if measure.is_rate else math.inf
+        return mean_limits([share.mean for share in shares], alpha, attempts=attempts)
     lacking = sum(share.attempts < 2 for share in shares)
     if lacking:
         raise UsageError(
             f"--about these-cases: must have 2 or more scored attempts of every case, got fewer of {lacking} cases"
         )
-    return max(float(attempts), rate * (1 - rate) / within_variance(shares)), attempts - len(shares)
-
-
-def _score_p(rate: float, limit: float, trials: float, freedom: int) -> float | None:
-    """Return the p value of "the rate is above the limit". It is below alpha exactly if Wilson's limit clears it."""
-    if not 0 < limit < 1:
-        return None
-    return 1 - student_cdf((rate - limit) / math.sqrt(limit * (1 - limit) / trials), freedom)
+    return fixed_limits(shares, alpha)
 
 
 def _difference(
@@ -258,31 +268,23 @@ def _difference(
     else:
         samples = pairs.filled(measure.name, worst, best)
     difference = difference_of(samples, measure, about) if samples else None
-    if difference is None:
+    limits = limits_of(samples, measure, about, claim.alpha) if samples else None
+    if difference is None or limits is None:
         return None
-    sign = (-1 if measure.lower_is_better else 1) / measure.width
-    ends = sorted(sign * end for end in difference.interval(1 - 2 * claim.alpha))
-    at = limit / sign
-    p, p_against = difference.p_above(at), difference.p_below(at)
+    sign = -1 if measure.lower_is_better else 1
+    ends = sorted((sign * limits.low, sign * limits.high))
+    p, p_against = limits.p_above(sign * limit), limits.p_below(sign * limit)
     if measure.lower_is_better:
         p, p_against = p_against, p
-    moves = [sign * (after.mean - before.mean) for before, after in samples]
+    moves = [sign * (after.mean - before.mean) / measure.width for before, after in samples]
     distance = abs(mean(moves) - limit)
     if about == "these-cases":
         attempts = sum(sample.attempts for pair in samples for sample in pair) / (2 * len(samples))
-        size = _more_attempts(distance, difference.error * abs(sign), difference.freedom, attempts, claim.alpha)
+        error = difference.error / measure.width
+        size = _more_attempts(distance, error, difference.freedom, attempts, claim.alpha)
     else:
-        size = _more_cases(_cases_for_difference(moves, distance, claim.alpha), len(moves))
-    return _Limits(sign * difference.value, ends[0], ends[1], p, p_against, size)
-
-
-def _cases_for_difference(moves: Sequence[float], distance: float, alpha: float) -> int | None:
-    """Return the number of cases that would probably decide a claim about a difference, if the difference stays."""
-    if not distance:
-        return None
-    middle = mean(moves)
-    variance = math.fsum((move - middle) ** 2 for move in moves) / (len(moves) - 1)
-    return cases_to_detect(distance, variance, max(map(abs, moves)) or 1.0, level=1 - 2 * alpha)
+        size = _more_cases(cases_to_decide_difference(moves, limit, claim.alpha), len(moves))
+    return _Limits(mean(moves), ends[0], ends[1], p, p_against, size)
 
 
 def _more_cases(cases: int | None, present: int) -> Needed | None:
@@ -301,16 +303,11 @@ def _more_attempts(distance: float, error: float, freedom: int, attempts: float,
 
 
 def _signature(run: MeasuredRun, pairs: PairedRuns | None, decisions: Sequence[ClaimDecision], about: About) -> str:
-    methods = {
-        (WILSON if about == "cases-like-these" else WILSON_WITHIN)
-        if decision.claim == "at_least"
-        else difference_method(about)
-        for decision in decisions
-    }
+    method = EXACT if about == "cases-like-these" else EXACT_WITHIN
     parts = {
         "cases": len(run.keys) if pairs is None else len(pairs.positions),
         "about": "like" if about == "cases-like-these" else "these",
-        "ci": "+".join(sorted(method.replace(" ", "-").replace(",", "") for method in methods)),
+        "ci": method.replace(" ", "-").replace(",", ""),
         "alpha": ",".join(f"{decision.alpha:g}" for decision in decisions),
         "missing": sum(sum(decision.missing) for decision in decisions),
         "fairtrial": __version__,

@@ -11,6 +11,7 @@ from fairtrial.measured_run import Measure, MeasuredRun
 from fairtrial.records.run_comparison import About
 from fairtrial.stats.difference import TWO_EXTRA_CASES, Difference, paired_difference
 from fairtrial.stats.fixed_cases import STUDENT_WITHIN, CaseSample, fixed_difference
+from fairtrial.stats.one_sided import Limits, difference_limits, fixed_difference_limits
 from fairtrial.text.display import shortened
 
 SamplePair = tuple[CaseSample, CaseSample]
@@ -143,6 +144,14 @@ def difference_of(pairs: Sequence[SamplePair], measure: Measure, about: About) -
 def _share(sample: CaseSample, width: float) -> CaseSample:
     """Return a sample in units of the width of its range. Differences do not need the start of the range."""
     return CaseSample(sample.mean / width, sample.variance / width**2, sample.attempts)
+
+
+def limits_of(pairs: Sequence[SamplePair], measure: Measure, about: About, alpha: float) -> Limits | None:
+    """Return the one-sided limits of the difference, candidate minus base, as a share of the width of the measure."""
+    width = measure.width
+    if about == "cases-like-these":
+        return difference_limits([(after.mean - before.mean) / width for before, after in pairs], alpha)
+    return fixed_difference_limits(*([_share(pair[run], width) for pair in pairs] for run in (0, 1)), alpha)
 
 
 def difference_method(about: About) -> str:

@@ -126,6 +126,11 @@ class Moments:
         """The smallest number, infinite if there is none."""
         return self._all.low
 
+    @property
+    def high(self) -> float:
+        """The largest number, infinite below 0 if there is none."""
+        return self._all.high
+
 
 def _share(value: float, low: float, width: float) -> float:
     return min(1.0, max(0.0, (value - low) / width))

@@ -33,12 +33,12 @@ def cases_to_detect(
 
     A claim of "not worse" is one-sided. For example, an error of 5 % needs level 0.9.
     """
-    return _least(lambda cases: detectable(cases, variance, largest, power=power, level=level) <= difference)
+    return least_cases(lambda cases: detectable(cases, variance, largest, power=power, level=level) <= difference)
 
 
 def cases_for_width(half_width: float, variance: float, largest: float, *, level: float = LEVEL) -> int | None:
     """Return the least number of cases whose paired difference has an interval of at most plus or minus this."""
-    return _least(
+    return least_cases(
         lambda cases: (
             student_quantile(0.5 + level / 2, cases + 1) * paired_error(cases, variance, largest) <= half_width
         )
@@ -58,10 +58,10 @@ def cases_for_mean(half_width: float, variance: float, rate: float, *, most: flo
         low, high = wilson(rate, cases * worth, student_quantile(0.5 + LEVEL / 2, cases - 1))
         return high - low <= 2 * half_width
 
-    return _least(is_narrow)
+    return least_cases(is_narrow)
 
 
-def _least(is_enough: Callable[[int], bool]) -> int | None:
+def least_cases(is_enough: Callable[[int], bool]) -> int | None:
     """Return the least number of cases, at least 2, that is enough. More cases never make a plan worse."""
     low, high = 1, 2
     while not is_enough(high):
@@ -72,20 +72,3 @@ def _least(is_enough: Callable[[int], bool]) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if is_enough(middle) else (middle, high)
     return high
-
-
-def cases_for_limit(rate: float, limit: float, worth: float, *, alpha: float = 0.05, power: float = 0.8) -> int | None:
-    """Return the least number of cases that shows a rate in 0..1 to be on its side of a limit, or None if it is on it.
-
-    `worth` is the number of independent trials that each case is worth. The test is one-sided.
-    """
-    distance = abs(rate - limit)
-    spread = math.sqrt(max(limit * (1 - limit), rate * (1 - rate)))
-    if not distance:
-        return None
-
-    def is_enough(cases: int) -> bool:
-        quantiles = student_quantile(1 - alpha, cases - 1) + student_quantile(power, cases - 1)
-        return quantiles * spread / math.sqrt(cases * worth) <= distance
-
-    return _least(is_enough)
