@@ -131,9 +131,9 @@ def test_attempts_of_a_case_are_one_value() -> None:
     values = ((1, 1), (0, 1), (0, 0))
     results = [result(i, v, attempt=k) for i, pair in enumerate(values) for k, v in enumerate(pair, 1)]
     found = only(*results)
-    low, high = wilson(0.5, 3, T2)  # p (1 - p) / v = 0.25 / ((0.5 + 0.025) / (3.1 x 2.1)) = 3.1
-    assert (found.mean.low, found.mean.high) == pytest.approx(wilson(0.5, 3.1, T2))
-    assert (found.pass_rate.low, found.pass_rate.high) == pytest.approx(wilson(0.5, 3.1, T2))
+    low, high = wilson(0.5, 3, T2)  # p (1 - p) / v = 0.25 / ((0.5 + 0.25) / (4 x 3)) = 4
+    assert (found.mean.low, found.mean.high) == pytest.approx(wilson(0.5, 4, T2))
+    assert (found.pass_rate.low, found.pass_rate.high) == pytest.approx(wilson(0.5, 4, T2))
     assert low < (found.mean.low or 0) < (found.mean.high or 1) < high
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
+from fairtrial.stats.beta import beta_quantile
 from fairtrial.stats.moments import Numbers, moments_of
 from fairtrial.stats.student import student_quantile
 
@@ -11,8 +13,13 @@ LEVEL = 0.95
 WILSON = "Wilson with t"
 STUDENT = "t"
 LOGARITHMIC = "t on logarithms"
-LIGHT = 1 / 20
-"""The weight of the two light cases, 0 and 1, that keep the variance from vanishing."""
+LIGHT = 1 / 2
+"""The weight of the two light cases, 0 and 1, that keep the variance from vanishing.
+
+With a smaller weight, ten cases that all succeed nearly rule out that one case in ten fails wholly.
+"""
+FEW = 5
+"""With fewer successes or failures than these, the end beside the rarer of them is at least the exact one."""
 
 Interval = tuple[float, float]
 
@@ -28,9 +35,9 @@ def bounded_interval(
     """Return the interval of the mean of case values in [low, high], or None below two cases.
 
     The rule is the same for means and for pass rates: Wilson's interval with an effective number of trials and
-    Student's quantile. `attempts` is the number of passes and failures behind a pass rate, which no effective number
-    exceeds. The interval holds the mean, and its width is never 0. It ends exactly at `low` if all values are `low`,
-    and at `high` if all are `high`.
+    Student's quantile, and an exact end beside few failures. `attempts` is the number of passes and failures behind a
+    pass rate, which no effective number exceeds. The interval holds the mean, and its width is never 0. It ends exactly
+    at `low` if all values are `low`, and at `high` if all are `high`.
     Sources: Wilson (1927), "Probable Inference", JASA 22(158); Dean and Pagano (2015), "Evaluating Confidence Interval
     Methods for Binomial Proportions in Clustered Surveys", J. Survey Statistics and Methodology 3(4).
     """
@@ -38,8 +45,27 @@ def bounded_interval(
     if moments.count < 2 or not low < high:
         return None
     shares = moments.shares(low, high)
-    ends = wilson(shares.mean, effective_trials(shares, attempts), _student(moments.count, level))
+    quantile = _student(moments.count, level)
+    ends = ends_of_rate(shares.mean, effective_trials(shares, attempts), quantile, moments.count, level)
     return to_range(ends, moments.mean, low, high)
+
+
+def ends_of_rate(rate: float, trials: float, quantile: float, cases: int, level: float = LEVEL) -> Interval:
+    """Return Wilson's interval, with an exact end beside few successes or failures.
+
+    Wilson's upper end is too low beside one failure: a rate of 0.9983 gives at least one failure of 100 in 16 % of the
+    runs, and the interval then ends below it. The exact end is that of Clopper and Pearson (1934, Biometrika 26), for
+    the trials that are left if Student's `quantile` replaces the normal one (Korn and Graubard 1998, Survey Methodology
+    24), at least the number of cases.
+    """
+    low, high = wilson(rate, trials, quantile)
+    error = (1 - level) / 2
+    exact = max(min(trials, cases), trials * (NormalDist().inv_cdf(1 - error) / quantile) ** 2)
+    if rate < 0.5 and trials * rate < FEW:
+        low = min(low, beta_quantile(error, exact * rate, exact * (1 - rate) + 1))
+    if rate > 0.5 and trials * (1 - rate) < FEW:
+        high = max(high, beta_quantile(1 - error, exact * rate + 1, exact * (1 - rate)))
+    return low, high
 
 
 def to_range(ends: Interval, middle: float, low: float, high: float) -> Interval:

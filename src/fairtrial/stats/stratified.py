@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fairtrial.stats.interval import LEVEL, LIGHT, Interval, effective_trials, to_range, wilson
+from fairtrial.stats.interval import LEVEL, LIGHT, Interval, effective_trials, ends_of_rate, to_range
 from fairtrial.stats.moments import Moments, Numbers, moments_of
 from fairtrial.stats.student import student_quantile
 
@@ -74,7 +74,8 @@ def stratified_bounded_interval(
         share**2 * sum(pair) for (share, _), pair in zip(shares, zip(errors, between, strict=True), strict=True)
     ]
     trials = centre * (1 - centre) / math.fsum(variances)
-    ends = wilson(min(1.0, max(0.0, rate)), trials, _quantile(shares, variances, level))
+    cases = sum(stratum.moments.count for stratum in strata)
+    ends = ends_of_rate(min(1.0, max(0.0, rate)), trials, _quantile(shares, variances, level), cases, level)
     return _corrected(to_range(ends, middle, low, high), middle, shares, variances)
 
 
