@@ -15,6 +15,7 @@ from fairtrial.stats.difference import Difference, paired_difference
 from fairtrial.stats.evidence import Evidence
 from fairtrial.stats.fixed_cases import case_sample, fixed_difference, fixed_interval
 from fairtrial.stats.interval import Interval, student_interval, wilson
+from fairtrial.stats.one_sided import difference_limits
 from fairtrial.stats.pass_k import all_pass, pass_k_interval
 from fairtrial.stats.sample_size import cases_to_detect
 
@@ -40,8 +41,9 @@ class Comparison:
             differences = [after - before for before, after in pairs]
             found = paired_difference(differences)
             held += _holds(None if found is None else found.interval(), self.truth)
-            above += found is not None and found.p_above(self.truth) < 0.05
-            below += found is not None and found.p_below(self.truth) < 0.05
+            limits = difference_limits(differences, 0.05)
+            above += limits is not None and limits.low > self.truth + 1e-9
+            below += limits is not None and limits.high < self.truth - 1e-9
             usual += _holds(student_interval(differences), self.truth)
         return held / repetitions, max(above, below) / repetitions, usual / repetitions
 

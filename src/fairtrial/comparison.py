@@ -12,7 +12,7 @@ from typing import Any, Literal
 from msgspec.structs import replace
 
 from fairtrial.measured_run import CASES, Measure, MeasuredRun, described_run
-from fairtrial.paired_runs import PairedRuns, SamplePair, check_repeated, difference_method, difference_of, pair_runs
+from fairtrial.paired_runs import PairedRuns, SamplePair, check_repeated, difference_of, pair_runs
 from fairtrial.records.average import mean
 from fairtrial.records.record import Json
 from fairtrial.records.result import Verdict
@@ -32,11 +32,13 @@ from fairtrial.stats.difference import Difference
 from fairtrial.stats.interval import LEVEL
 from fairtrial.stats.pass_k import pass_k_table
 from fairtrial.stats.several import holm, mcnemar
+from fairtrial.stats.student import student_quantile
 from fairtrial.text.display import compact, shortened
 from fairtrial.version import __version__
 
 CORRECTED = "corrected means, t"
 _SIGNIFICANT = 0.05
+_POWER = 0.8
 _SHORT = 60
 _FLIPS: dict[tuple[bool, bool], Flip] = {(True, False): "broken", (False, True): "fixed"}
 """The names of changes, by whether the case passed in the base and in the candidate."""
@@ -119,13 +121,13 @@ def _row(runs: PairedRuns, measure: Measure, about: About, *, even_so: bool) -> 
         high,
         difference.p if difference and not mismatch and not informational else None,
         None,
-        difference_method(about) if difference else None,
+        difference.method if difference else None,
         len(pairs),
         better,
         worse,
         len(pairs) - better - worse,
         runs.missing(measure.name),
-        difference.detectable() if difference else None,
+        difference.detectable if difference else None,
         _mcnemar(pairs) if measure.is_rate else None,
         None,
         not mismatch,
@@ -170,7 +172,7 @@ def _corrected_row(runs: PairedRuns, measure: Measure, *, even_so: bool) -> _Row
         high=high,
         p=None if plain.p is None else difference.p,
         method=CORRECTED,
-        detectable=difference.detectable(),
+        detectable=difference.error * (student_quantile(0.5 + LEVEL / 2, freedom) + student_quantile(_POWER, freedom)),
         mcnemar=None,
         why=plain.why if not plain.comparable else None,
         is_rate=not base.graded,
@@ -238,7 +240,7 @@ def _comparison(runs: PairedRuns, table: Sequence[_Row], about: About, margin: f
         "cases": rows[0].cases,
         "attempts": ",".join(attempts),
         "about": "like" if about == "cases-like-these" else "these",
-        "ci": "two-extra-t" if about == "cases-like-these" else "within-t",
+        "ci": (rows[0].method or "none").replace(" ", "-").replace(",", ""),
         "level": LEVEL,
         "holm": family,
         "missing": missing,

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from fairtrial.errors import UsageError
 from fairtrial.measured_run import Measure, MeasuredRun
 from fairtrial.records.run_comparison import About
-from fairtrial.stats.difference import TWO_EXTRA_CASES, Difference, paired_difference
-from fairtrial.stats.fixed_cases import STUDENT_WITHIN, CaseSample, fixed_difference
+from fairtrial.stats.difference import Difference, paired_difference
+from fairtrial.stats.fixed_cases import CaseSample, fixed_difference
 from fairtrial.stats.one_sided import Limits, difference_limits, fixed_difference_limits
 from fairtrial.text.display import shortened
 
@@ -137,6 +137,7 @@ def difference_of(pairs: Sequence[SamplePair], measure: Measure, about: About) -
         value=difference.value * width,
         centre=difference.centre * width,
         error=difference.error * width,
+        detectable=None if difference.detectable is None else difference.detectable * width,
         width=width,
     )
 
@@ -152,11 +153,6 @@ def limits_of(pairs: Sequence[SamplePair], measure: Measure, about: About, alpha
     if about == "cases-like-these":
         return difference_limits([(after.mean - before.mean) / width for before, after in pairs], alpha)
     return fixed_difference_limits(*([_share(pair[run], width) for pair in pairs] for run in (0, 1)), alpha)
-
-
-def difference_method(about: About) -> str:
-    """Return the name of the method behind a difference."""
-    return TWO_EXTRA_CASES if about == "cases-like-these" else STUDENT_WITHIN
 
 
 def check_repeated(runs: PairedRuns, measure: str) -> None:

@@ -17,7 +17,14 @@ from fairtrial.records.run_comparison import About
 from fairtrial.records.size_plan import PlanRow, Question, SizePlan, VarianceShares
 from fairtrial.stats.fixed_cases import CaseSample
 from fairtrial.stats.interval import LEVEL
-from fairtrial.stats.sample_size import cases_for_mean, cases_for_width, cases_to_detect, detectable
+from fairtrial.stats.one_sided import cases_for_margin, margin_of_cases
+from fairtrial.stats.sample_size import (
+    cases_for_mean,
+    cases_for_width,
+    cases_to_detect,
+    detectable,
+    least_value,
+)
 from fairtrial.stats.student import student_quantile
 from fairtrial.stats.variance import VarianceSplit, judge_noise, lasting_variance, variance_split
 from fairtrial.version import __version__
@@ -87,7 +94,7 @@ def plan_size(
     limit = request.limit / measure.width
     plan = _Plan(request, measure, noise, split, samples, limit, pairs is not None)
     rows = [*plan.rows(prices), *plan.vote_rows(prices, judge)]
-    attempts = mean([sample.attempts for sample in samples])
+    found = plan.detectable_now(len(samples), mean([sample.attempts for sample in samples]))
     return SizePlan(
         _signature(run, request, len(samples)),
         LEVEL,
@@ -105,7 +112,7 @@ def plan_size(
             None if judge is None else judge_noise(judge.yes_rate, judge.self_agreement, judge.votes),
         ),
         tuple(_with_cheapest(rows)),
-        plan.detectable_now(len(samples), attempts) * measure.width,
+        None if found is None else found * measure.width,
         measure.is_rate,
         tuple(_notes(split, pairs, request)),
     )
@@ -204,8 +211,10 @@ class _Plan:
 
     def _cases(self, variance: float, attempts: int, judge_change: float = 0.0) -> int | None:
         question, power, largest = self.request.question, self.request.power, self.noise.largest
-        if question != "half_width":
-            return cases_to_detect(self.limit, variance, largest, power=power, level=self._level)
+        if question == "not_worse_by":
+            return cases_for_margin(self.limit, variance, largest, power=power)
+        if question == "detect":
+            return cases_to_detect(self.limit, variance, largest, power=power)
         if self.has_base:
             return cases_for_width(self.limit, variance, largest)
         own = self.split.case + max(0.0, self.split.within + judge_change) / attempts
@@ -234,19 +243,30 @@ class _Plan:
         cases = len(self.samples)
         runs = 1 if self.request.question == "half_width" and not self.has_base else 2
         # Both runs are thought to have the noise of this run, and one more attempt that differs by the whole range.
-        variance = runs * (self.split.within * cases / attempts + 1 / attempts**2) / cases**2
+        extra = runs / attempts**2 / cases**2
+        variance = runs * self.split.within / attempts / cases + extra
         freedom = max(1, round(runs * cases * (attempts - 1)))
         quantiles = student_quantile(0.5 + self._level / 2, freedom)
-        if self.request.question != "half_width":
-            quantiles += student_quantile(self.request.power, freedom)
-        return quantiles * math.sqrt(variance)
+        if self.request.question == "half_width":
+            return quantiles * math.sqrt(variance)
+        quantiles += student_quantile(self.request.power, freedom)
+        if self.request.question == "not_worse_by":
+            return quantiles * math.sqrt(variance)
 
-    def detectable_now(self, cases: int, attempts: float) -> float:
+        def shows(difference: float) -> bool:
+            added = difference * (1 - difference) / attempts / cases + extra
+            return quantiles * math.sqrt(max(variance, added)) <= difference
+
+        return least_value(shows, 1.0) or 1.0
+
+    def detectable_now(self, cases: int, attempts: float) -> float | None:
         """Return the difference that as many cases and attempts as now find."""
         if self.request.about == "these-cases":
             return self.reach_of_attempts(attempts)
-        variance = self.noise.variance(attempts)
-        return detectable(cases, variance, self.noise.largest, power=self.request.power, level=self._level)
+        variance, largest, power = self.noise.variance(attempts), self.noise.largest, self.request.power
+        if self.request.question == "not_worse_by":
+            return margin_of_cases(cases, variance, largest, power=power)
+        return detectable(cases, variance, largest, power=power)
 
 
 def _with_cheapest(rows: Sequence[PlanRow]) -> list[PlanRow]:

@@ -18,12 +18,13 @@ runs = st.lists(st.lists(st.floats(0, 1), min_size=2, max_size=5), min_size=1, m
 
 
 def test_two_cases_by_hand() -> None:
-    """0.5 and 0.5 with -0.5 and +0.5: mean 1/4, variance 3 x 1/16 + 9/16 over 3 is 1/4, SE 1/4, t(3) = 3.1824463."""
+    """0.5 and 0.5 with -M and M, M = sqrt(3/4): mean 1/4, squares 2/16 + 2 (3/4 + 1/16) = 7/4, t(3) = 3.1824463."""
     found = paired_difference([0.5, 0.5])
     assert found is not None
     assert found.value == 0.5
-    assert found.interval() == pytest.approx((0.25 - 3.182446305284263 / 4, 1.0))
-    assert isclose(found.error, sqrt((3 * (1 / 4) ** 2 + (3 / 4) ** 2) / 3 / 4))
+    assert isclose(found.error, sqrt(7 / 4 / 3 / 4))
+    assert found.interval() == pytest.approx((0.25 - 3.182446305284263 * found.error, 1.0))
+    assert found.p == 0.5, "two of four choices of signs"
 
 
 def test_equal_runs_have_an_interval() -> None:
@@ -94,7 +95,7 @@ def test_exchanging_the_runs_negates_the_difference(values: list[float]) -> None
     assert there.value == -back.value
     assert there.interval() == tuple(-end for end in reversed(back.interval()))
     assert there.p == back.p
-    assert there.p_above(0.05) == back.p_below(-0.05)
+    assert there.detectable == back.detectable
 
 
 @given(differences)

@@ -33,7 +33,7 @@ from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.report_card import CanaryKind, GoldCheck, Probe, ReportCard
 from fairtrial.records.result import Criterion, Outcome, Verdict
 from fairtrial.records.summary import Estimate
-from fairtrial.stats.difference import TWO_EXTRA_CASES, paired_difference
+from fairtrial.stats.difference import paired_difference
 
 
 def judged_criteria(names: Sequence[str], config: Path | None, judges: Judges) -> list[Criterion]:
@@ -182,7 +182,7 @@ class _Results:
             ]
             difference = paired_difference(differences)
             if difference is not None:
-                effect = Estimate(difference.value, *difference.interval(), TWO_EXTRA_CASES)
+                effect = Estimate(difference.value, *difference.interval(), difference.method)
                 yield Probe(self.check.criterion.name, probe, len(differences), effect)
 
 

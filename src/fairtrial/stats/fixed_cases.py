@@ -9,6 +9,7 @@ from typing import NamedTuple
 from fairtrial.records.average import mean
 from fairtrial.stats.difference import Difference
 from fairtrial.stats.interval import LEVEL, Interval, wilson
+from fairtrial.stats.sample_size import least_value
 from fairtrial.stats.student import student_quantile
 
 WILSON_WITHIN = "Wilson with t, these cases"
@@ -95,8 +96,24 @@ def fixed_difference(base: Sequence[CaseSample], candidate: Sequence[CaseSample]
     if not (_repeated(base) and _repeated(candidate)):
         return None
     value = mean([after.mean - before.mean for before, after in zip(base, candidate, strict=True)])
-    error = math.sqrt(within_variance(base) + within_variance(candidate))
-    return Difference(value, value, error, attempts_freedom([*base, *candidate]))
+    variance = within_variance(base) + within_variance(candidate)
+    freedom = attempts_freedom([*base, *candidate])
+    quantiles = student_quantile(0.5 + LEVEL / 2, freedom) + student_quantile(0.8, freedom)
+    noise = [_mean_reciprocal(cases) for cases in (base, candidate)]
+
+    def shows(difference: float) -> bool:
+        """Return whether the attempts show a difference, which adds variance itself: attempts that fail."""
+        added = difference * (1 - difference) * noise[1] / len(base) + math.hypot(*noise) ** 2 / len(base) ** 2
+        return quantiles * math.sqrt(max(variance, added)) <= difference
+
+    return Difference(
+        value,
+        value,
+        math.sqrt(variance),
+        freedom,
+        method=STUDENT_WITHIN,
+        detectable=least_value(shows, 1.0),
+    )
 
 
 def _repeated(cases: Sequence[CaseSample]) -> bool:

@@ -25,8 +25,8 @@ _WHOLE = 1.0
 _WHOLE_DIFFERENCES = 2.0
 """The weight of the two extra cases, -1 and 1, behind the limits of a difference."""
 _STEPS = 30
-_UNLUCKY = NormalDist().inv_cdf(0.8)
-"""With a power of 80 %, an estimate is at most so many standard errors worse than the truth."""
+_POWER = 0.8
+_ERROR = 0.05
 
 
 class Limits(NamedTuple):
@@ -106,6 +106,12 @@ class _Sample(NamedTuple):
     def mirrored(self) -> _Sample:
         return self._replace(mean=1 - self.mean, low=1 - self.high, high=1 - self.low)
 
+    def grown(self, cases: int, power: float) -> _Sample:
+        """Return as many cases that vary alike. Their mean is the worst one in a part of the runs, the power."""
+        variance = self.squares / self.cases
+        unlucky = max(0.0, self.mean - NormalDist().inv_cdf(power) * math.sqrt(variance / cases))
+        return self._replace(cases=cases, mean=unlucky, squares=variance * cases)
+
     def successes(self, alpha: float, weight: float) -> _Successes:
         """Return the effective number of trials, at least the number of cases, with their successes.
 
@@ -161,14 +167,22 @@ def _cases_to_decide(sample: _Sample, limit: float, alpha: float, weight: float)
         return None
     if sample.mean < limit:
         sample, limit = sample.mirrored, 1 - limit
-    variance = sample.squares / sample.cases
+    return least_cases(lambda cases: sample.grown(cases, _POWER).successes(alpha, weight).lower(alpha) > limit)
 
-    def is_enough(cases: int) -> bool:
-        unlucky = max(0.0, sample.mean - _UNLUCKY * math.sqrt(variance / cases))
-        grown = sample._replace(cases=cases, mean=unlucky, squares=variance * cases)
-        return grown.successes(alpha, weight).lower(alpha) > limit
 
-    return least_cases(is_enough)
+def cases_for_margin(margin: float, variance: float, largest: float, *, power: float = _POWER) -> int | None:
+    """Return the least number of cases that shows "not worse by a margin" of an equal run, at an error of 5 %."""
+    return least_cases(lambda cases: margin_of_cases(cases, variance, largest, power=power) <= margin)
+
+
+def margin_of_cases(cases: int, variance: float, largest: float, *, power: float = _POWER) -> float:
+    """Return the margin by which an equal run is shown not to be worse, with this power and at an error of 5 %.
+
+    `variance` is that of the differences of the cases, of which the largest is `largest`.
+    """
+    move = min(1.0, largest) / 2 if variance else 0.0
+    halves = _Sample(1, 0.5, variance / 4, 0.5 - move, 0.5 + move, math.inf)
+    return 1 - 2 * halves.grown(cases, power).successes(_ERROR, _WHOLE_DIFFERENCES).lower(_ERROR)
 
 
 def fixed_limits(cases: Sequence[CaseSample], alpha: float) -> Limits | None:
