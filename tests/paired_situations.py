@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from fairtrial.stats.difference import Difference, paired_difference
-from fairtrial.stats.evidence import Evidence
+from fairtrial.stats.evidence import Evidence, strategy_of
 from fairtrial.stats.fixed_cases import case_sample, fixed_difference, fixed_interval
 from fairtrial.stats.interval import Interval, student_interval, wilson
 from fairtrial.stats.one_sided import difference_limits
@@ -196,7 +196,7 @@ def false_claims(chances: Sequence[float], limit: float, waves: int, repetitions
     threshold = math.log(20)
     claimed = usual = 0
     for _ in range(repetitions):
-        evidence = Evidence(limit, len(chances))
+        evidence = Evidence(limit, len(chances), strategy_of(limit))
         passed = attempts = 0
         by_evidence = by_wilson = False
         for _ in range(waves):
@@ -222,7 +222,7 @@ def waves_to_decide(a: float, b: float, limit: float, cases: int, repetitions: i
         chances = [0.0]
         while abs(fmean(chances) - a / (a + b)) > 0.005:
             chances = [source.betavariate(a, b) for _ in range(cases)]
-        evidence = Evidence(limit, cases)
+        evidence = Evidence(limit, cases, strategy_of(limit))
         for wave in range(1, 31):
             evidence.add([float(source.random() < chance) for chance in chances])
             if evidence.log >= math.log(20) or wave == 30:
