@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import Literal
 
@@ -117,12 +117,16 @@ class _Sample:
         self._terms = next(iter(outcomes.values()))
         self._verdicts: Counter[bool] = Counter()
         self._values: Counter[float] = Counter()
-        for _, _, value, verdict in scores:
+        self._passes_of_cases: defaultdict[int, list[float]] = defaultdict(lambda: [0, 0.0])
+        self._values_of_cases: defaultdict[int, list[float]] = defaultdict(lambda: [0, 0.0])
+        for position, _, value, verdict in scores:
             passed = _passes(value, verdict, self._terms)
             if passed is not None:
                 self._verdicts[passed] += 1
+                _add(self._passes_of_cases[position], float(passed))
             if value is not None:
                 self._values[value] += 1
+                _add(self._values_of_cases[position], value)
 
     def calibration(self, summary: CriterionSummary, judge: str, ballots: Mapping[str, Ballot]) -> Calibration:
         """Return the calibration."""
@@ -203,7 +207,11 @@ class _Sample:
         counts = {(value - scale.bounds[0]) / width: count for value, count in values.items()}
         middle = math.fsum(value * count for value, count in counts.items()) / number
         squares = math.fsum(count * (value - middle) ** 2 for value, count in counts.items())
-        return Judged(number, middle, squares / (number - 1))
+        cases = self._values_of_cases if graded else self._passes_of_cases
+        by_case: dict[Hashable, float] = {
+            case: (total - count * scale.bounds[0]) / width - count * middle for case, (count, total) in cases.items()
+        }
+        return Judged(number, middle, squares / (number - 1), by_case if number > len(cases) else {})
 
     def _answers(self) -> list[list[float]]:
         """Return the answers of people to each outcome."""
@@ -296,3 +304,8 @@ def _consensus(values: Sequence[float], *, graded: bool) -> float | None:
 
 def _number(passed: bool | None) -> float | None:
     return None if passed is None else float(passed)
+
+
+def _add(count_and_sum: list[float], value: float) -> None:
+    count_and_sum[0] += 1
+    count_and_sum[1] += value

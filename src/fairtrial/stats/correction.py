@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from fairtrial.stats.agreement import NORMAL
+from fairtrial.stats.difference import Difference
 from fairtrial.stats.interval import LEVEL, Interval
 from fairtrial.stats.student import student_quantile
 
@@ -15,6 +16,7 @@ FEWEST_LABELS = 10
 """With fewer labels a corrected mean does not exist."""
 
 CORRECTED = "prediction-powered, two extra labels, t"
+CORRECTED_PAIRS = "prediction-powered, pairs of labels, t"
 ROGAN_GLADEN = "Rogan-Gladen, Lang and Reiczigel"
 
 
@@ -30,11 +32,15 @@ class Labelled:
 
 @dataclass(frozen=True)
 class Judged:
-    """The values in 0..1 that the judge gave to all outcomes: their number, mean, and variance with n - 1."""
+    """The values in 0..1 that the judge gave to all outcomes: their number, mean, and variance with n - 1.
+
+    If cases have several outcomes, `by_case` holds the sum of the distances from the mean for each case.
+    """
 
     number: int
     mean: float
     variance: float
+    by_case: Mapping[Hashable, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -42,10 +48,11 @@ class CorrectedMean:
     """The mean that people would give, with its interval. `worth` is the factor by which the judge multiplies labels.
 
     For example, with a worth of 1.5, 100 labels beside the judge tell as much as 150 labels alone. `error` is the
-    standard error, with `freedom` degrees of freedom.
+    standard error around `centre`, with `freedom` degrees of freedom.
     """
 
     value: float
+    centre: float
     interval: Interval
     slope: float
     worth: float
@@ -84,13 +91,41 @@ def corrected_mean(
     if labels_only:
         fit, wide_fit = replace(fit, slope=0.0), replace(wide_fit, slope=0.0)
     value = _clip(fit.at(judged.mean))
-    noise = _squared_error(widened, wide_fit) + wide_fit.slope**2 * judged.variance / judged.number
+    noise = _total_error(widened, wide_fit, judged)
     centre = wide_fit.at(judged.mean)
     error, freedom = math.sqrt(noise), _freedom(widened)
     half = student_quantile(0.5 + LEVEL / 2, freedom) * error
     interval = (max(0.0, min(value, centre - half)), min(1.0, max(value, centre + half)))
-    alone = _squared_error(widened, replace(wide_fit, slope=0.0))
-    return CorrectedMean(value, interval, fit.slope, alone / noise, error, freedom)
+    alone = _total_error(widened, replace(wide_fit, slope=0.0), judged)
+    return CorrectedMean(value, centre, interval, fit.slope, alone / noise, error, freedom)
+
+
+def corrected_difference(pairs: Sequence[tuple[Labelled, Labelled]], judged: Judged) -> Difference | None:
+    """Return the corrected mean of a candidate less that of its base, or None below 10 pairs.
+
+    `pairs` are outcomes of the same cases, of the base and of the candidate, that people labelled in both runs.
+    `judged` holds the differences of the judge's values over all pairs of outcomes, mapped to 0..1 by (1 + d) / 2.
+    Labels of the same cases resemble each other, so their differences vary less than the labels of different cases.
+    """
+    halves = [
+        Labelled(
+            (1 + after.people - before.people) / 2, (1 + after.judge - before.judge) / 2, before.case, before.weight
+        )
+        for before, after in pairs
+    ]
+    found = corrected_mean(halves, judged, graded=True)
+    if found is None:
+        return None
+    quantiles = student_quantile(0.5 + LEVEL / 2, found.freedom) + student_quantile(0.8, found.freedom)
+    return Difference(
+        2 * found.value - 1,
+        2 * found.centre - 1,
+        2 * found.error,
+        found.freedom,
+        1.0,
+        CORRECTED_PAIRS,
+        2 * quantiles * found.error,
+    )
 
 
 def flattery(labels: Sequence[Labelled]) -> tuple[float, Interval] | None:
@@ -168,14 +203,32 @@ def _mean_weight(labels: Sequence[Labelled]) -> float:
     return math.fsum(label.weight for label in labels) / len(labels)
 
 
-def _squared_error(labels: Sequence[Labelled], fit: _Fit) -> float:
-    """Return the squared standard error of the centre of a fit, with the case as the unit."""
+def _total_error(labels: Sequence[Labelled], fit: _Fit, judged: Judged) -> float:
+    """Return the squared standard error of the estimate, with the case as the unit, for cases like these.
+
+    If cases have several outcomes, the labels and the judged outcomes of a case are not independent: hard cases lower
+    both. The influences of a case then add up before they are squared.
+    """
+    if not judged.by_case:
+        return _squared_error(labels, fit) + fit.slope**2 * judged.variance / judged.number
+    return _squared_error(
+        labels, fit, {case: fit.slope * distance / judged.number for case, distance in judged.by_case.items()}
+    )
+
+
+def _squared_error(labels: Sequence[Labelled], fit: _Fit, influences: Mapping[Hashable, float] | None = None) -> float:
+    """Return the squared standard error of the centre of a fit, with the case as the unit.
+
+    `influences` are what else the cases add to the estimate.
+    """
     by_case: defaultdict[Hashable, list[float]] = defaultdict(list)
+    total = math.fsum(label.weight for label in labels)
     for label in labels:
         residual = label.people - fit.centre - fit.slope * (label.judge - fit.judge_centre)
         by_case[label.case].append(label.weight * residual)
     cases = len(by_case)
-    total = math.fsum(label.weight for label in labels)
+    for case, influence in (influences or {}).items():
+        by_case[case].append(total * influence)
     return cases / (cases - 1) * math.fsum(math.fsum(parts) ** 2 for parts in by_case.values()) / total**2
 
 
