@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from math import atanh, isclose, sqrt, tanh
+from itertools import product
+from math import atanh, factorial, isclose, prod, sqrt, tanh
 from pathlib import Path
 from typing import Any
 
@@ -83,13 +84,40 @@ def test_kappa_and_matthews_are_those_of_scikit_learn(shared: Path) -> None:
 
 @pytest.mark.shared
 def test_intervals_of_kappa_and_matthews(shared: Path) -> None:
-    """Leave one item out, with 1/2 in each cell, on the scale of atanh."""
+    """Matthews leaves one item out, with 1/2 in each cell, on the scale of atanh. Those of kappa no longer hold.
+
+    With 50 labels and a judge that is right in 99 %, they covered 0.80. The limits of disagreement cover 0.986.
+    """
     for case in group(shared, "agreement_interval")["cases"]:
         pairs = pairs_of(case["in"])
-        for name, statistic in (("kappa", kappa), ("mcc", matthews)):
-            interval = agreement_interval(statistic, pairs, 2)
-            assert interval is not None
-            assert all(close(*ends, _QUANTILE_ERROR) for ends in zip(interval, case["out"][name], strict=True)), case
+        interval, other = agreement_interval(matthews, pairs, 2), agreement_interval(kappa, pairs, 2)
+        assert interval is not None
+        assert other is not None
+        assert all(close(*ends, _QUANTILE_ERROR) for ends in zip(interval, case["out"]["mcc"], strict=True)), case
+        assert other[0] <= (kappa(table_of(pairs, 2)) or 0) <= other[1]
+        assert not all(close(*ends, 1e-3) for ends in zip(other, case["out"]["kappa"], strict=True)), case
+
+
+@pytest.mark.parametrize("labels", [20, 30])
+@pytest.mark.parametrize(
+    ("rate", "right"), [(0.5, (0.9, 0.9)), (0.7, (0.95, 0.9)), (0.7, (0.99, 0.99)), (0.9, (0.97, 0.9))]
+)
+def test_kappa_is_covered(labels: int, rate: float, right: tuple[float, float]) -> None:
+    """Summed over all tables: at least 95 %. By leaving one out, 0.74 to 0.88 of the intervals held kappa."""
+    chances = (rate * right[0], rate * (1 - right[0]), (1 - rate) * (1 - right[1]), (1 - rate) * right[1])
+    truth = kappa([chances[:2], chances[2:]])
+    assert truth is not None
+    held = known = 0.0
+    for a, b, c in product(range(labels + 1), repeat=3):
+        if a + b + c <= labels and b + c <= labels // 2:
+            counts = (a, b, c, labels - a - b - c)
+            pairs = [(i // 2, i % 2, 1.0) for i, count in enumerate(counts) for _ in range(count)]
+            chance = factorial(labels) * prod(p**n / factorial(n) for p, n in zip(chances, counts, strict=True))
+            interval = agreement_interval(kappa, pairs, 2) if chance > 1e-7 else None
+            if interval is not None:
+                known += chance
+                held += chance * (interval[0] <= truth <= interval[1])
+    assert held / known >= 0.95
 
 
 @pytest.mark.shared
@@ -223,7 +251,7 @@ def test_an_interval_of_kappa_holds_it_and_has_a_width(answers: list[tuple[int, 
         assert interval[0] <= value <= interval[1]
 
 
-def test_the_interval_of_kappa_leaves_out_whole_cases() -> None:
+def test_the_interval_of_matthews_correlation_leaves_out_whole_cases() -> None:
     """By hand: three cases of two items, each left out once, on the scale of atanh, with t(2) = 4.302653.
 
     Each of the four cells gets 1/2.
@@ -233,13 +261,13 @@ def test_the_interval_of_kappa_leaves_out_whole_cases() -> None:
 
     def stretched(items: list[tuple[int, int]]) -> float:
         table = [[0.5 + items.count((i, j)) for j in range(2)] for i in range(2)]
-        return atanh(kappa(table) or 0.0)
+        return atanh(matthews(table) or 0.0)
 
     reduced = [stretched([pair for other in cases if other is not left for pair in other]) for left in cases]
     mean = sum(reduced) / 3
     half = 4.302653 * sqrt(2 / 3 * sum((value - mean) ** 2 for value in reduced))
     centre = stretched([pair for items in cases for pair in items])
-    interval = agreement_interval(kappa, pairs, 2, ["a", "a", "b", "b", "c", "c"])
+    interval = agreement_interval(matthews, pairs, 2, ["a", "a", "b", "b", "c", "c"])
     assert interval == pytest.approx((tanh(centre - half), tanh(centre + half)), abs=1e-6)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from statistics import NormalDist
 from typing import Literal
 
+from fairtrial.stats.beta import beta_quantile
 from fairtrial.stats.interval import LEVEL, Interval, wilson
 from fairtrial.stats.student import student_quantile
 
@@ -50,6 +51,17 @@ def share_interval(
     then at least the number of cases and at most the number above. At a share of 0 or 1 it is the number of cases.
     Items of a single case show nothing about other cases, so their interval is 0 to 1.
     """
+    found = _share_trials(hits, largest_weight, cases)
+    if found is None:
+        return None
+    p, trials, quantile = found
+    return (p, *wilson(p, trials, quantile)) if trials else (p, 0.0, 1.0)
+
+
+def _share_trials(
+    hits: Sequence[tuple[bool, float]], largest_weight: float = 1.0, cases: Sequence[Hashable] | None = None
+) -> tuple[float, float, float] | None:
+    """Return a weighted share, its number of trials, 0 for a single case, and the quantile of its interval."""
     total = math.fsum(weight for _, weight in hits)
     if not total:
         return None
@@ -62,15 +74,15 @@ def share_interval(
         by_case[case] += residual
     number = len(by_case)
     if number == len(hits):
-        return p, *wilson(p, trials, NORMAL)
+        return p, trials, NORMAL
     if number < 2:
-        return p, 0.0, 1.0
+        return p, 0.0, NORMAL
     if variance:
         between = number / (number - 1) * math.fsum(residual**2 for residual in by_case.values()) / total**2
         trials = min(trials, max(number, p * (1 - p) / between)) if between else trials
     else:
         trials = min(trials, number)
-    return p, *wilson(p, trials, student_quantile(0.5 + LEVEL / 2, number - 1))
+    return p, trials, student_quantile(0.5 + LEVEL / 2, number - 1)
 
 
 def youden(
@@ -152,12 +164,17 @@ def agreement_interval(
     Biometrika 43). Each of the C x C cells first gets 1/C, because without it a table with an empty cell looks certain.
     The interval holds the statistic of the pairs themselves. Pairs of one case resemble each other. If `cases` names
     the case of each pair, whole cases are therefore left out, and there is no interval below two cases.
+
+    Kappa and alpha of categories without distances have the exact limits of the share of disagreements instead, by the
+    share that is expected by chance. Leave-one-out covers 0.74 to 0.90 where 20 to 50 pairs hardly ever disagree.
     """
     value = statistic(table_of(pairs, categories))
     units = _units(pairs, cases)
     number = units.total()
     if value is None or number < 2:
         return None
+    if statistic in (kappa, alpha):
+        return _by_disagreements(statistic, value, pairs, categories, cases)
     added = 1 / categories
     table = [[cell + added for cell in row] for row in table_of(_weighted(units), categories)]
     centre = _stretched(statistic, table)
@@ -172,6 +189,26 @@ def agreement_interval(
     squares = math.fsum(count * (value - mean) ** 2 for value, count in reduced)
     half = student_quantile(0.5 + LEVEL / 2, number - 1) * math.sqrt(squares * (number - 1) / number)
     return min(value, math.tanh(centre - half)), max(value, math.tanh(centre + half))
+
+
+def _by_disagreements(
+    statistic: Statistic, value: float, pairs: Sequence[Pair], categories: int, cases: Sequence[Hashable] | None
+) -> Interval | None:
+    mean_weight = math.fsum(weight for *_, weight in pairs) / len(pairs)
+    weighted = [(people, judge, weight / mean_weight) for people, judge, weight in pairs]
+    found = _share_trials([(people != judge, weight) for people, judge, weight in weighted], 1.0, cases)
+    if found is None or not found[1]:
+        return None
+    share, trials, quantile = found
+    trials *= (NORMAL / quantile) ** 2
+    error = (1 - LEVEL) / 2
+    low = beta_quantile(error, trials * share, trials * (1 - share) + 1)
+    high = beta_quantile(1 - error, trials * share + 1, trials * (1 - share))
+    # The added cells keep the share that is expected by chance from vanishing.
+    table = [[cell + 1 / categories for cell in row] for row in table_of(weighted, categories)]
+    observed = 1 - math.fsum(table[i][i] for i in range(categories)) / math.fsum(map(math.fsum, table))
+    expected = observed / (1 - (statistic(table) or 0.0))
+    return max(-1.0, min(value, 1 - high / expected)), max(value, min(1.0, 1 - low / expected))
 
 
 def _units(pairs: Sequence[Pair], cases: Sequence[Hashable] | None) -> Counter[tuple[Pair, ...]]:

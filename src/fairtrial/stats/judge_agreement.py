@@ -14,6 +14,7 @@ from fairtrial.records.summary import Estimate
 from fairtrial.stats import agreement as stats
 
 LEAVE_ONE_OUT = "leave one out on atanh"
+DISAGREEMENTS = "exact limits of disagreement"
 _WILSON = "Wilson"
 _MOVER = "MOVER"
 _MOST_GRADES = 20
@@ -128,7 +129,11 @@ def estimate_agreement(
     """
     value = statistic(stats.table_of(pairs, categories))
     ends = stats.agreement_interval(statistic, pairs, categories, cases)
-    return Estimate(value) if ends is None else Estimate(value, *ends, LEAVE_ONE_OUT)
+    return (
+        Estimate(value)
+        if ends is None
+        else Estimate(value, *ends, DISAGREEMENTS if statistic in (stats.kappa, stats.alpha) else LEAVE_ONE_OUT)
+    )
 
 
 def _interval(share: tuple[float, float, float] | None, method: str) -> Estimate:
