@@ -91,7 +91,6 @@ def paired_difference(differences: Sequence[float], *, width: float = 1.0) -> Di
     error = _error(squares, centre, extra_distance(largest, width), cases)
     value = mean(differences)
     variance = math.fsum((difference - value) ** 2 for difference in differences) / (cases - 1)
-    # Any part of passes and failures may break wholly, also if no case did.
     detectable = detectable_difference(cases, variance, largest, width=width)
     if cases > MOST_CASES:
         return Difference(value, centre, error, cases + 1, width, TWO_EXTRA_CASES, detectable)

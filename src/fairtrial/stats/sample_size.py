@@ -36,10 +36,11 @@ def shows(
 ) -> bool:
     """Return whether a number of cases shows a difference with this power, at a two-sided error of 5 %.
 
-    A difference adds variance itself: if some cases break by `largest`, the share difference / largest breaks. Sign
-    flips have the variance of cases that do not differ on average (Connor 1987, Biometrics 43, for McNemar's test).
+    If cases move by the whole width, a difference adds variance itself: the share difference / width moves. Sign flips
+    have the variance of cases that do not differ on average (Connor 1987, Biometrics 43, for McNemar's test).
     """
-    variance = max(variance, difference * (largest - difference))
+    if largest >= width:
+        variance = max(variance, difference * (width - difference))
     if cases <= MOST_CASES:
         usual, unlucky = NormalDist().inv_cdf(0.5 + LEVEL / 2), NormalDist().inv_cdf(power)
         needed = usual * math.sqrt(variance + difference**2) + unlucky * math.sqrt(variance)
