@@ -1,7 +1,7 @@
 """How often is a decision wrong, and how often does an interval hold the truth? The peer is not measured.
 
-Finite situations are summed over every outcome, the others have 4,000 repetitions. With `--docs`, the table replaces that
-of docs/explanation/statistics.md. A number is the number of repetitions.
+Finite situations are summed over every outcome, the others have 4,000 repetitions. With `--docs`, the table replaces
+that of docs/explanation/statistics.md. A number is the number of repetitions.
 """
 
 from __future__ import annotations

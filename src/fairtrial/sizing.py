@@ -94,7 +94,7 @@ def plan_size(
     limit = request.limit / measure.width
     plan = _Plan(request, measure, noise, split, samples, limit, pairs is not None)
     rows = [*plan.rows(prices), *plan.vote_rows(prices, judge)]
-    found = plan.detectable_now(len(samples), mean([sample.attempts for sample in samples]))
+    reach = plan.detectable_now(len(samples), mean([sample.attempts for sample in samples]))
     return SizePlan(
         _signature(run, request, len(samples)),
         LEVEL,
@@ -112,7 +112,7 @@ def plan_size(
             None if judge is None else judge_noise(judge.yes_rate, judge.self_agreement, judge.votes),
         ),
         tuple(_with_cheapest(rows)),
-        None if found is None else found * measure.width,
+        None if reach is None else reach * measure.width,
         measure.is_rate,
         tuple(_notes(split, pairs, request)),
     )
@@ -254,8 +254,8 @@ class _Plan:
             return quantiles * math.sqrt(variance)
 
         def shows(difference: float) -> bool:
-            added = difference * (1 - difference) / attempts / cases + extra
-            return quantiles * math.sqrt(max(variance, added)) <= difference
+            own = difference * (1 - difference) / attempts / cases + extra
+            return quantiles * math.sqrt(max(variance, own)) <= difference
 
         return least_value(shows, 1.0) or 1.0
 

@@ -51,10 +51,10 @@ def share_interval(
     then at least the number of cases and at most the number above. At a share of 0 or 1 it is the number of cases.
     Items of a single case show nothing about other cases, so their interval is 0 to 1.
     """
-    found = _share_trials(hits, largest_weight, cases)
-    if found is None:
+    worth = _share_trials(hits, largest_weight, cases)
+    if worth is None:
         return None
-    p, trials, quantile = found
+    p, trials, quantile = worth
     return (p, *wilson(p, trials, quantile)) if trials else (p, 0.0, 1.0)
 
 
@@ -196,10 +196,10 @@ def _by_disagreements(
 ) -> Interval | None:
     mean_weight = math.fsum(weight for *_, weight in pairs) / len(pairs)
     weighted = [(people, judge, weight / mean_weight) for people, judge, weight in pairs]
-    found = _share_trials([(people != judge, weight) for people, judge, weight in weighted], 1.0, cases)
-    if found is None or not found[1]:
+    worth = _share_trials([(people != judge, weight) for people, judge, weight in weighted], 1.0, cases)
+    if worth is None or not worth[1]:
         return None
-    share, trials, quantile = found
+    share, trials, quantile = worth
     trials *= (NORMAL / quantile) ** 2
     error = (1 - LEVEL) / 2
     low = beta_quantile(error, trials * share, trials * (1 - share) + 1)

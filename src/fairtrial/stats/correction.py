@@ -113,18 +113,18 @@ def corrected_difference(pairs: Sequence[tuple[Labelled, Labelled]], judged: Jud
         )
         for before, after in pairs
     ]
-    found = corrected_mean(halves, judged, graded=True)
-    if found is None:
+    estimate = corrected_mean(halves, judged, graded=True)
+    if estimate is None:
         return None
-    quantiles = student_quantile(0.5 + LEVEL / 2, found.freedom) + student_quantile(0.8, found.freedom)
+    quantiles = student_quantile(0.5 + LEVEL / 2, estimate.freedom) + student_quantile(0.8, estimate.freedom)
     return Difference(
-        2 * found.value - 1,
-        2 * found.centre - 1,
-        2 * found.error,
-        found.freedom,
+        2 * estimate.value - 1,
+        2 * estimate.centre - 1,
+        2 * estimate.error,
+        estimate.freedom,
         1.0,
         CORRECTED_PAIRS,
-        2 * quantiles * found.error,
+        2 * quantiles * estimate.error,
     )
 
 

@@ -85,10 +85,10 @@ def fixed_interval(cases: Sequence[CaseSample], level: float = LEVEL) -> Interva
     Wilson's interval with the number of trials that would tell as much. None without cases, or if a case has only one
     attempt.
     """
-    found = fixed_trials(cases)
-    if found is None:
+    worth = fixed_trials(cases)
+    if worth is None:
         return None
-    return wilson(found.rate, found.trials, student_quantile(0.5 + level / 2, found.freedom))
+    return wilson(worth.rate, worth.trials, student_quantile(0.5 + level / 2, worth.freedom))
 
 
 def fixed_difference(base: Sequence[CaseSample], candidate: Sequence[CaseSample]) -> Difference | None:
@@ -103,8 +103,8 @@ def fixed_difference(base: Sequence[CaseSample], candidate: Sequence[CaseSample]
 
     def shows(difference: float) -> bool:
         """Return whether the attempts show a difference, which adds variance itself: attempts that fail."""
-        added = difference * (1 - difference) * noise[1] / len(base) + math.hypot(*noise) ** 2 / len(base) ** 2
-        return quantiles * math.sqrt(max(variance, added)) <= difference
+        own = difference * (1 - difference) * noise[1] / len(base) + math.hypot(*noise) ** 2 / len(base) ** 2
+        return quantiles * math.sqrt(max(variance, own)) <= difference
 
     return Difference(
         value,

@@ -106,7 +106,7 @@ class _Sample(NamedTuple):
     def mirrored(self) -> _Sample:
         return self._replace(mean=1 - self.mean, low=1 - self.high, high=1 - self.low)
 
-    def grown(self, cases: int, power: float) -> _Sample:
+    def resized(self, cases: int, power: float) -> _Sample:
         """Return as many cases that vary alike. Their mean is the worst one in a part of the runs, the power."""
         variance = self.squares / self.cases
         unlucky = max(0.0, self.mean - NormalDist().inv_cdf(power) * math.sqrt(variance / cases))
@@ -167,7 +167,7 @@ def _cases_to_decide(sample: _Sample, limit: float, alpha: float, weight: float)
         return None
     if sample.mean < limit:
         sample, limit = sample.mirrored, 1 - limit
-    return least_cases(lambda cases: sample.grown(cases, _POWER).successes(alpha, weight).lower(alpha) > limit)
+    return least_cases(lambda cases: sample.resized(cases, _POWER).successes(alpha, weight).lower(alpha) > limit)
 
 
 def cases_for_margin(margin: float, variance: float, largest: float, *, power: float = _POWER) -> int | None:
@@ -182,19 +182,19 @@ def margin_of_cases(cases: int, variance: float, largest: float, *, power: float
     """
     move = min(1.0, largest) / 2 if variance else 0.0
     halves = _Sample(1, 0.5, variance / 4, 0.5 - move, 0.5 + move, math.inf)
-    return 1 - 2 * halves.grown(cases, power).successes(_ERROR, _WHOLE_DIFFERENCES).lower(_ERROR)
+    return 1 - 2 * halves.resized(cases, power).successes(_ERROR, _WHOLE_DIFFERENCES).lower(_ERROR)
 
 
 def fixed_limits(cases: Sequence[CaseSample], alpha: float) -> Limits | None:
     """Return the limits of the mean over these cases, for values in 0..1, or None if a case has one attempt."""
-    found = fixed_trials(cases)
-    return None if found is None else _fixed_limits(found, alpha)
+    worth = fixed_trials(cases)
+    return None if worth is None else _fixed_limits(worth, alpha)
 
 
-def _fixed_limits(found: FixedTrials, alpha: float) -> Limits:
-    shrunk = (NormalDist().inv_cdf(1 - alpha) / student_quantile(1 - alpha, found.freedom)) ** 2
-    trials = max(found.least, found.trials * shrunk)
-    below, above = found.rate * trials, (1 - found.rate) * trials
+def _fixed_limits(worth: FixedTrials, alpha: float) -> Limits:
+    shrunk = (NormalDist().inv_cdf(1 - alpha) / student_quantile(1 - alpha, worth.freedom)) ** 2
+    trials = max(worth.least, worth.trials * shrunk)
+    below, above = worth.rate * trials, (1 - worth.rate) * trials
     return _both(_Successes(below, trials), _Successes(above, trials), alpha)
 
 

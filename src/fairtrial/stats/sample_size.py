@@ -43,8 +43,8 @@ def shows(
         variance = max(variance, difference * (width - difference))
     if cases <= MOST_CASES:
         usual, unlucky = NormalDist().inv_cdf(0.5 + LEVEL / 2), NormalDist().inv_cdf(power)
-        needed = usual * math.sqrt(variance + difference**2) + unlucky * math.sqrt(variance)
-        return cases >= _FEWEST and needed <= difference * math.sqrt(cases)
+        distance = usual * math.sqrt(variance + difference**2) + unlucky * math.sqrt(variance)
+        return cases >= _FEWEST and distance <= difference * math.sqrt(cases)
     quantiles = student_quantile(0.5 + LEVEL / 2, cases + 1) + student_quantile(power, cases + 1)
     return quantiles * paired_error(cases, variance, largest, width) <= difference
 

@@ -76,14 +76,14 @@ def _tail(moves: Sequence[float]) -> float:
     The number of choices with each sum is a coefficient of a polynomial, the product of 1 + x^size. One large integer
     holds all coefficients, so that a factor costs one shift and one addition.
     """
-    sizes, seen = _on_grid(moves)
+    sizes, least_sum = _on_grid(moves)
     total, bits = sum(sizes), len(sizes) + 1
-    if seen <= 0:
+    if least_sum <= 0:
         return 1.0
     coefficients = 1
     for size in sizes:
         coefficients += coefficients << (size * bits)
-    positive = (seen + total + 1) // 2
+    positive = (least_sum + total + 1) // 2
     # In base 2^bits - 1, a number is congruent to the sum of its digits, of which the sum is at most 2^len(sizes).
     ways = (coefficients >> (positive * bits)) % ((1 << bits) - 1)
     return ways / (1 << len(sizes))
