@@ -152,7 +152,8 @@ def limits_of(pairs: Sequence[SamplePair], measure: Measure, about: About, alpha
     width = measure.width
     if about == "cases-like-these":
         return difference_limits([(after.mean - before.mean) / width for before, after in pairs], alpha)
-    return fixed_difference_limits(*([_share(pair[run], width) for pair in pairs] for run in (0, 1)), alpha)
+    base, candidate = ([_share(pair[run], width) for pair in pairs] for run in (0, 1))
+    return fixed_difference_limits(base, candidate, alpha)
 
 
 def check_repeated(runs: PairedRuns, measure: str) -> None:
