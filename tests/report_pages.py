@@ -14,9 +14,10 @@ from fairtrial.measured_run import MeasuredRun, measure_run
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.attempt_row import CriterionTerms, row_of
 from fairtrial.records.ballot import Ballot, Decision, JudgeAnswer, SentPrompt, Vote, VoteResult
-from fairtrial.records.calibration import Calibration, JudgeState
+from fairtrial.records.calibration import Calibration
 from fairtrial.records.case import EvalCase
 from fairtrial.records.expectation import ExpectedCase
+from fairtrial.records.judge_state import JudgeState
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import Label
 from fairtrial.records.result import CaseResult, Fault, InvocationInjection, JudgeStats, Outcome
@@ -195,7 +196,7 @@ def run(run_id: str, *, cases: int = 12, hostile: Sequence[str] = (), seed: int 
 
 def measured(own: FinishedRun) -> MeasuredRun:
     """The numbers of a run, as a comparison reads them."""
-    keys = [(case.key, case.name) for case in own.expectations]
+    keys = [(case.position, case.key, case.name) for case in own.expectations]
     rows = list(map(row_of, own.results))
     terms = {
         outcome.criterion: CriterionTerms(outcome.criterion, outcome.threshold, outcome.lower_is_better, outcome.range)

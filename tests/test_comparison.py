@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isclose
 
 import pytest
 
 from fairtrial import Comparison, Range, UsageError, compare
 from fairtrial.api import compare_all
+from fairtrial.reports.comparison_table import comparison_report
+from fairtrial.reports.terminal_text import plain_text
 from graded_runs import graded, graded_run
 
 TEN = [f"case {number}" for number in range(10)]
@@ -204,9 +206,8 @@ def test_the_signature_names_what_determines_the_numbers() -> None:
     from fairtrial import __version__
 
     runs = [graded_run({"a": [1, 1], "b": [0, None]}) for _ in range(2)]
-    method = "ci:two-extra-cases-sign-flips|level:0.95|holm:1"
-    expected = f"cases:2|attempts:2,2|about:like|{method}|missing:2|fairtrial:{__version__}"
-    assert compare(*runs).signature == expected
+    expected = "cases:2|attempts:2,2|about:like|ci:two-extra-cases-sign-flips|level:0.95|holm:1|missing:2"
+    assert compare(*runs).signature == f"{expected}|fairtrial:{__version__}"
 
 
 def test_a_run_is_not_compared_with_itself() -> None:
@@ -220,3 +221,48 @@ def test_runs_without_a_common_case_say_which_they_have() -> None:
     """The ids of both."""
     with pytest.raises(UsageError, match="share no case: the first has a, b, the second c"):
         compare(graded_run({"a": [1], "b": [1]}), graded_run({"c": [1]}))
+
+
+def report_of(base: Mapping[str, Sequence[float]], candidate: Mapping[str, Sequence[float]], **more: object) -> str:
+    """The report of a comparison in one line."""
+    found = compare(graded_run(base), graded_run(candidate), **more)  # type: ignore[arg-type]
+    return " ".join(plain_text(comparison_report(found), 200).split())
+
+
+def test_the_outcome_is_said_in_words() -> None:
+    """Better, worse, or how much better and worse the candidate may be."""
+    ones, zeros = ({name: [value] for name in TEN} for value in (1.0, 0.0))
+    assert "The candidate passes more often: by +100 points (" in report_of(zeros, ones)
+    assert "The candidate passes less often: by -100 points (" in report_of(ones, zeros)
+    assert "Neither run is shown to be better: the candidate may be worse by" in report_of(ones, ones)
+
+
+def test_repeated_cases_get_the_hint_at_these_cases() -> None:
+    """Only if every case was repeated, and the question was another one."""
+    twice = {name: [1.0, 0.0] for name in TEN}
+    hint = "--about these-cases asks about exactly these cases"
+    assert hint in report_of(twice, twice)
+    assert hint not in report_of(twice, twice, about="these-cases")
+    assert hint not in report_of(twice, {**twice, "case 3": [1.0]})
+
+
+def test_one_criterion_is_not_said_to_be_corrected() -> None:
+    """There is nothing to correct for a single p value, and the signature has a label."""
+    ones = {name: [1.0] for name in TEN}
+    text = report_of(ones, ones)
+    assert "Holm" not in text
+    assert " *" not in text
+    assert "signature: cases:10|" in text
+
+
+def test_pass_k_has_few_rows() -> None:
+    """The powers of two, and the number of attempts."""
+    runs = [graded_run({name: [1.0] * 11 for name in TEN[:3]}) for _ in range(2)]
+    assert [entry.k for entry in compare(*runs).pass_k[0]] == [1, 2, 4, 8, 11]
+
+
+@pytest.mark.parametrize("end", [float("-inf"), float("nan")])
+def test_a_range_without_an_end_has_none(end: float) -> None:
+    """An infinite end is refused in words, with what to write."""
+    with pytest.raises(UsageError, match="an end must be a number, or None if there is no end"):
+        graded_run({"a": [1]}, criteria=[graded(0.5, span=Range(end, 1))])

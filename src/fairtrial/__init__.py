@@ -66,7 +66,7 @@ _HOMES = {
     "Judge": "fairtrial.judge.judge",
     "JudgeError": "fairtrial.errors",
     "JudgeOptions": "fairtrial.judge.judge_options",
-    "JudgeState": "fairtrial.records.calibration",
+    "JudgeState": "fairtrial.records.judge_state",
     "Judges": "fairtrial.judge.judges",
     "Label": "fairtrial.records.label",
     "Message": "fairtrial.records.trace",
@@ -383,7 +383,6 @@ if TYPE_CHECKING:
     from fairtrial.records.ballot import Ballot as Ballot
     from fairtrial.records.calibration import Agreement as Agreement
     from fairtrial.records.calibration import Calibration as Calibration
-    from fairtrial.records.calibration import JudgeState as JudgeState
     from fairtrial.records.case import Behavior as Behavior
     from fairtrial.records.case import EvalCase as EvalCase
     from fairtrial.records.case import EvalSet as EvalSet
@@ -393,6 +392,7 @@ if TYPE_CHECKING:
     from fairtrial.records.flaky_case import Flakiness as Flakiness
     from fairtrial.records.gate import Claim as Claim
     from fairtrial.records.gate import GateDecision as GateDecision
+    from fairtrial.records.judge_state import JudgeState as JudgeState
     from fairtrial.records.keys import CaseKey as CaseKey
     from fairtrial.records.label import Label as Label
     from fairtrial.records.model_usage import ModelUsage as ModelUsage

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from dataclasses import replace as replace_measure
-from typing import Any, Literal
+from dataclasses import replace as with_fields
+from itertools import starmap
+from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
+from fairtrial.comparability import options_that_differ, pairing_warnings, rules_that_differ, why_not_comparable
+from fairtrial.judged_claims import corrected_difference
 from fairtrial.measured_run import CASES, Measure, MeasuredRun, described_run
-from fairtrial.paired_runs import PairedRuns, SamplePair, check_repeated, difference_of, pair_runs
+from fairtrial.paired_runs import (
+    PairedRuns,
+    SamplePair,
+    check_repeated,
+    difference_of,
+    pair_runs,
+    paired_cases,
+)
 from fairtrial.records.average import mean
-from fairtrial.records.record import Json
 from fairtrial.records.result import Verdict
 from fairtrial.records.run_comparison import (
     About,
     ComparedMeasure,
+    ComparedSlice,
     Comparison,
     Flip,
     McNemar,
     Move,
-    Pairs,
     PassK,
     RowVerdict,
     SetupDifference,
@@ -32,18 +40,21 @@ from fairtrial.stats.difference import Difference
 from fairtrial.stats.interval import LEVEL
 from fairtrial.stats.pass_k import pass_k_table
 from fairtrial.stats.several import holm, mcnemar
-from fairtrial.stats.student import student_quantile
-from fairtrial.text.display import compact, shortened
 from fairtrial.version import __version__
 
-CORRECTED = "corrected means, t"
 _SIGNIFICANT = 0.05
-_POWER = 0.8
-_SHORT = 60
 _FLIPS: dict[tuple[bool, bool], Flip] = {(True, False): "broken", (False, True): "fixed"}
 """The names of changes, by whether the case passed in the base and in the candidate."""
-_NESTING = ("options", "panel", 0)
-"""Keys of signatures that say nothing to a reader. For example, the first model of a panel is the judge."""
+
+
+class Slices(NamedTuple):
+    """The property by which cases are divided, and the positions of the cases of the base by its values."""
+
+    by: str | None = None
+    values: Mapping[str, Collection[int]] = {}
+
+
+NO_SLICES = Slices()
 
 
 @dataclass
@@ -64,13 +75,15 @@ def compare_runs(
     margin: float | None = None,
     even_so: bool = False,
     corrected: bool = False,
+    slices: Slices = NO_SLICES,
 ) -> list[Comparison]:
     """Return the comparison of each candidate with the base.
 
     The p values of the criteria are corrected together, over all candidates. The p values of `cases` are corrected if
     there are several candidates. With `pass_rates` criteria are compared by their pass rates. `margin` is the
     difference up to which two runs are called equal. With `even_so` criteria are compared although their options
-    differ. With `corrected` a criterion is compared by its corrected means if people have labelled both runs.
+    differ. With `corrected` a criterion is compared by its corrected means if people have labelled both runs. `slices`
+    divide the cases of the base. Their p values are corrected together, over all slices and measures.
     """
     pairs = [pair_runs(base, candidate) for candidate in candidates]
     if about == "these-cases":
@@ -85,10 +98,37 @@ def compare_runs(
         for runs in pairs
     ]
     family = _correct(tables)
-    for table in tables:
+    divided = [_sliced(runs, slices, about, pass_rates=pass_rates, even_so=even_so) for runs in pairs]
+    _correct_family([row for rows_by_value in divided for rows in rows_by_value.values() for row in rows])
+    for table in (*tables, *(rows for rows_by_value in divided for rows in rows_by_value.values())):
         for row in table:
             row.row = replace(row.row, verdict=_verdict(row, margin))
-    return [_comparison(runs, table, about, margin, family) for runs, table in zip(pairs, tables, strict=True)]
+    comparisons = [_comparison(runs, table, about, margin, family) for runs, table in zip(pairs, tables, strict=True)]
+    return [
+        replace(comparison, by=slices.by, slices=tuple(starmap(_slice, rows_by_value.items())))
+        if slices.by
+        else comparison
+        for comparison, rows_by_value in zip(comparisons, divided, strict=True)
+    ]
+
+
+def _sliced(
+    runs: PairedRuns, slices: Slices, about: About, *, pass_rates: bool, even_so: bool
+) -> dict[str, list[_Row]]:
+    """Return the rows of `cases` and of the criteria with a threshold for each slice of the shared cases."""
+    places = {runs.base.positions[ours]: (ours, theirs) for ours, theirs in runs.positions}
+    tables = {}
+    for value, positions in slices.values.items():
+        own = [places[position] for position in sorted(positions) if position in places]
+        if own:
+            part = with_fields(runs, positions=own, alone=[])
+            rows = [_row(part, each, about, even_so=even_so) for each in _measures(part, pass_rates=pass_rates)]
+            tables[value] = [row for row in rows if not row.row.informational and row.row.cases]
+    return tables
+
+
+def _slice(value: str, rows: Sequence[_Row]) -> ComparedSlice:
+    return ComparedSlice(value, rows[0].row.cases if rows else 0, tuple(row.row for row in rows))
 
 
 def _measures(runs: PairedRuns, *, pass_rates: bool) -> list[Measure]:
@@ -105,8 +145,8 @@ def _row(runs: PairedRuns, measure: Measure, about: About, *, even_so: bool) -> 
     by_case = runs.samples(measure.name)
     pairs = list(by_case.values())
     informational = measure.name != CASES and not (measure.gates and runs.candidate.measures[measure.name].gates)
-    mismatch = "" if even_so else _other_options(runs, measure)
-    difference = difference_of(pairs, measure, about) if pairs else None
+    mismatch = "" if even_so else why_not_comparable(runs, measure)
+    difference = difference_of(by_case, runs, measure, about) if pairs else None
     low, high = difference.interval() if difference else (None, None)
     moves = [after.mean - before.mean for before, after in pairs]
     better, worse = sum(move > 0 for move in moves), sum(move < 0 for move in moves)
@@ -132,7 +172,7 @@ def _row(runs: PairedRuns, measure: Measure, about: About, *, even_so: bool) -> 
         None,
         not mismatch,
         _judges(runs, measure),
-        mismatch or _why_no_interval(pairs, difference, measure, about),
+        mismatch or _why_no_interval(pairs, difference, measure, about, len({*runs.clusters(by_case)})),
         measure.is_rate,
         informational,
     )
@@ -149,41 +189,37 @@ def _judges(runs: PairedRuns, measure: Measure) -> str | None:
 
 
 def _corrected_row(runs: PairedRuns, measure: Measure, *, even_so: bool) -> _Row | None:
-    """Return the row of a criterion by its corrected means, or None unless people have labelled both runs.
-
-    The samples of labels are independent of each other, so the variances of both means add up.
-    """
-    base, candidate = (run.calibrations.get(measure.criterion) for run in (runs.base, runs.candidate))
-    if base is None or candidate is None or not base.error or not candidate.error or base.graded != candidate.graded:
+    """Return the row of a criterion by its corrected means, or None unless people have labelled both runs."""
+    if measure.name == CASES:
         return None
-    before, after = base.corrected.value or 0.0, candidate.corrected.value or 0.0
-    freedom = min(base.freedom or 1, candidate.freedom or 1)
-    width = measure.width if base.graded else 1.0
-    difference = Difference(after - before, after - before, math.hypot(base.error, candidate.error), freedom, width)
+    difference = corrected_difference(runs, runs.base.measures[measure.criterion])
+    if difference is None:
+        return None
+    base, candidate = (run.calibrations[measure.criterion] for run in (runs.base, runs.candidate))
     plain = _row(runs, measure, "cases-like-these", even_so=even_so).row
     low, high = difference.interval()
     row = replace(
         plain,
         measure=f"{measure.criterion}:corrected",
-        base=before,
-        candidate=after,
-        difference=after - before,
+        base=base.corrected.value,
+        candidate=candidate.corrected.value,
+        difference=difference.value,
         low=low,
         high=high,
         p=None if plain.p is None else difference.p,
-        method=CORRECTED,
-        detectable=difference.error * (student_quantile(0.5 + LEVEL / 2, freedom) + student_quantile(_POWER, freedom)),
+        method=difference.method,
+        detectable=difference.detectable,
         mcnemar=None,
         why=plain.why if not plain.comparable else None,
         is_rate=not base.graded,
     )
     # A corrected pass rate is better if it is higher, whichever direction the values of the criterion have.
-    direction = measure if base.graded else replace_measure(measure, lower_is_better=False)
+    direction = measure if base.graded else with_fields(measure, lower_is_better=False)
     return _Row(direction, row, difference)
 
 
 def _why_no_interval(
-    pairs: Sequence[SamplePair], difference: Difference | None, measure: Measure, about: About
+    pairs: Sequence[SamplePair], difference: Difference | None, measure: Measure, about: About, clusters: int
 ) -> str | None:
     if difference is not None:
         return None
@@ -193,8 +229,8 @@ def _why_no_interval(
         if not measure.is_bounded:
             return "about these cases, an interval needs a measure with bounds"
         return "a case has only one scored attempt"
-    if len(pairs) < 2:
-        return "one case says nothing about others"
+    if clusters < 2:
+        return f"one {'case' if len(pairs) < 2 else 'cluster of cases'} says nothing about others"
     return "every case has the same value in both runs, and the measure has no bounds"
 
 
@@ -212,10 +248,24 @@ def _correct(tables: Sequence[Sequence[_Row]]) -> int:
     rows = [row for table in tables for row in table if row.row.p is not None]
     criteria = [row for row in rows if row.measure.name != CASES]
     cases = [row for row in rows if row.measure.name == CASES]
-    for family in (criteria, cases if len(cases) > 1 else []):
-        for row, p_value in zip(family, holm([row.row.p or 0.0 for row in family]), strict=True):
-            row.row = replace(row.row, p_holm=p_value)
+    _correct_family(criteria)
+    if len(cases) > 1:
+        _correct_family(cases)
     return len(criteria)
+
+
+def _correct_family(rows: Sequence[_Row]) -> None:
+    """Correct the p values of rows, and give each the interval of the level at which it was tested.
+
+    Holm's procedure tests a row at 5 % by the factor of its correction. So the interval excludes 0 exactly if the
+    corrected p value is below 5 %.
+    """
+    family = [row for row in rows if row.row.p is not None]
+    for row, corrected in zip(family, holm([row.row.p or 0.0 for row in family]), strict=True):
+        factor = corrected / row.row.p if row.row.p else float(len(family))
+        level = 1 - _SIGNIFICANT / max(1.0, factor)
+        low, high = row.difference.interval(level) if row.difference else (None, None)
+        row.row = replace(row.row, p_holm=corrected, low=low, high=high, level=level)
 
 
 def _verdict(row: _Row, margin: float | None) -> RowVerdict | None:
@@ -233,12 +283,18 @@ def _verdict(row: _Row, margin: float | None) -> RowVerdict | None:
 
 def _comparison(runs: PairedRuns, table: Sequence[_Row], about: About, margin: float | None, family: int) -> Comparison:
     base, candidate = runs.base, runs.candidate
-    attempts = _attempts(runs)
+    pairs = paired_cases(runs)
+    unfinished = [
+        f"run {run.info.id} is not finished: the attempts that it lacks are not counted"
+        for run in (base, candidate)
+        if not run.is_finished
+    ]
     rows = tuple(row.row for row in table)
     missing = sum(rows[0].missing)
     signature = {
         "cases": rows[0].cases,
-        "attempts": ",".join(attempts),
+        **({} if pairs.clusters is None else {"clusters": pairs.clusters}),
+        "attempts": ",".join(pairs.attempts),
         "about": "like" if about == "cases-like-these" else "these",
         "ci": (rows[0].method or "none").replace(" ", "-").replace(",", ""),
         "level": LEVEL,
@@ -251,27 +307,14 @@ def _comparison(runs: PairedRuns, table: Sequence[_Row], about: About, margin: f
         LEVEL,
         about,
         (described_run(base), described_run(candidate)),
-        Pairs(
-            len(runs.positions),
-            attempts,
-            *map(tuple, (runs.only_base, runs.only_candidate, runs.changed, runs.ambiguous)),
-        ),
-        tuple(_setup(base.info.signatures, candidate.info.signatures)),
+        pairs,
+        tuple(_setup(runs)),
         rows,
         tuple(_moves(runs)),
         (_pass_k(runs, 0), _pass_k(runs, 1)),
         margin,
-        tuple(_warnings(runs)),
+        (*unfinished, *pairing_warnings(runs)),
     )
-
-
-def _attempts(runs: PairedRuns) -> tuple[str, str]:
-    """Return how many attempts a case has in both runs, scored or missing: `4`, or `3-4` if the cases differ."""
-    texts: list[str] = []
-    for run, side in ((runs.base, 0), (runs.candidate, 1)):
-        counts = {run.attempts_of(pair[side]) for pair in runs.positions}
-        texts.append(f"{min(counts)}-{max(counts)}" if len(counts) > 1 else str(counts.pop()))
-    return texts[0], texts[1]
 
 
 def _pass_k(runs: PairedRuns, side: Literal[0, 1]) -> tuple[PassK, ...]:
@@ -294,57 +337,11 @@ def _moves(runs: PairedRuns) -> list[Move]:
     return sorted(moves, key=lambda move: (move.flipped != "broken", move.flipped is None, -abs(move.change)))
 
 
-def _setup(base: Mapping[str, Json], candidate: Mapping[str, Json]) -> Iterator[SetupDifference]:
-    """Yield the parts of the configuration in which the runs differ, agents included."""
+def _setup(runs: PairedRuns) -> Iterator[SetupDifference]:
+    """Yield the parts of the configuration in which the runs differ, agents and the rules of attempts included."""
+    base, candidate = runs.base.info.signatures, runs.candidate.info.signatures
     for name in {**base, **candidate}:
         for option, before, after in options_that_differ(base.get(name), candidate.get(name)):
             yield SetupDifference(f"{name}: {option}" if option else name, before, after)
-
-
-def _other_options(runs: PairedRuns, measure: Measure) -> str:
-    """Return how the options of a criterion differ between the runs, or an empty string if they do not."""
-    if measure.name == CASES:
-        return ""
-    base, candidate = (run.info.signatures.get(measure.criterion) for run in (runs.base, runs.candidate))
-    differences = [
-        f"{option or 'options'} {before} / {after}" for option, before, after in options_that_differ(base, candidate)
-    ]
-    return f"not comparable: {'; '.join(differences[:3])}" if differences else ""
-
-
-def options_that_differ(base: Json, candidate: Json, path: str = "") -> Iterator[tuple[str, str, str]]:
-    """Yield the options in which two signatures differ, each with its path and both values as short texts.
-
-    For example, `judge votes`, `3`, `5`.
-    """
-    if base == candidate:
-        return
-    before, after = _items(base), _items(candidate)
-    if before is None or after is None or type(base) is not type(candidate):
-        yield path, _text(base), _text(candidate)
-        return
-    for key in {**before, **after}:
-        inner = path if key in _NESTING else f"{path} {key}".strip()
-        yield from options_that_differ(before.get(key), after.get(key), inner)
-
-
-def _items(value: Json) -> dict[Any, Json] | None:
-    """Return the items of an object or of a list by their keys, or None for other values."""
-    if isinstance(value, dict):
-        return value
-    return dict(enumerate(value)) if isinstance(value, list) else None
-
-
-def _text(value: Json) -> str:
-    return "absent" if value is None else shortened(value if isinstance(value, str) else compact(value), _SHORT)
-
-
-def _warnings(runs: PairedRuns) -> Iterator[str]:
-    for run in (runs.base, runs.candidate):
-        if not run.is_finished:
-            yield f"run {run.info.id} is not finished: the attempts that it lacks are not counted"
-    if runs.without_digest:
-        yield (
-            f"{runs.without_digest} cases are paired by their id alone, because a run does not hold the digest of "
-            "their expectation"
-        )
+    if rules := rules_that_differ(runs):
+        yield SetupDifference("attempts pass", *rules)

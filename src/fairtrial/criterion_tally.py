@@ -158,11 +158,9 @@ class CriterionTally:
         """Return the numbers."""
         latest = self._latest
         scale = latest.range if latest else Range()
-        valid = self._valid
         return CriterionSummary(
             self.name,
-            _mean(self._all.values, scale),
-            _pass_rate(self._all.passes),
+            *_estimates(self._all, scale),
             self._verdicts[Verdict.PASSED],
             self._verdicts[Verdict.FAILED],
             self._verdicts[Verdict.UNSCORED],
@@ -173,7 +171,7 @@ class CriterionTally:
             lower_is_better=latest.lower_is_better if latest else False,
             **self._judges.summary(),
             range=scale,
-            valid=None if valid is None else Valid(valid.n, _mean(valid.values, scale), _pass_rate(valid.passes)),
+            valid=None if self._valid is None else Valid(self._valid.n, *_estimates(self._valid, scale)),
             possible=self._possible_means(),
         )
 
@@ -330,9 +328,14 @@ def _agreement(name: str, means: CaseMeans) -> dict[str, Any]:
     return {name: moments.mean, f"{name}_interval": bounded_interval(moments)} if moments.count else {}
 
 
-def _mean(values: CaseMeans, scale: Range) -> Estimate:
+def _estimates(numbers: CaseNumbers, scale: Range) -> tuple[Estimate, Estimate]:
+    """Return the mean and the pass rate."""
+    passes = numbers.passes
+    return mean_estimate(numbers.values.moments, scale), rate_estimate(passes.moments, passes.attempts)
+
+
+def mean_estimate(moments: Moments, scale: Range) -> Estimate:
     """Return the mean over cases with its interval, in the form that fits the range of the criterion."""
-    moments = values.moments
     if not moments.count:
         return Estimate()
     low, high = scale.bounds
@@ -347,10 +350,9 @@ def _mean(values: CaseMeans, scale: Range) -> Estimate:
     return Estimate(moments.mean, max(low, interval[0]), min(high, interval[1]), method)
 
 
-def _pass_rate(passes: CaseMeans) -> Estimate:
-    if not passes.moments.count:
+def rate_estimate(moments: Moments, attempts: int) -> Estimate:
+    """Return the pass rate over cases with its interval."""
+    if not moments.count:
         return Estimate()
-    interval = bounded_interval(passes.moments, attempts=passes.attempts)
-    if interval is None:
-        return Estimate(passes.moments.mean)
-    return Estimate(passes.moments.mean, *interval, WILSON)
+    interval = bounded_interval(moments, attempts=attempts)
+    return Estimate(moments.mean) if interval is None else Estimate(moments.mean, *interval, WILSON)

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
 
+from fairtrial.claim_limits import ClaimLimits, Filling, corrected_difference_limits, corrected_limits
+from fairtrial.comparability import pairing_warnings, undecidable
 from fairtrial.errors import UsageError
-from fairtrial.measured_run import Measure, MeasuredRun, described_run
-from fairtrial.paired_runs import PairedRuns, check_repeated, difference_of, limits_of, pair_runs
+from fairtrial.judged_claims import is_biased, judge_standings
+from fairtrial.measured_run import Measure, MeasuredRun, cluster_count, described_run
+from fairtrial.paired_runs import PairedRuns, check_repeated, difference_of, limits_of, pair_runs, paired_cases
 from fairtrial.records.average import mean
-from fairtrial.records.calibration import JudgeState
 from fairtrial.records.gate import Claim, ClaimDecision, ClaimVerdict, GateDecision, Needed, gate_verdict
 from fairtrial.records.run_comparison import About
+from fairtrial.stats.clusters import cluster_values
 from fairtrial.stats.fixed_cases import CaseSample, attempts_freedom
 from fairtrial.stats.interval import LEVEL
 from fairtrial.stats.one_sided import (
@@ -33,21 +34,6 @@ from fairtrial.stats.one_sided import (
 from fairtrial.stats.student import student_quantile
 from fairtrial.version import __version__
 
-Filling = Literal["left out", "worst", "best"]
-"""The value of missing attempts: none, the worst for the run that is decided about, or the best."""
-
-
-@dataclass(frozen=True)
-class _Limits:
-    """An estimate with its one-sided limits and p values. More is better; A run of `size` would decide the claim."""
-
-    estimate: float
-    low: float
-    high: float
-    p: float | None
-    p_against: float | None
-    size: Needed | None
-
 
 def decide(
     run: MeasuredRun,
@@ -55,14 +41,16 @@ def decide(
     claims: Sequence[Claim],
     *,
     about: About = "cases-like-these",
+    even_so: bool = False,
 ) -> GateDecision:
     """Return the decision about claims on a run. Raises UsageError if a claim cannot be asked of the run.
 
-    `base` is the run that claims about a difference compare with.
+    `base` is the run that claims about a difference compare with. With `even_so` they are decided although a measure
+    was taken in another way there.
     """
     check_claims(run, base, claims)
     pairs = None if base is None else pair_runs(base, run)
-    decisions = tuple(_decide(run, pairs, claim, about) for claim in claims)
+    decisions = tuple(_decide(run, pairs, claim, about, even_so=even_so) for claim in claims)
     unfinished = [member for member in (base, run) if member is not None and not member.is_finished]
     verdict = gate_verdict([decision.verdict for decision in decisions])
     return GateDecision(
@@ -72,8 +60,9 @@ def decide(
         tuple(described_run(member) for member in (base, run) if member is not None),
         "undecided" if unfinished else verdict,
         decisions,
-        tuple(f"run {member.info.id} is not finished" for member in unfinished),
+        (*(f"run {member.info.id} is not finished" for member in unfinished), *pairing_warnings(pairs)),
         None,
+        None if pairs is None else paired_cases(pairs),
     )
 
 
@@ -119,27 +108,24 @@ def claim_limit(claim: Claim, measure: Measure) -> float:
     return claim.limit / measure.width * (-1 if claim.kind == "not_worse_by" else 1)
 
 
-def _decide(run: MeasuredRun, pairs: PairedRuns | None, claim: Claim, about: About) -> ClaimDecision:
+def _decide(run: MeasuredRun, pairs: PairedRuns | None, claim: Claim, about: About, *, even_so: bool) -> ClaimDecision:
     measure = run.measure(claim.measure)
     is_difference = claim.kind != "at_least"
     limit = claim_limit(claim, measure)
-    fillings: tuple[Filling, ...] = ("left out", "worst", "best")
-    if is_difference and pairs is not None:
-        if about == "these-cases":
-            check_repeated(pairs, claim.measure)
-        estimated, worst, best = (_difference(pairs, measure, claim, limit, about, filling) for filling in fillings)
-        missing = pairs.missing(claim.measure)
-    else:
-        estimated, worst, best = (_single(run, measure, claim, limit, about, filling) for filling in fillings)
-        missing = (0, sum(run.columns[claim.measure].missing(case) for case in range(len(run.keys))))
+    compared = pairs if is_difference else None
+    runs = [run] if compared is None else [compared.base, run]
+    by_people = is_biased(runs, measure)
+    estimated, worst, best, missing = _fillings(run, compared, claim, about, by_people=by_people)
     verdict, why = _verdict(worst, best, limit, missing, strict=is_difference)
-    if _is_useless(measure, run, pairs):
-        verdict, why = "undecided", "the judge is not shown to be better than guessing; see `fairtrial judge calibrate`"
+    problems = undecidable(compared, run, claim, has_limits=worst is not None, even_so=even_so)
+    if problems:
+        verdict, why = "undecided", "; ".join(problems)
     low, high = (None if worst is None else worst.low), (None if best is None else best.high)
-    size = estimated.size if estimated is not None and verdict == "undecided" else None
+    size = estimated.size if estimated is not None and verdict == "undecided" and not problems else None
     low, high = _in_unit(measure, low, high, is_difference=is_difference)
     if measure.lower_is_better:
         low, high = high, low
+    judges = judge_standings(runs, measure)
     return ClaimDecision(
         claim.measure,
         claim.kind,
@@ -159,14 +145,30 @@ def _decide(run: MeasuredRun, pairs: PairedRuns | None, claim: Claim, about: Abo
         size,
         measure.is_rate,
         measure.lower_is_better,
+        claim.shared_cases,
+        judges,
+        None if not judges else "people" if by_people else "judge",
     )
 
 
-def _is_useless(measure: Measure, run: MeasuredRun, pairs: PairedRuns | None) -> bool:
-    """Return whether labels of people do not show that the judge of a measure is better than guessing."""
-    runs = [run] if pairs is None else [run, pairs.base]
-    own = (each.calibrations.get(measure.criterion) for each in runs)
-    return any(calibration is not None and calibration.state is JudgeState.USELESS for calibration in own)
+def _fillings(
+    run: MeasuredRun, pairs: PairedRuns | None, claim: Claim, about: About, *, by_people: bool
+) -> tuple[ClaimLimits | None, ClaimLimits | None, ClaimLimits | None, tuple[int, int]]:
+    """Return the limits with missing attempts left out, at their worst and at their best, and how many are missing."""
+    measure, limit = run.measure(claim.measure), claim_limit(claim, run.measure(claim.measure))
+    fillings: tuple[Filling, ...] = ("left out", "worst", "best")
+    if pairs is None:
+        single = corrected_limits if by_people else _single
+        limits = [single(run, measure, claim, limit, about, filling) for filling in fillings]
+        missing = (0, sum(run.columns[claim.measure].missing(case) for case in range(len(run.keys))))
+    else:
+        if about == "these-cases":
+            check_repeated(pairs, claim.measure)
+        difference = corrected_difference_limits if by_people else _difference
+        limits = [difference(pairs, measure, claim, limit, about, filling) for filling in fillings]
+        before, after = pairs.missing(claim.measure)
+        missing = (before, after + (0 if claim.shared_cases else pairs.absent(claim.measure)))
+    return limits[0], limits[1], limits[2], missing
 
 
 def _in_unit(
@@ -182,7 +184,7 @@ def _in_unit(
 
 
 def _verdict(
-    worst: _Limits | None, best: _Limits | None, limit: float, missing: tuple[int, int], *, strict: bool
+    worst: ClaimLimits | None, best: ClaimLimits | None, limit: float, missing: tuple[int, int], *, strict: bool
 ) -> tuple[ClaimVerdict, str | None]:
     """Return the verdict that holds for every value of the missing attempts, or undecided with the reason."""
     if worst is None or best is None:
@@ -195,7 +197,7 @@ def _verdict(
     return "undecided", f"the {sum(missing)} attempts without a value could decide it either way"
 
 
-def _side(limits: _Limits, limit: float, *, strict: bool) -> ClaimVerdict:
+def _side(limits: ClaimLimits, limit: float, *, strict: bool) -> ClaimVerdict:
     if limits.low > limit or (limits.low == limit and not strict):
         return "passed"
     return "failed" if limits.high < limit else "undecided"
@@ -203,24 +205,28 @@ def _side(limits: _Limits, limit: float, *, strict: bool) -> ClaimVerdict:
 
 def _single(
     run: MeasuredRun, measure: Measure, claim: Claim, limit: float, about: About, filling: Filling
-) -> _Limits | None:
+) -> ClaimLimits | None:
     """Return the limits of the mean of a run in 0..1."""
     column = run.columns[measure.name]
     low, high = measure.range.bounds
     worst, best = (high, low) if measure.lower_is_better else (low, high)
-    samples = [
-        column.sample(case) if filling == "left out" else column.filled(case, worst if filling == "worst" else best)
+    samples = {
+        case: column.sample(case)
+        if filling == "left out"
+        else column.filled(case, worst if filling == "worst" else best)
         for case in range(len(run.keys))
-    ]
+    }
     shares = [
         CaseSample(measure.share(sample.mean), sample.variance / measure.width**2, sample.attempts)
-        for sample in samples
+        for sample in samples.values()
         if sample is not None
     ]
+    clusters = [run.cluster(case) for case, sample in samples.items() if sample is not None]
+    units = cluster_values([share.mean for share in shares], clusters)
     if len(shares) < 2:
         return None
     rate = mean([share.mean for share in shares])
-    limits = _mean_limits(shares, measure, claim.alpha, about)
+    limits = _mean_limits(shares, units, measure, claim.alpha, about)
     if limits is None:
         return None
     if about == "these-cases":
@@ -229,10 +235,9 @@ def _single(
         size = _more_attempts(abs(rate - limit), error, attempts_freedom(shares), attempts, claim.alpha)
     else:
         most = sum(share.attempts for share in shares) if measure.is_rate else math.inf
-        means = [share.mean for share in shares]
-        size = _more_cases(cases_to_decide_mean(means, limit, claim.alpha, attempts=most), len(shares))
+        size = _more_cases(cases_to_decide_mean(units, limit, claim.alpha, attempts=most), len(units), len(shares))
     has_p = 0 < limit < 1
-    return _Limits(
+    return ClaimLimits(
         rate,
         limits.low,
         limits.high,
@@ -242,11 +247,13 @@ def _single(
     )
 
 
-def _mean_limits(shares: Sequence[CaseSample], measure: Measure, alpha: float, about: About) -> Limits | None:
-    """Return the one-sided limits of a mean in 0..1."""
+def _mean_limits(
+    shares: Sequence[CaseSample], units: Sequence[float], measure: Measure, alpha: float, about: About
+) -> Limits | None:
+    """Return the one-sided limits of a mean in 0..1. `units` are the numbers of the clusters of cases."""
     if about == "cases-like-these":
         attempts = sum(share.attempts for share in shares) if measure.is_rate else math.inf
-        return mean_limits([share.mean for share in shares], alpha, attempts=attempts)
+        return mean_limits(units, alpha, attempts=attempts)
     lacking = sum(share.attempts < 2 for share in shares)
     if lacking:
         raise UsageError(
@@ -257,18 +264,19 @@ def _mean_limits(shares: Sequence[CaseSample], measure: Measure, alpha: float, a
 
 def _difference(
     pairs: PairedRuns, measure: Measure, claim: Claim, limit: float, about: About, filling: Filling
-) -> _Limits | None:
+) -> ClaimLimits | None:
     """Return the limits of the difference of two runs in -1..1, positive if the run is better than the base."""
     low, high = measure.range.bounds
     worst, best = (high, low) if measure.lower_is_better else (low, high)
     if filling == "left out":
-        samples = list(pairs.samples(measure.name).values())
+        by_case = pairs.samples(measure.name)
     elif filling == "worst":
-        samples = pairs.filled(measure.name, best, worst)
+        by_case = pairs.filled(measure.name, best, worst, only_shared=claim.shared_cases)
     else:
-        samples = pairs.filled(measure.name, worst, best)
-    difference = difference_of(samples, measure, about) if samples else None
-    limits = limits_of(samples, measure, about, claim.alpha) if samples else None
+        by_case = pairs.filled(measure.name, worst, best, only_shared=claim.shared_cases)
+    samples = list(by_case.values())
+    difference = difference_of(by_case, pairs, measure, about) if samples else None
+    limits = limits_of(by_case, pairs, measure, about, claim.alpha) if samples else None
     if difference is None or limits is None:
         return None
     sign = -1 if measure.lower_is_better else 1
@@ -283,12 +291,16 @@ def _difference(
         error = difference.error / measure.width
         size = _more_attempts(distance, error, difference.freedom, attempts, claim.alpha)
     else:
-        size = _more_cases(cases_to_decide_difference(moves, limit, claim.alpha), len(moves))
-    return _Limits(mean(moves), ends[0], ends[1], p, p_against, size)
+        units = cluster_values(moves, pairs.clusters(by_case))
+        size = _more_cases(cases_to_decide_difference(units, limit, claim.alpha), len(units), len(moves))
+    return ClaimLimits(mean(moves), ends[0], ends[1], p, p_against, size)
 
 
-def _more_cases(cases: int | None, present: int) -> Needed | None:
-    return None if cases is None else Needed(cases=max(cases, present + 1))
+def _more_cases(units: int | None, present_units: int, present: int) -> Needed | None:
+    """Return the number of cases that have so many clusters, if clusters stay as large as they are."""
+    if units is None:
+        return None
+    return Needed(cases=max(math.ceil(units * present / present_units), present + 1))
 
 
 def _more_attempts(distance: float, error: float, freedom: int, attempts: float, alpha: float) -> Needed | None:
@@ -303,9 +315,11 @@ def _more_attempts(distance: float, error: float, freedom: int, attempts: float,
 
 
 def _signature(run: MeasuredRun, pairs: PairedRuns | None, decisions: Sequence[ClaimDecision], about: About) -> str:
+    clusters = cluster_count(run) if pairs is None else paired_cases(pairs).clusters
     method = EXACT if about == "cases-like-these" else EXACT_WITHIN
     parts = {
         "cases": len(run.keys) if pairs is None else len(pairs.positions),
+        **({} if clusters is None else {"clusters": clusters}),
         "about": "like" if about == "cases-like-these" else "these",
         "ci": method.replace(" ", "-").replace(",", ""),
         "alpha": ",".join(f"{decision.alpha:g}" for decision in decisions),

@@ -18,8 +18,8 @@ from fairtrial.records.calibration import (
     FEWEST_OF_EACH,
     Agreement,
     Calibration,
-    JudgeState,
 )
+from fairtrial.records.judge_state import JudgeState
 from fairtrial.records.label import Label
 from fairtrial.records.result import Outcome, Verdict
 from fairtrial.records.score import Range
@@ -71,6 +71,13 @@ def disagreeing_outcomes(
     The arguments are those of `calibrate_criterion`.
     """
     return list(_Sample(labels, scores, outcomes).disagreements())
+
+
+def labelled_pairs(
+    labels: Mapping[Place, Sequence[Label]], scores: Iterable[Row], outcomes: Mapping[Place, Outcome]
+) -> dict[Place, Pair]:
+    """Return the labelled outcomes with a value of both sides. The arguments are those of `calibrate_criterion`."""
+    return _Sample(labels, scores, outcomes).valued()
 
 
 def unchecked(summary: CriterionSummary, judge: str) -> Calibration:
@@ -190,6 +197,11 @@ class _Sample:
             else:
                 people_pass = _clears(people, self._terms) if graded else people == 1.0
                 yield place, Pair(people, judge, people_pass, judge_pass, place[0], labels[0].weight)
+
+    def valued(self) -> dict[Place, Pair]:
+        """Return the labelled outcomes with a value of both sides."""
+        compared = self._compared(graded=self._is_graded)
+        return {place: pair for place, pair in compared if isinstance(pair, Pair)}
 
     def disagreements(self) -> Iterator[tuple[Place, bool]]:
         """Yield the outcomes to which people and the judge give different verdicts, with the verdict of people."""

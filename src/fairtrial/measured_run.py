@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -22,10 +22,16 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.run_comparison import ComparedRun
 from fairtrial.records.score import Range, Score
 from fairtrial.stats.fixed_cases import CaseSample, case_sample
+from fairtrial.stats.judge_agreement import Pair
 
 CASES = "cases"
 CASE_RATE = "cases:pass"
 _RATE_SUFFIX = ":pass"
+
+PlacedCase = tuple[int, CaseKey, str]
+"""The position of a case in its eval sets, its key, and its name."""
+
+_NO_GROUP: tuple[int | None, Iterable[AttemptRow]] = (None, ())
 
 
 @dataclass(frozen=True)
@@ -107,18 +113,25 @@ class CaseColumn:
 class MeasuredRun:
     """The cases of a run in file order, with a column for each measure.
 
-    `case_verdicts` are the verdicts that the rules of the run make of the attempts, or None without an attempt.
-    `calibrations` say how far the judges may be believed, by criterion.
+    `positions` are their places in the eval sets, which have gaps if only some of the cases ran. Everything else counts
+    the cases of the run. `case_verdicts` are the verdicts that the rules of the run make of the attempts. Without an
+    attempt, they are None.
+    `calibrations` say how far the judges may be believed, by criterion. `labelled` are the labelled outcomes of
+    each criterion, by the position of the case and the number of the attempt. `clusters` are the clusters of the cases,
+    empty if every case stands for itself.
     """
 
     info: RunInfo
     keys: list[CaseKey]
     names: list[str]
+    positions: list[int]
     measures: dict[str, Measure]
     columns: dict[str, CaseColumn] = field(default_factory=dict)
     case_attempts: array[int] = field(default_factory=lambda: array("I"))
     case_verdicts: list[Verdict | None] = field(default_factory=list)
     calibrations: Mapping[str, Calibration] = field(default_factory=dict)
+    labelled: Mapping[str, Mapping[tuple[int, int], Pair]] = field(default_factory=dict)
+    clusters: Sequence[str] = ()
 
     def measure(self, name: str) -> Measure:
         """Return a measure. Raises UsageError with the names of all measures if the run does not have it."""
@@ -148,6 +161,10 @@ class MeasuredRun:
         """The means of the criteria, in their order."""
         return [measure for name, measure in self.measures.items() if name == measure.criterion]
 
+    def cluster(self, case: int) -> Hashable:
+        """Return the cluster of a case. A case without one is a cluster by itself."""
+        return (self.clusters[case] if self.clusters else "") or (str(self.keys[case]), case)
+
     def samples(self, name: str) -> list[CaseSample]:
         """Return the scored attempts of the cases that have any."""
         column = self.columns[name]
@@ -157,35 +174,52 @@ class MeasuredRun:
 def described_run(run: MeasuredRun) -> ComparedRun:
     """Return the description of a run."""
     info = run.info
-    return ComparedRun(info.id, info.started, info.kind, run.is_finished, len(run.keys), run.attempts)
+    return ComparedRun(
+        info.id, info.started, info.kind, run.is_finished, len(run.keys), run.attempts, cluster_count(run)
+    )
+
+
+def cluster_count(run: MeasuredRun) -> int | None:
+    """Return the number of clusters of the cases of a run, or None if every case stands for itself."""
+    return len(set(map(run.cluster, range(len(run.keys))))) if run.clusters else None
 
 
 def measure_run(
     info: RunInfo,
-    cases: Iterable[tuple[CaseKey, str]],
+    cases: Iterable[PlacedCase],
     attempts: Iterable[AttemptRow],
     terms: Mapping[str, CriterionTerms],
     *,
     valid_only: bool = False,
 ) -> MeasuredRun:
-    """Return the numbers of a run from its attempts in file order, with the attempts of a case one after another.
+    """Return the numbers of a run from its cases and its attempts, both in the order of their positions.
 
     Outcomes that do not apply are left out. If the agent broke an attempt, the attempt failed, and the values that it
-    could not get are missing. Everything else without a value is missing, too. With `valid_only`, attempts that say
-    nothing about the agent are missing.
+    could not get are missing. Everything else without a value is missing, too. A case without any attempt lacks one.
+    With `valid_only`, attempts that say nothing about the agent are missing. Raises UsageError if an attempt belongs to
+    none of the cases.
     """
-    pairs = list(cases)
-    run = MeasuredRun(info, [key for key, _ in pairs], [name for _, name in pairs], _measures(terms))
+    run = MeasuredRun(info, [], [], [], _measures(terms))
+    for position, key, name in cases:
+        run.positions.append(position)
+        run.keys.append(key)
+        run.names.append(name)
+    if "clusters" in info.config:
+        run.clusters = [info.cluster_of(key.eval_set, key.case) for key in run.keys]
     run.columns = {name: CaseColumn() for name in run.measures}
-    rules = info.attempt_rules
-    position = 0
-    for number, group in groupby(attempts, key=lambda row: row.position):
-        rows = list(group)
-        for _ in range(position, number):
-            _add_case(run, [], valid_only=valid_only)  # a case without any attempt yet
+    groups = groupby(attempts, key=lambda row: row.position)
+    place, group = next(groups, _NO_GROUP)
+    for position in run.positions:
+        rows = list(group) if place == position else []
+        if rows:
+            place, group = next(groups, _NO_GROUP)
         _add_case(run, rows, valid_only=valid_only)
-        run.case_verdicts[-1] = _case_verdict(run, rules, rows, terms)
-        position = number + 1
+        if rows:
+            run.case_verdicts[-1] = _case_verdict(run, info.attempt_rules, rows, terms)
+    if place is not None:
+        raise UsageError(
+            f"run {info.id}: holds attempts at position {place}, and no case there; give a complete copy of the run"
+        )
     _add_case_rates(run)
     return run
 
@@ -199,10 +233,7 @@ def _case_verdict(
     """
     if len(rows) == 1:
         return rows[0].verdict
-    position = len(run.case_attempts) - 1
-    if position >= len(run.keys):
-        return None
-    key = run.keys[position]
+    key = run.keys[len(run.case_attempts) - 1]
     rule = rules.of(key.eval_set, key.case)
     needs_values = rule.name == "mean"
     attempts = [
@@ -230,7 +261,7 @@ def _add_case_rates(run: MeasuredRun) -> None:
     for verdict in run.case_verdicts:
         is_decided = verdict in (Verdict.PASSED, Verdict.FAILED, Verdict.ERROR)
         value = [float(verdict is Verdict.PASSED)] if is_decided else []
-        column.add(value, int(verdict is Verdict.UNSCORED))
+        column.add(value, int(verdict in (Verdict.UNSCORED, None)))
 
 
 def _measures(terms: Mapping[str, CriterionTerms]) -> dict[str, Measure]:
@@ -247,7 +278,7 @@ def _add_case(run: MeasuredRun, rows: Sequence[AttemptRow], *, valid_only: bool)
     run.case_attempts.append(len(rows))
     run.case_verdicts.append(None)
     values: dict[str, list[float]] = {name: [] for name in run.measures}
-    missing = dict.fromkeys(run.measures, 0)
+    missing = dict.fromkeys(run.measures, 0 if rows else 1)
     for row in rows:
         for name, value in measured_values(row, run.measures, valid_only=valid_only):
             if value is None:

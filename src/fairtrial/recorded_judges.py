@@ -8,7 +8,8 @@ from typing import Any
 
 from fairtrial.formats.verdict_tables import RecordedVerdict
 from fairtrial.records.average import mean
-from fairtrial.records.calibration import FEWEST_LABELS, JudgeState
+from fairtrial.records.calibration import FEWEST_LABELS
+from fairtrial.records.judge_state import JudgeState
 from fairtrial.records.report_card import RecordedJudge
 from fairtrial.records.summary import Estimate
 from fairtrial.stats import agreement as stats

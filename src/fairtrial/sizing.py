@@ -10,11 +10,12 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from fairtrial.errors import UsageError
-from fairtrial.measured_run import Measure, MeasuredRun, described_run
+from fairtrial.measured_run import Measure, MeasuredRun, cluster_count, described_run
 from fairtrial.paired_runs import PairedRuns, pair_runs
 from fairtrial.records.average import mean
 from fairtrial.records.run_comparison import About
 from fairtrial.records.size_plan import PlanRow, Question, SizePlan, VarianceShares
+from fairtrial.stats.clusters import design_effect
 from fairtrial.stats.fixed_cases import CaseSample
 from fairtrial.stats.interval import LEVEL
 from fairtrial.stats.one_sided import cases_for_margin, margin_of_cases
@@ -92,7 +93,8 @@ def plan_size(
     pairs = None if base is None else pair_runs(base, run)
     noise = _noise(split, pairs, request, measure)
     limit = request.limit / measure.width
-    plan = _Plan(request, measure, noise, split, samples, limit, pairs is not None)
+    effect = _cluster_effect(run, pairs, request)
+    plan = _Plan(request, measure, noise, split, samples, limit, pairs is not None, effect)
     rows = [*plan.rows(prices), *plan.vote_rows(prices, judge)]
     reach = plan.detectable_now(len(samples), mean([sample.attempts for sample in samples]))
     return SizePlan(
@@ -114,7 +116,7 @@ def plan_size(
         tuple(_with_cheapest(rows)),
         None if reach is None else reach * measure.width,
         measure.is_rate,
-        tuple(_notes(split, pairs, request)),
+        (*_notes(split, pairs, request), *_cluster_notes(run, effect)),
     )
 
 
@@ -172,6 +174,7 @@ class _Plan:
     samples: Sequence[CaseSample]
     limit: float
     has_base: bool
+    effect: float = 1.0
 
     @property
     def _level(self) -> float:
@@ -210,6 +213,11 @@ class _Plan:
             yield PlanRow(attempts, cases, votes, cost, False)
 
     def _cases(self, variance: float, attempts: int, judge_change: float = 0.0) -> int | None:
+        """Return the number of cases, which are more if clusters of them tell as much as fewer would."""
+        cases = self._independent_cases(variance, attempts, judge_change)
+        return None if cases is None else math.ceil(cases * self.effect)
+
+    def _independent_cases(self, variance: float, attempts: int, judge_change: float) -> int | None:
         question, power, largest = self.request.question, self.request.power, self.noise.largest
         if question == "not_worse_by":
             return cases_for_margin(self.limit, variance, largest, power=power)
@@ -263,10 +271,30 @@ class _Plan:
         """Return the difference that as many cases and attempts as now find."""
         if self.request.about == "these-cases":
             return self.reach_of_attempts(attempts)
+        cases = max(2, math.floor(cases / self.effect))
         variance, largest, power = self.noise.variance(attempts), self.noise.largest, self.request.power
         if self.request.question == "not_worse_by":
             return margin_of_cases(cases, variance, largest, power=power)
         return detectable(cases, variance, largest, power=power)
+
+
+def _cluster_effect(run: MeasuredRun, pairs: PairedRuns | None, request: Request) -> float:
+    """Return by what factor clusters multiply the cases that a question needs."""
+    if request.about == "these-cases":
+        return 1.0
+    if pairs is not None:
+        by_case = pairs.samples(request.measure)
+        return design_effect([after.mean - before.mean for before, after in by_case.values()], pairs.clusters(by_case))
+    column = run.columns[request.measure]
+    means = {case: own.mean for case in range(len(run.keys)) if (own := column.sample(case)) is not None}
+    return design_effect(list(means.values()), [run.cluster(case) for case in means])
+
+
+def _cluster_notes(run: MeasuredRun, effect: float) -> Iterator[str]:
+    clusters = cluster_count(run)
+    if clusters is not None and effect > 1:
+        cases, alone = len(run.keys), len(run.keys) / effect
+        yield f"{cases} cases in {clusters} clusters tell as much as {alone:.0f} cases that stand for themselves"
 
 
 def _with_cheapest(rows: Sequence[PlanRow]) -> list[PlanRow]:

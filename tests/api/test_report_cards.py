@@ -19,8 +19,8 @@ from fairtrial.metrics.entries import CATALOG
 from fairtrial.metrics.gold_file import read_gold
 from fairtrial.metrics.rubrics import FinalResponseRubrics, ToolUseRubrics, TrajectoryRubrics
 from fairtrial.metrics.simulator import UserSimulatorQuality
-from fairtrial.records.calibration import JudgeState
 from fairtrial.records.gold import GoldItem
+from fairtrial.records.judge_state import JudgeState
 from fairtrial.records.reply import Prompt
 from fairtrial.records.report_card import Probe, ReportCard
 from fairtrial.simulate.user_options import STOP_SIGNAL

@@ -50,7 +50,7 @@ def test_undecided_can_be_allowed() -> None:
 def test_the_promise_of_the_gate_is_printed() -> None:
     """What a false claim has to expect."""
     done = fairtrial("gate", stored(0.98), "--not-worse-by", "0.2", "--against", stored(0.98))
-    assert "An agent that is worse by 20 % passes this gate at most 5 times in 100." in done.out
+    assert "An agent that is worse by 20 points passes this gate at most 5 times in 100." in done.out
 
 
 def test_claims_may_stand_in_a_file() -> None:
@@ -166,6 +166,17 @@ def test_claims_are_checked_before_anything_runs() -> None:
     )  # fmt: skip
     assert done.code == 2
     assert "has no measure 'speed'" in done.err
+
+
+def test_the_share_of_cases_is_refused_before_anything_runs() -> None:
+    """No single attempt says whether a case passes by its rule."""
+    done = fairtrial(
+        "run", "trips.evalset.json", "--agent", "commands:obedient", "--until-decided", "--at-least", "0.5",
+        "--measure", "cases:pass",
+    )  # fmt: skip
+    assert done.code == 2
+    assert "cases:pass: no single wave says whether a case passes" in done.err
+    assert fairtrial("runs").out == "" or "run" not in fairtrial("runs").out
 
 
 def test_claims_and_until_decided_belong_together() -> None:

@@ -4,13 +4,33 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from commands import enter, fairtrial
-from fairtrial import Criterion, EvalCase, EvalSet, Invocation, Message, Recording, Run, Trace, calibrate, score
+from fairtrial import (
+    Claim,
+    Criterion,
+    EvalCase,
+    EvalSet,
+    Invocation,
+    Message,
+    Recording,
+    Run,
+    Trace,
+    api,
+    calibrate,
+    evaluate,
+    score,
+)
+from fairtrial.judge.judges import Judges
+from fairtrial.llm.model_options import ModelOptions
+from fairtrial.testing import ScriptedModel
+from judged import reply
 
 STORE = "sqlite:///here.db"
 CASES = 60
@@ -26,19 +46,26 @@ def other(trace: Trace, case: EvalCase) -> bool:
     return shorter(trace, case)
 
 
+def sometimes(trace: Trace, case: EvalCase) -> float | None:
+    """The same judge, which cannot tell anything about each fifth case."""
+    return None if int(case.id.removeprefix("q")) % 5 == 1 else float(shorter(trace, case))
+
+
 def right(case: str) -> bool:
     """Whether people accept the reply: every reply but each third."""
     return int(case.removeprefix("q")) % 3 > 0
 
 
-def judged(judge: Any = shorter, *, name: str = "brief", cases: range = range(CASES)) -> Run:
+def judged(
+    judge: Any = shorter, *, name: str = "brief", cases: range = range(CASES), more: Sequence[Criterion] = ()
+) -> Run:
     """A run in the store. The judge fails each third reply, as people do, and each fifth, which they may accept."""
     recordings, expected = [], []
     for n in cases:
         question, reply = Message(f"question {n}"), "no" * 8 if n % 3 == 0 or n % 5 == 0 else f"yes {n}"
         expected.append(EvalCase(f"q{n}", (Invocation(question, None, Message("=1+1")),)))
         recordings.append(Recording(f"q{n}", Trace((Invocation(question, (), Message(reply, "agent")),))))
-    return score(recordings, EvalSet("quiz", tuple(expected)), [Criterion(name, judge, 1.0)], store=STORE)
+    return score(recordings, EvalSet("quiz", tuple(expected)), [Criterion(name, judge, 1.0), *more], store=STORE)
 
 
 @pytest.fixture(autouse=True)
@@ -265,10 +292,11 @@ def longer(trace: Trace, case: EvalCase) -> bool:
 
 
 def test_compare_shows_the_states_of_judges_and_corrected_means() -> None:
-    """The corrected rates of two labelled runs, with the sum of their variances."""
-    first, second = judged(), judged(cases=range(30, 90))
-    for run in (first, second):
-        calibrated(run, "--labels", labelled(sampled(run, file=f"{run.info.id}.csv")))
+    """The corrected rates of two runs of which people labelled other cases, with the sum of their variances."""
+    first, second = judged(), judged(cases=range(30, 120))
+    for run, own in ((first, range(36)), (second, range(54, 120))):
+        rows = [row for row in sampled(run, file=f"{run.info.id}.csv") if int(row["case"].removeprefix("q")) in own]
+        calibrated(run, "--labels", labelled(rows))
     command = ("compare", first.info.id, second.info.id, "--store", STORE)
     plain = fairtrial(*command, "--json", "-").json["rows"][1]
     assert (plain["measure"], plain["judge"]) == ("brief", "judge biased")
@@ -281,7 +309,27 @@ def test_compare_shows_the_states_of_judges_and_corrected_means() -> None:
     assert before.error is not None
     assert after.error is not None
     half = (row["high"] - row["low"]) / 2
-    assert half == pytest.approx(2.0 * (before.error**2 + after.error**2) ** 0.5, rel=0.01), "t of 60 degrees is 2.00"
+    assert half == pytest.approx(2.03 * (before.error**2 + after.error**2) ** 0.5, rel=0.01), "t of 34 degrees is 2.03"
+
+
+def test_labels_of_the_same_cases_are_compared_case_by_case() -> None:
+    """People accept two replies more of the second run: with all replies labelled, the difference is 2 in 60."""
+    runs = judged(), judged()
+    for run, mended in zip(runs, ((), ("q3", "q9")), strict=True):
+        rows = sampled(run, file=f"{run.info.id}.csv")
+        file = labelled(rows)
+        text = Path(file).read_text(encoding="utf-8").splitlines()
+        lines = [
+            line.replace(",fail,", ",pass,") if any(f",{case}," in line for case in mended) else line for line in text
+        ]
+        Path(file).write_text("\n".join(lines), encoding="utf-8")
+        calibrated(run, "--labels", file)
+    command = ("compare", runs[0].info.id, runs[1].info.id, "--store", STORE, "--corrected", "--json", "-")
+    row = fairtrial(*command).json["rows"][1]
+    assert row["difference"] == pytest.approx(2 / 60)
+    assert row["method"] == "prediction-powered, pairs of labels, t"
+    errors = [calibrate(run.info.id, store=STORE)[0].error or 0 for run in runs]
+    assert (row["high"] - row["low"]) / 2 < 2.0 * (errors[0] ** 2 + errors[1] ** 2) ** 0.5 / 1.5
 
 
 def test_a_report_keeps_the_states_of_judges_for_compare() -> None:
@@ -301,3 +349,111 @@ def test_a_gate_on_a_useless_judge_is_undecided() -> None:
     done = fairtrial("gate", run.info.id, "--at-least", "0.1", "--measure", "brief", "--store", STORE)
     assert done.code == 3
     assert "not shown to be better than guessing" in done.out
+
+
+def gated(run: Run, *claim: str) -> Any:
+    """The only claim of a gate, as JSON, with the whole text."""
+    done = fairtrial("gate", run.info.id, "--store", STORE, *claim, "--json", "-")
+    text = fairtrial("gate", run.info.id, "--store", STORE, *claim, "--markdown", "gate.md").out
+    comment = Path("gate.md").read_text(encoding="utf-8")
+    return done.json["claims"][0], " ".join(text.split()), " ".join(comment.split())
+
+
+MODEL = "openai/scripted"
+
+
+def asked_model() -> tuple[EvalSet, dict[str, Any], Judges]:
+    """Eight cases, a criterion that a model judges, and the model, which accepts every reply."""
+    cases = tuple(EvalCase(f"q{n}", (Invocation(Message(f"question {n}"), None, Message("yes")),)) for n in range(8))
+    judge = {"judge_model": MODEL, "num_samples": 1}
+    criteria = {"final_response_match_v2": {"threshold": 0.5, "judge_model_options": judge}}
+    model = ScriptedModel(lambda prompt: reply(prompt, lambda _, __: "valid"))
+    return EvalSet("quiz", cases), criteria, Judges(models=ModelOptions(custom_models={MODEL: model}))
+
+
+@pytest.mark.parametrize("measure", ["cases", "final_response_match_v2:pass"])
+def test_a_gate_on_an_unchecked_judge_says_so(measure: str) -> None:
+    """The promise is about what the judge sees, in the text and in the comment."""
+    eval_set, criteria, judges = asked_model()
+    run = evaluate(eval_set, lambda _: "yes", criteria, judges=judges, store=STORE)
+    claim, *texts = gated(run, "--at-least", "0.3", "--measure", measure)
+    assert (claim["verdict"], claim["seen_by"]) == ("passed", "judge")
+    assert [judge["state"] for judge in claim["judges"]] == ["unchecked"]
+    for text in texts:
+        assert f"judged by {MODEL}, not checked against people" in text
+        assert "at most 5 times in 100, as the judge sees it." in text
+
+
+def test_labels_of_another_run_are_named() -> None:
+    """They do not decide, because nobody checked whether the judge errs in the same way here."""
+    labels = labelled(sampled(base := judged(cases=range(300)), "--n", "250"))
+    calibrated(base, "--labels", labels)
+    claim, *texts = gated(judged(cases=range(300, 400)), "--at-least", "0.3", "--measure", "brief:pass")
+    assert (claim["verdict"], claim["seen_by"]) == ("passed", "judge")
+    for text in texts:
+        assert re.search(rf"by the labels of {base.info.id}, people would say 6[4-8] %", text)
+
+
+def test_attempts_until_decided_name_an_unchecked_judge() -> None:
+    """Nobody can have labelled a run that is not finished."""
+    eval_set, criteria, judges = asked_model()
+    planned = api.plan_run(eval_set, lambda _: "yes", criteria, judges=judges, attempts=3)
+    planned = api.plan_waves(planned, [Claim("at_least", 0.3)], None, STORE)
+    run = api.execute(planned, store=STORE)
+    assert run.summary.decision is not None
+    (claim,) = run.summary.decision.claims
+    assert (claim.verdict, claim.seen_by, [judge.judge for judge in claim.judges]) == ("passed", "judge", [MODEL])
+    assert "as the judge sees it" in " ".join(run.report().split())
+
+
+@pytest.mark.parametrize("measure", ["brief", "brief:pass", "cases"])
+def test_a_gate_on_a_biased_judge_is_decided_by_what_people_would_say(measure: str) -> None:
+    """The judge passes 53 %, and people 67 %: the claim of 55 % is about what people accept."""
+    run = judged(cases=range(300))
+    assert calibrated(run, "--labels", labelled(sampled(run, "--n", "250")))["state"] == "biased"
+    claim, *texts = gated(run, "--at-least", "0.58", "--measure", measure)
+    assert (claim["verdict"], claim["seen_by"]) == ("passed", "people")
+    assert claim["estimate"] == pytest.approx(2 / 3, abs=0.02)
+    for text in texts:
+        assert "brief: brief is too strict by 0.13" in text
+        assert "the numbers that people would give decide" in text
+        assert "at most 5 times in 100, as people see it." in text
+
+
+def test_missing_attempts_count_beside_the_labels_too() -> None:
+    """Of 300 replies, 60 could not be judged: with all of them failed, 67 % become 53 %."""
+    run = judged(sometimes, cases=range(300))
+    calibrated(run, "--labels", labelled(sampled(run, "--n", "240")))
+    claim, *_ = gated(run, "--at-least", "0.6", "--measure", "brief:pass")
+    assert (claim["verdict"], claim["missing"]) == ("undecided", [0, 60])
+    assert claim["why"] == "the 60 attempts without a value could decide it either way"
+
+
+def test_cases_that_rest_on_several_criteria_are_not_corrected() -> None:
+    """Nobody labelled whether a reply passes all of them."""
+    run = judged(cases=range(300), more=[Criterion("also", other, 1.0)])
+    calibrated(run, "--labels", labelled(sampled(run, "--n", "250")))
+    claim, *texts = gated(run, "--at-least", "0.1")
+    assert claim["verdict"] == "undecided"
+    assert "labels show that the judge of brief is biased, and nothing corrects cases" in claim["why"]
+    assert "decide about each criterion by itself" in texts[0]
+
+
+def test_a_useless_judge_behind_all_cases_opens_no_gate() -> None:
+    """Not only a claim about its own criterion is undecided."""
+    run = judged(longer)
+    calibrated(run, "--labels", labelled(sampled(run)))
+    claim, *_ = gated(run, "--at-least", "0.1")
+    assert claim["verdict"] == "undecided"
+    assert "not shown to be better than guessing" in claim["why"]
+
+
+def test_a_difference_is_decided_by_people_if_they_labelled_both_runs() -> None:
+    """Without labels of the base, nothing corrects the difference."""
+    base, run = judged(cases=range(300)), judged(cases=range(300))
+    labels = labelled(sampled(run, "--n", "250"))
+    Path("kept.csv").write_text(Path(labels).read_text(encoding="utf-8"), encoding="utf-8")
+    calibrated(run, "--labels", "kept.csv")
+    claim, *texts = gated(run, "--not-worse-by", "0.1", "--against", base.info.id, "--measure", "brief:pass")
+    assert (claim["verdict"], claim["seen_by"], len(claim["judges"])) == ("passed", "people", 2)
+    assert "as people see it" in texts[0]

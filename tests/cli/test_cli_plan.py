@@ -42,7 +42,7 @@ def test_plan_prints_a_design_for_each_number_of_attempts() -> None:
     """And the guess that it rests on."""
     done = fairtrial("plan", stored(), "--detect", "0.3")
     assert done.code == 0
-    assert "To show a difference of 30 % in cases with a power of 80 %" in done.out
+    assert "To show a difference of 30 points in cases with a power of 80 %" in done.out
     assert "cheapest" in done.out
     assert "a second run as BASE shows it" in done.out
     assert fairtrial("plan", stored(), "--detect", "0.3", "--json", "-").json["kind"] == "plan"

@@ -108,6 +108,9 @@ export interface ClaimDecision {
   needed: Needed | null;
   is_rate: boolean;
   lower_is_better: boolean;
+  shared_cases?: boolean;
+  judges?: JudgeStanding[];
+  seen_by?: "judge" | "people" | null;
 }
 
 export interface ClaimedItems {
@@ -147,6 +150,7 @@ export interface ComparedMeasure {
   why: string | null;
   is_rate: boolean;
   informational: boolean;
+  level?: number;
 }
 
 export interface ComparedRun {
@@ -156,6 +160,7 @@ export interface ComparedRun {
   is_finished: boolean;
   cases: number;
   attempts: number;
+  clusters?: number | null;
 }
 
 export interface ComparisonView {
@@ -254,6 +259,7 @@ export interface GateDecision {
   claims: ClaimDecision[];
   warnings: string[];
   attempts_saved: number | null;
+  pairs?: Pairs | null;
 }
 
 export interface Injection {
@@ -296,6 +302,16 @@ export interface JudgeAgreementView {
   alpha: EstimateView;
   table?: number[][] | null;
   part?: "call" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
+}
+
+export interface JudgeStanding {
+  run: string;
+  criterion: string;
+  judge: string;
+  state: string;
+  flattery: IntervalEstimate;
+  corrected: IntervalEstimate;
+  assumed_from: string | null;
 }
 
 export interface JudgeView {
@@ -430,6 +446,16 @@ export interface PairAgreement {
   second: string;
   equal: number;
   pairs: number;
+}
+
+export interface Pairs {
+  cases: number;
+  attempts: [string, string];
+  only_base?: string[];
+  only_candidate?: string[];
+  changed?: string[];
+  ambiguous?: string[];
+  clusters?: number | null;
 }
 
 export interface Part {

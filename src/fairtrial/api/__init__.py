@@ -37,6 +37,7 @@ _HOMES = {
     "compare_all": "fairtrial.api.comparing",
     "compare_with_baseline": "fairtrial.api.comparing",
     "comparison_markdown": "fairtrial.reports.markdown_comparison",
+    "gate_markdown": "fairtrial.reports.gate_report",
     "connections": "fairtrial.api.pinging",
     "convert": "fairtrial.api.converting",
     "Converted": "fairtrial.api.converting",
@@ -108,6 +109,11 @@ _HOMES = {
     "print_fit": "fairtrial.reports.fit_report",
     "print_flaky": "fairtrial.api.reporting",
     "print_gate": "fairtrial.api.reporting",
+    "print_slices": "fairtrial.api.run_slices",
+    "print_gate_audit": "fairtrial.api.reporting",
+    "print_suite_audit": "fairtrial.api.reporting",
+    "audit_gate": "fairtrial.api.auditing",
+    "audit_suite": "fairtrial.api.auditing",
     "print_invalid": "fairtrial.api.reporting",
     "print_judge_check": "fairtrial.reports.judge_check_report",
     "print_mutation": "fairtrial.api.reporting",
@@ -189,6 +195,8 @@ __all__ = sorted(_HOMES)  # noqa: PLE0605  (names are imported when first used)
 
 if TYPE_CHECKING:
     from fairtrial.api.attempt_filter import AttemptFilter as AttemptFilter
+    from fairtrial.api.auditing import audit_gate as audit_gate
+    from fairtrial.api.auditing import audit_suite as audit_suite
     from fairtrial.api.better_references import write_references as write_references
     from fairtrial.api.calibrating import calibrate as calibrate
     from fairtrial.api.case_checks import CaseCheck as CaseCheck
@@ -263,14 +271,17 @@ if TYPE_CHECKING:
     from fairtrial.api.reporting import print_comparison as print_comparison
     from fairtrial.api.reporting import print_flaky as print_flaky
     from fairtrial.api.reporting import print_gate as print_gate
+    from fairtrial.api.reporting import print_gate_audit as print_gate_audit
     from fairtrial.api.reporting import print_invalid as print_invalid
     from fairtrial.api.reporting import print_mutation as print_mutation
     from fairtrial.api.reporting import print_plan as print_plan
     from fairtrial.api.reporting import print_run as print_run
     from fairtrial.api.reporting import print_selection as print_selection
+    from fairtrial.api.reporting import print_suite_audit as print_suite_audit
     from fairtrial.api.reporting import print_verdict as print_verdict
     from fairtrial.api.run_labels import only_failed as only_failed
     from fairtrial.api.run_labels import with_labels as with_labels
+    from fairtrial.api.run_slices import print_slices as print_slices
     from fairtrial.api.run_views import numbers_of as numbers_of
     from fairtrial.api.score_planning import plan_score as plan_score
     from fairtrial.api.selecting import select as select
@@ -337,6 +348,7 @@ if TYPE_CHECKING:
     from fairtrial.reports.calibration_report import calibration_document as calibration_document
     from fairtrial.reports.calibration_report import calibration_tables as calibration_tables
     from fairtrial.reports.fit_report import print_fit as print_fit
+    from fairtrial.reports.gate_report import gate_markdown as gate_markdown
     from fairtrial.reports.judge_check_report import describe_miss as describe_miss
     from fairtrial.reports.judge_check_report import print_judge_check as print_judge_check
     from fairtrial.reports.label_shapes import LabelRequest as LabelRequest

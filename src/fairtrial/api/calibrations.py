@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from fairtrial.judge_calibration import Place, assumed, calibrate_criterion, disagreeing_outcomes, unchecked
+from fairtrial.judge_calibration import (
+    Place,
+    assumed,
+    calibrate_criterion,
+    disagreeing_outcomes,
+    labelled_pairs,
+    unchecked,
+)
 from fairtrial.records.calibration import Calibration
+from fairtrial.records.judge_state import JudgeState
 from fairtrial.records.keys import CaseKey, outcome_key
 from fairtrial.records.label import Label
 from fairtrial.records.result import Outcome
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import CriterionSummary, Summary
 from fairtrial.records.trace import Trace
+from fairtrial.stats.judge_agreement import Pair
 
 if TYPE_CHECKING:
     from fairtrial.store import Store
@@ -59,6 +68,30 @@ def judge_of(signature: Any, criterion: str) -> str:
     panel = judge.get("options", {}).get("panel", []) if isinstance(judge, dict) else []
     models = [voter["options"]["name"] for voter in panel if "name" in voter.get("options", {})]
     return ", ".join(models) or criterion
+
+
+def unchecked_judges(signatures: Mapping[str, Any], criteria: Iterable[str]) -> dict[str, Calibration]:
+    """Return the calibrations of the judged criteria of a run that people have not labelled."""
+    return {
+        name: Calibration(name, judge_of(signatures[name], name), JudgeState.UNCHECKED)
+        for name in criteria
+        if isinstance(signature := signatures.get(name), dict)
+        and isinstance(signature.get("options"), dict)
+        and "judge" in signature["options"]
+    }
+
+
+def labelled_outcomes(store: Store, info: RunInfo, calibrations: Iterable[Calibration]) -> dict[str, dict[Place, Pair]]:
+    """Return the labelled outcomes of each criterion that people have labelled, with the values of both sides."""
+    names = [calibration.criterion for calibration in calibrations if calibration.labels]
+    if not names:
+        return {}
+    elsewhere = [label for _, label in store.labels_elsewhere(info.id)]
+    labels = _labels_by_place(store, info.id, store.labels(info.id), elsewhere)
+    return {
+        name: labelled_pairs(labels[name], store.scores(info.id, name), outcomes_at(store, info.id, name, labels[name]))
+        for name in names
+    }
 
 
 def _labelled(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import get_args
 
-from fairtrial.api.run_sources import RunSource, is_file, measured
+from fairtrial.api.case_groups import groups_by_position
+from fairtrial.api.run_sources import RunSource, cases_of, is_file, measured
 from fairtrial.api.stored_runs import Run, reread
-from fairtrial.comparison import compare_runs
+from fairtrial.comparison import NO_SLICES, Slices, compare_runs
 from fairtrial.errors import UsageError
 from fairtrial.measured_run import MeasuredRun
 from fairtrial.records.run_comparison import About, Comparison
@@ -24,6 +25,8 @@ def compare(
     valid_only: bool = False,
     even_so: bool = False,
     corrected: bool = False,
+    cluster: str | None = None,
+    by: str | None = None,
     store: str = DEFAULT_URL,
     base_store: str | None = None,
 ) -> Comparison:
@@ -32,8 +35,10 @@ def compare(
     A run is a `Run`, the beginning of an id in the store, or a file that `--json` or `fairtrial runs export` wrote.
     `about` says whether the cases are a sample ("cases-like-these") or fixed ("these-cases"). `margin` is the
     difference up to which runs are called equal. `valid_only` leaves invalid attempts out. `even_so` compares criteria
-    whose options differ. `corrected` compares the corrected means of criteria if people have labelled both runs. Raises
-    UsageError if the runs share no case.
+    whose options differ. `corrected` compares the corrected means of criteria if people have labelled both runs. Cases
+    with the same property `cluster`, for example the same customer, count as one unit; by default, those do that
+    declare a cluster. `by` divides the cases by a property, for example by language. Raises UsageError if the runs
+    share no case.
     """
     (comparison,) = compare_all(
         base,
@@ -44,6 +49,8 @@ def compare(
         valid_only=valid_only,
         even_so=even_so,
         corrected=corrected,
+        cluster=cluster,
+        by=by,
         store=store,
         base_store=base_store,
     )
@@ -60,6 +67,8 @@ def compare_all(
     valid_only: bool = False,
     even_so: bool = False,
     corrected: bool = False,
+    cluster: str | None = None,
+    by: str | None = None,
     store: str = DEFAULT_URL,
     base_store: str | None = None,
 ) -> list[Comparison]:
@@ -67,12 +76,28 @@ def compare_all(
     check_about(about)
     if margin is not None and not margin > 0:
         raise UsageError(f"margin must be above 0, got {margin:g}")
-    base_run = measured(base, base_store or store, valid_only=valid_only)
-    candidates = [measured(run, store, valid_only=valid_only) for run in runs]
+    base_run = measured(base, base_store or store, valid_only=valid_only, cluster=cluster)
+    candidates = [measured(run, store, valid_only=valid_only, cluster=cluster) for run in runs]
     check_different([base_run, *candidates])
     return compare_runs(
-        base_run, candidates, about=about, pass_rates=pass_rates, margin=margin, even_so=even_so, corrected=corrected
+        base_run,
+        candidates,
+        about=about,
+        pass_rates=pass_rates,
+        margin=margin,
+        even_so=even_so,
+        corrected=corrected,
+        slices=NO_SLICES if by is None else _slices(base, base_store or store, by, base_run.info.id),
     )
+
+
+def _slices(base: RunSource, store: str, by: str, run: str) -> Slices:
+    """Return the positions of the cases of the base run by the values of a property, in alphabetical order."""
+    positions: dict[str, list[int]] = {}
+    for position, values in groups_by_position(cases_of(base, store), by, run).items():
+        for value in values:
+            positions.setdefault(value, []).append(position)
+    return Slices(by, dict(sorted(positions.items())))
 
 
 def check_baseline(baseline: RunSource, store: str = DEFAULT_URL) -> None:

@@ -8,10 +8,11 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
+from fairtrial.api.calibrations import unchecked_judges
 from fairtrial.api.dataset_cases import iter_cases
 from fairtrial.errors import FormatError, UsageError
 from fairtrial.loading.object_folders import ObjectFolder, is_object_folder
-from fairtrial.measured_run import MeasuredRun, measure_run
+from fairtrial.measured_run import MeasuredRun, PlacedCase, measure_run
 from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.keys import CaseKey
@@ -65,18 +66,20 @@ def _measure(folder: Path, name: str, *, valid_only: bool) -> MeasuredRun:
         for criterion in manifest.summary.criteria
     }
     answers_cases = bool(manifest.run.config.get("against"))
-    cases: list[tuple[CaseKey, str]] = []
+    cases: list[PlacedCase] = []
     attempts = _attempts(folder, cases, answers_cases=answers_cases)
     # The attempts add their cases while they are read, so that they are read first.
     rows = list(attempts)
-    return measure_run(manifest.run, cases, rows, terms, valid_only=valid_only)
+    run = measure_run(manifest.run, cases, rows, terms, valid_only=valid_only)
+    run.calibrations = unchecked_judges(manifest.run.signatures, terms)
+    return run
 
 
-def _attempts(folder: Path, cases: list[tuple[CaseKey, str]], *, answers_cases: bool) -> Iterator[AttemptRow]:
+def _attempts(folder: Path, cases: list[PlacedCase], *, answers_cases: bool) -> Iterator[AttemptRow]:
     for of_case in iter_cases(folder, answers_cases=answers_cases):
         for number, (row, outcomes) in enumerate(of_case, 1):
             if number == 1:
-                cases.append((CaseKey(row.eval_set, row.case_id, row.digest), row.case_id))
+                cases.append((len(cases), CaseKey(row.eval_set, row.case_id, row.digest), row.case_id))
             yield AttemptRow(
                 len(cases) - 1,
                 number,

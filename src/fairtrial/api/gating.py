@@ -24,23 +24,27 @@ def gate(
     against: RunSource | None = None,
     about: About = "cases-like-these",
     valid_only: bool = False,
+    even_so: bool = False,
+    cluster: str | None = None,
     store: str = DEFAULT_URL,
     base_store: str | None = None,
 ) -> GateDecision:
     """Decide about claims on a run: passed, failed or undecided.
 
     A claim is a `Claim`, for example `Claim("at_least", 0.8)`. `against` is the base run of claims about a difference.
-    Runs are named as in `compare`. A claim that is false passes with a probability of at most its `alpha`. Raises
+    Runs are named as in `compare`. A claim that is false passes with a probability of at most its `alpha`. If a measure
+    was taken in another way in the base run, a claim about the difference is undecided, unless `even_so`. If labels of
+    people show that a judge is biased, the numbers that people would give decide. `cluster` is as in `compare`. Raises
     UsageError if a claim cannot be asked of the run.
     """
     check_about(about)
     if not claims:
         raise UsageError("a gate needs at least one claim")
-    measured_run = measured(run, store, valid_only=valid_only)
-    base = None if against is None else measured(against, base_store or store, valid_only=valid_only)
+    measured_run = measured(run, store, valid_only=valid_only, cluster=cluster)
+    base = None if against is None else measured(against, base_store or store, valid_only=valid_only, cluster=cluster)
     if base is not None:
         check_different([base, measured_run])
-    return decide(measured_run, base, claims, about=about)
+    return decide(measured_run, base, claims, about=about, even_so=even_so)
 
 
 def claims_in(path: Path) -> list[Claim]:

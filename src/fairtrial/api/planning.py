@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -368,6 +369,9 @@ def _check(criterion: Criterion) -> Criterion:
     check_takes_two(criterion.metric, f"{place}: metric")
     if not isinstance(criterion.range, Range):
         raise ConfigError(f"{place}: range: must be a Range, such as Range(0, 10), got {criterion.range!r:.80}")
+    for end in (criterion.range.low, criterion.range.high):
+        if end is not None and not math.isfinite(end):
+            raise ConfigError(f"{place}: range: an end must be a number, or None if there is no end, got {end}")
     threshold = criterion.threshold
     if threshold is not None:
         threshold = threshold_of(threshold, criterion.range, f"{place}: threshold")
@@ -406,7 +410,19 @@ def run_info(
         "eval_set_ids": [loaded_set.eval_set.id for loaded_set in loaded_sets],
         "attempt_rules": rules_of(loaded_sets, attempts).to_json(),
     }
+    if clusters := _clusters(loaded_sets):
+        config["clusters"] = clusters
     return RunInfo(new_run_id(), now(), __version__, kind, config, signatures)
+
+
+def _clusters(loaded_sets: Iterable[loading.LoadedSet]) -> dict[str, dict[str, str]]:
+    """Return the clusters that cases declare, by eval set and case."""
+    clusters: dict[str, dict[str, str]] = {}
+    for loaded_set in loaded_sets:
+        for case in loaded_set.eval_set.cases:
+            if case.cluster:
+                clusters.setdefault(loaded_set.eval_set.id, {})[case.id] = case.cluster
+    return clusters
 
 
 def new_run_id() -> str:

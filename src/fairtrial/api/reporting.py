@@ -9,6 +9,7 @@ from typing import Protocol
 from rich.console import Console
 
 from fairtrial.api.attempt_filter import Selection, selection_line
+from fairtrial.records.audit import GateAudit, SuiteAudit
 from fairtrial.records.flaky_case import Flakiness
 from fairtrial.records.gate import GateDecision
 from fairtrial.records.mutation import MutationReport
@@ -16,6 +17,7 @@ from fairtrial.records.result import CaseResult
 from fairtrial.records.run_comparison import Comparison
 from fairtrial.records.size_plan import SizePlan
 from fairtrial.reports.attempts import CaseAttempts, attempts, by_case
+from fairtrial.reports.audit_report import gate_audit_report, suite_audit_report
 from fairtrial.reports.ballots import ballots
 from fairtrial.reports.comparison_table import comparison_report
 from fairtrial.reports.gate_report import gate_report
@@ -128,6 +130,16 @@ def print_selection(
 def print_comparison(console: Console, comparison: Comparison) -> None:
     """Print a comparison of two runs."""
     console.print(comparison_report(comparison))
+
+
+def print_gate_audit(console: Console, audit: GateAudit) -> None:
+    """Print how often the claims of a gate are decided rightly."""
+    console.print(gate_audit_report(audit))
+
+
+def print_suite_audit(console: Console, audit: SuiteAudit) -> None:
+    """Print which cases and criteria tell nothing."""
+    console.print(suite_audit_report(audit))
 
 
 def print_plan(console: Console, plan: SizePlan) -> None:

@@ -42,5 +42,6 @@ def only_failed(plan: Plan, run_id: str, store: str) -> Plan:
         raise UsageError(f"--failed-from {earlier.info.id}: {problem}")
     positions = {case.position for case in cases}
     recorded = None if plan.recorded is None else [pair for pair in plan.recorded if pair[0].position in positions]
-    config = {**plan.info.config, "failed_from": earlier.info.id}
+    chosen_by = [earlier.info.id, *earlier.info.chosen_by]
+    config = {**plan.info.config, "failed_from": earlier.info.id, "chosen_by": chosen_by}
     return dataclasses.replace(plan, cases=cases, recorded=recorded, info=replace(plan.info, config=config))

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from fairtrial.aggregation import SummaryBuilder, aggregate
 from fairtrial.api.planning import now
+from fairtrial.api.stored_runs import clustered
 from fairtrial.errors import StoreError
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
@@ -103,7 +104,7 @@ class RunProgress:
         notes: Sequence[str] = (),
     ) -> tuple[Summary, RunInfo]:
         """Store the end of the run, and return its numbers over all its results."""
-        summary = self._summarize(ballots)
+        summary = clustered(self._summarize(ballots), self._store, self.info)
         summary = replace(summary, decision=decision, notes=(*summary.notes, *notes))
         info = replace(
             self.info,

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
-from fairtrial.api.calibrations import calibrations
+from fairtrial.api.calibrations import calibrations, labelled_outcomes
+from fairtrial.api.case_groups import groups_by_position, with_clusters
 from fairtrial.api.dataset_sources import is_folder_of_results, measure_folder
 from fairtrial.api.stored_runs import Run, measure_stored, open_store
 from fairtrial.errors import FormatError, UsageError
-from fairtrial.measured_run import Measure, MeasuredRun, measure_run
+from fairtrial.measured_run import Measure, MeasuredRun, PlacedCase, measure_run
 from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow, row_of
-from fairtrial.records.calibration import Calibration, JudgeState
+from fairtrial.records.calibration import Calibration
 from fairtrial.records.decoding import json_decoder
+from fairtrial.records.expectation import ExpectedCase
+from fairtrial.records.judge_state import JudgeState
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.result import Verdict
 from fairtrial.records.run import RunInfo
@@ -31,11 +34,50 @@ wrote, or a run of this process."""
 _SUFFIXES = (".json", ".jsonl")
 
 
-def measured(run: RunSource, store: str = DEFAULT_URL, *, valid_only: bool = False) -> MeasuredRun:
-    """Return the numbers of a run. Raises UsageError if there is no such run, or the file cannot be read."""
+def measured(
+    run: RunSource, store: str = DEFAULT_URL, *, valid_only: bool = False, cluster: str | None = None
+) -> MeasuredRun:
+    """Return the numbers of a run. Raises UsageError if there is no such run, or the file cannot be read.
+
+    With `cluster`, cases with the same values of that property are one cluster, whatever clusters they declare.
+    """
+    own = _measured(run, store, valid_only=valid_only)
+    if cluster is not None:
+        with_clusters(own, groups_by_position(cases_of(run, store), cluster, own.info.id))
+    return own
+
+
+def cases_of(run: RunSource, store: str) -> Iterator[ExpectedCase]:
+    """Yield the cases of a run. Raises UsageError for a report and for a folder of results, which do not hold them."""
+    if isinstance(run, Run):
+        yield from run.expected
+    elif is_file(run):
+        yield from _exported_cases(run)
+    else:
+        with closing(open_store(store, create=False)) as run_store:
+            yield from run_store.cases(run_store.run(str(run)).id)
+
+
+def _exported_cases(run: str | Path) -> Iterator[ExpectedCase]:
+    from fairtrial.store.transfer import read_export
+
+    if is_folder_of_results(run) or not is_export(Path(run)):
+        raise UsageError(f"{run}: does not hold the cases; give the run of a store, or a run that `runs export` wrote")
+    with Path(run).open("rb") as file:
+        yield from (line.case for line in read_export(file, str(run)) if line.case is not None)
+
+
+def is_export(path: Path) -> bool:
+    """Return whether `fairtrial runs export` wrote a file."""
+    with path.open("rb") as file:
+        return file.readline(200).startswith(b'{"fairtrial_export"')
+
+
+def _measured(run: RunSource, store: str, *, valid_only: bool) -> MeasuredRun:
     if isinstance(run, Run):
         own = run.measured(valid_only=valid_only)
         own.calibrations = {calibration.criterion: calibration for calibration in run.calibrations}
+        own.labelled = run.labelled_outcomes()
         return own
     if is_folder_of_results(run):
         return measure_folder(run, valid_only=valid_only)
@@ -45,7 +87,8 @@ def measured(run: RunSource, store: str = DEFAULT_URL, *, valid_only: bool = Fal
         info = run_store.run(str(run))
         own = measure_stored(run_store, info, valid_only=valid_only)
         summary = run_store.summary(info.id)
-        states = calibrations(run_store, info, summary) if summary is not None else ()
+        states = [] if summary is None else list(calibrations(run_store, info, summary))
+        own.labelled = labelled_outcomes(run_store, info, states)
         own.calibrations = {calibration.criterion: calibration for calibration in states}
         return own
 
@@ -70,7 +113,7 @@ class RunRows:
     """The parts of a run in a file."""
 
     info: RunInfo
-    cases: list[tuple[CaseKey, str]]
+    cases: list[PlacedCase]
     rows: list[AttemptRow]
     terms: dict[str, CriterionTerms]
     calibrations: dict[str, Calibration] = field(default_factory=dict)
@@ -86,9 +129,7 @@ def _of_file(path: Path, *, valid_only: bool) -> MeasuredRun:
 def rows_of_file(path: Path) -> RunRows:
     """Return the attempts of a run in a file."""
     try:
-        with path.open("rb") as file:
-            is_export = file.readline(200).startswith(b'{"fairtrial_export"')
-        return _of_export(path) if is_export else _of_report(path)
+        return _of_export(path) if is_export(path) else _of_report(path)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
 
@@ -104,7 +145,7 @@ def _of_export(path: Path) -> RunRows:
         run = RunRows(info, [], [], {})
         for line in lines:
             if line.case is not None:
-                run.cases.append((line.case.key, line.case.name))
+                run.cases.append((line.case.position, line.case.key, line.case.name))
             if line.result is not None:
                 run.rows.append(row_of(line.result))
                 for outcome in line.result.outcomes:
@@ -184,13 +225,13 @@ def _of_report(path: Path) -> RunRows:
         )
         for row in report.summary
     }
-    cases: list[tuple[CaseKey, str]] = []
+    cases: list[PlacedCase] = []
     rows: list[AttemptRow] = []
     for attempt in report.cases:
         key = CaseKey(attempt.eval_set, attempt.id, attempt.digest)
         # A report lists the attempts of a case one after another, and another case begins again at a low number.
-        if not cases or cases[-1][0] != key or attempt.attempt <= rows[-1].attempt:
-            cases.append((key, attempt.id))
+        if not cases or cases[-1][1] != key or attempt.attempt <= rows[-1].attempt:
+            cases.append((len(cases), key, attempt.id))
         rows.append(_attempt_row(len(cases) - 1, attempt))
     states = {
         row.criterion: Calibration(row.criterion, row.judge_state.judge, row.judge_state.state)

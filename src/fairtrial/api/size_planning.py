@@ -26,6 +26,7 @@ def plan(
     power: float = 0.8,
     correlation: float = 0.5,
     about: About = "cases-like-these",
+    cluster: str | None = None,
     store: str = DEFAULT_URL,
 ) -> SizePlan:
     """Return how many cases a question needs with 1, 2, 4 and 8 attempts each, and the price of each design.
@@ -46,8 +47,8 @@ def plan(
             f"must ask one of {', '.join(limits)}, got {', '.join(name for name, _ in questions) or 'none'}"
         )
     question, limit = questions[0]
-    measured_run = measured(run, store)
-    base_run = None if base is None else measured(base, store)
+    measured_run = measured(run, store, cluster=cluster)
+    base_run = None if base is None else measured(base, store, cluster=cluster)
     if base_run is not None:
         check_different([base_run, measured_run])
     request = Request(question, limit, measure, power, correlation, about)

@@ -32,6 +32,7 @@ from fairtrial.records.trace import Trace
 from fairtrial.reports.attempts import CaseAttempts, by_case
 from fairtrial.reports.transcript import Transcript
 from fairtrial.sequential import WaveTable, waves_of
+from fairtrial.stats.judge_agreement import Pair
 from fairtrial.text.globs import fits
 from fairtrial.unreadable_rows import EXPLANATION
 
@@ -234,6 +235,12 @@ class Run:
 
         return tuple(calibrations(self._store, self.info, self.summary))
 
+    def labelled_outcomes(self) -> Mapping[str, Mapping[tuple[int, int], Pair]]:
+        """Return the labelled outcomes of each criterion, by the position of the case and the number of the attempt."""
+        from fairtrial.api.calibrations import labelled_outcomes
+
+        return labelled_outcomes(self._store, self.info, self.calibrations)
+
     def add_label(self, label: Label) -> None:
         """Store a label. Earlier labels of the same attempt stay."""
         self._store.add_label(self.info.id, label)
@@ -320,7 +327,18 @@ def reread(store: str, run_id: str) -> Run:
             defaults=info.defaults,
             rules=info.attempt_rules,
         )
+        summary = clustered(summary, run_store, info)
     return Run(info, summary, run_store)
+
+
+def clustered(summary: Summary, store: Store, info: RunInfo) -> Summary:
+    """Return the numbers of a run with intervals that know of the clusters of cases, if cases declare any."""
+    if "clusters" not in info.config:
+        return summary
+    from fairtrial.clustered_summary import with_clustered_intervals
+
+    every, valid = (measure_stored(store, info, valid_only=valid_only) for valid_only in (False, True))
+    return with_clustered_intervals(summary, every, valid)
 
 
 def measure_stored(store: Store, info: RunInfo, *, valid_only: bool = False) -> MeasuredRun:
@@ -332,9 +350,8 @@ def measure_stored(store: Store, info: RunInfo, *, valid_only: bool = False) -> 
         from fairtrial.api.dataset_sources import measure_folder
 
         return measure_folder(folder, valid_only=valid_only)
-    keys = ((key, name) for _, key, name in store.case_keys(info.id))
     rows, terms = store.attempt_rows(info.id), store.criterion_terms(info.id)
-    return measure_run(info, keys, rows, terms, valid_only=valid_only)
+    return measure_run(info, store.case_keys(info.id), rows, terms, valid_only=valid_only)
 
 
 def open_run(run_id: str, *, store: str | None = None) -> Run:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from fairtrial.api.calibrations import unchecked_judges
 from fairtrial.errors import UsageError
 from fairtrial.gates import check_claims
-from fairtrial.measured_run import measure_run
+from fairtrial.measured_run import CASE_RATE, measure_run
 from fairtrial.paired_runs import pair_runs
 from fairtrial.records.attempt_row import CriterionTerms
 from fairtrial.records.gate import Claim, GateDecision
@@ -23,15 +24,22 @@ if TYPE_CHECKING:
     from fairtrial.api.run_sources import RunSource
     from fairtrial.store import Store
 
+_NO_WAVE = (
+    f"{CASE_RATE}: no single wave says whether a case passes by the rule of its attempts, so that --until-decided "
+    "cannot decide about it; use cases, or `fairtrial gate` after a run"
+)
 MOST_ATTEMPTS = 10
 """The largest number of attempts of each case, unless the user gives another."""
 
 
-def plan_waves(plan: Plan, claims: Sequence[Claim], against: RunSource | None, store: str) -> Plan:
+def plan_waves(
+    plan: Plan, claims: Sequence[Claim], against: RunSource | None, store: str, *, even_so: bool = False
+) -> Plan:
     """Return a plan that makes attempts until claims are decided, at most `plan.attempts` of each case.
 
     `against` is the base run of claims about a difference. It has to have as many attempts as may be made; if it has
-    fewer, fewer are made. Raises UsageError if a claim cannot be asked of the run.
+    fewer, fewer are made. With `even_so` claims are decided although a measure was taken in another way there. Raises
+    UsageError if a claim cannot be asked of the run.
     """
     from fairtrial.api.run_sources import measured, waves
 
@@ -40,8 +48,13 @@ def plan_waves(plan: Plan, claims: Sequence[Claim], against: RunSource | None, s
         for criterion in case.criteria:
             own = CriterionTerms(criterion.name, criterion.threshold, criterion.lower_is_better, criterion.range)
             terms.setdefault(criterion.name, own)
-    run = measure_run(plan.info, [(case.key, case.name) for case in plan.cases], [], terms)
+    run = measure_run(plan.info, [(case.position, case.key, case.name) for case in plan.cases], [], terms)
     base = None if against is None else measured(against, store)
+    if base is not None and not base.is_finished:
+        raise UsageError(f"--against {base.info.id}: must be a finished run; continue it with --resume")
+    for claim in claims:
+        if claim.measure == CASE_RATE:
+            raise UsageError(_NO_WAVE)
     check_claims(run, base, claims)
     for claim in claims:
         if claim.kind == "at_least" and claim.limit in run.measures[claim.measure].range.bounds:
@@ -52,12 +65,15 @@ def plan_waves(plan: Plan, claims: Sequence[Claim], against: RunSource | None, s
         pair_runs(base, run)
         base_waves = waves(against, store, run.measures, most)
         most = min(most, sum(any(table[number] for table in base_waves.values()) for number in range(most)))
-    gate = SequentialGate(tuple(claims), run.measures, most, base, base_waves)
+    gate = SequentialGate(
+        tuple(claims), run.measures, most, base, base_waves, unchecked_judges(plan.info.signatures, terms), even_so
+    )
     config = {
         **plan.info.config,
         "until_decided": {
             "claims": msgspec.to_builtins(list(claims)),
             "against": None if base is None else base.info.id,
+            "even_so": even_so,
         },
     }
     cases = tuple(replace(case, attempts=0) for case in plan.cases)  # every wave has an attempt at every case
@@ -67,6 +83,5 @@ def plan_waves(plan: Plan, claims: Sequence[Claim], against: RunSource | None, s
 def decision_after(gate: SequentialGate, store: Store, info: RunInfo, waves: int) -> GateDecision:
     """Return the decision about the claims of a run after a number of waves, from its stored results."""
     rows = list(store.attempt_rows(info.id))
-    keys = ((key, name) for _, key, name in store.case_keys(info.id))
-    run = measure_run(info, keys, rows, store.criterion_terms(info.id))
+    run = measure_run(info, store.case_keys(info.id), rows, store.criterion_terms(info.id))
     return gate.decide(run, waves_of(rows, gate.measures, waves), waves)

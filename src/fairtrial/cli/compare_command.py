@@ -7,13 +7,14 @@ from pathlib import Path
 import click
 
 from fairtrial.cli import completion, flags, trust_flags
-from fairtrial.cli.output_files import FileToWrite
 
 
 @click.command()
 @click.argument("base")
 @click.argument("run", nargs=-1, required=True, shell_complete=completion.runs)
 @trust_flags.about
+@trust_flags.cluster
+@trust_flags.by
 @click.option("--pass", "pass_rates", is_flag=True, help="Compare criteria by their pass rates, not by their means.")
 @click.option(
     "--margin",
@@ -22,18 +23,20 @@ from fairtrial.cli.output_files import FileToWrite
     help="Call a measure equal if its 90 % interval lies within plus and minus D.",
 )
 @click.option("--valid-only", is_flag=True, help="Leave out attempts that say nothing about the agent.")
-@click.option("--even-so", is_flag=True, help="Compare criteria although their options differ.")
+@trust_flags.even_so
 @click.option(
     "--corrected", is_flag=True, help="Compare corrected means of the criteria that people have labelled in both runs."
 )
 @trust_flags.json_file
-@click.option("--markdown", "markdown_file", metavar="FILE", type=FileToWrite(), help="Write Markdown for a comment.")
+@trust_flags.markdown_file
 @flags.stored
 @trust_flags.base_store
 def compare(
     base: str,
     run: tuple[str, ...],
     about: str,
+    cluster: str | None,
+    by: str | None,
     pass_rates: bool,
     margin: float | None,
     valid_only: bool,
@@ -53,6 +56,7 @@ def compare(
     \b
     fairtrial compare 20261120 20261121
     fairtrial compare base.json candidate.json --about these-cases
+    fairtrial compare 20261120 20261121 --by language
     fairtrial compare 20261120 20261121 20261122 --margin 0.05 --json compared.json
     """  # noqa: D301
     from fairtrial import api
@@ -62,6 +66,8 @@ def compare(
         base,
         run,
         about=trust_flags.about_of(about),
+        cluster=cluster,
+        by=by,
         pass_rates=pass_rates,
         margin=margin,
         valid_only=valid_only,
@@ -72,9 +78,7 @@ def compare(
     )
     document = comparisons[0] if len(comparisons) == 1 else comparisons
     trust_flags.write(document, json_file)
-    if markdown_file is not None:
-        text = "\n".join(map(api.comparison_markdown, comparisons))
-        markdown_file.write_text(text, encoding="utf-8", errors="backslashreplace")
+    trust_flags.write_markdown(map(api.comparison_markdown, comparisons), markdown_file)
     if not trust_flags.is_stdout(json_file):
         for comparison in comparisons:
             with reader_may_leave():

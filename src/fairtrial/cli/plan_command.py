@@ -11,7 +11,8 @@ from fairtrial.cli import completion, flags, trust_flags
 
 @click.command()
 @click.argument("run", shell_complete=completion.runs)
-@click.argument("base", required=False)
+@click.argument("base", nargs=-1)
+@click.option("--audit", is_flag=True, help="Say which cases and criteria of the runs tell nothing.")
 @click.option("--detect", type=float, metavar="D", help="Show a difference of D.")
 @click.option("--not-worse-by", type=float, metavar="D", help="Show that a run is not worse by D or more.")
 @click.option("--half-width", type=float, metavar="D", help="Have an interval of plus or minus D.")
@@ -24,11 +25,13 @@ from fairtrial.cli import completion, flags, trust_flags
     help="The correlation between the case values of two runs. BASE shows it; without BASE it is a guess.",
 )
 @trust_flags.about
+@trust_flags.cluster
 @trust_flags.json_file
 @flags.stored
 def plan(
     run: str,
-    base: str | None,
+    base: tuple[str, ...],
+    audit: bool,
     detect: float | None,
     not_worse_by: float | None,
     half_width: float | None,
@@ -36,6 +39,7 @@ def plan(
     power: float,
     correlation: float,
     about: str,
+    cluster: str | None,
     json_file: Path | None,
     store: str,
 ) -> None:
@@ -48,16 +52,25 @@ def plan(
     \b
     fairtrial plan 20261121 --detect 0.05
     fairtrial plan 20261121 20261120 --not-worse-by 0.05
+    fairtrial plan --audit 20261119 20261120 20261121
     fairtrial plan 20261121 --half-width 0.03 --measure response_match_score
     """  # noqa: D301
     from fairtrial import api
     from fairtrial.cli.console import console
 
+    if audit:
+        report = api.audit_suite([run, *base], cluster=cluster, store=store)
+        trust_flags.write(report, json_file)
+        if not trust_flags.is_stdout(json_file):
+            api.print_suite_audit(console(), report)
+        return
+    if len(base) > 1:
+        raise click.UsageError(f"takes RUN and at most one BASE, got {1 + len(base)} runs; --audit takes more")
     if sum(limit is not None for limit in (detect, not_worse_by, half_width)) != 1:
         raise click.UsageError("needs exactly one question: --detect D, --not-worse-by D, or --half-width D")
     size_plan = api.plan(
         run,
-        base,
+        base[0] if base else None,
         detect=detect,
         not_worse_by=not_worse_by,
         half_width=half_width,
@@ -65,6 +78,7 @@ def plan(
         power=power,
         correlation=correlation,
         about=trust_flags.about_of(about),
+        cluster=cluster,
         store=store,
     )
     trust_flags.write(size_plan, json_file)

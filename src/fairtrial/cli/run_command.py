@@ -42,6 +42,7 @@ from fairtrial.records.run import RunInfo
     help="Make one attempt of every case after the other until the claims are decided, at most --attempts (10).",
 )
 @trust_flags.claim_options
+@trust_flags.even_so
 @judge_options
 @common_options
 @click.pass_context
@@ -57,6 +58,7 @@ def run(
     until_decided: bool,
     claims: list[Claim],
     against: str | None,
+    even_so: bool,
     common: Common,
     **judge: Any,
 ) -> int:
@@ -105,7 +107,7 @@ def run(
         raise click.UsageError("needs at least one EVALSET and --agent TARGET", ctx)
     environment_files = read_environment(agent=arguments["agent"], config=arguments["config"], paths=arguments["paths"])
     if earlier and (decided := earlier.config.get("until_decided")):
-        until_decided, against = True, decided["against"]
+        until_decided, against, even_so = True, decided["against"], bool(decided.get("even_so"))
         claims = convert(decided["claims"], list[Claim])
     if until_decided != bool(claims):
         needed = "a claim, such as --at-least 0.8" if until_decided else "--until-decided; or use `fairtrial gate`"
@@ -127,7 +129,8 @@ def run(
         )
     plan = common.choose(plan)
     if until_decided:
-        plan = api.plan_waves(plan, claims, against, DEFAULT_URL if common.store == "none" else common.store)
+        url = DEFAULT_URL if common.store == "none" else common.store
+        plan = api.plan_waves(plan, claims, against, url, even_so=even_so)
     if earlier:
         plan = api.resume(plan, earlier)
     return run_and_report(

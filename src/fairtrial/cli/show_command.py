@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from fairtrial import api
-from fairtrial.cli import completion, flags
+from fairtrial.cli import completion, flags, trust_flags
 from fairtrial.cli.console import console
 from fairtrial.cli.mutation_outputs import check_formats, write_mutation_files
 from fairtrial.cli.output_files import inputs_of, store_file
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @click.option(
     "--case", "case_pattern", metavar="ID", default="", help="Only cases with this id. * and ? are wildcards."
 )
+@trust_flags.by
 @click.option("--sort", type=click.Choice(["file", "value"]), default="file", help="value: the worst value first.")
 @click.option("--page", type=click.IntRange(1), help="The page of 50 attempts to show.")
 @click.option("--verbose", "-v", is_flag=True, help="Open the cases that passed, too.")
@@ -45,6 +46,7 @@ def show(
     failed: bool,
     criterion: str,
     case_pattern: str,
+    by: str | None,
     sort: Literal["file", "value"],
     page: int | None,
     verbose: bool,
@@ -63,12 +65,14 @@ def show(
     \b
     fairtrial show 20260102
     fairtrial show 20260102 --all
+    fairtrial show 20260102 --by language
     fairtrial show 20260102 order_status
     fairtrial show 20260102 order_status --ballots
     fairtrial show 20260102 --failed --criterion response_match_score --sort value --page 2
     fairtrial show 20260102 --json results.json --junit results.xml --adk-results results/
     fairtrial show 20260102 --markdown comment.md --baseline 20260101
     """  # noqa: D301
+    _check_by(by, is_alone=case is None and not everything and not quiet and not reports.paths)
     if ballots and case is None:
         raise UsageError("--ballots shows the votes on one case, so it needs CASE")
     stored_run = api.reread(store, run)
@@ -95,11 +99,21 @@ def show(
     elif everything:
         _print_all(stored_run, verbose=verbose, full=full)
     else:
-        _print_short(console(), stored_run, quiet=quiet, verbose=verbose, full=full, show=show_again)
+        _print_short(console(), stored_run, quiet=quiet, verbose=verbose, full=full, show=show_again, by=by)
 
 
-def _print_short(terminal: Console, run: Run, *, quiet: bool, verbose: bool, full: bool, show: str) -> None:
-    """Print a run as the command did that made it, or with `quiet` its verdict only."""
+def _check_by(by: str | None, *, is_alone: bool) -> None:
+    if by is not None and not is_alone:
+        raise UsageError("--by divides the cases of RUN; leave out CASE, --all and files")
+
+
+def _print_short(
+    terminal: Console, run: Run, *, quiet: bool, verbose: bool, full: bool, show: str, by: str | None = None
+) -> None:
+    """Print a run as the command did that made it, with `quiet` its verdict only, or divided by a property."""
+    if by is not None:
+        api.print_slices(terminal, run, by)
+        return
     if quiet:
         api.print_verdict(terminal, run, show=show)
         return

@@ -26,11 +26,15 @@ class ClaimOptions(OptionRecord, frozen=True):
     ] = "cases"
     alpha: Annotated[float, Meta(gt=0, lt=0.5, description="the largest probability that a false claim passes")] = 0.05
 
+    shared_cases: Annotated[
+        bool, Meta(description="a difference is about the cases that both runs hold unchanged, and about no other")
+    ] = False
+
     @property
     def claim(self) -> Claim:
         """The claim."""
         ((kind, limit),) = self._limits.items()
-        return Claim(kind, limit, self.measure, self.alpha)
+        return Claim(kind, limit, self.measure, self.alpha, self.shared_cases)
 
     def conflicts(self) -> Iterator[Problem]:
         """Yield that there is no claim, or more than one."""

@@ -2,25 +2,9 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
+from fairtrial.records.judge_state import JudgeState
 from fairtrial.records.record import Record
 from fairtrial.records.summary import Estimate
-
-
-class JudgeState(StrEnum):
-    """The result of checking a judge against people on a run.
-
-    Unchecked: there are no labels. Too few: fewer than 20 labels, or fewer than 5 that people pass or fail. Useless:
-    the judge is not shown to be better than guessing. Biased: it is shown to be too kind or too strict. Good: the rest.
-    """
-
-    UNCHECKED = "unchecked"
-    TOO_FEW = "too few"
-    USELESS = "useless"
-    BIASED = "biased"
-    GOOD = "good"
-
 
 FEWEST_LABELS = 20
 FEWEST_OF_EACH = 5

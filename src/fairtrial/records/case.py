@@ -57,7 +57,8 @@ class EvalCase(Record, frozen=True):
     seconds since 1970. `context` is evidence that the agent's sentences may rest on, for example a document.
     `approvals` decide, by the name of the tool, about calls that need a decision. About other calls, the next message
     of the user decides. `expected_failure` is a piece of the error that must end the conversation, for example the name
-    of a guardrail.
+    of a guardrail. Cases with the same `cluster` resemble each other, for example copies of one template: intervals
+    take them for one unit. `groups` are names or texts by which results can be divided, for example by customer.
     """
 
     id: str
@@ -72,6 +73,8 @@ class EvalCase(Record, frozen=True):
     context: str = ""
     approvals: dict[str, Literal["approve", "reject"]] = {}
     expected_failure: str = ""
+    cluster: str = ""
+    groups: dict[str, Json] = {}
 
 
 class EvalSet(Record, frozen=True):

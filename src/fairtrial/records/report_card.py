@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from fairtrial.records.calibration import Agreement, Calibration, JudgeState
+from fairtrial.records.calibration import Agreement, Calibration
+from fairtrial.records.judge_state import JudgeState
 from fairtrial.records.record import Record
 from fairtrial.records.summary import Estimate
 

@@ -33,6 +33,16 @@ class RunInfo(Record, frozen=True):
         return rules_in(self.config)
 
     @property
+    def chosen_by(self) -> tuple[str, ...]:
+        """The runs whose failures chose the cases of this run, the latest first."""
+        runs = self.config.get("chosen_by") or [self.config.get("failed_from")]
+        return tuple(str(run) for run in runs if run) if isinstance(runs, list) else ()
+
+    def cluster_of(self, eval_set: str, case_id: str) -> str:
+        """Return the cluster of cases to which a case belongs, or an empty text for a case by itself."""
+        return str(self.config.get("clusters", {}).get(eval_set, {}).get(case_id, ""))
+
+    @property
     def informs(self) -> bool:
         """Whether its configuration is of a kind that cannot state thresholds."""
         return bool(self.config.get("informs"))

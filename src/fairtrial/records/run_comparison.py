@@ -42,6 +42,7 @@ class ComparedRun(Record, frozen=True):
     is_finished: bool
     cases: int
     attempts: int
+    clusters: int | None = None
 
 
 class SetupDifference(Record, frozen=True):
@@ -56,7 +57,8 @@ class Pairs(Record, frozen=True):
     """The cases that both runs have, the attempts a case of both runs, and the cases that are left out.
 
     A case is `changed` if its expectation differs between the runs. It is `ambiguous` if its id occurs several times,
-    and not equally often.
+    and not equally often. `clusters` is the number of clusters of the shared cases, null if every case stands for
+    itself.
     """
 
     cases: int
@@ -65,6 +67,7 @@ class Pairs(Record, frozen=True):
     only_candidate: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     ambiguous: tuple[str, ...] = ()
+    clusters: int | None = None
 
 
 class McNemar(Record, frozen=True):
@@ -81,7 +84,8 @@ class ComparedMeasure(Record, frozen=True):
 
     `better`, `worse` and `equal` count cases. `missing` counts the attempts without a value, first of the base.
     `detectable` is the difference that this comparison would have shown with a power of 80 %. A number that is not
-    known is None, and `why` says why.
+    known is None, and `why` says why. If p is corrected for several measures, `low` and `high` belong to the higher
+    `level` at which this measure was tested: the interval excludes 0 exactly if `p_holm` is below 0.05.
     """
 
     measure: str
@@ -106,6 +110,19 @@ class ComparedMeasure(Record, frozen=True):
     why: str | None
     is_rate: bool
     informational: bool
+    level: float = 0.95
+
+
+class ComparedSlice(Record, frozen=True):
+    """The measures on the cases that share a value of a property, for example on all Korean cases.
+
+    All slices and measures are one family of p values: that one of them is called better or worse by chance has a
+    probability of at most 5 %.
+    """
+
+    value: str
+    cases: int
+    rows: tuple[ComparedMeasure, ...]
 
 
 class Move(Record, frozen=True):
@@ -123,7 +140,10 @@ class Move(Record, frozen=True):
 
 
 class Comparison(Displayed, frozen=True, tag_field="kind", tag="compare"):
-    """Two runs, the base first. `signature` names everything that determines the numbers."""
+    """Two runs, the base first. `signature` names everything that determines the numbers.
+
+    `slices` divide the cases by the property `by`. A case with several values of it is in several slices.
+    """
 
     signature: str
     level: float
@@ -136,6 +156,8 @@ class Comparison(Displayed, frozen=True, tag_field="kind", tag="compare"):
     pass_k: tuple[tuple[PassK, ...], tuple[PassK, ...]]
     margin: float | None
     warnings: tuple[str, ...]
+    by: str | None = None
+    slices: tuple[ComparedSlice, ...] = ()
 
     def row(self, measure: str) -> ComparedMeasure:
         """Return the row of a measure. Raises KeyError if there is none."""

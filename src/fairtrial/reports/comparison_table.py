@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.records.run_comparison import ComparedMeasure, Comparison, Move
+from fairtrial.records.run_comparison import ComparedMeasure, Comparison, Move, Pairs
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import DASH, digits_of_change, interval, number, rate, with_unit
 from fairtrial.reports.pass_k_table import pass_k_rows
 from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.reports.terminal_text import signature_line
 from fairtrial.text.display import count, visible_line
 
 _MOST = 20
@@ -25,19 +26,22 @@ def comparison_report(comparison: Comparison) -> RenderableType:
     pairs = comparison.pairs
     attempts = pairs.attempts[0] if pairs.attempts[0] == pairs.attempts[1] else " and ".join(pairs.attempts)
     about = "about cases like these" if comparison.about == "cases-like-these" else "about these cases"
+    cases = cases_in_clusters(pairs.cases, pairs.clusters)
     title = f"base {base.id}  candidate {candidate.id}"
     lines: list[RenderableType] = [
         Text(visible_line(title), "bold"),
-        Text(visible_line(f"{count(pairs.cases, 'case')}, {attempts} {_plural('attempt', attempts)} each, {about}")),
+        Text(visible_line(f"{cases}, {attempts} {_plural('attempt', attempts)} each, {about}")),
         *(Text(visible_line(f"warning: {warning}"), "yellow") for warning in comparison.warnings),
         Text(""),
         _rows(comparison),
         Text(""),
+        *(Text(visible_line(sentence)) for sentence in sentences(comparison)),
         *limits(comparison),
+        *_slices(comparison),
         *_moves(comparison.moved),
         *_pass_k(comparison),
         *(_setup(comparison)),
-        Text(visible_line(comparison.signature), "dim"),
+        signature_line(comparison.signature),
     ]
     return Group(*lines)
 
@@ -55,7 +59,7 @@ def _rows(comparison: Comparison) -> Rows:
             measure_value(row, row.candidate),
             signed(row, row.difference),
             change_ends(row) or DASH,
-            p_text(row),
+            p_text(row, comparison),
             *(f"{cases:,}" if cases else DASH for cases in (row.better, row.worse, row.equal)),
             verdict_text(row, comparison.margin),
             style="dim" if row.informational else _STYLES.get(row.verdict or "", ""),
@@ -106,12 +110,12 @@ def _digits(row: ComparedMeasure) -> int:
     return digits_of_change(row.base, row.candidate, difference, percent=row.is_rate)
 
 
-def p_text(row: ComparedMeasure) -> str:
-    """Return the p value of a measure, with a star if it was corrected."""
+def p_text(row: ComparedMeasure, comparison: Comparison) -> str:
+    """Return the p value of a measure, with a star if it was corrected together with others."""
     p = row.p if row.p_holm is None else row.p_holm
     if p is None:
         return DASH
-    star = "" if row.p_holm is None else " *"
+    star = "" if row.p_holm is None or (row in comparison.rows and _family(comparison) < 2) else " *"
     return f"{p_value(p)}{star}"
 
 
@@ -159,19 +163,69 @@ def limits(comparison: Comparison) -> Iterator[Text]:
     ]
     if missing:
         yield Text(visible_line(f"attempts without a value (base / candidate): {', '.join(missing)}"), "yellow")
-    pairs = comparison.pairs
+    yield from other_cases(comparison.pairs)
+    methods = [row.method for row in comparison.rows if row.method]
+    several = _family(comparison)
+    star = f"; * Holm over {several} p values, which widens their intervals" if several > 1 else ""
+    yield Text(visible_line(f"{'; '.join(dict.fromkeys(methods))}{star}"), "dim")
+
+
+def cases_in_clusters(cases: int, clusters: int | None) -> str:
+    """Return a number of cases, and in how many clusters they are: `30 cases in 10 clusters`."""
+    return count(cases, "case") + ("" if clusters is None else f" in {count(clusters, 'cluster')}")
+
+
+def other_cases(pairs: Pairs, only_base: str = "only in the base") -> Iterator[Text]:
+    """Yield the cases that are not the same ones in both runs. `only_base` is the title of those of the base."""
     for problem, names in (
-        ("only in the base", pairs.only_base),
+        (only_base, pairs.only_base),
         ("only in the candidate", pairs.only_candidate),
         ("left out, because the expectation changed", pairs.changed),
         ("left out, because the id occurs several times", pairs.ambiguous),
     ):
         if names:
             yield Text(visible_line(f"{problem}: {_first_names(names)}"), "yellow")
-    methods = [row.method for row in comparison.rows if row.method]
-    corrected = sum(row.p_holm is not None and row.measure != first.measure for row in comparison.rows)
-    star = f"; * Holm over {count(_family(comparison), 'p value')}" if corrected else ""
-    yield Text(visible_line(f"{'; '.join(dict.fromkeys(methods))}{star}"), "dim")
+
+
+def sentences(comparison: Comparison) -> Iterator[str]:
+    """Yield the comparison in plain words, and the question that would fit better."""
+    row = comparison.rows[0]
+    if row.verdict in ("better", "worse"):
+        more = "more" if row.verdict == "better" else "less"
+        yield f"The candidate passes {more} often: by {signed(row, row.difference)} ({change_ends(row)})."
+    elif row.verdict is not None and row.low is not None and row.high is not None:
+        worse, better = points(abs(min(0.0, row.low))), points(max(0.0, row.high))
+        yield f"Neither run is shown to be better: the candidate may be worse by {worse} and better by {better}."
+    # There is pass^2 only if every case has two attempts.
+    if comparison.about == "cases-like-these" and all(table and table[-1].k > 1 for table in comparison.pass_k):
+        yield "Every case was repeated: --about these-cases asks about exactly these cases, and needs fewer attempts."
+
+
+def _slices(comparison: Comparison) -> Iterator[RenderableType]:
+    """Yield a table of the slices, and the promise of its verdicts."""
+    if comparison.by is None:
+        return
+    rows = Rows((comparison.by, "", "cases", "base", "candidate", "change", "interval", "p", "verdict"))
+    for part in comparison.slices:
+        for row in part.rows:
+            rows.add(
+                part.value,
+                row.measure,
+                str(row.cases),
+                measure_value(row, row.base),
+                measure_value(row, row.candidate),
+                signed(row, row.difference),
+                change_ends(row) or DASH,
+                p_text(row, comparison),
+                verdict_text(row, comparison.margin),
+                style=_STYLES.get(row.verdict or "", ""),
+            )
+    family = sum(row.p is not None for part in comparison.slices for row in part.rows)
+    yield Text("")
+    yield rows
+    yield Text(
+        f"* Holm over {count(family, 'p value')}: chance calls any slice better or worse 5 times in 100 at most."
+    )
 
 
 def _family(comparison: Comparison) -> int:

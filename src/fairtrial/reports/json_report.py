@@ -29,7 +29,8 @@ _GREEN = (Verdict.PASSED, Verdict.INFORMATIONAL)
 
 def schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of the report."""
-    described = msgspec.json.schema(shapes.ReportShape)
+    # msgspec describes an empty tuple as a tuple, and not as a list of JSON.
+    described = msgspec.json.decode(msgspec.json.encode(msgspec.json.schema(shapes.ReportShape)))
     for shape in described["$defs"].values():
         shape["description"] = inspect.cleandoc(shape["description"])  # from 3.13 on Python does so itself
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **described}

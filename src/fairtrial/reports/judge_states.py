@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.records.calibration import FEWEST_LABELS, FEWEST_OF_EACH, Calibration, JudgeState
+from fairtrial.records.calibration import FEWEST_LABELS, FEWEST_OF_EACH, Calibration
+from fairtrial.records.judge_state import JudgeState
+from fairtrial.records.run_comparison import IntervalEstimate
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import DASH, estimated, interval, number
 from fairtrial.reports.rows import INTERVAL, Rows
@@ -35,20 +37,18 @@ def describe(calibration: Calibration) -> str:
         return f"{judge} is not checked enough: it needs {_needs(calibration)}"
     if calibration.state is JudgeState.USELESS:
         return f"{judge} is not shown to be better than guessing; the corrected number is that of the labels"
-    value, ends = calibration.flattery.value or 0.0, _difference(calibration.flattery)
     if calibration.state is JudgeState.BIASED:
-        verb = "flatters" if value > 0 else "is too strict"
-        return f"{judge} {verb} by {ends}"
+        return f"{judge} {bias(calibration.flattery)}"
     worth = "" if calibration.worth is None else f"; each label is worth {number(calibration.worth)} labels without it"
     return f"{judge} agrees with people{worth}"
 
 
-def _difference(estimate: Estimate) -> str:
-    """Return the size of a difference with its interval, both without the sign of the difference."""
-    value, low, high = estimate.value or 0.0, estimate.low or 0.0, estimate.high or 0.0
+def bias(flattery: Estimate | IntervalEstimate) -> str:
+    """Return by how much a judge is too kind or too strict: `flatters by 0.28 (0.15 … 0.40)`."""
+    value, low, high = flattery.value or 0.0, flattery.low or 0.0, flattery.high or 0.0
     low, high = (low, high) if value > 0 else (-high, -low)
     size = Estimate(abs(value), low, high)
-    return f"{estimated(size)} ({interval(size)})"
+    return f"{'flatters' if value > 0 else 'is too strict'} by {estimated(size)} ({interval(size)})"
 
 
 def _needs(calibration: Calibration) -> str:

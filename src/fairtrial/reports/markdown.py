@@ -17,6 +17,7 @@ from fairtrial.records.run_comparison import ComparedMeasure, Comparison
 from fairtrial.records.summary import CriterionSummary, Estimate, Summary
 from fairtrial.reports.attempts import CaseAttempts, by_case
 from fairtrial.reports.comparison_table import measure_value
+from fairtrial.reports.gate_report import gate_markdown
 from fairtrial.reports.markdown_comparison import change_text, list_flips
 from fairtrial.reports.markdown_text import code_block, code_in_html, code_span
 from fairtrial.reports.numbers import DASH, estimated, interval, with_unit
@@ -78,6 +79,8 @@ def _head(info: RunInfo, summary: Summary, options: ReportOptions) -> Iterator[s
         total_cases = count(sum(summary.case_verdicts.values()), "case")
         yield f"- {total_cases}: {cases} (needed: {'; '.join(summary.attempt_rules)})"
     yield ""
+    if summary.decision is not None:
+        yield gate_markdown(summary.decision)
     comparison = options.baseline if isinstance(options.baseline, Comparison) else None
     yield from _table(summary, comparison)
     if comparison is not None:

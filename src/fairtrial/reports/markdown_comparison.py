@@ -6,17 +6,18 @@ from collections.abc import Iterator
 
 from fairtrial.records.run_comparison import ComparedMeasure, Comparison
 from fairtrial.reports.comparison_table import (
+    cases_in_clusters,
     change_ends,
     informative,
     limits,
     measure_value,
     p_text,
+    sentences,
     signed,
     verdict_text,
 )
 from fairtrial.reports.markdown_text import code_span
 from fairtrial.reports.numbers import DASH
-from fairtrial.text.display import count
 
 _NAMES = 20
 _LINES = 30
@@ -26,17 +27,19 @@ _LINE_LENGTH = 500
 def comparison_markdown(comparison: Comparison) -> str:
     """Return a comparison: its measures with their differences, the cases that broke, and everything left out."""
     base, candidate = comparison.runs
+    cases = cases_in_clusters(comparison.pairs.cases, comparison.pairs.clusters)
     lines = [
         "<!-- fairtrial compare -->",
-        f"### {count(comparison.pairs.cases, 'case')}: {code_span(candidate.id)} against {code_span(base.id)}",
+        f"### {cases}: {code_span(candidate.id)} against {code_span(base.id)}",
         "",
         "| measure | base | candidate | change | p | better | worse | equal |",
         "|---|---|---|---|---|---|---|---|",
-        *(_row(row, comparison.margin) for row in informative(comparison)),
+        *(_row(row, comparison) for row in informative(comparison)),
         "",
+        *_slice_rows(comparison),
         *list_flips(comparison),
     ]
-    notes = [*comparison.warnings, *(text.plain for text in limits(comparison))]
+    notes = [*sentences(comparison), *comparison.warnings, *(text.plain for text in limits(comparison))]
     notes += [f"{difference.what}: {difference.base} -> {difference.candidate}" for difference in comparison.setup]
     lines += [f"- {code_span(note, _LINE_LENGTH)}" for note in notes[:_LINES]]
     if len(notes) > _LINES:
@@ -45,8 +48,24 @@ def comparison_markdown(comparison: Comparison) -> str:
     return "\n".join([*lines, "", f"Look closer: {code_span(show)}"]) + "\n"
 
 
-def _row(row: ComparedMeasure, margin: float | None) -> str:
-    values = (measure_value(row, row.base), measure_value(row, row.candidate), change_text(row, margin), p_text(row))
+def _slice_rows(comparison: Comparison) -> Iterator[str]:
+    """Yield a table of the slices of the cases."""
+    if comparison.by is None:
+        return
+    yield f"| {code_span(comparison.by)} | measure | cases | change | p |"
+    yield "|---|---|---|---|---|"
+    for part in comparison.slices[:_NAMES]:
+        for row in part.rows:
+            cells = (str(row.cases), change_text(row, comparison.margin), p_text(row, comparison))
+            yield f"| {' | '.join([code_span(part.value), code_span(row.measure), *cells])} |"
+    if len(comparison.slices) > _NAMES:
+        yield f"\n… and {len(comparison.slices) - _NAMES} more"
+    yield ""
+
+
+def _row(row: ComparedMeasure, comparison: Comparison) -> str:
+    change, p = change_text(row, comparison.margin), p_text(row, comparison)
+    values = (measure_value(row, row.base), measure_value(row, row.candidate), change, p)
     counts = (f"{cases:,}" if cases else DASH for cases in (row.better, row.worse, row.equal))
     return f"| {' | '.join([code_span(row.measure), *values, *counts])} |"
 

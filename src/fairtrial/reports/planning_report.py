@@ -8,8 +8,10 @@ from rich.text import Text
 from fairtrial.records.flaky_case import Flakiness
 from fairtrial.records.size_plan import SizePlan
 from fairtrial.records.summary import Estimate
+from fairtrial.reports.comparison_table import points
 from fairtrial.reports.numbers import DASH, interval, number, rate
 from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.reports.terminal_text import signature_line
 from fairtrial.text.display import count, visible_line
 
 _MOST = 30
@@ -23,7 +25,8 @@ _QUESTIONS = {
 def plan_report(plan: SizePlan) -> RenderableType:
     """Return the designs that answer a question, and the noise that they are computed from."""
     show = rate if plan.is_rate else number
-    question = _QUESTIONS[plan.question].format(show(plan.limit), plan.measure)
+    size = points if plan.is_rate and plan.question != "half_width" else show
+    question = _QUESTIONS[plan.question].format(size(plan.limit), plan.measure)
     power = "" if plan.question == "half_width" else f" with a power of {rate(plan.power)}"
     about = "cases like these" if plan.about == "cases-like-these" else "these cases"
     rows = Rows(("attempts of each case", "cases", "votes", "attempts in all", "cost without the agent", ""))
@@ -48,9 +51,9 @@ def plan_report(plan: SizePlan) -> RenderableType:
     if plan.detectable is not None:
         reach = "half width" if plan.question == "half_width" and len(plan.runs) < 2 else "difference"
         if reach == "difference":
-            lines.append(Text(f"The present design finds a difference of {show(plan.detectable)}."))
+            lines.append(Text(f"The present design finds a difference of {size(plan.detectable)}."))
     lines += [Text(visible_line(note), "yellow") for note in plan.notes]
-    lines.append(Text(plan.signature, "dim"))
+    lines.append(signature_line(plan.signature))
     return Group(*lines)
 
 
@@ -89,7 +92,7 @@ def flaky_report(flakiness: Flakiness) -> RenderableType:
     if flakiness.attempt_variance is not None and flakiness.case_variance is not None:
         variances = f"{flakiness.case_variance:.4f}, between attempts {flakiness.attempt_variance:.4f}"
         lines.append(Text(f"variance between cases {variances}"))
-    lines.append(Text(flakiness.signature, "dim"))
+    lines.append(signature_line(flakiness.signature))
     return Group(*lines)
 
 

@@ -6,6 +6,9 @@ import io
 from collections.abc import Callable
 
 from rich.console import Console, RenderableType
+from rich.text import Text
+
+from fairtrial.text.display import visible_line
 
 _WIDTH = 120
 
@@ -31,3 +34,8 @@ def printed_text(show: Callable[[Console], object], width: int = _WIDTH) -> str:
         )
     )
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines()).strip("\n")
+
+
+def signature_line(signature: str) -> Text:
+    """Return the line that names everything that determines the numbers above it."""
+    return Text(visible_line(f"signature: {signature}"), "dim")

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from fairtrial.records.audit import GateAudit, SuiteAudit
 from fairtrial.records.flaky_case import Flakiness
 from fairtrial.records.gate import GateDecision
 from fairtrial.records.judge_check import JudgeCheckReport
@@ -26,6 +27,8 @@ Document = (
     | ReportCardShape
     | MutationReport
     | JudgeCheckReport
+    | GateAudit
+    | SuiteAudit
 )
 """Everything that a command with `--json` writes about runs that exist already."""
 

@@ -39,7 +39,9 @@ _ROOTS = (
 
 def schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of the view model."""
-    references, components = msgspec.json.schema_components(_ROOTS, ref_template="#/$defs/{name}")
+    described = msgspec.json.schema_components(_ROOTS, ref_template="#/$defs/{name}")
+    # msgspec describes an empty tuple as a tuple, and not as a list of JSON.
+    references, components = msgspec.json.decode(msgspec.json.encode(described))
     for shape in components.values():
         if "description" in shape:
             shape["description"] = inspect.cleandoc(shape["description"])  # from 3.13 on Python does so itself

@@ -36,7 +36,7 @@ def pass_k_interval(shares: Numbers, attempts: int, k: int) -> Interval | None:
 
 
 def pass_k_table(counts: Mapping[tuple[int, int], int]) -> tuple[PassK, ...]:
-    """Return pass^k and pass@k for k from 1 to the smallest number of attempts, or nothing if that is 1.
+    """Return pass^k and pass@k for k = 1, 2, 4, 8 and so on, and the smallest number of attempts. Nothing if that is 1.
 
     `counts` says how many cases passed c of m attempts, by (c, m). Cases without attempts are not counted.
     """
@@ -50,6 +50,9 @@ def pass_k_table(counts: Mapping[tuple[int, int], int]) -> tuple[PassK, ...]:
     choices = {size: 1 for passed, attempts in counts for size in (passed, attempts - passed, attempts)}
     for k in range(1, fewest + 1):
         choices = {size: number * (size - k + 1) // k for size, number in choices.items()}
+        is_power_of_two = k & (k - 1) == 0
+        if not is_power_of_two and k < fewest:
+            continue
         all_pass_shares, any_passes_shares = [], []
         for (passed, attempts), number in counts.items():
             if attempts:

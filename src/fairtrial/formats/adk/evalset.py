@@ -47,6 +47,8 @@ CASE = spellings(
     "context",
     "approvals",
     "expected_failure",
+    "cluster",
+    "groups",
 )
 CASE_MARKS = frozenset(spellings("eval_id", "conversation", "conversation_scenario", "actual_conversation"))
 """A case has at least one of these keys. An object without any of them is not a case."""
@@ -85,6 +87,7 @@ _AGENT = spellings("name", "instructions", "tool_declarations")
 _USER, _MODEL = "user", "model"
 BY_HAND = "written_by_hand"
 """Our own key of events, which ADK ignores. Such events were not recorded: they keep steps in an order of their own."""
+_NO_GROUPS: dict[str, Any] = {}
 _NO_APPROVALS: dict[str, Literal["approve", "reject"]] = {}
 """Nearly every case decides about no call. All of them share one object, which nobody changes."""
 _SESSIONS = 1000
@@ -166,6 +169,8 @@ def case(raw: Any, at: Place, reading: Diagnostics) -> EvalCase:
         reading.text(fields, "context", at),
         _approvals(fields, at, reading) if "approvals" in fields else _NO_APPROVALS,
         reading.text(fields, "expected_failure", at),
+        reading.text(fields, "cluster", at),
+        reading.mapping(fields, "groups", at) or _NO_GROUPS,
     )
 
 

@@ -50,6 +50,8 @@ def case_json(case: EvalCase) -> dict[str, Json]:
         context=case.context or None,
         approvals=case.approvals or None,
         expected_failure=case.expected_failure or None,
+        cluster=case.cluster or None,
+        groups=case.groups or None,
         expected_tool_uses=None if case.expected_calls is None else [_call(call) for call in case.expected_calls],
         without_conversation=True if case.conversation is None and case.scenario is None else None,
     )

@@ -134,6 +134,7 @@ def _losses(case: EvalCase, recordings: list[Recording]) -> Iterator[str]:
         ("session input", case.session_input),
         ("approvals", case.approvals or None),
         ("expected failure", case.expected_failure or None),
+        ("cluster", case.cluster or None),
         ("final session state", case.final_session_state),
     ):
         if value is not None:

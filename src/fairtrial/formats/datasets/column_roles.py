@@ -11,7 +11,7 @@ from fairtrial.errors import UsageError, nearest
 from fairtrial.records.record import Record
 from fairtrial.text.display import shortened
 
-INPUT, EXPECTED, REPLY, CALLS, EXPECTED_CALLS, CONTEXT, ID = (
+INPUT, EXPECTED, REPLY, CALLS, EXPECTED_CALLS, CONTEXT, ID, CLUSTER = (
     "input",
     "expected",
     "reply",
@@ -19,6 +19,7 @@ INPUT, EXPECTED, REPLY, CALLS, EXPECTED_CALLS, CONTEXT, ID = (
     "expected_calls",
     "context",
     "id",
+    "cluster",
 )
 ROLES = {
     INPUT: "the user's message, or messages",
@@ -28,6 +29,7 @@ ROLES = {
     CALLS: "the calls that were recorded",
     CONTEXT: "the evidence that a reply may rest on",
     ID: "the id of the case",
+    CLUSTER: "the group of cases that resemble this one",
 }
 """What a column can hold, by the names that `--map` takes."""
 _MOST_NAMES = 12
@@ -80,6 +82,7 @@ _SPELLINGS: dict[str, tuple[str, ...]] = {
         "id case_id eval_id example_id question_id test_id qid uuid "
         "번호 케이스_번호 番号 ケースID 编号 編號 用例编号 案例編號"
     ),
+    CLUSTER: _names("cluster cluster_id"),
 }
 _EITHER = frozenset(_names("answer 답변 답 대답 回答 答え 答案 答复 答覆"))
 """Names of an expectation as well as of a reply. The other columns decide, or the user."""

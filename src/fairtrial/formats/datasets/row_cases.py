@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from fairtrial.formats.chats import dialects
 from fairtrial.formats.datasets.column_roles import (
     CALLS,
+    CLUSTER,
     CONTEXT,
     EXPECTED,
     EXPECTED_CALLS,
@@ -27,6 +28,8 @@ from fairtrial.records.trace import Invocation, Message, ToolCall, Trace
 
 _NO_INPUT = "the table has no column of the user's messages"
 _ARGUMENTS = ("args", "arguments", "input_parameters", "parameters", "tool_input", "input")
+_LONGEST_GROUP = 100
+"""The number of characters up to which a text in another column can name a group of rows."""
 _CALL = "a call such as {'name': 'get_order', 'args': {'order_id': 'A-17'}}"
 
 
@@ -84,6 +87,8 @@ class RowReader(NamedTuple):
             expected_calls=calls if before else None,
             context=self._joined(row, at),
             extra={"columns": other_values} if other_values else None,
+            cluster=self._text(row, CLUSTER, at) or "",
+            groups={name: value for name, value in other_values.items() if _is_group(value)},
         )
 
     def _value(self, row: Mapping[str, Any], role: str, at: Place) -> tuple[Any, Place]:
@@ -154,3 +159,8 @@ def _with_reply(trace: Trace, reply: str | None, calls: tuple[ToolCall, ...] | N
     if reply is not None:
         last = replace(last, final_response=Message(reply))
     return replace(trace, invocations=(*before, last))
+
+
+def _is_group(value: Any) -> bool:
+    """Return whether a value can name a group of rows, for example a template or a customer."""
+    return isinstance(value, bool | int) or (isinstance(value, str) and 0 < len(value) <= _LONGEST_GROUP)

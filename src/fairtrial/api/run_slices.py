@@ -1,0 +1,56 @@
+"""How good is a run on each part of its cases? The parts are the values of a property, for example languages."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rich.console import Console
+
+from fairtrial.api.case_groups import groups_by_position
+from fairtrial.api.stored_runs import Run
+from fairtrial.clustered_summary import estimates_of
+from fairtrial.measured_run import CASES, Measure
+from fairtrial.records.summary import Estimate
+from fairtrial.reports.numbers import DASH, interval, number, rate
+from fairtrial.reports.rows import INTERVAL, Rows
+
+
+class RunSlice(NamedTuple):
+    """One measure on the cases that share a value of a property."""
+
+    value: str
+    measure: Measure
+    cases: int
+    estimate: Estimate
+
+
+def slice_run(run: Run, by: str) -> list[RunSlice]:
+    """Return `cases` and the criteria with a threshold on the cases of each value of a property.
+
+    Raises UsageError if no case has the property.
+    """
+    measured = run.measured()
+    index_of = {position: case for case, position in enumerate(measured.positions)}
+    cases_by_value: dict[str, list[int]] = {}
+    for position, values in groups_by_position(run.expected, by, run.info.id).items():
+        if position in index_of:
+            for value in values:
+                cases_by_value.setdefault(value, []).append(index_of[position])
+    measures = [measured.measures[CASES], *(measure for measure in measured.criteria if measure.gates)]
+    return [
+        RunSlice(value, measure, *estimates_of(measured, measure, cases))
+        for value, cases in sorted(cases_by_value.items())
+        for measure in measures
+    ]
+
+
+def print_slices(console: Console, run: Run, by: str) -> None:
+    """Print the numbers of a run on the cases of each value of a property."""
+    rows = Rows((by, "", "cases", "value", INTERVAL))
+    for part in slice_run(run, by):
+        is_rate = part.measure.is_rate
+        value = rate(part.estimate.value) if is_rate else number(part.estimate.value)
+        ends = interval(part.estimate, percent=is_rate) or DASH
+        rows.add(part.value, part.measure.name, f"{part.cases:,}", value, ends)
+    console.print(rows)
+    console.print("Differences between these rows are no proof: `fairtrial compare --by` tests them.", style="dim")
