@@ -10,7 +10,7 @@ import math
 import random
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal
 
 from fairtrial.stats.agreement import agreement_interval, kappa
@@ -56,6 +56,19 @@ class Situation:
         return true >= 0.93 - noise if self.kind == "coverage" else 0.78 - noise <= true <= 0.9 + noise
 
 
+def _exactly(chance: Callable[..., float], *arguments: float) -> Callable[[int], float]:
+    return lambda _repetitions: chance(*arguments)
+
+
+def _tenth(share: Callable[[int], float], repetitions: int) -> float:
+    return share(repetitions // 10)
+
+
+def _worst_moves_error(cases: int, fixes: float) -> float:
+    shares = (step * 0.5 / cases for step in range(1, 25))
+    return max(_moves_error(cases, share, fixes / cases) for share in shares if share + 2 * fixes / cases < 0.9)
+
+
 def _share(events: Callable[[random.Random], bool], name: str, repetitions: int) -> float:
     source = random.Random(name)
     return sum(events(source) for _ in range(repetitions)) / repetitions
@@ -99,18 +112,18 @@ def rate_gates() -> Iterator[Situation]:
     for cases, limit in ((10, 0.981), (20, 0.99), (100, 0.998)):
         yield Situation(
             "gate --at-least, failed", f"{cases} cases, limit {limit:g}", "error",
-            lambda _, n=cases, x=limit: _rate_error(n, x, failed=True), exact=True,
+            _exactly(partial(_rate_error, failed=True), cases, limit), exact=True,
         )  # fmt: skip
     for cases, limit in ((54, 0.95), (100, 0.973)):
         yield Situation(
             "gate --at-least, passed", f"{cases} cases, limit {limit:g}", "error",
-            lambda _, n=cases, x=limit: _rate_error(n, x, failed=False), exact=True,
+            _exactly(partial(_rate_error, failed=False), cases, limit), exact=True,
         )  # fmt: skip
     for cases in (10, 50, 100, 200):
         for failed in (False, True):
             yield Situation(
                 f"gate --at-least, {'failed' if failed else 'passed'}", f"{cases} cases, the worst limit", "error",
-                lambda _, n=cases, f=failed: _worst_rate_error(n, failed=f), exact=True,
+                _exactly(partial(_worst_rate_error, failed=failed), cases), exact=True,
             )  # fmt: skip
 
 
@@ -162,7 +175,7 @@ def graded_gates() -> Iterator[Situation]:
 
         yield Situation(
             "gate --at-least, passed", f"scores, {name}, {cases} cases", "error",
-            lambda n, f=passed, x=f"{name} {cases}": _share(f, x, n),
+            partial(_share, passed, f"{name} {cases}"),
         )  # fmt: skip
 
 
@@ -218,7 +231,7 @@ def difference_gates() -> Iterator[Situation]:
     for cases, drop in ((50, 0.05), (200, 0.02)):
         yield Situation(
             "gate --not-worse-by, passed", f"{cases} cases, {drop:.0%} break", "error",
-            lambda _, n=cases, d=drop: _moves_error(n, d, 0.0), exact=True,
+            _exactly(_moves_error, cases, drop, 0.0), exact=True,
         )  # fmt: skip
     for cases in (10, 50, 100, 200):
         for fixes in (0.0, 0.5, 1.0):
@@ -226,8 +239,7 @@ def difference_gates() -> Iterator[Situation]:
                 "gate --not-worse-by, passed",
                 f"{cases} cases, {fixes:g} fixed on average, the worst limit",
                 "error",
-                lambda _, n=cases, f=fixes: max(_moves_error(n, step * 0.5 / n, f / n) for step in range(1, 25)
-                                                if step * 0.5 / n + 2 * f / n < 0.9),
+                _exactly(_worst_moves_error, cases, fixes),
                 exact=True,
             )  # fmt: skip
     for name, cases in (
@@ -246,7 +258,7 @@ def difference_gates() -> Iterator[Situation]:
 
         yield Situation(
             "gate --not-worse-by, passed", f"scores, {name}, {cases} cases", "error",
-            lambda n, f=passed, x=f"{name} {cases}": _share(f, x, n),
+            partial(_share, passed, f"{name} {cases}"),
         )  # fmt: skip
 
 
@@ -300,13 +312,14 @@ def fixed_claims() -> Iterator[Situation]:
             low, high = difference.interval()
             return low <= 0 <= high
 
-        for command, kind, event in (
+        events: tuple[tuple[str, Kind, Callable[[random.Random], bool]], ...] = (
             ("gate --about these-cases, failed", "error", fails),
             ("gate --not-worse-by --about these-cases, passed", "error", worse),
             ("show --about these-cases", "coverage", held),
             ("compare --about these-cases", "coverage", difference_held),
-        ):
-            yield Situation(command, name, kind, lambda n, f=event, x=name: _share(f, x, n))  # type: ignore[arg-type]
+        )
+        for command, kind, event in events:
+            yield Situation(command, name, kind, partial(_share, event, name))
 
 
 # Intervals of one run
@@ -327,7 +340,7 @@ def intervals() -> Iterator[Situation]:
     for cases, truth in ((100, 0.995), (100, 0.9983), (10, 0.985), (30, 0.97), (20, 0.5)):
         yield Situation(
             "show, pass rate", f"{cases} cases, {truth:g}", "coverage",
-            lambda _, n=cases, p=truth: _rate_coverage(n, p), exact=True,
+            _exactly(_rate_coverage, cases, truth), exact=True,
         )  # fmt: skip
     for rate, size, attempts, cases in (
         (0.9, 3 / 7, 16, 20),
@@ -340,10 +353,10 @@ def intervals() -> Iterator[Situation]:
 
         def held(source: random.Random, draw: Draw = draw, x: Any = (rate, attempts, cases)) -> bool:
             low, high = bounded_interval(draw(source, x[2]), attempts=x[1] * x[2]) or (1.0, 0.0)
-            return low <= x[0] <= high
+            return bool(low <= x[0] <= high)
 
         name = f"{cases} cases, {rate:g}, {attempts} attempts, correlation {1 / (1 + size):.1f}"
-        yield Situation("show, pass rate", name, "coverage", lambda n, f=held, x=name: _share(f, x, n))
+        yield Situation("show, pass rate", name, "coverage", partial(_share, held, name))
     for name, (draw, truth) in GRADED.items():
         for cases in (5, 10, 20) if "fail" in name or "0.2" in name else (10,):
 
@@ -352,7 +365,7 @@ def intervals() -> Iterator[Situation]:
                 return low - 1e-9 <= truth <= high + 1e-9
 
             title = f"{name}, {cases} cases"
-            yield Situation("show, scores", title, "coverage", lambda n, f=covered, x=title: _share(f, x, n))
+            yield Situation("show, scores", title, "coverage", partial(_share, covered, title))
     for sigma, cases in ((1.0, 10), (1.5, 30)):
 
         def timed(source: random.Random, sigma: float = sigma, cases: int = cases) -> bool:
@@ -361,7 +374,7 @@ def intervals() -> Iterator[Situation]:
 
         title = f"log-normal, sigma {sigma:g}, {cases} cases"
         yield Situation(
-            "show, seconds", title, "coverage", lambda n, f=timed, x=title: _share(f, x, n),
+            "show, seconds", title, "coverage", partial(_share, timed, title),
             impossible="nothing bounds seconds: the few slow cases that decide the mean are often not there",
         )  # fmt: skip
     yield Situation("show, pass rate", "30 cases, 10 families of 3 near copies, 0.7", "coverage", _families,
@@ -405,7 +418,7 @@ def comparisons() -> Iterator[Situation]:
     for cases, share in ((10, 0.5), (20, 0.3), (40, 0.3), (40, 0.1), (120, 0.1)):
         yield Situation(
             "compare, no difference", f"pass or fail, {cases} cases, {share:.0%} differ", "error",
-            lambda _, n=cases, q=share: _rate_moves(n, q / 2, q / 2), exact=True,
+            _exactly(_rate_moves, cases, share / 2, share / 2), exact=True,
         )  # fmt: skip
     unseen = "one case in ten drops, and often none of them is there"
     for name, cases, why in (
@@ -421,7 +434,7 @@ def comparisons() -> Iterator[Situation]:
             return _is_shown.__wrapped__(tuple(draw(source, cases)))
 
         title = f"scores, {name}, {cases} cases"
-        yield Situation("compare, no difference", title, "error", lambda n, f=claimed, x=title: _share(f, x, n),
+        yield Situation("compare, no difference", title, "error", partial(_share, claimed, title),
                         impossible=why)  # fmt: skip
     for name, sizes in (
         ("noise 0.01, 5 % drop by 0.9", (5, 10, 30)),
@@ -436,15 +449,15 @@ def comparisons() -> Iterator[Situation]:
             def held(source: random.Random, x: Any = (*MOVES[name], cases)) -> bool:
                 difference = paired_difference(x[0](source, x[2]))
                 low, high = difference.interval() if difference else (1.0, 0.0)
-                return low <= x[1] <= high
+                return bool(low <= x[1] <= high)
 
             title = f"scores, {name}, {cases} cases"
-            yield Situation("compare", title, "coverage", lambda n, f=held, x=title: _share(f, x, n))
+            yield Situation("compare", title, "coverage", partial(_share, held, title))
     for drop in (0.05, 0.1, 0.15, 0.2):
         cases = cases_to_detect(drop, 0, 1) or 0
         yield Situation(
             "plan --detect", f"{drop:.0%} of cases that always passed break, {cases} cases", "power",
-            lambda _, n=cases, d=drop: _rate_moves(n, d, 0.0), exact=True,
+            _exactly(_rate_moves, cases, drop, 0.0), exact=True,
         )  # fmt: skip
     for name, shift in (("noise 0.2, shift 0.16", 0.16), ("noise 0.2, shift 0.1", 0.1)):
         cases = cases_to_detect(shift, 0.04, 0.6) or 0
@@ -453,7 +466,7 @@ def comparisons() -> Iterator[Situation]:
             return _is_shown.__wrapped__(tuple(draw(source, cases)))
 
         title = f"scores, {name}, {cases} cases"
-        yield Situation("plan --detect", title, "power", lambda n, f=found, x=title: _share(f, x, n))
+        yield Situation("plan --detect", title, "power", partial(_share, found, title))
 
 
 # Looking after every wave
@@ -481,7 +494,7 @@ def looks() -> Iterator[Situation]:
 
             yield Situation(
                 f"run --until-decided, {side}", f"{name}, limit {limit:g}, 15 looks", "error",
-                lambda n, f=claims, x=name: _share(f, x, n // 10),
+                partial(_tenth, partial(_share, claims, name)),
             )  # fmt: skip
 
 
@@ -523,7 +536,7 @@ def judges() -> Iterator[Situation]:
     ):
         yield Situation(
             "judge calibrate, kappa", f"{labels} labels, {rate:g} passed, se {sensitivity:g}, sp {specificity:g}",
-            "coverage", lambda _, x=(labels, rate, sensitivity, specificity): _kappa_coverage(*x), exact=True,
+            "coverage", _exactly(_kappa_coverage, labels, rate, sensitivity, specificity), exact=True,
         )  # fmt: skip
     for cases, attempts, labels in ((30, 4, 40), (30, 10, 60), (50, 1, 30)):
 
@@ -544,7 +557,7 @@ def judges() -> Iterator[Situation]:
             return found is not None and found.interval[0] <= 0.7 <= found.interval[1]
 
         name = f"{cases} cases x {attempts}, {labels} labels"
-        yield Situation("judge calibrate, corrected mean", name, "coverage", lambda n, f=held, x=name: _share(f, x, n))
+        yield Situation("judge calibrate, corrected mean", name, "coverage", partial(_share, held, name))
 
 
 def every() -> Iterator[Situation]:

@@ -210,7 +210,10 @@ def _forget_ended_processes() -> None:
 def _received(connection: socket.socket, length: int) -> bytes:
     content = b""
     while len(content) < length:
-        content += connection.recv(length - len(content))
+        part = connection.recv(length - len(content))
+        if not part:  # the process of the tests was killed
+            raise SystemExit(1)
+        content += part
     return content
 
 
