@@ -73,6 +73,60 @@ def langfuse() -> list[Any]:
     return [{"trace": {"id": TRACE, "sessionId": "s-1"}, "observations": observations}]
 
 
+def as_parts(message: dict[str, Any]) -> dict[str, Any]:
+    """A message of the GenAI conventions, whose content is parts."""
+    if message["role"] == "tool":
+        part = {"type": "tool_call_response", "id": "c", "response": json.loads(message["content"])}
+    elif message.get("tool_calls"):
+        part = {"type": "tool_call", "id": "c", "name": "get", "arguments": {"id": 1}}
+    else:
+        part = {"type": "text", "content": message["content"]}
+    return {"role": message["role"], "parts": [part]}
+
+
+def langfuse_parts() -> list[Any]:
+    """A download of spans of Pydantic AI, whose tools are named by an attribute and not by the name of the span."""
+    (document,) = langfuse()
+    for observation in document["observations"][1:]:
+        if observation["type"] == "TOOL":
+            observation["name"] = "running tool: get"
+            continue
+        observation["input"] = list(map(as_parts, json.loads(observation["input"])))
+        observation["output"] = [as_parts(observation["output"])]
+    return [document]
+
+
+def langfuse_koog(*, as_list: bool = True) -> list[Any]:
+    """A download of spans of koog, which writes calls as the content and calls a tool a mere span."""
+    (document,) = langfuse()
+    (call,) = CALL["tool_calls"]
+    call = {**call, "function": {"name": "get", "arguments": {"id": 1}}}
+    content = [call] if as_list else call
+    for observation in document["observations"][1:]:
+        attributes: dict[str, Any] = {"gen_ai.operation.name": "chat"}
+        if observation["type"] == "TOOL":
+            attributes = {"gen_ai.tool.name": "get", "gen_ai.tool.call.id": "c"}
+            observation |= {"name": "tool.get", "type": "SPAN"}
+        elif observation["id"] == FIRST:
+            observation["output"] = [{"role": "assistant", "content": content, "finish_reason": "tool_calls"}]
+        else:
+            result = {"role": "tool", "content": RESULT["content"]}
+            observation["input"] = [SYSTEM, USER, {"role": "tool", "content": content}, result]
+        observation["metadata"] = {"attributes": attributes}
+    return [document]
+
+
+def koog() -> list[Any]:
+    """Spans of koog with numbered messages. The content of a call is an object there, or the text of one."""
+    raw = langfuse_koog(as_list=False)
+    first = raw[0]["observations"][1]
+    numbered = {"role": "assistant", "content": json.dumps(first["output"][0]["content"])}
+    prompt = {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": USER["content"]}
+    completion = {f"gen_ai.completion.0.{key}": value for key, value in numbered.items()}
+    first["metadata"] = {"attributes": {"gen_ai.operation.name": "chat", **prompt, **completion}}
+    return raw
+
+
 def langfuse_api() -> list[Any]:
     """A trace of the API, with its observations inside."""
     (document,) = langfuse()
@@ -292,6 +346,9 @@ def phoenix_text() -> list[Any]:
 
 
 PLATFORMS = [
+    koog,
+    langfuse_koog,
+    langfuse_parts,
     langfuse,
     langfuse_api,
     langsmith,

@@ -88,14 +88,24 @@ def test_only_what_is_there_counts_against_an_agent_whose_attributes_were_droppe
     trace = read_spans({**raw, "droppedAttributesCount": 3})[0].trace
     whole = read_spans(raw)[0].trace
 
-    def scores(trace: Trace, *calls: ToolCall) -> list[float | None]:
+    def scores(trace: Trace, *calls: ToolCall, **options: Any) -> list[float | None]:
         expected = (Invocation(Message("hi"), calls), Invocation(Message("bye"), ()))
-        return [part.value for part in tool_trajectory(trace, EvalCase("c", expected)).parts]
+        return [part.value for part in ToolTrajectory(**options)(trace, EvalCase("c", expected)).parts]
 
     get, send = ToolCall("get", {"id": 1}), ToolCall("send")
-    assert [scores(each, get) for each in (trace, whole)] == [[1.0, None], [1.0, 0.0]]
+    assert [scores(each, get, match_type="IN_ORDER") for each in (trace, whole)] == [[1.0, None], [1.0, 0.0]]
     assert [scores(each, get, send) for each in (trace, whole)] == [[None, None], [0.0, 0.0]]
     assert [scores(each, send) for each in (trace, whole)] == [[0.0, None], [0.0, 0.0]]
+
+
+@pytest.mark.parametrize("options", [{}, {"match_type": "IN_ORDER", "forbidden_tools": ["drop"]}, {"partial": "f1"}])
+def test_a_full_score_that_a_lost_call_would_lower_is_not_given(options: dict[str, Any]) -> None:
+    """A surplus or a forbidden call may be among the dropped attributes."""
+    trace = read_spans({**call(1, ["hi"], "Yes."), "droppedAttributesCount": 3})[0].trace
+    case = EvalCase("c", (Invocation(Message("hi"), ()),))
+    score = ToolTrajectory(**options)(trace, case)
+    assert score.value is None
+    assert score.parts[0].side == "infrastructure"
 
 
 def test_dropped_events_are_counted() -> None:

@@ -57,6 +57,23 @@ def _tells_of_tools(message: Any) -> bool:
     return message.get("role") in ("tool", "function") or "tool_calls" in message or "function_call" in message
 
 
+def plain(message: dict[str, Any]) -> dict[str, Any]:
+    """Return a message as OpenAI writes it. koog writes calls as the content, later with the role of the tool."""
+    calls = calls_in(message.get("content"))
+    return {**message, "role": "assistant", "content": None, "tool_calls": calls} if calls else message
+
+
+def calls_in(content: Any) -> list[Any]:
+    """Return the calls of functions that are the content of a message, or nothing if any of it is something else."""
+    parts = content if type(content) is list else [content]
+    return parts if all(map(_is_call, parts)) else []
+
+
+def _is_call(part: Any) -> bool:
+    function = part.get("function") if isinstance(part, dict) and part.get("type") == "function" else None
+    return isinstance(function, dict) and "name" in function and "arguments" in function
+
+
 def trace(
     raw: list[Any],
     at: Place,
@@ -77,11 +94,13 @@ def trace(
     user: list[Message] = []
     steps: list[Step] = []
     names: dict[str, str] = {}
-    for i, message in enumerate(raw):
-        place = (at, i)
+    for i, item in enumerate(raw):
+        place, message = (at, i), item
         if type(message) is not dict or message.get("role") not in ROLES:
             reading.wrong_type(place, f"a message with a role of {', '.join(ROLES)}", message)
             continue
+        if type(message.get("content")) in (list, dict):
+            message = plain(message)
         role, text = message["role"], text_of(message.get("content"), (place, "content"), reading)
         if role in ("system", "developer"):
             texts.append(text)

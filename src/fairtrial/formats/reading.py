@@ -69,7 +69,8 @@ class Diagnostics:
     """The errors, warnings and notes of one file so far. `quotes` counts the quotes in the JSON of its eval set.
 
     `columns` are the columns of a table that the user named, by the parts of a case. `document` is the content of the
-    file if it is a configuration, whose places are written with its own spelling of keys.
+    file if it is a configuration, whose places are written with its own spelling of keys. `unread` is the reason why a
+    conversation is not read in full, for example an unknown part of a message.
     """
 
     def __init__(self, path: str, *, lenient: bool = False, columns: Mapping[str, str] = NO_COLUMNS) -> None:
@@ -82,6 +83,7 @@ class Diagnostics:
         self.sessions: dict[bytes, SessionInput] = {}
         self.quotes = 0
         self.document: Any = None
+        self.unread = ""
         self._hints = 0
         self._allowed_keys: set[tuple[int, str]] = set()
 

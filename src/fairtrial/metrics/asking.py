@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from math import inf
 
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ from fairtrial.metrics.pairing import (
 )
 from fairtrial.records.ballot import Ballot, JudgeAnswer
 from fairtrial.records.case import EvalCase
-from fairtrial.records.contents import DIALOGUE, Content, withheld_reason
+from fairtrial.records.contents import DIALOGUE, Content, missing_reason
 from fairtrial.records.score import PartKey, Quote, Score, invocation_key, mean_of
 from fairtrial.records.trace import Invocation, Trace
 
@@ -75,7 +75,7 @@ async def judge_pairs(
         if structural is not None:
             return structural
         actual = trace.invocations[index]
-        judged_score = _withheld([actual], reads) or await judge(actual, conversation[index])
+        judged_score = _withheld(trace, [actual], reads) or await judge(actual, conversation[index])
         return replace(judged_score, key=invocation_key(index))
 
     return mean_of(await asyncio.gather(*map(score, positions(trace, case))))
@@ -98,8 +98,8 @@ async def judge_each(
         invocation = trace.invocations[index]
         judged_score = (
             broke_here(trace, index)
-            or _withheld([invocation], reads)
-            or _withheld(trace.invocations[:index], reads_before)
+            or _withheld(trace, [invocation], reads)
+            or _withheld(trace, trace.invocations[:index], reads_before)
             or await judge(invocation, index)
         )
         return replace(judged_score, key=invocation_key(index))
@@ -115,10 +115,10 @@ def unfit(trace: Trace, *, reads: Collection[Content] = DIALOGUE) -> Score | Non
     """
     if trace.broken:
         return Score(None, f"the conversation broke: {trace.broken}")
-    return _withheld(trace.invocations, reads) if trace.invocations else Score(None, "no invocation is recorded")
+    return _withheld(trace, trace.invocations, reads) if trace.invocations else Score(None, "no invocation is recorded")
 
 
-def _withheld(invocations: Iterable[Invocation], contents: Collection[Content]) -> Score | None:
-    """Return the score for contents that are not recorded, or None if they are recorded."""
-    reason = withheld_reason(invocations, contents)
+def _withheld(trace: Trace, invocations: Sequence[Invocation], contents: Collection[Content]) -> Score | None:
+    """Return the score for contents of some invocations that are not recorded, or None if they are recorded."""
+    reason = missing_reason(replace(trace, invocations=tuple(invocations)), contents)
     return Score(None, reason, side="infrastructure") if reason else None

@@ -17,7 +17,7 @@ from fairtrial.importing import import_path
 from fairtrial.metrics.instance_metric import takes_instance
 from fairtrial.metrics.signature import signature
 from fairtrial.records.case import EvalCase
-from fairtrial.records.contents import withheld_reason
+from fairtrial.records.contents import missing_reason
 from fairtrial.records.result import Criterion
 from fairtrial.records.score import Score, invocation_key
 from fairtrial.records.trace import Invocation, Trace
@@ -104,7 +104,7 @@ class PeerMetric:
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Translate the arguments, call the function, and take `overall_score`. A score of null is unscored."""
-        if withheld := withheld_reason(trace.invocations):
+        if withheld := missing_reason(trace):
             return Score(None, withheld, side="infrastructure")
         from google.adk.evaluation.conversation_scenarios import ConversationScenario
         from google.adk.evaluation.eval_case import Invocation as PeerInvocation

@@ -15,7 +15,7 @@ import msgspec
 from fairtrial.errors import MetricError
 from fairtrial.metrics.instance_metric import instance_of
 from fairtrial.records.case import EvalCase
-from fairtrial.records.contents import withheld_reason
+from fairtrial.records.contents import missing_reason
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Record
 from fairtrial.records.score import Score
@@ -47,7 +47,7 @@ class InlineMetric:
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Run the code for a case. Raises MetricError if it gives no answer in time."""
-        if withheld := withheld_reason(trace.invocations):
+        if withheld := missing_reason(trace):
             return Score(None, withheld, side="infrastructure")
         task = msgspec.json.encode({"code": self.code, "instance": instance_of(trace, case)})
         try:

@@ -12,7 +12,7 @@ from fairtrial.formats.adk.write import content_json
 from fairtrial.formats.agents_cli.write_dataset import instance_json
 from fairtrial.importing import FILE_PREFIX
 from fairtrial.records.case import EvalCase
-from fairtrial.records.contents import withheld_reason
+from fairtrial.records.contents import missing_reason
 from fairtrial.records.record import Json
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Trace
@@ -45,7 +45,7 @@ class InstanceMetric:
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Call the function with the case and the recorded conversation. A score of null is unscored."""
-        if withheld := withheld_reason(trace.invocations):
+        if withheld := missing_reason(trace):
             return Score(None, withheld, side="infrastructure")
         result = self.function(instance_of(trace, case))
         if inspect.isawaitable(result):

@@ -126,17 +126,31 @@ class ToolTrajectory:
         return Score(None, _UNKNOWN_CALLS, key=key) if actual.steps is None and score.value == 1 else score
 
     def _compare_incomplete(self, reason: str, actual: Invocation, expected: Invocation, key: PartKey) -> Score:
-        """Compare an invocation of which calls may be missing: only calls that are there count against the agent."""
+        """Compare an invocation of which calls may be missing."""
         score = self._compare(actual, expected, key)
-        return self._unless_missing(score, reason, actual.tool_calls, expected.tool_calls)
+        return self._unless_missing(score, reason, actual.tool_calls, expected.tool_calls, incomplete=True)
 
     def _unless_missing(
-        self, score: Score, reason: str, actual: Sequence[ToolCall], expected: Sequence[ToolCall]
+        self,
+        score: Score,
+        reason: str,
+        actual: Sequence[ToolCall],
+        expected: Sequence[ToolCall],
+        *,
+        incomplete: bool,
     ) -> Score:
-        """Return a score, or no score if only calls are missing and there is a reason for it in the recording."""
-        if not reason or score.value in (None, 1) or not self._are_among(actual, expected):
+        """Return a score, or no score if the calls that may be missing could change it.
+
+        They explain a low value if each call that is there may be an expected call. If the recording is `incomplete`,
+        they could also lower a full score that a surplus call lowers.
+        """
+        if not reason or score.value is None:
             return score
-        return Score(None, reason, side="infrastructure", key=score.key)
+        if score.value == 1:
+            could_change = incomplete and bool(self.match_type == "EXACT" or self.partial)
+        else:
+            could_change = self._are_among(actual, expected)
+        return Score(None, reason, side="infrastructure", key=score.key) if could_change else score
 
     def _surplus(self, actual: Invocation, key: PartKey) -> Score | None:
         """Return the score of an invocation that is not expected, or None if its calls do not count."""
@@ -153,7 +167,7 @@ class ToolTrajectory:
         score = self._score(actual, expected, None, trace.invocations)
         if score.value == 1 and any(invocation.steps is None for invocation in trace.invocations):
             return Score(None, _UNKNOWN_CALLS)
-        return self._unless_missing(score, rest_elsewhere(trace), actual, expected)
+        return self._unless_missing(score, rest_elsewhere(trace), actual, expected, incomplete=bool(trace.incomplete))
 
     def _are_among(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> bool:
         """Return whether each call may be an expected one, so that only calls are missing."""

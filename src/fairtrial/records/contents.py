@@ -6,7 +6,7 @@ import base64
 from collections.abc import Collection, Iterable, Iterator
 from typing import Literal
 
-from fairtrial.records.trace import Invocation, Message, Part, Step, Thought, ToolCall
+from fairtrial.records.trace import Invocation, Message, Part, Step, Thought, ToolCall, Trace
 
 Content = Literal["user", "reply", "messages", "thoughts", "args", "results"]
 """A kind of content. `messages` are messages of the agent before its reply."""
@@ -19,6 +19,9 @@ COMPARABLE: tuple[Content, ...] = ("user", "reply", "messages", "args", "results
 
 CONTENTS: tuple[Content, ...] = (*COMPARABLE, "thoughts")
 """All contents."""
+
+_CALLS: frozenset[Content] = frozenset(("args", "results"))
+"""The contents of calls."""
 
 _LONGEST_TEXT = 20_000
 """Characters of a text file that a judge sees."""
@@ -43,6 +46,14 @@ def withheld_reason(invocations: Iterable[Invocation], contents: Collection[Cont
             if step.withheld and content in contents:
                 return not_recorded(step, content)
     return ""
+
+
+def missing_reason(trace: Trace, contents: Collection[Content] = COMPARABLE) -> str:
+    """Return why a conversation cannot be judged, or an empty text: a content is withheld, or calls may be missing."""
+    reason = withheld_reason(trace.invocations, contents)
+    if reason or not trace.incomplete or _CALLS.isdisjoint(contents):
+        return reason
+    return f"calls and turns may be missing: {trace.incomplete}"
 
 
 def not_recorded(step: Step, content: Content) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from msgspec.structs import replace
+
 from fairtrial.records.record import Displayed, Extra, Json, Record
 from fairtrial.records.rubric import Rubric
 
@@ -351,3 +353,17 @@ class Trace(Displayed, frozen=True):
     def inner_incomplete(self) -> str:
         """Why the work of agents that answered as tools may be missing, or an empty text."""
         return next(filter(None, (invocation.inner_incomplete for invocation in self.invocations)), "")
+
+
+def incomplete_trace(trace: Trace, reason: str) -> Trace:
+    """Return a trace of which calls and turns may be missing for a reason. A missing reply is then withheld.
+
+    Without a reason, the trace stays as it is.
+    """
+    if not reason:
+        return trace
+    unknown = None if trace.broken else Message("", withheld=reason)  # without a reply, a broken trace ends there
+    invocations = tuple(
+        replace(invocation, final_response=invocation.final_response or unknown) for invocation in trace.invocations
+    )
+    return replace(trace, invocations=invocations, incomplete=trace.incomplete or reason)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from fairtrial.formats.messages import response_of
 from fairtrial.formats.number_range import is_in_range
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import has_failed
@@ -191,9 +192,20 @@ def joined_texts(steps: Sequence[Step]) -> list[Step]:
     return joined
 
 
-def result(name: str, response: Json, call_id: str, *, stated: bool | None = None) -> ToolResult:
-    """Return the result of a tool. `stated` is the failure that the message states beside the response."""
-    return ToolResult(name, response, call_id, is_error=has_failed(response, stated))
+def result(name: str, response: Json, call_id: str, *, stated: bool | None = None, withheld: str = "") -> ToolResult:
+    """Return the result of a tool. `stated` is the failure that the source states beside the response."""
+    return ToolResult(name, response, call_id, is_error=has_failed(response, stated), withheld=withheld)
+
+
+def response(raw: Json) -> Json:
+    """Return the answer of a tool: data, the data in its text, or the text in blocks of content."""
+    value = response_of(raw) if isinstance(raw, str) else raw
+    blocks = value if isinstance(value, list) else []
+    if blocks and all(isinstance(block, dict) and isinstance(block.get("text"), str) for block in blocks):
+        return response_of("\n".join(block["text"] for block in blocks))
+    if len(blocks) == 1 and isinstance(blocks[0], dict) and blocks[0].keys() == {"json"}:
+        return blocks[0]["json"]
+    return value
 
 
 def thoughts(text: Any) -> list[Step]:

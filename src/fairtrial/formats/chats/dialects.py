@@ -14,6 +14,7 @@ from fairtrial.formats.chats.bedrock_messages import BEDROCK
 from fairtrial.formats.chats.gemini_contents import GEMINI
 from fairtrial.formats.chats.langchain_messages import LANGCHAIN
 from fairtrial.formats.chats.openai_messages import openai_entries
+from fairtrial.formats.chats.otel_messages import OTEL
 from fairtrial.formats.chats.pydantic_ai_messages import PYDANTIC_AI
 from fairtrial.formats.chats.responses_items import RESPONSES
 from fairtrial.formats.chats.smolagents_turns import (
@@ -28,7 +29,7 @@ from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import Trace
 
-_DIALECTS = (PYDANTIC_AI, LANGCHAIN, RESPONSES, GEMINI, VERCEL_AI, ANTHROPIC, BEDROCK)
+_DIALECTS = (PYDANTIC_AI, OTEL, LANGCHAIN, RESPONSES, GEMINI, VERCEL_AI, ANTHROPIC, BEDROCK)
 _LISTS = ("messages", "contents", "input")
 """The keys of a request that hold its messages: most providers, Gemini, and OpenAI's Responses API."""
 _MARKS = frozenset(("type", "parts", "kind", "lc"))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage
-from fairtrial.formats.messages import ROLES, media_of, steps_in, text_of
+from fairtrial.formats.messages import ROLES, media_of, plain, steps_in, text_of
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.trace import Message
 
 
 def openai_entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
     """Return what a message holds. A result of a tool names only the id of its call."""
+    message = plain(message)
     role = message.get("role")
     if role not in ROLES:
         reading.wrong_type((at, "role"), f"one of {', '.join(ROLES)}", role)

@@ -28,6 +28,7 @@ from fairtrial.records.trace import (
     ToolResult,
     Trace,
     Usage,
+    incomplete_trace,
     split_reply,
 )
 
@@ -72,11 +73,12 @@ class Assembly:
                     walk.read_silent_model(node)
             walk.finish()
         turns_unknown = not speaking and _read_silent(walk, nodes)
-        incomplete = next(filter(None, [loss_reason(node.span) for node in self._by_home[home]]), "")
+        lost = next(filter(None, [loss_reason(node.span) for node in self._by_home[home]]), "")
         # The attributes or the spans that show a turn may be among those that are missing.
-        is_turn_missing = bool(incomplete) and any(draft.user.withheld for draft in walk.drafts)
+        is_turn_missing = bool(lost) and any(draft.user.withheld for draft in walk.drafts)
         trace = self._trace(walk, turns_unknown=turns_unknown or is_turn_missing)
-        return replace(trace, incomplete=incomplete) if incomplete else trace
+        unread = next(filter(None, [node.facts.unread for node in self._by_home[home]]), "")
+        return incomplete_trace(trace, lost or unread)
 
     def _trace(self, walk: Walk, *, turns_unknown: bool) -> Trace:
         invocations: list[Invocation] = []

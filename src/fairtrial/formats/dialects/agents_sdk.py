@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from fairtrial.formats.chats.otel_messages import SWITCH as GENAI_SWITCH
 from fairtrial.formats.dialects.attributes import text_of
 from fairtrial.formats.dialects.facts import Dialect, Facts
-from fairtrial.formats.dialects.genai_parts import SWITCH as GENAI_SWITCH
 from fairtrial.formats.dialects.observations import model_facts, tool_facts
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span

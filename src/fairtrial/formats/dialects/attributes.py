@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
+from fairtrial.errors import FormatError
 from fairtrial.formats.chats import dialects as chats
-from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage
+from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage, response
 from fairtrial.formats.chats.openai_messages import openai_entries
 from fairtrial.formats.dialects.hidden_contents import MARKS
 from fairtrial.formats.dialects.repeated_json import RepeatedJson, plain
-from fairtrial.formats.messages import arguments_of, response_of
+from fairtrial.formats.messages import arguments_of
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.spans.span import Span
 from fairtrial.formats.spans.span_values import structured, whole_number
-from fairtrial.formats.tool_failures import has_failed, stated_failure
+from fairtrial.formats.tool_failures import stated_failure
 from fairtrial.records.record import Json
-from fairtrial.records.trace import Message, Step, ToolResult, Usage
+from fairtrial.records.trace import Message, Step, Usage
 
+NOT_READ = "a message in a span was not read in full"
 _LONGEST_PATH = 20
 _NOT_STEPS = (UserMessage, Instruction, Usage)
 
@@ -35,27 +38,50 @@ def chat_entries(messages: Json, reading: Diagnostics) -> list[Entry]:
 def entries_by(
     entries_of: Callable[[dict[str, Any], Place, Diagnostics], Iterable[Entry]], raw: list[Any], reading: Diagnostics
 ) -> list[Entry]:
-    """Return the entries that the reader of a dialect finds in messages, with warnings as `chat_entries` has."""
+    """Return the entries that the reader of a dialect finds in messages, with warnings as `chat_entries` has.
+
+    If a message was not read in full, an entry without content stands for the rest.
+    """
     inner = Diagnostics(reading.path)
+    problems: list[str] = []
     entries: list[Entry] = []
     for i, message in enumerate(raw):
         is_repeated = type(message) is RepeatedJson
         value = message.value if is_repeated else message
         if isinstance(value, dict):
             place = ((), i)
-            entries += (
-                message.entries_by(entries_of, place, reading=inner) if is_repeated else entries_of(value, place, inner)
-            )
+            with suppress(FormatError):  # one message may have more problems than a file is allowed to have
+                entries += (
+                    message.entries_by(entries_of, place, reading=inner)
+                    if is_repeated
+                    else entries_of(value, place, inner)
+                )
         elif isinstance(value, str):
             entries.append(UserMessage(Message(value)))
-    note_unknown(inner, reading)
+        elif value is not None:
+            inner.wrong_type(((), i), "a message", value)
+        if inner.errors:
+            problems += inner.errors
+            inner.errors.clear()
+            entries += _unread(value)
+    note_unread(problems, reading)
     return entries
 
 
-def note_unknown(inner: Diagnostics, reading: Diagnostics) -> None:
-    """Pass the problems of messages on as warnings, each problem once."""
-    for problem in inner.errors:
-        warning = f"{reading.path}: a message in a span was not read in full: {problem}"
+def _unread(message: Any) -> list[Entry]:
+    """Return the entry that stands for a content that was not read. Its reason comes from the facts of the span."""
+    role = message.get("role", message.get("type")) if isinstance(message, dict) else None
+    if role in ("system", "developer", "tool", "function"):
+        return []
+    gap = Message("", withheld=NOT_READ)
+    return [UserMessage(gap)] if role in ("user", "human") else [gap]
+
+
+def note_unread(problems: Iterable[str], reading: Diagnostics) -> None:
+    """Pass the problems of messages on as warnings, each problem once. The conversation is then incomplete."""
+    for problem in problems:
+        reading.unread = reading.unread or f"{NOT_READ}: {problem}"
+        warning = f"{reading.path}: {NOT_READ}: {problem}"
         if warning not in reading.warnings:
             reading.warnings.append(warning)
 
@@ -119,17 +145,6 @@ def arguments(raw: Json) -> dict[str, Any] | None:
     return None if value is None else arguments_of(value)
 
 
-def response(raw: Json) -> Json:
-    """Return the answer of a tool: data, the data in its text, or the text in blocks of content."""
-    value = response_of(raw) if isinstance(raw, str) else raw
-    blocks = value if isinstance(value, list) else []
-    if blocks and all(isinstance(block, dict) and isinstance(block.get("text"), str) for block in blocks):
-        return response_of("\n".join(block["text"] for block in blocks))
-    if len(blocks) == 1 and isinstance(blocks[0], dict) and blocks[0].keys() == {"json"}:
-        return blocks[0]["json"]
-    return value
-
-
 def tool_answer(raw: Json) -> tuple[Json, str, bool | None]:
     """Return the answer of a tool, the id of its call and the failure that it states.
 
@@ -190,8 +205,3 @@ def _listed(value: Any) -> Json:
     if value and all(key.isdecimal() for key in value):
         return [_listed(value[key]) for key in sorted(value, key=int)]
     return {key: _listed(inner) for key, inner in value.items()}
-
-
-def tool_result(name: str, value: Json, call_id: str, *, stated: bool | None = None, withheld: str = "") -> ToolResult:
-    """Return the answer of a tool. `stated` is the failure that the span states beside the answer."""
-    return ToolResult(name, value, call_id, is_error=has_failed(value, stated), withheld=withheld)

@@ -108,9 +108,12 @@ def dialect_names(items: Iterable[SpanItem]) -> tuple[str, ...]:
 
 def facts_of(span: Span, reading: Diagnostics) -> Facts:
     """Return what a span says in all its dialects together, with the reason for each content that is not recorded."""
+    reading.unread = ""
     facts = _facts_of(span, reading)
     if facts is NOTHING:
         return facts
+    if reading.unread:
+        facts = replace(facts, unread=reading.unread, missing=facts.missing or reading.unread)
     if span.dropped:
         facts = replace(facts, missing=dropped_reason(span))
     if facts.input and is_smolagents(facts.input):

@@ -31,7 +31,7 @@ class Facts(Record, frozen=True):
     limit. `input_beginning` and `output_beginning` are the beginnings of arguments, of a result or of an answer that a
     limit cut off. `finish_reason` is why the model stopped. `failure` is the message of a failure that the status of
     the span does not state. `invocation_fields` are fields of the invocation that the producer knows exactly, in the
-    spelling of our recordings.
+    spelling of our recordings. `unread` is the reason for which calls and texts of the span may be missing.
     """
 
     kind: Kind = "other"
@@ -58,6 +58,7 @@ class Facts(Record, frozen=True):
     input_beginning: str = ""
     output_beginning: str = ""
     invocation_fields: dict[str, Any] | None = None
+    unread: str = ""
 
 
 NOTHING = Facts()
@@ -116,6 +117,7 @@ def combined(first: Facts, second: Facts) -> Facts:
         first.input_beginning or second.input_beginning,
         first.output_beginning or second.output_beginning,
         second.invocation_fields if first.invocation_fields is None else first.invocation_fields,
+        first.unread or second.unread,
     )
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from fairtrial.formats.chats.assembly import response, result
+from fairtrial.formats.chats.otel_messages import SWITCH
 from fairtrial.formats.dialects.attributes import (
     arguments,
     data_of,
     declarations_of,
     first_text,
-    response,
     text_of,
-    tool_result,
 )
 from fairtrial.formats.dialects.facts import Dialect, Facts, Kind
 from fairtrial.formats.dialects.genai_events import arguments_in, result_in
 from fairtrial.formats.dialects.genai_messages import messages_of
-from fairtrial.formats.dialects.genai_parts import SWITCH
 from fairtrial.formats.dialects.usages import usage_of_span
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
@@ -72,7 +71,7 @@ def _tool(span: Span) -> Facts:
         name,
         text_of(span, "gen_ai.agent.name"),
         args=arguments(args),
-        result=None if answer is None else tool_result(name, response(answer), call_id or "", stated=failed),
+        result=None if answer is None else result(name, response(answer), call_id or "", stated=failed),
         call_id=call_id,
         hands_over=passes_control or None,
         error_type=text_of(span, "error.type"),

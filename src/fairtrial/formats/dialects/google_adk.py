@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.chats.assembly import object_at, text_at
+from fairtrial.formats.chats.assembly import object_at, response, result, text_at
 from fairtrial.formats.chats.dialects import text_of_instructions
 from fairtrial.formats.chats.gemini_contents import GEMINI
 from fairtrial.formats.dialects.attributes import (
@@ -12,9 +12,7 @@ from fairtrial.formats.dialects.attributes import (
     data_of,
     entries_by,
     output_steps,
-    response,
     text_of,
-    tool_result,
 )
 from fairtrial.formats.dialects.facts import Dialect, Facts
 from fairtrial.formats.dialects.repeated_json import repeated_members
@@ -81,7 +79,7 @@ def _tool(span: Span, invocation: str) -> Facts:
         "tool",
         name,
         args=arguments(args) if args != "N/A" else None,
-        result=tool_result(name, response(answer), "") if is_told else None,
+        result=result(name, response(answer), "") if is_told else None,
         call_id="",  # the ids of messages are others
         invocation=invocation,
         switch="" if args is None else _SWITCH,  # the newer spans follow the conventions

@@ -20,6 +20,8 @@ _SWITCH = "capture_input=True and capture_output=True of @observe, and no mask t
 
 def _read(span: Span, reading: Diagnostics) -> Facts:
     kind = kind_of(_KINDS, span.attributes["langfuse.observation.type"])
+    if kind == "other" and "gen_ai.tool.name" in span.attributes:  # Langfuse calls the tools of koog spans
+        kind = "tool"
     inputs, outputs = (span.attributes.get(f"langfuse.observation.{name}") for name in ("input", "output"))
     if kind == "model":
         inputs = _messages(inputs)
@@ -31,12 +33,18 @@ def _read(span: Span, reading: Diagnostics) -> Facts:
             usage=span.attributes.get("langfuse.observation.usage_details"),
         )
     elif kind == "tool":
-        facts = tool_facts(span.name, inputs, outputs)
+        call_id = text_of(span, "gen_ai.tool.call.id")
+        facts = tool_facts(_tool_name(span), inputs, outputs, call_id)
     elif kind == "agent":
         facts = agent_facts(span.name, inputs, outputs, reading)
     else:
         return Facts()
     return replace(facts, failure=_failure(span), switch=_SWITCH)
+
+
+def _tool_name(span: Span) -> str:
+    """Return the name of a tool. Without an attribute it is the name of the span, behind the words of frameworks."""
+    return text_of(span, "gen_ai.tool.name") or span.name.removeprefix("execute_tool ").removeprefix("running tool: ")
 
 
 def _failure(span: Span) -> str:

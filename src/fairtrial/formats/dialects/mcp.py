@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fairtrial.formats.dialects.attributes import arguments, data_of, response, text_of, tool_result
+from fairtrial.formats.chats.assembly import response, result
+from fairtrial.formats.dialects.attributes import arguments, data_of, text_of
 from fairtrial.formats.dialects.facts import Dialect, Facts
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
@@ -21,7 +22,7 @@ def _read(span: Span, _reading: Diagnostics) -> Facts:
         "tool",
         name,
         args=arguments(data_of(span, "gen_ai.tool.call.arguments", "mcp.tool.arguments")),
-        result=None if answer is None else tool_result(name, response(answer), "", stated=failed),
+        result=None if answer is None else result(name, response(answer), "", stated=failed),
         call_id=text_of(span, "gen_ai.tool.call.id") or None,
     )
 

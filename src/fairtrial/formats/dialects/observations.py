@@ -208,17 +208,19 @@ def _is_message(value: Json) -> bool:
 def _is_declaration(message: Any) -> bool:
     """Whether a message is the declaration of a tool, which Langfuse appends to the messages."""
     content = message.get("content") if isinstance(message, dict) else None
-    return isinstance(content, dict) and content.get("type") == "function" and "tool_call_id" not in message
+    if not isinstance(content, dict) or content.get("type") != "function" or "tool_call_id" in message:
+        return False
+    return "arguments" not in object_at(content, "function")
 
 
 def _plain(message: Any) -> Any:
     """Return a message as its provider writes it: results of tools as text, calls beside the content."""
     if not isinstance(message, dict) or "lc" in message:
         return message
+    content = message.get("content")
     calls = object_at(message, "additional_kwargs").get("tool_calls")
     if isinstance(calls, list) and not message.get("tool_calls") and isinstance(message.get("role"), str):
         message = {**message, "tool_calls": calls}
-    content = message.get("content")
     if message.get("role") == "tool" and not (content is None or isinstance(content, str) or _has_parts(content)):
         message = {**message, "content": msgspec.json.encode(content).decode()}
     return message

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage, object_at, result, text_at, thoughts
-from fairtrial.formats.dialects.attributes import response, tree_of
+from fairtrial.formats.chats.assembly import (
+    Entry,
+    Instruction,
+    UserMessage,
+    object_at,
+    response,
+    result,
+    text_at,
+    thoughts,
+)
+from fairtrial.formats.dialects.attributes import tree_of
 from fairtrial.formats.messages import arguments_of
 from fairtrial.formats.spans.span import Span
 from fairtrial.records.trace import Message, Part, Step, ToolCall

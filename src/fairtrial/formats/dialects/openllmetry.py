@@ -11,9 +11,10 @@ from fairtrial.formats.dialects.attributes import chat_entries, data_of, declara
 from fairtrial.formats.dialects.facts import Dialect, Facts, Kind
 from fairtrial.formats.dialects.observations import tool_facts
 from fairtrial.formats.dialects.usages import usage_of_span
-from fairtrial.formats.messages import arguments_of
+from fairtrial.formats.messages import arguments_of, calls_in
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
+from fairtrial.formats.spans.span_values import structured
 from fairtrial.records.record import Json
 
 _KINDS: dict[str, Kind] = {"workflow": "agent", "agent": "agent", "tool": "tool"}
@@ -75,6 +76,8 @@ def _as_chat(message: dict[str, Any]) -> dict[str, Any]:
         if isinstance(call, dict)
     ]
     chat = {key: value for key, value in message.items() if key not in ("tool_calls", "finish_reason")}
+    if calls_as_content := calls_in(structured(chat.get("content"))):
+        chat["content"] = calls_as_content
     return {"role": "assistant", **chat, **({"tool_calls": calls} if calls else {})}
 
 

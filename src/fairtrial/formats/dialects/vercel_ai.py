@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.chats.assembly import Entry, text_at, thoughts
+from fairtrial.formats.chats.assembly import Entry, response, result, text_at, thoughts
 from fairtrial.formats.dialects.attributes import (
     arguments,
     chat_entries,
     data_of,
     declarations_of,
     number_of,
-    response,
     text_of,
-    tool_result,
 )
 from fairtrial.formats.dialects.facts import Dialect, Facts
 from fairtrial.formats.messages import arguments_of
@@ -89,7 +87,7 @@ def _tool(span: Span) -> Facts:
         "tool",
         name,
         args=arguments(data_of(span, "ai.toolCall.args")),
-        result=None if answer is None else tool_result(name, response(answer), call_id),
+        result=None if answer is None else result(name, response(answer), call_id),
         call_id=call_id or None,
         switch=_SWITCH,
     )

@@ -1,0 +1,143 @@
+"""Which entries does a message of OpenTelemetry's GenAI conventions hold? Each message is a role and parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+from msgspec.structs import replace
+
+from fairtrial.formats.chats.assembly import (
+    Dialect,
+    Entry,
+    UserMessage,
+    input_entries,
+    joined_texts,
+    response,
+    result,
+    text_at,
+    thoughts,
+    unknown_part,
+    unknown_role,
+)
+from fairtrial.formats.messages import arguments_of
+from fairtrial.formats.reading import Diagnostics, Place
+from fairtrial.formats.spans.span_values import structured
+from fairtrial.records.trace import Message, Part, Step, ToolCall
+
+SWITCH = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+HIDDEN = (
+    f"a part of a message stands in the span without its content; set {SWITCH}, or include_content=True of "
+    "Pydantic AI, where the agent runs"
+)
+_NAME = "GenAI messages"
+_CALLS = ("tool_call", "server_tool_call")
+_RESULTS = ("tool_call_response", "server_tool_call_response")
+_MEDIA = ("blob", "uri", "file")
+_MARKS = (*_CALLS, *_RESULTS, "blob", "uri")
+_TEXTS = ("text", "reasoning")
+_ROLES = ("system", "developer", "user", "assistant", "model", "tool")
+_INPUT_ROLES = ("user", "system", "developer")
+
+
+def _is_message(message: dict[str, Any]) -> bool:
+    """Whether a part has a type of the conventions. The text of a part stands under `content`, and not under `text`."""
+    parts = message.get("parts")
+    if not isinstance(parts, list) or "kind" in message:
+        return False
+    return any(
+        isinstance(part, dict)
+        and (part.get("type") in _MARKS or (part.get("type") in _TEXTS and "content" in part and "text" not in part))
+        for part in parts
+    )
+
+
+def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
+    role = message.get("role", "assistant")
+    if role not in _ROLES:
+        unknown_role(message, at, reading, _NAME, _ROLES)
+        return []
+    steps: list[Step] = []
+    for i, part in enumerate(reading.array({"parts": structured(message.get("parts"))}, "parts", at)):
+        steps += _steps(part, ((at, "parts"), i), reading)
+    is_hidden = any(isinstance(step, Message) and step.withheld for step in steps)
+    if role in _INPUT_ROLES:
+        entries = input_entries(steps, is_instruction=role != "user")
+        return [*entries, UserMessage(Message("", withheld=HIDDEN))] if is_hidden and role == "user" else entries
+    author = text_at(message, "name")
+    answer = steps if is_hidden else joined_texts(steps)
+    return [replace(step, author=author) for step in answer] if author else [*answer]
+
+
+def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:
+    if isinstance(part, str):
+        return [Message(part)]
+    kind = text_at(part, "type") if isinstance(part, dict) else ""
+    if kind in _CALLS:
+        args = structured(part.get("arguments"))
+        reason = "" if "arguments" in part else HIDDEN
+        return [ToolCall(text_at(part, "name"), arguments_of(args), text_at(part, "id"), withheld=reason)]
+    if kind in _RESULTS:
+        answer = part.get("response", part.get("result"))
+        reason = "" if "response" in part or "result" in part else HIDDEN
+        return [result(text_at(part, "name"), response(answer), text_at(part, "id"), withheld=reason)]
+    return _texts(part, kind, at, reading)
+
+
+def _texts(part: Any, kind: str, at: Place, reading: Diagnostics) -> list[Step]:
+    """Return a text, a thought or a medium."""
+    content = part.get("content", part.get("text")) if isinstance(part, dict) else None
+    if kind == "reasoning":
+        return thoughts(content)
+    if kind in _MEDIA:
+        data = content if kind == "blob" else ""
+        uri = text_at(part, "uri") or text_at(part, "file_id")
+        return [Message("", parts=(Part(text_at(part, "mime_type"), uri, data if isinstance(data, str) else ""),))]
+    if isinstance(part, dict) and kind in ("text", "") and (content is None or isinstance(content, str)):
+        return [Message(content or "", withheld="" if content is not None else HIDDEN)]
+    unknown_part(part, at, reading, _NAME, (*_TEXTS, *_CALLS, *_RESULTS, *_MEDIA))
+    return []
+
+
+def whole_answers(messages: Iterable[Any]) -> Iterator[Any]:
+    """Yield the messages of an answer. A stream comes in pieces, each a message with an empty finish reason.
+
+    The pieces belong to the next message that has a reason. Some frameworks repeat the whole text in that message.
+    """
+    pieces: list[Any] = []
+    for message in messages:
+        if not isinstance(message, dict) or not isinstance(message.get("parts"), list):
+            yield message
+        elif message.get("finish_reason") == "":
+            pieces += message["parts"]
+        elif pieces:
+            last = message["parts"]
+            whole = _joined_parts(pieces)
+            yield {**message, "parts": last if whole == _joined_parts(last) else _joined_parts([*pieces, *last])}
+            pieces = []
+        else:
+            yield message
+    if pieces:
+        yield {"role": "assistant", "parts": _joined_parts(pieces)}
+
+
+def _joined_parts(parts: Iterable[Any]) -> list[Any]:
+    """Return parts with texts that follow one another, and thoughts that follow one another, joined."""
+    joined: list[Any] = []
+    for kind, group in groupby(parts, key=_kind_of_text):
+        neighbours = list(group)
+        if kind and len(neighbours) > 1:
+            joined.append({"type": kind, "content": "".join(part["content"] for part in neighbours)})
+        else:
+            joined += neighbours
+    return joined
+
+
+def _kind_of_text(part: Any) -> str:
+    """Return whether a part is a text or a thought, by its type. It is empty for any other part."""
+    kind = text_at(part, "type") if isinstance(part, dict) else ""
+    return kind if kind in _TEXTS and isinstance(part.get("content"), str) else ""
+
+
+OTEL = Dialect(_NAME, _is_message, _entries)
