@@ -376,3 +376,49 @@ def test_what_a_tool_of_the_provider_gave_is_no_argument() -> None:
         ("count", "one"),
         ("local_shell", "a.txt"),
     ]
+
+
+def response_object(*output: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """A response of the Responses API, which somebody kept without the request."""
+    return {"object": "response", "id": "r-1", "output": list(output), **fields}
+
+
+SEARCHED = {"type": "web_search_call", "id": "ws", "status": "completed", "action": {"type": "search", "query": "x"}}
+FOUND = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Found."}]}
+
+
+@pytest.mark.parametrize(
+    "called",
+    [
+        SEARCHED,
+        {"type": "file_search_call", "id": "fs", "queries": ["x"], "results": None},
+        {"type": "code_interpreter_call", "id": "ci", "code": "1+1", "outputs": None},
+        {"type": "mcp_call", "id": "m", "name": "get", "arguments": "{}", "output": "x"},
+    ],
+    ids=lambda item: str(item["type"]),
+)
+def test_a_tool_of_the_provider_does_not_take_the_reply(called: dict[str, Any]) -> None:
+    """The provider runs it within the response, so that the message behind it is the reply, and the turn is over."""
+    (recording,) = load(
+        [response_object(called, FOUND), response_object(FOUND, id="r-2", previous_response_id="r-1")]
+    ).recordings
+    first, second = recording.trace.invocations
+    assert (first.reply, second.reply) == ("Found.", "Found.")
+    assert len(first.tool_calls) == 1
+
+
+def test_a_function_that_the_client_runs_has_a_withheld_result() -> None:
+    """It stands behind its call, also if the response goes on with a message."""
+    call = {"type": "function_call", "name": "get", "arguments": "{}", "call_id": "c"}
+    (recording,) = load(response_object(call, FOUND), "log.json").recordings
+    (invocation,) = recording.trace.invocations
+    assert [type(step).__name__ for step in invocation.steps or ()] == ["ToolCall", "ToolResult"]
+    assert invocation.reply == "Found."
+
+
+def test_a_response_that_failed_breaks_the_recording() -> None:
+    """The error is the provider's, and not an empty reply of the agent."""
+    failed = response_object(status="failed", error={"code": "server_error", "message": "try again"})
+    (recording,) = load(failed, "log.json").recordings
+    assert recording.failure is not None
+    assert (recording.failure.side, recording.trace.broken) == ("infrastructure", "server_error: try again")

@@ -99,8 +99,7 @@ def langfuse_parts() -> list[Any]:
 def langfuse_koog(*, as_list: bool = True) -> list[Any]:
     """A download of spans of koog, which writes calls as the content and calls a tool a mere span."""
     (document,) = langfuse()
-    (call,) = CALL["tool_calls"]
-    call = {**call, "function": {"name": "get", "arguments": {"id": 1}}}
+    call = {"id": "c", "type": "function", "function": {"name": "get", "arguments": {"id": 1}}}
     content = [call] if as_list else call
     for observation in document["observations"][1:]:
         attributes: dict[str, Any] = {"gen_ai.operation.name": "chat"}

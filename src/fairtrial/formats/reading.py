@@ -112,10 +112,10 @@ class Diagnostics:
         """Note a value of the wrong type."""
         self.error(at, f"must be {allowed}, got {format_value(got)}")
 
-    def unknown(self, at: Place, key: str, names: Iterable[str], *, open_ended: bool = False) -> None:
+    def unknown(self, at: Place, key: str, names: Iterable[str], *, open_ended: bool = False, form: str = "") -> None:
         """Note an unknown key. It is an error, because nothing reads its value, or a warning if the reader is lenient.
 
-        In an `open_ended` object, only a key that nearly spells a known key is a problem.
+        In an `open_ended` object, only a key that nearly spells a known key is a problem. `form` names the right form.
         """
         known_names = tuple(dict.fromkeys(names))
         self._hints += 1
@@ -127,7 +127,7 @@ class Diagnostics:
             if not open_ended:
                 self.warning((at, key), "unknown key, ignored (it is preserved when the file is written back)")
             return
-        form = hint or right_form(key) or f"; known are {', '.join(map(repr, known_names[:12]))}"
+        form = hint or form or right_form(key) or f"; known are {', '.join(map(repr, known_names[:12]))}"
         self.error((at, key), f"is not a known key{form}")
 
     def fields(

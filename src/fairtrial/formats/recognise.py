@@ -49,6 +49,7 @@ from fairtrial.formats.spans import otlp_protobuf, readers
 from fairtrial.formats.spans.large_files import LargeFile
 from fairtrial.formats.spans.otlp_batch import decode_batch
 from fairtrial.formats.spans.span import SpanItem
+from fairtrial.formats.value_shapes import holds_cases
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.record import Record
@@ -308,6 +309,9 @@ def _eval_set(top: dict[str, Any], reading: Diagnostics, stem: str, text: LargeT
     _check_unique(cases, at, "eval_case_id" if is_dataset else "eval_id", reading)
     whole = {key: _value(value) for key, value in fields.items()}
     whole_extra = {key: _value(value) for key, value in (extra or {}).items()}
+    for key, value in whole_extra.items():
+        if holds_cases(value):
+            reading.error(((), key), "holds cases beside 'eval_cases', which nothing would run; keep one list of cases")
     reading.quotes += quote_count_of([*whole.values(), *whole_extra.values()])
     eval_set = evalset.eval_set(whole, whole_extra, tuple(cases), stem)
     return Loaded(reading.path, _DATASET if is_dataset else _EVAL_SET, eval_set, tuple(recordings))

@@ -51,7 +51,9 @@ _REPLIES = frozenset(
     ]
 )
 _ARGUMENTS = frozenset(["arguments", "input", "inputs", "kwargs", "parameters", "params", "tool_input"])
-_EXPECTING = ("expected_", "reference_", "golden_", "ground_truth_")
+_EXPECTING = ("expected_", "reference_", "golden_", "gold_", "ground_truth_")
+_WORDS_OF_CALLS = ("action", "call", "tool", "trajectory")
+CALLS_FORM = "; expected calls stand in an invocation, in 'intermediate_data': {'tool_uses': [{'name', 'args'}]}"
 
 
 def is_no_expectation(key: str) -> bool:
@@ -63,8 +65,8 @@ def is_no_expectation(key: str) -> bool:
 def right_form(key: str) -> str:
     """Return the end of a message that names the right form for an unknown key, or an empty text."""
     name = snake(key)
-    if name in _CALLS:
-        return "; expected calls stand in an invocation, in 'intermediate_data': {'tool_uses': [{'name', 'args'}]}"
+    if name in _CALLS or (name.startswith(_EXPECTING) and any(word in name for word in _WORDS_OF_CALLS)):
+        return CALLS_FORM
     if name in _REPLIES:
         return "; the expected reply stands in an invocation, in 'final_response': {'parts': [{'text': ...}]}"
     if name in _ARGUMENTS:

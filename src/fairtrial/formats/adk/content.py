@@ -13,6 +13,7 @@ from fairtrial.formats.number_range import MOST, finite
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.shared_texts import shared
 from fairtrial.formats.tool_failures import has_failed, is_failure, stated_failure
+from fairtrial.formats.value_shapes import holds_calls
 from fairtrial.records.decoding import convert
 from fairtrial.records.record import Json, Record, without_defaults
 from fairtrial.records.trace import Event, Injection, Message, Part, Step, Thought, ToolCall, ToolResult, Usage
@@ -38,6 +39,14 @@ _PART = spellings(
     "tool_call",
     "tool_response",
 )
+_CALL_FORM = "; the calls of an event stand in 'content': {'parts': [{'function_call': {'name', 'args'}}]}"
+_SERVER_CALL = spellings("id", "tool_type", "args")
+_SERVER_RESPONSE = spellings("id", "tool_type", "response")
+_SERVER_SIDE = {
+    **dict.fromkeys(("tool_call", "toolCall"), _SERVER_CALL),
+    **dict.fromkeys(("tool_response", "toolResponse"), _SERVER_RESPONSE),
+}
+"""The parts of calls that Gemini runs itself, for example a search. They have a type, and no name of a tool."""
 _BLOB = spellings("mime_type", "data", "display_name")
 _FILE = spellings("mime_type", "file_uri", "display_name")
 _USAGE = spellings(
@@ -150,6 +159,9 @@ def _part(raw: Any, at: Place, reading: Diagnostics) -> dict[str, Any]:
     if "text" in part and type(part["text"]) is not str:
         reading.wrong_type((at, "text"), "a string", part["text"])
         part.pop("text")
+    if not _SERVER_SIDE.keys().isdisjoint(part):
+        for key in _SERVER_SIDE.keys() & part.keys():
+            reading.fields(part[key], _SERVER_SIDE[key], (at, key))
     return part
 
 
@@ -302,6 +314,9 @@ def _merged(inner: dict[str, Any] | None, beside: dict[str, Any] | None) -> dict
 def event(raw: Any, at: Place, reading: Diagnostics) -> tuple[Event, list[Step], Usage | None]:
     """Return an event, its steps, and the tokens of its model call if the event is a model call."""
     fields, unknown = reading.fields(raw, _EVENT, at, open_ended=True)
+    for key, value in (unknown or {}).items():
+        if isinstance(value, list | dict) and holds_calls(value, depth=1):
+            reading.unknown(at, key, _EVENT.values(), form=_CALL_FORM)
     author = shared(reading.required(fields, "author", at))
     extra = {key: value for key, value in unknown.items() if value is not None} if unknown else {}
     steps: list[Step] = []

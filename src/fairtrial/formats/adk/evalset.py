@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from fairtrial.config.spelling import spellings
 from fairtrial.config.wording import format_value
 from fairtrial.formats.adk import content
+from fairtrial.formats.adk.unknown_keys import note_expectations
 from fairtrial.formats.number_range import finite
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.right_forms import is_no_expectation
@@ -140,6 +141,8 @@ def case(raw: Any, at: Place, reading: Diagnostics) -> EvalCase:
         return EvalCase("")
     errors = len(reading.errors)
     fields, extra = reading.fields(raw, CASE, at, open_ended=is_no_expectation)
+    if extra:
+        note_expectations(extra, at, reading, names=CASE.values(), quiet=_TRPC_CONTEXT)
     if ("conversation" in fields) is ("conversation_scenario" in fields) and len(reading.errors) == errors:
         got = "both" if "conversation" in fields else "neither"
         reading.error(at, f"must have exactly one of 'conversation' and 'conversation_scenario', got {got}")
@@ -155,7 +158,7 @@ def case(raw: Any, at: Place, reading: Diagnostics) -> EvalCase:
         extra = (extra or {}) | {"actualConversation": fields["actual_conversation"]}
     expected = fields.get("expected_tool_uses")
     return EvalCase(
-        reading.required(fields, "eval_id", at),
+        _eval_id(fields, at, reading),
         invocations(fields["conversation"], (at, "conversation"), reading) if "conversation" in fields else None,
         scenario(fields["conversation_scenario"], (at, "conversation_scenario"), reading)
         if "conversation_scenario" in fields
@@ -172,6 +175,13 @@ def case(raw: Any, at: Place, reading: Diagnostics) -> EvalCase:
         reading.text(fields, "cluster", at),
         reading.mapping(fields, "groups", at) or _NO_GROUPS,
     )
+
+
+def _eval_id(fields: dict[str, Any], at: Place, reading: Diagnostics) -> str:
+    """Return the id of a case. Without one, nothing could name the case."""
+    if fields.get("eval_id") == "":
+        reading.error((at, "eval_id"), "must not be empty")
+    return reading.required(fields, "eval_id", at)
 
 
 def _approvals(fields: dict[str, Any], at: Place, reading: Diagnostics) -> dict[str, Literal["approve", "reject"]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairtrial.config.spelling import spellings
+from fairtrial.formats.adk.unknown_keys import note_expectations
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.case import EvalCase, SessionInput
 from fairtrial.records.trace import Invocation, Message, Step, ToolCall
@@ -24,6 +25,7 @@ def conversation(raw: list[Any], at: Place, reading: Diagnostics) -> tuple[Invoc
 def case(raw: Any, at: Place, reading: Diagnostics) -> EvalCase:
     """Return a case of an old eval set, `{name, data, initial_session}`."""
     fields, extra = reading.fields(raw, CASE, at, open_ended=True)
+    note_expectations(extra or {}, at, reading, names=CASE.values())
     session = None
     if fields.get("initial_session"):
         inner, unknown = reading.fields(fields["initial_session"], _SESSION, (at, "initial_session"), open_ended=True)

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from fairtrial.config.spelling import spellings
 from fairtrial.formats.adk import content
+from fairtrial.formats.adk.unknown_keys import note_expectations
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, Scenario
@@ -54,6 +55,7 @@ class DatasetCase(Record, frozen=True):
 def case(raw: Any, place: int, at: Place, reading: Diagnostics) -> DatasetCase:
     """Return a case and its recordings. `place` is its index in the dataset."""
     fields, extra = reading.fields(raw, CASE, at, open_ended=True)
+    note_expectations(extra or {}, at, reading, names=CASE.values())
     case_id = reading.text(fields, "eval_case_id", at)
     if not case_id:
         case_id = f"case-{place + 1}"

@@ -18,18 +18,23 @@ from fairtrial.formats.chats.assembly import (
 from fairtrial.formats.chats.responses_items import RESPONSES, is_response
 from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.reading import Diagnostics, Place
-from fairtrial.records.attempt import Recording
+from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.trace import Message, ToolCall, ToolResult, Usage
 
 KIND = "OpenAI responses"
+_CALLS_OF_CLIENTS = (
+    *("function_call", "custom_tool_call", "computer_call"),
+    *("local_shell_call", "shell_call", "apply_patch_call"),
+)
+"""The calls that the client runs. The provider runs the others within the response, for example a search of the web."""
 _NO_INPUT = "a response object does not hold its input; keep the items of the conversation, or the requests too"
 
 
 def read_responses(values: Sequence[Any], reading: Diagnostics, stem: str) -> tuple[Recording, ...]:
     """Return a recording for each chain of responses, linked by `previous_response_id`.
 
-    The messages of the user and the results of tools are withheld. A response without a call of a function ends an
-    invocation.
+    The messages of the user and the results of tools are withheld. A response without a call that the
+    client runs ends an invocation.
     """
     responses: dict[str, tuple[int, dict[str, Any]]] = {}
     for i, value in enumerate(values):
@@ -61,7 +66,14 @@ def _recording(chain: Sequence[tuple[int, dict[str, Any]]], name: str, reading: 
     tools = first.get("tools")
     declarations = tuple(tool for tool in tools if isinstance(tool, dict)) if isinstance(tools, list) else ()
     trace = assemble(_entries(chain, reading), text_at(first, "instructions"), declarations)
-    return without_secrets(Recording(name, replace(trace, session_id=name)), reading)
+    trace = replace(trace, session_id=name)
+    last = chain[-1][1]
+    if last.get("status") != "failed":
+        return without_secrets(Recording(name, trace), reading)
+    error = object_at(last, "error")
+    cause = ": ".join(filter(None, (text_at(error, "code"), text_at(error, "message")))) or "the response failed"
+    failure = Failure("infrastructure", cause)
+    return without_secrets(Recording(name, replace(trace, broken=cause), failure=failure, ended_by="failure"), reading)
 
 
 def _entries(chain: Sequence[tuple[int, dict[str, Any]]], reading: Diagnostics) -> Iterator[Entry]:
@@ -70,18 +82,24 @@ def _entries(chain: Sequence[tuple[int, dict[str, Any]]], reading: Diagnostics) 
         at: Place = (((), i), "output")
         if user_speaks:
             yield UserMessage(Message("", withheld=_NO_INPUT))
-        entries = [
-            entry
-            for place, item in enumerate(response["output"])
-            if isinstance(item, dict)
-            for entry in RESPONSES.entries(item, (at, place), reading)
-        ]
-        yield from entries
+        pending = False
+        answered = {text_at(item, "call_id") for item in response["output"] if _is_output(item)}
+        for place, item in enumerate(response["output"]):
+            if not isinstance(item, dict):
+                reading.wrong_type((at, place), "an item of the Responses API", item)
+                continue
+            entries = RESPONSES.entries(item, (at, place), reading)
+            yield from entries
+            if item.get("type") in _CALLS_OF_CLIENTS and text_at(item, "call_id") not in answered:
+                calls = [entry for entry in entries if isinstance(entry, ToolCall)]
+                yield from (ToolResult(call.name, id=call.id, withheld=_NO_INPUT) for call in calls)
+                pending = True
         yield tokens_of(response)
-        answered = {entry.id for entry in entries if isinstance(entry, ToolResult)}
-        calls = [entry for entry in entries if isinstance(entry, ToolCall) and entry.id not in answered]
-        yield from (ToolResult(call.name, id=call.id, withheld=_NO_INPUT) for call in calls)
-        user_speaks = not calls
+        user_speaks = not pending
+
+
+def _is_output(item: Any) -> bool:
+    return isinstance(item, dict) and text_at(item, "type").endswith("_call_output")
 
 
 def tokens_of(response: dict[str, Any]) -> Usage:

@@ -22,6 +22,7 @@ from fairtrial.formats.datasets.column_roles import (
 )
 from fairtrial.formats.messages import arguments_of
 from fairtrial.formats.reading import Diagnostics, Place
+from fairtrial.formats.value_shapes import holds_calls, holds_messages
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import Invocation, Message, ToolCall, Trace
@@ -52,11 +53,21 @@ class RowReader(NamedTuple):
         case_id = self._text(row, ID, at) or f"{self.stem}-{number}"
         trace = self._conversation(row, case_id, at)
         other_values = {name: row[name] for name in self.columns.other_columns if row.get(name) is not None}
+        self._note_unread(other_values, at)
         reply, calls = self._text(row, REPLY, at), self._calls(row, CALLS, at)
         case = self._case(row, case_id, trace, at, other_values)
         recorded = _with_reply(trace, reply, calls)
         is_recorded = reply is not None or recorded.invocations[-1].final_response is not None
         return RowCase(case, Recording(case_id, replace(recorded, extra=other_values or None)) if is_recorded else None)
+
+    def _note_unread(self, other_values: Mapping[str, Any], at: Place) -> None:
+        """Warn of a column with calls or messages that nothing reads, once a column."""
+        for name, value in other_values.items():
+            if isinstance(value, list | dict) and (holds_calls(value) or holds_messages(value)):
+                kind = "calls" if holds_calls(value) else "messages"
+                problem = f"holds {kind} that are not read; --columns says which column is which"
+                if not any(f"/{name}: {problem}" in warning for warning in self.reading.warnings):
+                    self.reading.warning((at, name), problem)
 
     def _conversation(self, row: Mapping[str, Any], case_id: str, at: Place) -> Trace:
         """Return the messages of the user, and what the agent did if the row holds a list of messages."""

@@ -1,0 +1,23 @@
+"""Which unknown keys of a case hold an expectation? The value says it: no list of names is complete."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from fairtrial.formats.reading import Diagnostics, Place
+from fairtrial.formats.right_forms import CALLS_FORM, is_no_expectation
+from fairtrial.formats.value_shapes import holds_calls, holds_messages
+
+
+def note_expectations(
+    extra: dict[str, Any], at: Place, reading: Diagnostics, *, names: Iterable[str], quiet: Collection[str] = ()
+) -> None:
+    """Note unknown keys with calls or messages. They may be an expectation, which nothing would check."""
+    for key, value in extra.items():
+        if key in quiet or not isinstance(value, list | dict) or not is_no_expectation(key):
+            continue
+        if holds_calls(value):
+            reading.unknown(at, key, names, form=CALLS_FORM)
+        elif holds_messages(value):
+            reading.warning((at, key), "holds messages under an unknown key; they are not read")

@@ -1,0 +1,70 @@
+"""What does a value under an unknown key hold? Calls, messages and cases must not be lost with their key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+
+_NAMES = ("name", "tool_name", "toolName", "tool", "function", "function_name")
+_ARGUMENTS = ("args", "arguments", "kwargs", "parameters", "params", "input", "tool_input", "toolInput", "inputs")
+_SCHEMA = frozenset(("properties", "$schema", "additionalProperties"))
+"""The keys of a JSON schema. An object with one of them declares arguments, and does not call anything."""
+_MESSAGE = ("content", "parts", "text", "tool_calls", "toolCalls", "message")
+_CASE_KEYS = frozenset(
+    (
+        *("eval_id", "evalId", "case_id", "caseId", "eval_case_id", "evalCaseId", "test_id", "testId"),
+        *("conversation", "conversation_scenario", "conversationScenario", "user_content", "userContent"),
+        *("query", "question", "prompt", "starting_prompt", "startingPrompt", "messages"),
+        *("expected", "expected_output", "expected_answer", "reference", "reference_answer"),
+    )
+)
+"""The keys of the id of a case, and of what is asked or expected in it."""
+_MOST_ITEMS = 20
+"""So many items of a list are looked at."""
+_DEPTH = 4
+"""A response of a provider has its message this deep: `choices[0].message`."""
+
+
+def holds_calls(value: Any, depth: int = 2) -> bool:
+    """Whether a value is a call, a list of calls, or holds one a few levels deep."""
+    return any(_inner(value, depth, _is_call))
+
+
+def holds_messages(value: Any, depth: int = _DEPTH) -> bool:
+    """Whether a value is a message, a list of messages, or holds one a few levels deep."""
+    return any(_inner(value, depth, _is_message))
+
+
+def holds_cases(value: Any) -> bool:
+    """Whether a value is a list of cases: objects with the id of a case, or with what is asked or expected."""
+    return isinstance(value, list) and any(map(_is_case, value[:_MOST_ITEMS]))
+
+
+def _inner(value: Any, depth: int, is_wanted: Callable[[dict[str, Any]], bool]) -> Iterator[bool]:
+    """Yield for each object in a value whether it is wanted, down to a depth."""
+    if isinstance(value, dict):
+        yield is_wanted(value)
+    if depth and isinstance(value, list | dict):
+        for item in islice(value.values() if isinstance(value, dict) else value, _MOST_ITEMS):
+            if isinstance(item, list | dict):
+                yield from _inner(item, depth - 1, is_wanted)
+
+
+def _is_call(value: dict[str, Any]) -> bool:
+    inner = value.get("function")
+    if isinstance(inner, dict):
+        return isinstance(inner.get("name"), str) and "arguments" in inner
+    if not any(isinstance(value.get(key), str) and value[key] for key in _NAMES) or "description" in value:
+        return False
+    arguments = [value[key] for key in _ARGUMENTS if key in value]
+    return any(isinstance(each, dict) and _SCHEMA.isdisjoint(each) for each in arguments)
+
+
+def _is_message(value: dict[str, Any]) -> bool:
+    role = value.get("role")
+    return isinstance(role, str) and any(value.get(key) for key in _MESSAGE)
+
+
+def _is_case(value: Any) -> bool:
+    return isinstance(value, dict) and not value.keys().isdisjoint(_CASE_KEYS)
