@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.formats import claude_code, codex, inspect_logs, swe_agent, tau2_bench
+from fairtrial.formats import claude_code, codex, inspect_logs, mini_swe_agent, swe_agent, tau2_bench
 from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.attempt import Recording
@@ -39,6 +39,8 @@ def log_in_document(whole: dict[str, Any], reading: Diagnostics, stem: str) -> A
         return AgentLog("tau2-bench results", recordings, tasks)
     if swe_agent.is_trajectory(whole):
         return _session_log("SWE-agent trajectory", [swe_agent.read_trajectory(whole, reading, stem)], reading)
+    if mini_swe_agent.is_trajectory(whole):
+        return _session_log(mini_swe_agent.KIND, [mini_swe_agent.read_trajectory(whole, reading, stem)], reading)
     return log_in_lines([whole], reading, stem)
 
 

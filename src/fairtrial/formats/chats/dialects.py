@@ -14,6 +14,7 @@ from fairtrial.formats.chats.bedrock_messages import BEDROCK
 from fairtrial.formats.chats.gemini_contents import GEMINI
 from fairtrial.formats.chats.langchain_messages import LANGCHAIN
 from fairtrial.formats.chats.openai_messages import openai_entries
+from fairtrial.formats.chats.orphan_results import with_calls_of_results
 from fairtrial.formats.chats.otel_messages import OTEL
 from fairtrial.formats.chats.pydantic_ai_messages import PYDANTIC_AI
 from fairtrial.formats.chats.responses_items import RESPONSES
@@ -114,7 +115,7 @@ def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Rec
             entry for i, message in enumerate(raw) for entry in _entries(dialect, message, (messages_at, i), reading)
         ]
         session = assemble(entries, instructions, declarations)
-    session = _with_exported(session, own)
+    session = with_calls_of_results(_with_exported(session, own))
     trace = msgspec.structs.replace(session, session_id=name, extra=extra or None, reward=reward)
     return without_secrets(Recording(name, trace), reading)
 
