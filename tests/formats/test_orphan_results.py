@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from builders import load
 from fairtrial import EvalCase, Invocation, Message, ToolTrajectory
+from fairtrial.formats.conversation import recordings_of
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.recognise import read
 from fairtrial.records.trace import ToolResult, Trace
+from span_files import answer, otlp, span
 
 ASKED = {"role": "user", "content": "hi"}
 SAID = {"role": "assistant", "content": "Done."}
@@ -113,3 +118,17 @@ def test_a_limit_of_mini_swe_agent_is_a_cap() -> None:
     assert (recording.case_id, recording.ended_by) == ("i-1", "cap")
     assert len(recording.trace.invocations) == 1
     assert len(recording.trace.invocations[0].tool_calls) == 1
+
+
+@pytest.mark.parametrize("name", ["drop_all", ""])
+def test_a_result_in_a_request_of_a_span_proves_a_call(name: str) -> None:
+    """Its own span was lost. With the name of the tool it is a call, and otherwise the recording is incomplete."""
+    answered = {"type": "tool_call_response", "id": "x", "name": name, "response": "gone"}
+    sent = [{"role": "user", "parts": [{"type": "text", "content": "hi"}]}, {"role": "tool", "parts": [answered]}]
+    attributes = {"gen_ai.input.messages": json.dumps(sent), "gen_ai.output.messages": answer("Done.")}
+    raw = json.dumps(otlp(span(1, **attributes))).encode()
+    (recording,) = recordings_of(read(raw, "a").spans, Diagnostics("a"))
+    trace = recording.trace
+    assert [call.name for call in trace.invocations[0].tool_calls] == ([name] if name else [])
+    assert bool(trace.incomplete) is not bool(name)
+    assert ToolTrajectory()(trace, QUIET).value == (0.0 if name else None)

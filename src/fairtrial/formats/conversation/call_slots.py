@@ -11,6 +11,8 @@ from fairtrial.formats.dialects.facts import Facts
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Step, ToolCall, ToolResult
 
+_NO_CALL = "the messages hold the result of the call, and not the call"
+
 
 def read_history(draft: Draft, steps: Sequence[Step], *, is_whole: bool) -> list[ToolCall]:
     """Give the calls of a draft the results that a later input brings, and return the calls that no output had.
@@ -34,10 +36,28 @@ def read_history(draft: Draft, steps: Sequence[Step], *, is_whole: bool) -> list
                 closed_here if is_whole else {*closed_here, *(slot for slot in draft.slots if slot.answer is not None)}
             )
             slot = _slot_of_result(draft.slots, step, closed)
+            if slot is None and is_whole and _is_orphan(draft, step):
+                if step.name:
+                    slot = _lost_slot(draft, step)
+                    lost_calls.append(slot.call)
+                else:
+                    draft.gap = f"the result {step.id} stands in a request without its call"
             if slot is not None:
                 closed_here.add(slot)
                 slot.answer = slot.answer or replace(step, name=step.name or slot.call.name)
     return lost_calls
+
+
+def _is_orphan(draft: Draft, result: ToolResult) -> bool:
+    """Whether no call of a draft has the id or the name of a result, which proves that a call is missing."""
+    keys = {key for slot in draft.slots for key in (slot.call.id, slot.call.name)}
+    return bool(result.id or result.name) and keys.isdisjoint(filter(None, (result.id, result.name)))
+
+
+def _lost_slot(draft: Draft, result: ToolResult) -> Slot:
+    """Add the call that a result proves. Its arguments are not known."""
+    draft.add([ToolCall(result.name, id=result.id, withheld=_NO_CALL)])
+    return draft.slots[-1]
 
 
 def slot_of_span(slots: Sequence[Slot], facts: Facts) -> Slot | None:

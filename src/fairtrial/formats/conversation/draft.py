@@ -73,7 +73,7 @@ class Draft:
     """An invocation in the making.
 
     `name` is the source's own name of it, `nodes` are the spans of its models and tools, and `slots` all calls in their
-    order.
+    order. `gap` is the reason for which a call is missing.
     """
 
     def __init__(self, user: Message, name: str = "") -> None:
@@ -84,6 +84,7 @@ class Draft:
         self.usages: list[Usage] = []
         self.nodes: list[Node] = []
         self.has_reply = False
+        self.gap = ""
 
     @property
     def steps(self) -> list[Step]:

@@ -77,8 +77,8 @@ class Assembly:
         # The attributes or the spans that show a turn may be among those that are missing.
         is_turn_missing = bool(lost) and any(draft.user.withheld for draft in walk.drafts)
         trace = self._trace(walk, turns_unknown=turns_unknown or is_turn_missing)
-        unread = next(filter(None, [node.facts.unread for node in self._by_home[home]]), "")
-        return incomplete_trace(trace, lost or unread)
+        gaps = [*(node.facts.unread for node in self._by_home[home]), *(draft.gap for draft in walk.drafts)]
+        return incomplete_trace(trace, lost or next(filter(None, gaps), ""))
 
     def _trace(self, walk: Walk, *, turns_unknown: bool) -> Trace:
         invocations: list[Invocation] = []
