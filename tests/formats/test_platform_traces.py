@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from builders import load
 from fairtrial import loading
+from fairtrial.config.spelling import snake
 from fairtrial.errors import FormatError
 from fairtrial.formats.conversation import recordings_of
 from fairtrial.formats.reading import Diagnostics
@@ -130,6 +131,26 @@ def langfuse_api() -> list[Any]:
     """A trace of the API, with its observations inside."""
     (document,) = langfuse()
     return [{**document["trace"], "observations": document["observations"]}]
+
+
+def langfuse_blob() -> list[Any]:
+    """The observations of an export to a blob storage, a row each. Inputs and outputs are JSON text."""
+    (document,) = langfuse()
+    return [
+        {
+            **{snake(key): value for key, value in observation.items() if key not in ("model", "input", "output")},
+            "parent_observation_id": observation["parentObservationId"],
+            "provided_model_name": observation["model"],
+            "session_id": "s-1",
+            **{key: as_text(observation[key]) for key in ("input", "output")},
+        }
+        for observation in document["observations"]
+    ]
+
+
+def as_text(value: Any) -> str:
+    """A value as the text of JSON, unless it is a text."""
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def langsmith() -> list[Any]:
@@ -345,6 +366,7 @@ def phoenix_text() -> list[Any]:
 
 
 PLATFORMS = [
+    langfuse_blob,
     koog,
     langfuse_koog,
     langfuse_parts,

@@ -145,15 +145,15 @@ def quote_count_of(value: Any) -> int:
 
 
 def decode_lines(data: bytes, path: str, decode_value: Callable[[bytes], Any] = decode) -> Iterator[Any] | None:
-    """Return the values of JSON lines, or None if the first two lines do not each look like an object.
+    """Return the values of JSON lines, or None if the first two lines do not each look like an object, or an array.
 
     A line is decoded when the iterator reaches it, so that the values need not be in memory together. `decode_value`
     decodes a line of strict JSON. The iterator raises FormatError with the line and the column of a line that is not
     JSON, or UnicodeDecodeError.
     """
     first_lines = [*islice(_numbered_lines(data), 2)]
-    looks = [line.startswith(b"{") and line.rstrip().endswith(b"}") for _, line in first_lines]
-    if looks != [True, True]:
+    ends = {(line[:1], line.rstrip()[-1:]) for _, line in first_lines}
+    if len(first_lines) < 2 or ends not in ({(b"{", b"}")}, {(b"[", b"]")}):
         return None
     return (decode_line(line, number, path, decode_value) for number, line in _numbered_lines(data))
 

@@ -26,7 +26,7 @@ from fairtrial.formats.adk import config_file, evalset, evalset_result, legacy, 
 from fairtrial.formats.adk.write import scenario_json
 from fairtrial.formats.agents_cli import config as agents_cli_config
 from fairtrial.formats.agents_cli import dataset
-from fairtrial.formats.chats import dialects, response_objects
+from fairtrial.formats.chats import dialects, message_rows, response_objects
 from fairtrial.formats.chats.responses_items import is_response
 from fairtrial.formats.datasets import case_tables, delimited_rows
 from fairtrial.formats.datasets.delimited_rows import Row
@@ -398,6 +398,8 @@ def _by_hand(items: list[Any], first: Any, reading: Diagnostics, stem: str) -> L
             cases = [legacy.case(item, ((), i), reading) for i, item in enumerate(items)]
             _check_unique(cases, (), "name", reading)
             return Loaded(path, "eval set (old list form)", EvalSet(stem, tuple(cases)))
+        if message_rows.is_row(first):
+            return Loaded(path, message_rows.KIND, recordings=message_rows.read_rows(items, reading))
         if dialects.is_message(first):
             return _messages(items, reading, stem)
         if first.keys() & {"metricName", "metric_name"}:

@@ -123,7 +123,8 @@ class ToolTrajectory:
 
     def _compare(self, actual: Invocation, expected: Invocation, key: PartKey) -> Score:
         score = self._score(actual.tool_calls, expected.tool_calls, key, (actual,))
-        return Score(None, _UNKNOWN_CALLS, key=key) if actual.steps is None and score.value == 1 else score
+        is_unknown = actual.steps is None and score.value == 1
+        return Score(None, _UNKNOWN_CALLS, side="infrastructure", key=key) if is_unknown else score
 
     def _compare_incomplete(self, reason: str, actual: Invocation, expected: Invocation, key: PartKey) -> Score:
         """Compare an invocation of which calls may be missing."""
@@ -166,7 +167,7 @@ class ToolTrajectory:
         actual = [call for invocation in trace.invocations for call in invocation.tool_calls]
         score = self._score(actual, expected, None, trace.invocations)
         if score.value == 1 and any(invocation.steps is None for invocation in trace.invocations):
-            return Score(None, _UNKNOWN_CALLS)
+            return Score(None, _UNKNOWN_CALLS, side="infrastructure")
         return self._unless_missing(score, rest_elsewhere(trace), actual, expected, incomplete=bool(trace.incomplete))
 
     def _are_among(self, actual: Sequence[ToolCall], expected: Sequence[ToolCall]) -> bool:

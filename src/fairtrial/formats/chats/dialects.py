@@ -13,6 +13,8 @@ from fairtrial.formats.chats.assembly import Dialect, UserMessage, assemble, num
 from fairtrial.formats.chats.bedrock_messages import BEDROCK
 from fairtrial.formats.chats.gemini_contents import GEMINI
 from fairtrial.formats.chats.langchain_messages import LANGCHAIN
+from fairtrial.formats.chats.logged_answers import with_answer
+from fairtrial.formats.chats.message_keys import note_unread_keys
 from fairtrial.formats.chats.openai_messages import openai_entries
 from fairtrial.formats.chats.orphan_results import with_calls_of_results
 from fairtrial.formats.chats.otel_messages import OTEL
@@ -33,7 +35,7 @@ from fairtrial.records.trace import Trace
 _DIALECTS = (PYDANTIC_AI, OTEL, LANGCHAIN, RESPONSES, GEMINI, VERCEL_AI, ANTHROPIC, BEDROCK)
 _LISTS = ("messages", "contents", "input")
 """The keys of a request that hold its messages: most providers, Gemini, and OpenAI's Responses API."""
-_MARKS = frozenset(("type", "parts", "kind", "lc"))
+_MARKS = frozenset(("type", "parts", "kind", "lc", "toolInvocations"))
 """The keys of a message that may be marks of a dialect. Otherwise only the parts of its content are."""
 _INSTRUCTIONS = ("system", "systemInstruction", "system_instruction", "instructions")
 _TOOLS = ("tools", "toolConfig")
@@ -91,6 +93,7 @@ def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Rec
     instructions = ""
     declarations: tuple[dict[str, Any], ...] = ()
     messages_at = at
+    is_answered = False
     if isinstance(raw, dict):
         key = _list_key(raw) or "messages"
         own_keys = (key, "id", "reward", EXPORTED, *_TOOLS, *_INSTRUCTIONS)
@@ -101,13 +104,18 @@ def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Rec
         instructions = "\n".join(text_of_instructions(raw[key]) for key in _INSTRUCTIONS if raw.get(key))
         declarations = _declarations(raw, at, reading)
         messages_at, raw = (at, key), reading.array(raw, key, at)
+        if extra:
+            sent = len(raw)
+            raw, extra = with_answer(raw, extra, at, reading)
+            is_answered = len(raw) > sent  # the response of a provider would hold its calls
     if type(raw) is not list:
         reading.wrong_type(at, "a conversation: an array of messages, or an object with 'messages'", raw)
         raw = []
+    note_unread_keys(raw, messages_at, reading)
     dialect = dialect_of(raw)
     if dialect is None:
         session = messages.trace(raw, messages_at, reading, instructions=instructions, declarations=declarations)
-        if not declarations and own.get("keeps_calls") is not True:
+        if not (declarations or is_answered) and own.get("keeps_calls") is not True:
             session = messages.with_unknown_steps(session, raw)
         session = _with_turns_of_users(session, raw, instructions, declarations)
     else:

@@ -23,13 +23,17 @@ from fairtrial.records.trace import Message, Part, Step, ToolCall, ToolResult
 
 _NAME = "Vercel AI SDK messages"
 _ROLES = ("system", "user", "assistant", "tool")
-_SILENT = ("step-start", "source-url", "source-document", "redacted-reasoning", "tool-approval-request")
+_SILENT = ("step-start", "source", "source-url", "source-document", "redacted-reasoning", "tool-approval-request")
+_CALL_OF_4 = "tool-invocation"
+"""The part of a call in version 4, which keeps the same calls in `toolInvocations` beside the parts."""
 _PART_TYPES = ("text", "reasoning", "file", "image", "tool-call", "tool-result", "tool-NAME", "dynamic-tool", *_SILENT)
 
 
 def _is_message(message: dict[str, Any]) -> bool:
     if "role" not in message:
         return False
+    if isinstance(message.get("toolInvocations"), list):
+        return True
     if isinstance(message.get("parts"), list):
         return any(isinstance(part, dict) and isinstance(part.get("type"), str) for part in message["parts"])
     content = message.get("content")
@@ -47,7 +51,11 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
     steps: list[Step] = []
-    for i, part in enumerate(reading.array({name: content}, name, at)):
+    parts = reading.array({name: content}, name, at)
+    if not any(isinstance(part, dict) and part.get("type") == _CALL_OF_4 for part in parts):
+        for call in reading.array(message, "toolInvocations", at):
+            steps += _steps({"type": _CALL_OF_4, "toolInvocation": call}, (at, "toolInvocations"), reading)
+    for i, part in enumerate(parts):
         steps += _steps(part, ((at, name), i), reading)
     if role in ("assistant", "tool"):
         return list(joined_texts(steps))
@@ -61,7 +69,7 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
 def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:
     kind = part.get("type") if isinstance(part, dict) else None
     if kind in ("text", "reasoning"):
-        return [Message(text_at(part, "text"))] if kind == "text" else thoughts(part.get("text"))
+        return [Message(text_at(part, "text"))] if kind == "text" else thoughts(part.get("text", part.get("reasoning")))
     if kind in ("file", "image"):
         return [Message("", parts=(_medium(part),))]
     if kind in _SILENT or (isinstance(kind, str) and kind.startswith("data-")):
@@ -69,7 +77,8 @@ def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:
     if kind == "tool-result":
         return [_result(part)]
     if isinstance(kind, str) and (kind.startswith("tool-") or kind == "dynamic-tool"):
-        return _call(part, kind)
+        is_old = kind == _CALL_OF_4
+        return _call_of_4(object_at(part, "toolInvocation"), at, reading) if is_old else _call(part, kind)
     unknown_part(part, at, reading, _NAME, _PART_TYPES)
     return []
 
@@ -77,7 +86,7 @@ def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:
 def _medium(part: dict[str, Any]) -> Part:
     data = next((part[key] for key in ("data", "image", "url") if isinstance(part.get(key), str)), "")
     uri, data = (data, "") if "://" in data else ("", data)
-    return Part(text_at(part, "mediaType"), uri, data, text_at(part, "filename"))
+    return Part(text_at(part, "mediaType") or text_at(part, "mimeType"), uri, data, text_at(part, "filename"))
 
 
 def _call(part: dict[str, Any], kind: str) -> list[Step]:
@@ -88,6 +97,15 @@ def _call(part: dict[str, Any], kind: str) -> list[Step]:
     if text_at(part, "errorText"):
         return [*steps, result(name, {"error": part["errorText"]}, call_id)]
     return [*steps, result(name, part["output"], call_id)] if "output" in part else steps
+
+
+def _call_of_4(call: dict[str, Any], at: Place, reading: Diagnostics) -> list[Step]:
+    """Return a call of version 4, and its result if the state of the call says that there is one."""
+    if not text_at(call, "toolName"):
+        reading.wrong_type(at, "a call {'toolName': ..., 'args': {...}}", call)
+        return []
+    call = {**call, "output": call["result"]} if call.get("state") == "result" and "result" in call else call
+    return _call(call, "")
 
 
 def _result(part: dict[str, Any]) -> ToolResult:

@@ -26,6 +26,7 @@ from fairtrial.formats.datasets.column_roles import (
 from fairtrial.formats.datasets.delimited_rows import Row
 from fairtrial.formats.datasets.row_cases import RowReader
 from fairtrial.formats.reading import Diagnostics, Place
+from fairtrial.formats.value_shapes import holds_messages
 from fairtrial.formats.values import NotStreamableError
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.case import EvalCase, EvalSet
@@ -134,11 +135,21 @@ def _checked(rows: Iterator[Row], known_names: set[str], reading: Diagnostics) -
 
 
 def _decoded(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row whose JSON texts are decoded, in columns whose names say that they hold several values."""
+    """Return a row whose JSON texts are decoded, in columns whose names or contents say that they hold several values.
+
+    A platform exports messages as JSON text, which is neither what the user wrote nor the reply.
+    """
     return {
-        name: _json(value) if isinstance(value, str) and value.startswith(_JSON) and _may_hold_json(name) else value
+        name: _structured(name, value) if isinstance(value, str) and value.startswith(_JSON) else value
         for name, value in row.items()
     }
+
+
+def _structured(name: str, text: str) -> Any:
+    if role_of(name) is None:
+        return text
+    value = _json(text)
+    return value if _may_hold_json(name) or holds_messages(value, depth=1) else text
 
 
 def _may_hold_json(name: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from fairtrial.config.spelling import camel
 from fairtrial.formats.spans.span import Span
 from fairtrial.formats.spans.span_values import hex_id, nanoseconds, structured
 from fairtrial.records.record import Json
@@ -27,7 +28,7 @@ def is_document(value: Any) -> bool:
 def items(document: dict[str, Any]) -> Iterator[Span]:
     """Yield a span for each observation."""
     if _is_observation(document):
-        yield _span(document, {})
+        yield _span(_as_api(document) if _is_exported(document) else document, {})
         return
     trace = document["trace"] if isinstance(document.get("trace"), dict) else document
     observations = [observation for observation in _observations(document) if isinstance(observation, dict)]
@@ -37,7 +38,19 @@ def items(document: dict[str, Any]) -> Iterator[Span]:
 
 
 def _is_observation(value: Any) -> bool:
-    return isinstance(value, dict) and {"traceId", "type", "startTime"} <= value.keys()
+    return isinstance(value, dict) and ({"traceId", "type", "startTime"} <= value.keys() or _is_exported(value))
+
+
+def _is_exported(value: dict[str, Any]) -> bool:
+    """Whether an observation comes from the export to a blob storage, which spells its keys as the database does."""
+    return {"trace_id", "type", "start_time", "parent_observation_id"} <= value.keys()
+
+
+def _as_api(row: dict[str, Any]) -> dict[str, Any]:
+    """Return an observation of the export as the API gives it."""
+    observation = {camel(key): value for key, value in row.items()}
+    model = row.get("provided_model_name") or row.get("model")
+    return observation if model is None else {**observation, "model": model}
 
 
 def _observations(document: dict[str, Any]) -> list[Any]:

@@ -1,0 +1,66 @@
+"""Which conversations do the rows of a table of messages hold? Each row is a message, and names its conversation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairtrial.formats import messages
+from fairtrial.formats.chats.dialects import conversation
+from fairtrial.formats.jsontext import decode_text
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.records.attempt import Recording
+
+KIND = "rows of messages"
+_IDS = (
+    *("conversation_id", "conversationId", "session_id", "sessionId", "thread_id", "threadId"),
+    *("chat_id", "chatId", "dialog_id", "dialogue_id", "conv_id"),
+)
+_ORDER = ("message_index", "turn_index", "position", "seq", "sequence", "created_at", "createdAt", "timestamp")
+"""The columns that say in which order the messages of a conversation came."""
+_JSON_COLUMNS = ("tool_calls", "content", "parts")
+
+
+def is_row(value: Any) -> bool:
+    """Whether a value is a message that names its conversation."""
+    return messages.is_message(value) and _id_column(value) != ""
+
+
+def _id_column(row: dict[str, Any]) -> str:
+    return next((name for name in _IDS if isinstance(row.get(name), str | int)), "")
+
+
+def read_rows(rows: list[Any], reading: Diagnostics) -> tuple[Recording, ...]:
+    """Return a recording for each conversation, in the order of their first messages."""
+    column = _id_column(rows[0])
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for i, row in enumerate(rows):
+        if messages.is_message(row) and isinstance(row.get(column), str | int):
+            groups.setdefault(str(row[column]), []).append(_message(row))
+        else:
+            reading.wrong_type(((), i), f"a message with 'role' and {column!r}, as the first row is", row)
+    return tuple(conversation(_in_order(group), ((), name), reading, name=name) for name, group in groups.items())
+
+
+def _message(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row as a message. A table keeps structured columns as JSON text, and empty columns as null."""
+    message = {name: value for name, value in row.items() if value is not None}
+    for name in _JSON_COLUMNS:
+        value = message.get(name)
+        if isinstance(value, str) and value[:1] == "[":
+            try:
+                parts = decode_text(value)
+            except ValueError:
+                continue
+            if parts and all(isinstance(part, dict) and "type" in part for part in parts):
+                message[name] = parts
+    return message
+
+
+def _in_order(group: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the messages of a conversation by the column that orders them, or as they stand in the file."""
+    for name in _ORDER:
+        keys = [message.get(name) for message in group]
+        for kind in (str, int | float):
+            if all(isinstance(key, kind) for key in keys):
+                return sorted(group, key=lambda message: message[name])
+    return group
