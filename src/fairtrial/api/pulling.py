@@ -25,8 +25,12 @@ from fairtrial.platforms.platform import Page, PullQuery
 from fairtrial.platforms.services import Wait, trace_source
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Record
+from fairtrial.text.display import count as text_count
+from fairtrial.text.display import visible_line
 from fairtrial.text.redact import finders_of
 
+_MOST_IDS = 5
+"""So many ids of missing traces stand in a warning."""
 _UNITS = {"m": 60, "h": 3600, "d": 86400}
 
 
@@ -49,12 +53,13 @@ class _Header(Record, frozen=True):
 
 
 class _Line(Record, frozen=True):
-    """Another line of a part: the spans of a page, and the number of its documents."""
+    """Another line of a part: the spans of a page, the number of its documents, and the ids of missing traces."""
 
     cursor: str
     documents: int
     spans: tuple[Span, ...]
     logs: tuple[LogRecord, ...]
+    missing: tuple[str, ...] = ()
 
 
 def pull(
@@ -145,7 +150,7 @@ def _line(page: Page, redactor: SpanRedactor | None) -> _Line:
                 spans.append(clean)
             else:
                 logs.append(clean)
-    return _Line(page.cursor, len(page.documents), tuple(spans), tuple(logs))
+    return _Line(page.cursor, len(page.documents), tuple(spans), tuple(logs), page.missing)
 
 
 def _write(part: Path, output: Path, sessions: AbstractSet[str], traces: TraceOptions) -> PullReport:
@@ -159,16 +164,27 @@ def _write(part: Path, output: Path, sessions: AbstractSet[str], traces: TraceOp
             if not sessions or recording.trace.session_id in sessions:
                 file.write(recordings.line(recording))
                 count += 1
+    missing = [trace_id for page in _pages(part) for trace_id in page.missing]
+    if missing:
+        shown = ", ".join(visible_line(trace_id) for trace_id in missing[:_MOST_IDS])
+        reading.warnings.append(
+            f"{output}: the service lists {text_count(len(missing), 'trace')} that it does not have any more, for "
+            f"example after their deletion; they are left out: {shown}"
+        )
     return PullReport(count, tuple(reading.warnings))
 
 
 def _items(part: Path) -> Iterator[SpanItem]:
+    for page in _pages(part):
+        yield from page.spans
+        yield from page.logs
+
+
+def _pages(part: Path) -> Iterator[_Line]:
     with part.open("rb") as file:
         next(file)  # the header
         for line in file:
-            page = json_decoder(_Line).decode(line)
-            yield from page.spans
-            yield from page.logs
+            yield json_decoder(_Line).decode(line)
 
 
 def _time_of(text: str, option: str) -> str:

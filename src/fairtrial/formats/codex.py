@@ -53,9 +53,10 @@ def is_exec_line(value: Any) -> bool:
 
 @dataclass
 class _Turn:
-    """The entries of one turn, and its messages of the user."""
+    """The entries of one turn, its messages of the user, and the error that ended it, or an empty text."""
 
     id: str = ""
+    error: str = ""
     users: list[UserMessage] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
 
@@ -71,15 +72,37 @@ def read_session(lines: Sequence[Any], reading: Diagnostics, stem: str) -> Recor
     for i, line in items:
         turns.add(line, ((), i))
     instructions = [text_at(object_at(meta, "base_instructions"), "text"), *turns.instructions]
-    invocations = [
-        replace(invocation, id=turn.id)
-        for turn in turns.turns
-        for invocation in assemble([*turn.users, *turn.entries], "", ()).invocations
-    ]
+    invocations = [invocation for turn in turns.turns for invocation in _invocations(turn)]
+    broken = turns.turns[-1].error if turns.turns else ""
+    if broken and invocations:
+        invocations[-1] = replace(invocations[-1], final_response=None)
     trace = _with_instructions(with_durations(Trace(tuple(invocations))), "\n".join(filter(None, instructions)))
     name = text_at(meta, "id") or stem
     extra = {key: meta[key] for key in ("cwd", "cli_version", "originator", "git") if meta.get(key)}
-    return Recording(name, replace(trace, session_id=name, extra=extra or None))
+    trace = replace(trace, session_id=name, extra=extra or None, broken=broken)
+    if not broken:
+        return Recording(name, trace)
+    return Recording(name, trace, failure=Failure("infrastructure", broken), ended_by="failure")
+
+
+def _invocations(turn: _Turn) -> Iterator[Invocation]:
+    """Yield the invocation of a turn. If an error ended the turn, its last message is not the reply."""
+    for invocation in assemble([*turn.users, *turn.entries], "", ()).invocations:
+        named = replace(invocation, id=turn.id)
+        if turn.error:
+            said = filter(None, [invocation.final_response])
+            unknown = Message("", withheld=f"the turn ended in an error: {turn.error}")
+            named = replace(named, steps=(*(invocation.steps or ()), *said), final_response=unknown)
+        yield named
+
+
+def _cause(error: Any) -> str:
+    """Return the code and the message of an error, which is an object or a text."""
+    if not isinstance(error, dict):
+        return str(error)
+    info = error.get("codex_error_info")
+    code = info if isinstance(info, str) else ""
+    return ": ".join(filter(None, (code, text_at(error, "message")))) or "an error"
 
 
 def _with_instructions(trace: Trace, instructions: str) -> Trace:
@@ -127,6 +150,15 @@ class _Turns:
         if payload.get("type") == "task_started":
             # What comes before the context of the turn is written by Codex, for example a changed folder.
             self._waits = text_at(payload, "turn_id") in self._turn_ids - {""}
+        elif payload.get("type") == "error":
+            self._turn("").error = _cause(payload)
+        elif payload.get("type") == "task_complete":
+            error = payload.get("error")
+            turn = self._turn(text_at(payload, "turn_id"))
+            if error:
+                turn.error = _cause(error)
+            elif payload.get("last_agent_message"):
+                turn.error = ""  # the agent went on after an error
         elif payload.get("type") == "token_count" and not self._has_records:
             info = object_at(payload, "info")
             if info and info.get("total_token_usage") != self._totals:  # the same count is often repeated
@@ -200,7 +232,10 @@ def read_exec(lines: Sequence[Any], reading: Diagnostics, stem: str) -> Recordin
     broken = failure if failure and not (invocations and invocations[-1].final_response) else ""
     trace = Trace(tuple(invocations), name, broken=broken, extra={"usage_of_turns": tokens} if tokens else None)
     return Recording(
-        name, trace, failure=Failure("agent", broken) if broken else None, ended_by="failure" if broken else "script"
+        name,
+        trace,
+        failure=Failure("infrastructure", broken) if broken else None,
+        ended_by="failure" if broken else "script",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.jsontext import decode
 from fairtrial.formats.messages import arguments_of, response_of
 from fairtrial.formats.number_range import finite
+from fairtrial.formats.packed import check_size
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.timestamps import seconds_of
 from fairtrial.records.attempt import EndedBy, Failure, Recording
@@ -40,6 +41,8 @@ _MAGIC = b"PK\x03\x04"
 _DAMAGES = (OSError, EOFError, ValueError, NotImplementedError, RuntimeError, zlib.error)
 _LARGEST = 256 << 20
 """The most bytes of one entry of an archive. A small entry of a hostile archive may unpack to any size."""
+_SOURCES_OF_USERS = ("input", "operator")
+"""The sources of messages of users: the sample, and a person who takes part."""
 _ATTACHMENT = "attachment://"
 _MOST_DEPTH = 50
 _NAME = "Inspect messages"
@@ -75,8 +78,12 @@ def iter_archive(source: Path | bytes, reading: Diagnostics) -> Iterator[Recordi
             if not names and "header.json" not in archive.namelist():
                 raise FormatError(reading.path, ["is a zip archive, but not a log of Inspect: it holds no samples"])
             ids = _sample_ids(archive, reading.path)
+            size = 0
             for name in sorted(names, key=lambda name: _place_of(name, ids)):
-                sample = decode(_unpacked(archive, name, reading.path))
+                data = _unpacked(archive, name, reading.path)
+                size += len(data)
+                check_size(size, len(source) if isinstance(source, bytes) else source.stat().st_size, reading.path)
+                sample = decode(data)
                 yield without_secrets(_recording(sample, ((), name), reading), reading)
     except _damages() as error:
         raise FormatError(reading.path, [f"is a damaged archive: {error}"]) from error
@@ -130,8 +137,11 @@ def _recording(sample: Any, at: Place, reading: Diagnostics) -> Recording:
     events = [event for event in reading.array(sample, "events", at) if isinstance(event, dict)]
     facts = _Facts(events)
     entries: list[Entry] = []
-    for i, message in enumerate(reading.array(sample, "messages", at)):
-        entries += _entries(_restored(message, attachments), facts, ((at, "messages"), i), reading)
+    messages = [_restored(message, attachments) for message in reading.array(sample, "messages", at)]
+    is_of_user = _turns_of_users(sample.get("input"), messages, attachments)
+    for i, message in enumerate(messages):
+        if is_of_user(message):
+            entries += _entries(message, facts, ((at, "messages"), i), reading)
     trace = assemble(entries, "", facts.tools)
     total, started = finite(sample.get("total_time")), seconds_of(sample.get("started_at"))
     if len(trace.invocations) == 1:
@@ -146,6 +156,35 @@ def _recording(sample: Any, at: Place, reading: Diagnostics) -> Recording:
     failure = Failure("agent", cause, text_at(object_at(sample, "error"), "traceback")) if cause else None
     ended_by: EndedBy = "failure" if cause else "cap" if sample.get("limit") else "script"
     return Recording(str(sample.get("id")), trace, number_at(sample, "epoch") or 1, failure, ended_by)
+
+
+def _turns_of_users(given: Any, messages: list[Any], attachments: dict[str, Any]) -> Callable[[Any], bool]:
+    """Return whether a message is to be read. Scaffolds of agents add messages with the role of the user.
+
+    The input of the sample says which messages are the user's. If it has none of them, all messages count.
+    """
+    given = _restored(given, attachments)
+    asked = given if isinstance(given, list) else [{"role": "user", "content": given}]
+    texts = [_text_of(message) for message in asked if _is_of_role_user(message)]
+
+    def is_given(message: Any) -> bool:
+        return message.get("source") in _SOURCES_OF_USERS or _text_of(message) in texts
+
+    if not any(_is_of_role_user(message) and is_given(message) for message in messages):
+        return lambda _: True
+    return lambda message: not _is_of_role_user(message) or is_given(message)
+
+
+def _is_of_role_user(message: Any) -> bool:
+    return isinstance(message, dict) and message.get("role") == "user"
+
+
+def _text_of(message: dict[str, Any]) -> str:
+    """Return the text of a message, without its pictures."""
+    content = message.get("content")
+    if isinstance(content, list):
+        return "\n".join(text_at(part, "text") for part in content if isinstance(part, dict) and "text" in part)
+    return content if isinstance(content, str) else ""
 
 
 def _outcome(scores: Json) -> Any:

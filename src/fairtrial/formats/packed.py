@@ -16,6 +16,11 @@ SUFFIXES = {".gz": "gzip", ".zst": "zstd"}
 LONGEST_MAGIC = 4
 """So many bytes tell how a file is packed."""
 _MOST_BYTES = 4 << 30
+_MOST_AT_ONCE = 1 << 30
+"""A file that is read as a whole may have so many bytes when it is unpacked. Its values take several times as much."""
+_SMALL = 64 << 20
+_MOST_RATIO = 250
+"""A larger file may be so many times larger than its packed form. Logs are 10 to 50 times larger, bombs 1000 times."""
 _STEP = 1 << 20
 """So many bytes are unpacked at once, so that a small file cannot fill the memory."""
 _SLICE = 16 << 10
@@ -30,10 +35,31 @@ def packing_at(head: bytes) -> str:
 
 def unpacked(data: bytes, path: str) -> bytes:
     """Return the content of a packed file, as `unpacked_blocks` does. Raises FormatError also if it is packed twice."""
-    content = b"".join(unpacked_blocks([data], path))
+    content = joined(unpacked_blocks([data], path), path)
     if packing_at(content):
         raise FormatError(path, ["is packed twice; unpack it once"])
     return content
+
+
+def joined(blocks: Iterable[bytes], path: str) -> bytes:
+    """Return the unpacked content of a file that is read as a whole. Raises FormatError if it is too large for that."""
+    parts: list[bytes] = []
+    size = 0
+    for block in blocks:
+        parts.append(block)
+        size += len(block)
+        if size > _MOST_AT_ONCE:
+            limit = _MOST_AT_ONCE >> 20
+            problem = f"is larger than {limit} MiB when it is unpacked; split it into several files"
+            raise FormatError(path, [problem])
+    return b"".join(parts)
+
+
+def check_size(size: int, packed_size: int, path: str) -> None:
+    """Raise FormatError if packed data is very much larger when it is unpacked, as no log is."""
+    if size > _SMALL and size > packed_size * _MOST_RATIO:
+        problem = f"is more than {_MOST_RATIO} times larger when it is unpacked ({size >> 20} MiB so far)"
+        raise FormatError(path, [f"{problem}; no log is packed so well, so that it is not read; unpack it yourself"])
 
 
 def bounded_blocks(blocks: Iterable[bytes], path: str) -> Iterator[bytes]:
@@ -49,16 +75,31 @@ def bounded_blocks(blocks: Iterable[bytes], path: str) -> Iterator[bytes]:
 def unpacked_blocks(blocks: Iterable[bytes], path: str) -> Iterator[bytes]:
     """Yield the content of a packed file block by block, also of several files one after the other.
 
-    Raises FormatError if the file is broken, or larger than 4 GiB when it is unpacked.
+    Raises FormatError if the file is broken, larger than 4 GiB when it is unpacked, or a bomb.
     """
-    pieces = _slices(blocks)
+    read = [0]
+    pieces = _slices(blocks, read)
     first = next(pieces, b"")
     unpack = _blocks_of_zstd if packing_at(first) == "zstd" else _blocks_of_gzip
-    return bounded_blocks(unpack(chain([first], pieces), path), path)
+    return bounded_blocks(_checked(unpack(chain([first], pieces), path), read, path), path)
 
 
-def _slices(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    return (block[start : start + _SLICE] for block in blocks for start in range(0, len(block), _SLICE))
+def _slices(blocks: Iterable[bytes], read: list[int]) -> Iterator[bytes]:
+    """Yield small pieces of blocks, and count the bytes of the pieces in `read`."""
+    for block in blocks:
+        for start in range(0, len(block), _SLICE):
+            piece = block[start : start + _SLICE]
+            read[0] += len(piece)
+            yield piece
+
+
+def _checked(blocks: Iterable[bytes], read: list[int], path: str) -> Iterator[bytes]:
+    """Yield unpacked blocks, unless they are very much larger than the packed bytes that were read for them."""
+    size = 0
+    for block in blocks:
+        size += len(block)
+        check_size(size, read[0], path)
+        yield block
 
 
 def _blocks_of_gzip(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:

@@ -14,7 +14,7 @@ from fairtrial.formats.columnar_rows import is_parquet, plain
 from fairtrial.formats.conversation.options import TraceOptions
 from fairtrial.formats.items import ITEM_FORMATS, item_format_of, iter_recordings
 from fairtrial.formats.jsontext import decode
-from fairtrial.formats.packed import LONGEST_MAGIC, bounded_blocks, packing_at
+from fairtrial.formats.packed import LONGEST_MAGIC, bounded_blocks, check_size, joined, packing_at
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import read
 from fairtrial.formats.values import BLOCK, NotStreamableError
@@ -362,7 +362,7 @@ def _read_whole(shard: Shard, stream: BinaryIO, reading: Diagnostics, _stratify:
         if count:
             raise FormatError(shard.path, ["is broken after this conversation"]) from None
         stream.seek(0)
-        loaded = read(b"".join(_blocks(shard, stream)), shard.path, lenient=reading.lenient)
+        loaded = read(joined(_blocks(shard, stream), shard.path), shard.path, lenient=reading.lenient)
         if loaded.spans:
             loaded = with_conversations([loaded], TraceOptions())[0]
         if not loaded.recordings:
@@ -371,10 +371,17 @@ def _read_whole(shard: Shard, stream: BinaryIO, reading: Diagnostics, _stratify:
 
 
 def _blocks(shard: Shard, stream: BinaryIO) -> Iterator[bytes]:
-    """Yield the unpacked content of a file. Raises FormatError if a packed file is larger than 4 GiB."""
+    """Yield the unpacked content of a file. Raises FormatError if a packed file is larger than 4 GiB, or a bomb."""
     content = unpacked(stream, shard.packing)
     blocks = iter(lambda: content.read(BLOCK), b"")
-    return bounded_blocks(blocks, shard.path) if shard.packing else blocks
+    if not shard.packing:
+        yield from blocks
+        return
+    size = 0
+    for block in bounded_blocks(blocks, shard.path):
+        size += len(block)
+        check_size(size, stream.tell(), shard.path)
+        yield block
 
 
 def _split_problem(problem: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from fairtrial.errors import UsageError
 from fairtrial.formats.spans.span_values import member
-from fairtrial.platforms.http_client import HttpClient
+from fairtrial.platforms.http_client import HttpClient, RefusedRequestError
 from fairtrial.platforms.platform import GivenLabel, Page, PullQuery, PushedScore
 from fairtrial.records.record import Json
 
@@ -17,6 +17,7 @@ KEYS = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
 _ADDRESSES = ("LANGFUSE_BASE_URL", "LANGFUSE_HOST")
 _DEFAULT_URL = "https://cloud.langfuse.com"
 _PAGE_SIZE = "50"
+_GONE = 404
 
 
 class Langfuse:
@@ -51,15 +52,23 @@ class Langfuse:
         while True:
             paging = [("page", str(number)), ("limit", _PAGE_SIZE), ("orderBy", "timestamp.asc"), ("fields", "core")]
             listing = self._client.get("/api/public/traces", [*paging, *conditions])
-            traces = [self._trace(str(trace["id"])) for trace in _objects(listing, "data")]
+            found = {str(trace["id"]): self._trace(str(trace["id"])) for trace in _objects(listing, "data")}
             number += 1
             has_more = number <= int(member(listing or {}, "meta").get("totalPages") or 0)
-            yield Page(traces, str(number) if has_more else "")
+            traces = [trace for trace in found.values() if trace is not None]
+            missing = tuple(trace_id for trace_id, trace in found.items() if trace is None)
+            yield Page(traces, str(number) if has_more else "", missing)
             if not has_more:
                 return
 
     def _trace(self, trace_id: str) -> Json:
-        return self._client.get(f"/api/public/traces/{quote(trace_id, safe='')}")
+        """Return a trace, or None if it was deleted after it was listed, for example because of its age."""
+        try:
+            return self._client.get(f"/api/public/traces/{quote(trace_id, safe='')}")
+        except RefusedRequestError as error:
+            if error.status != _GONE:
+                raise
+            return None
 
     def push(self, scores: Iterable[PushedScore]) -> None:
         """Send scores. Langfuse replaces a score with the same id."""

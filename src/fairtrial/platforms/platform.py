@@ -24,10 +24,14 @@ class PullQuery(Record, frozen=True):
 
 
 class Page(NamedTuple):
-    """Documents as a reader of spans knows them. `cursor` is the place of the next page, empty after the last page."""
+    """Documents as a reader of spans knows them. `cursor` is the place of the next page, empty after the last page.
+
+    `missing` are the ids of traces that the service lists and does not have, for example because they are too old.
+    """
 
     documents: list[Json]
     cursor: str
+    missing: tuple[str, ...] = ()
 
 
 class PushedScore(Record, frozen=True):
