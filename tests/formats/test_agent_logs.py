@@ -540,3 +540,83 @@ def test_an_entry_that_unpacks_to_any_size_is_refused(monkeypatch: pytest.Monkey
     monkeypatch.setattr("fairtrial.formats.inspect_logs._LARGEST", 100)
     with pytest.raises(FormatError, match="is larger than 0 MiB when it is unpacked"):
         load(archive(), "log.eval")
+
+
+SCAFFOLDED = [
+    {"role": "user", "content": "Count.", "source": "input"},
+    {"role": "assistant", "content": "One."},
+    {"role": "user", "content": "[usage] Tokens used: 5"},
+    {"role": "assistant", "content": "Two."},
+    {"role": "user", "content": "Please proceed."},
+    {"role": "assistant", "content": "Three."},
+]
+
+
+@pytest.mark.parametrize(
+    "given", ["Count.", [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Count."}]]
+)
+@pytest.mark.parametrize("source", ["input", None])
+def test_a_message_of_a_scaffold_is_no_turn(given: Any, source: str | None) -> None:
+    """The input of the sample says which messages are the user's. All other words are the agent's run."""
+    first = {**SCAFFOLDED[0], "source": source}
+    sample = {**SAMPLE, "input": given, "messages": [first, *SCAFFOLDED[1:]]}
+    found = alone(load({"version": 2, "status": "success", "eval": {}, "samples": [sample]}, "log.json"))
+    assert [(each.query, each.reply) for each in found.trace.invocations] == [("Count.", "Three.")]
+
+
+def test_a_person_who_takes_part_speaks_in_turns() -> None:
+    """Inspect marks the messages of an operator. If the input has no message of the sample, all of them count."""
+    spoken = {"role": "user", "content": "And four?", "source": "operator"}
+    for given, first in (("Count.", "input"), ("something else", None)):
+        messages = [
+            {**SCAFFOLDED[0], "source": first},
+            SCAFFOLDED[1],
+            {**spoken, "source": "operator" if first else None},
+        ]
+        sample = {**SAMPLE, "input": given, "messages": messages}
+        found = alone(load({"version": 2, "status": "success", "eval": {}, "samples": [sample]}, "log.json"))
+        assert [each.query for each in found.trace.invocations] == ["Count.", "And four?"]
+
+
+def test_a_bomb_of_many_entries_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each entry is small enough, and all of them together are not."""
+    monkeypatch.setattr("fairtrial.formats.packed._SMALL", 1000)
+    monkeypatch.setattr("fairtrial.formats.packed._MOST_RATIO", 1)
+    with pytest.raises(FormatError, match="more than 1 times larger when it is unpacked"):
+        load(archive(), "log.eval")
+
+
+ENDED = {"turn_id": "t-1", "last_agent_message": None}
+ERROR = {"message": "We had an issue.", "codex_error_info": "internal_server_error"}
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [event("task_complete", **ENDED, error=ERROR)],
+        [event("task_complete", **ENDED, error="internal_server_error: We had an issue.")],
+        [event("error", **ERROR), event("task_complete", **ENDED)],
+        [event("error", **ERROR)],
+    ],
+    ids=["an object", "a text", "before the end", "without an end"],
+)
+def test_an_error_of_codex_breaks_the_turn(events: list[Any]) -> None:
+    """Nobody knows what the agent would have replied. The words before the error are not the reply."""
+    begun = [META, context("t-1"), said("user", "list"), said("assistant", "I look.")]
+    found = alone(lines(*begun, *events))
+    (invocation,) = found.trace.invocations
+    assert found.failure is not None
+    assert (found.failure.side, found.failure.cause) == ("infrastructure", "internal_server_error: We had an issue.")
+    assert (found.trace.broken, invocation.final_response) == (found.failure.cause, None)
+    assert [step.text for step in invocation.steps or () if isinstance(step, Message)] == ["I look."]
+
+
+def test_a_turn_of_codex_after_an_error_goes_on() -> None:
+    """The reply of the broken turn is withheld, and the next turn counts. A retry that succeeds is no error."""
+    broken = [context("t-1"), said("user", "list"), event("task_complete", **ENDED, error=ERROR)]
+    retried = [event("error", **ERROR), said("assistant", "Hi."), event("task_complete", last_agent_message="Hi.")]
+    found = alone(lines(META, *broken, context("t-2"), said("user", "hello"), *retried))
+    first, second = found.trace.invocations
+    assert first.final_response is not None
+    assert "internal_server_error" in first.final_response.withheld
+    assert (second.reply, found.failure, found.trace.broken) == ("Hi.", None, "")

@@ -220,3 +220,24 @@ def test_mistakes_are_named(source: str, options: Any, problem: str, tmp_path: P
     with pytest.raises(UsageError) as caught:
         api.pull(source, tmp_path / "traces.jsonl", wait=lambda _: None, **options)
     assert problem in str(caught.value)
+
+
+def test_a_trace_that_was_deleted_costs_only_itself(tmp_path: Path) -> None:
+    """It is listed and answers with 404, for example after its retention. The warning names it after a restart, too."""
+
+    class WithoutSecond(FakeLangfuse):
+        def _answer(self, asked: Any) -> Any:
+            if asked.path.endswith(TRACE_IDS[1]):
+                raise KeyError(asked.path)
+            return super()._answer(asked)
+
+    def interrupt(_: int) -> None:
+        raise KeyboardInterrupt
+
+    output = tmp_path / "traces.jsonl"
+    with running(WithoutSecond().service()) as service:
+        with pytest.raises(KeyboardInterrupt):
+            pull("langfuse", service, output, on_page=interrupt)
+        report, _ = pull("langfuse", service, output)
+    assert report.recordings == 6
+    assert any("1 trace that it does not have" in each and TRACE_IDS[1] in each for each in report.warnings)

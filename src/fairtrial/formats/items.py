@@ -22,6 +22,9 @@ from fairtrial.formats.values import NotStreamableError, iter_values
 from fairtrial.records.attempt import Recording
 from fairtrial.records.reasoning import RefusedTrace
 
+_ATTRIBUTES = ("gen_ai.", "openinference.", "llm.")
+"""The beginnings of attributes of spans. No column of a table has such a name."""
+
 
 class ItemFormat(NamedTuple):
     """The kind of the items of a list, and the function that reads an item. A broken item gives an error and None."""
@@ -86,6 +89,8 @@ def is_table_row(item: Any, reading: Diagnostics) -> bool:
     A conversation that holds its own reference, or the reply to it, is a row, too.
     """
     if not isinstance(item, dict) or messages.is_tau(item) or is_response(item) or own_or_reasoning(item):
+        return False
+    if not reading.columns and any(key.startswith(_ATTRIBUTES) for key in item):
         return False
     if reading.columns or case_tables.expects(item):
         return bool(reading.columns) or case_tables.is_row(item)

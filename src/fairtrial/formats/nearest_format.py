@@ -8,6 +8,7 @@ from typing import Any
 
 from fairtrial.config.spelling import snake
 from fairtrial.config.wording import format_value
+from fairtrial.errors import FormatError
 from fairtrial.records.record import Record
 from fairtrial.text.display import shortened
 
@@ -57,8 +58,33 @@ _FORMATS = (
     _Format("chat messages", "[{'role': ..., 'content': ...}]", ("role", "content", "tool_calls"), is_array=True),
     _Format("tau-bench results", "[{'task_id': ..., 'traj': [...]}]", ("task_id", "traj", "info"), is_array=True),
 )
+_FOREIGN = (
+    ("spans without their ids: its keys are attributes of a span", ("gen_ai.operation.name",)),
+    ("spans without their ids: its keys are attributes of a span", ("gen_ai.input.messages",)),
+    ("spans without their ids: its keys are attributes of a span", ("openinference.span.kind",)),
+    (
+        "the input or output of a batch API; join both by 'custom_id', as {'messages': ..., 'response': ...}",
+        ("custom_id",),
+    ),
+    ("a session of Claude Code whose lines have no 'parentUuid', which says their order", ("sessionId", "message")),
+    ("results of promptfoo; export its outputs as a table", ("results", "prompts")),
+    ("results of promptfoo; export its outputs as a table", ("evalId", "results")),
+    ("a trajectory in ATIF", ("schema_version", "session_id", "steps")),
+    ("events of OpenHands", ("source", "action", "args")),
+    ("ShareGPT; write each {'from', 'value'} as {'role', 'content'} under 'messages'", ("conversations",)),
+    ("the state of LangGraph; its messages stand in 'values'", ("values", "next")),
+)
+"""Formats that are not read, what to do with them, and the keys that show them."""
+_STAND_INS = (
+    (b"version https://git-lfs.github.com/spec/", "is a pointer of Git LFS, and not the file; fetch it: git lfs pull"),
+    (b"<!doctype html", "is a page of HTML, for example of an error or a login, and not the file; download it again"),
+    (b"<html", "is a page of HTML, for example of an error or a login, and not the file; download it again"),
+)
+"""The beginnings of texts that stand in the place of a file."""
 _MOST_KEYS = 50
 _LONGEST_KEY = 100
+_LEAST_SHARE = 0.3
+"""So many of the keys of a document have a likeness in the nearest format."""
 _CASE_SAMPLE = (
     "a case such as {'eval_id': ..., 'conversation': [{'user_content': ..., 'final_response': ...}]}, or as "
     "{'eval_case_id': ..., 'prompt': {'parts': [...]}} in a dataset of agents-cli"
@@ -71,8 +97,21 @@ def _is_thresholds(document: Any) -> bool:
     return bool(numbers) and all(isinstance(number, int | float) for number in numbers)
 
 
+def refuse_stand_in(data: bytes, path: str) -> None:
+    """Raise FormatError if a file holds something in the place of its content."""
+    start = data[:200].lstrip().lower()
+    for beginning, problem_in_words in _STAND_INS:
+        if start.startswith(beginning):
+            raise FormatError(path, [problem_in_words])
+
+
 def problem(document: Any) -> str:
     """Return the problem of a document that no reader recognises, with its keys and the nearest format."""
+    item = document[0] if isinstance(document, list) and document else document
+    if isinstance(item, dict):
+        for name, keys in _FOREIGN:
+            if all(key in item for key in keys):
+                return f"is not in a format that is read here; it resembles {name}; got {described(document)}"
     form = _CONFIG if _is_thresholds(document) else _nearest(document)
     if form is None:
         allowed = f"{_EVAL_SET.name} {_EVAL_SET.sample}, for example"
@@ -98,7 +137,8 @@ def _nearest(document: Any) -> _Format | None:
         weight = shared if form.is_array == is_array else shared * 0.9
         if weight > best_weight:
             best, best_weight = form, weight
-    return best
+    # A few keys that many formats have, such as `id`, show nothing.
+    return best if best_weight >= len(keys) * _LEAST_SHARE else None
 
 
 def _likeness(key: str, name: str) -> float:

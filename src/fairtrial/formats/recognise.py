@@ -87,6 +87,7 @@ def read(data: bytes, path: str, *, lenient: bool = False, columns: Mapping[str,
     misspelt keys a warning. `columns` are the columns of a table, by the parts of a case.
     """
     reading = Diagnostics(path, lenient=lenient, columns=columns)
+    nearest_format.refuse_stand_in(data, path)
     if inspect_logs.is_archive(data) or columnar_rows.is_parquet(data) or columnar_rows.is_arrow(path):
         return _with_diagnostics(_binary(data, reading), reading)
     if packed.packing_at(data):

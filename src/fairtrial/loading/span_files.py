@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from itertools import chain
 
@@ -29,7 +30,8 @@ def with_conversations(files: Sequence[Loaded], options: TraceOptions) -> list[L
     if not files:
         return []
     first = files[0]
-    reading = Diagnostics(first.path)
+    # A warning may be about the spans of any file, so that it names their folder.
+    reading = Diagnostics(first.path if len(files) == 1 else os.path.commonpath([loaded.path for loaded in files]))
     recordings: Sequence[Recording]
     if any(isinstance(loaded.spans, LargeFile) for loaded in files):
         spool = SpanSpool(options)

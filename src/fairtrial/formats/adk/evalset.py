@@ -67,8 +67,9 @@ _INVOCATION = spellings(
     "tools",
     "intermediate_responses",
 )
-_TRPC_MOCKS = ("toolMock", "tool_mock")
-"""Answers that tRPC-Agent-Go gives in place of tools. No criterion reads them."""
+_TRPC_QUIET = ("toolMock", "tool_mock", "executionTrace", "execution_trace")
+"""Answers that tRPC-Agent-Go gives in place of tools, and the nodes that its graph ran. No criterion reads them."""
+_TRPC_METRIC = ("metricName", "metric_name")
 _TRPC_CONTEXT = frozenset(("contextMessages", "context_messages"))
 """Messages that tRPC-Agent-Go puts before the conversation that a case describes."""
 _BY_HAND = ("tool_uses", "tool_responses", "intermediate_responses")
@@ -224,7 +225,7 @@ def invocations(raw: Any, at: Place, reading: Diagnostics) -> tuple[Invocation, 
 
 def invocation(raw: Any, at: Place, reading: Diagnostics) -> Invocation:
     """Return one invocation, expected or recorded."""
-    fields, extra = reading.fields(raw, _INVOCATION, at, quiet=_TRPC_MOCKS)
+    fields, extra = reading.fields(raw, _INVOCATION, at, quiet=_TRPC_QUIET)
     if "user_content" not in fields:
         reading.error(at, "must have 'user_content'")
         user = Message("")
@@ -347,7 +348,11 @@ def rubrics(fields: dict[str, Any], at: Place, reading: Diagnostics) -> tuple[Ru
 
 def rubric(raw: Any, at: Place, reading: Diagnostics) -> Rubric:
     """Return a rubric. Its text is in `rubric_content.text_property`."""
-    fields, extra = reading.fields(raw, _RUBRIC, at)
+    fields, extra = reading.fields(raw, _RUBRIC, at, quiet=_TRPC_METRIC)
+    if metric := next((extra[key] for key in _TRPC_METRIC if key in extra), None) if extra else None:
+        reading.warning(
+            at, f"is for the metric {metric!r} of tRPC-Agent-Go; here it counts for each criterion of its kind"
+        )
     text = ""
     if "rubric_content" not in fields:
         reading.error(at, "must have 'rubric_content': {'text_property': '...'}")

@@ -59,8 +59,13 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
     for i, part in enumerate(reading.array({"content": content}, "content", at)):
         steps += _steps(part, ((at, "content"), i), reading)
     if role == "assistant":
-        return list(joined_texts(steps))
+        return [step for step in joined_texts(steps) if not _is_blank(step)]
     return input_entries(steps, is_instruction=role == "system")
+
+
+def _is_blank(step: Step) -> bool:
+    """Whether a message is only space, as Claude writes it before a call."""
+    return isinstance(step, Message) and not step.parts and not step.text.strip()
 
 
 def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any
 
@@ -87,8 +87,19 @@ def read_table(rows: Iterable[Row], reading: Diagnostics, stem: str) -> CaseTabl
         elif recording is not None:
             attempts[case.id] = attempts.get(case.id, 0) + 1
             recordings.append(replace(recording, attempt=attempts[case.id]))
+    if columns.has(EXPECTED):
+        _note_empty(cases.values(), columns, reading)
     eval_set = EvalSet(stem, tuple(cases.values())) if columns.has(INPUT) else None
     return CaseTable(eval_set, tuple(recordings))
+
+
+def _note_empty(cases: Collection[EvalCase], columns: Columns, reading: Diagnostics) -> None:
+    """Warn of cases without a reference beside cases with a reference: nothing would compare their replies."""
+    empty = [case.id for case in cases if case.conversation and case.conversation[-1].final_response is None]
+    if 0 < len(empty) < len(cases):
+        name = ".".join(columns.paths[EXPECTED])
+        share = f"{len(empty)} of {len(cases)} cases"
+        reading.warning(((), name), f"is empty in {share}, for example in {empty[0]!r}; their replies are not compared")
 
 
 def iter_table_recordings(rows: Iterable[Row], reading: Diagnostics, stem: str) -> Iterator[Recording]:
