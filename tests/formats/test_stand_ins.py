@@ -64,7 +64,11 @@ def test_a_file_that_does_not_fit_into_memory_is_refused(monkeypatch: pytest.Mon
 
 def test_empty_cells_beside_references_are_counted() -> None:
     """Nothing compares the replies of such rows, and they pass."""
-    rows = [{"question": "a", "expected": "x"}, {"question": "b", "expected": None}, {"question": "c", "expected": None}]
+    rows = [
+        {"question": "a", "expected": "x"},
+        {"question": "b", "expected": None},
+        {"question": "c", "expected": None},
+    ]
     assert load(rows, "shop.json").warnings == (
         "shop.json: /expected: is empty in 2 of 3 cases, for example in 'shop-2'; their replies are not compared",
     )

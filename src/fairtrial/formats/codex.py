@@ -88,12 +88,12 @@ def read_session(lines: Sequence[Any], reading: Diagnostics, stem: str) -> Recor
 def _invocations(turn: _Turn) -> Iterator[Invocation]:
     """Yield the invocation of a turn. If an error ended the turn, its last message is not the reply."""
     for invocation in assemble([*turn.users, *turn.entries], "", ()).invocations:
-        named = replace(invocation, id=turn.id)
+        complete = replace(invocation, id=turn.id)
         if turn.error:
-            said = filter(None, [invocation.final_response])
+            messages = filter(None, [invocation.final_response])
             unknown = Message("", withheld=f"the turn ended in an error: {turn.error}")
-            named = replace(named, steps=(*(invocation.steps or ()), *said), final_response=unknown)
-        yield named
+            complete = replace(complete, steps=(*(invocation.steps or ()), *messages), final_response=unknown)
+        yield complete
 
 
 def _cause(error: Any) -> str:

@@ -158,14 +158,14 @@ def _recording(sample: Any, at: Place, reading: Diagnostics) -> Recording:
     return Recording(str(sample.get("id")), trace, number_at(sample, "epoch") or 1, failure, ended_by)
 
 
-def _turns_of_users(given: Any, messages: list[Any], attachments: dict[str, Any]) -> Callable[[Any], bool]:
+def _turns_of_users(sample_input: Any, messages: list[Any], attachments: dict[str, Any]) -> Callable[[Any], bool]:
     """Return whether a message is to be read. Scaffolds of agents add messages with the role of the user.
 
     The input of the sample says which messages are the user's. If it has none of them, all messages count.
     """
-    given = _restored(given, attachments)
-    asked = given if isinstance(given, list) else [{"role": "user", "content": given}]
-    texts = [_text_of(message) for message in asked if _is_of_role_user(message)]
+    request = _restored(sample_input, attachments)
+    requests = request if isinstance(request, list) else [{"role": "user", "content": request}]
+    texts = [_text_of(message) for message in requests if _is_of_role_user(message)]
 
     def is_given(message: Any) -> bool:
         return message.get("source") in _SOURCES_OF_USERS or _text_of(message) in texts

@@ -77,28 +77,28 @@ def unpacked_blocks(blocks: Iterable[bytes], path: str) -> Iterator[bytes]:
 
     Raises FormatError if the file is broken, larger than 4 GiB when it is unpacked, or a bomb.
     """
-    read = [0]
-    pieces = _slices(blocks, read)
+    packed_size = [0]
+    pieces = _slices(blocks, packed_size)
     first = next(pieces, b"")
     unpack = _blocks_of_zstd if packing_at(first) == "zstd" else _blocks_of_gzip
-    return bounded_blocks(_checked(unpack(chain([first], pieces), path), read, path), path)
+    return bounded_blocks(_checked(unpack(chain([first], pieces), path), packed_size, path), path)
 
 
-def _slices(blocks: Iterable[bytes], read: list[int]) -> Iterator[bytes]:
-    """Yield small pieces of blocks, and count the bytes of the pieces in `read`."""
+def _slices(blocks: Iterable[bytes], packed_size: list[int]) -> Iterator[bytes]:
+    """Yield small pieces of blocks, and count the bytes of the pieces in `packed_size`."""
     for block in blocks:
         for start in range(0, len(block), _SLICE):
             piece = block[start : start + _SLICE]
-            read[0] += len(piece)
+            packed_size[0] += len(piece)
             yield piece
 
 
-def _checked(blocks: Iterable[bytes], read: list[int], path: str) -> Iterator[bytes]:
+def _checked(blocks: Iterable[bytes], packed_size: list[int], path: str) -> Iterator[bytes]:
     """Yield unpacked blocks, unless they are very much larger than the packed bytes that were read for them."""
     size = 0
     for block in blocks:
         size += len(block)
-        check_size(size, read[0], path)
+        check_size(size, packed_size[0], path)
         yield block
 
 

@@ -1,4 +1,4 @@
-"""What does a value under an unknown key hold? Calls, messages and cases must not be lost with their key."""
+"""Which values under unknown keys hold content? Calls, messages and cases must not be lost with their key."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CASE_KEYS = frozenset(
         *("expected", "expected_output", "expected_answer", "reference", "reference_answer"),
     )
 )
-"""The keys of the id of a case, and of what is asked or expected in it."""
+"""The keys of the id of a case, of its question, and of its expectation."""
 _MOST_ITEMS = 20
 """So many items of a list are looked at."""
 _DEPTH = 4
@@ -37,18 +37,18 @@ def holds_messages(value: Any, depth: int = _DEPTH) -> bool:
 
 
 def holds_cases(value: Any) -> bool:
-    """Whether a value is a list of cases: objects with the id of a case, or with what is asked or expected."""
+    """Whether a value is a list of cases: objects with the id of a case, a question or an expectation."""
     return isinstance(value, list) and any(map(_is_case, value[:_MOST_ITEMS]))
 
 
-def _inner(value: Any, depth: int, is_wanted: Callable[[dict[str, Any]], bool]) -> Iterator[bool]:
-    """Yield for each object in a value whether it is wanted, down to a depth."""
+def _inner(value: Any, depth: int, matches: Callable[[dict[str, Any]], bool]) -> Iterator[bool]:
+    """Yield for each object in a value whether it matches, down to a depth."""
     if isinstance(value, dict):
-        yield is_wanted(value)
+        yield matches(value)
     if depth and isinstance(value, list | dict):
         for item in islice(value.values() if isinstance(value, dict) else value, _MOST_ITEMS):
             if isinstance(item, list | dict):
-                yield from _inner(item, depth - 1, is_wanted)
+                yield from _inner(item, depth - 1, matches)
 
 
 def _is_call(value: dict[str, Any]) -> bool:

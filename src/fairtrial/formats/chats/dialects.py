@@ -105,9 +105,9 @@ def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Rec
         declarations = _declarations(raw, at, reading)
         messages_at, raw = (at, key), reading.array(raw, key, at)
         if extra:
-            sent = len(raw)
+            request_length = len(raw)
             raw, extra = with_answer(raw, extra, at, reading)
-            is_answered = len(raw) > sent  # the response of a provider would hold its calls
+            is_answered = len(raw) > request_length  # the response of a provider would hold its calls
     if type(raw) is not list:
         reading.wrong_type(at, "a conversation: an array of messages, or an object with 'messages'", raw)
         raw = []

@@ -22,14 +22,14 @@ def with_answer(
 
     Notes an error for a key that holds messages and is not read, because a part of the conversation would be lost.
     """
-    others = dict(beside)
+    other_keys = dict(beside)
     for key in _ANSWERS:
-        answer = _messages_in(others.get(key), _DEPTH)
+        answer = _messages_in(other_keys.get(key), _DEPTH)
         if answer:
-            del others[key]
+            del other_keys[key]
             messages = messages if messages[-len(answer) :] == answer else [*messages, *answer]
             break
-    for key, value in others.items():
+    for key, value in other_keys.items():
         if isinstance(value, list | dict) and holds_messages(value):
             problem = "holds messages beside the conversation, which are not read; keep one list of messages"
         elif key in _TEXTS and isinstance(value, str) and value.strip() and not _ends_with_agent(messages):
@@ -40,7 +40,7 @@ def with_answer(
             reading.warning((at, key), problem)
         else:
             reading.error((at, key), problem)
-    return messages, others
+    return messages, other_keys
 
 
 def _messages_in(value: Any, depth: int) -> list[Any]:
@@ -55,7 +55,7 @@ def _messages_in(value: Any, depth: int) -> list[Any]:
         return []
     if _is_message(value):
         return [value]
-    return next((found for key in _INSIDE if (found := _messages_in(value.get(key), depth - 1))), [])
+    return next((messages for key in _INSIDE if (messages := _messages_in(value.get(key), depth - 1))), [])
 
 
 def _is_message(value: Any) -> bool:

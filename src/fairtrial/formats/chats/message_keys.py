@@ -7,7 +7,7 @@ from typing import Any
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.value_shapes import holds_calls, holds_messages
 
-_READ = frozenset(
+_READ_KEYS = frozenset(
     (
         *("role", "content", "parts", "name", "author", "tool_calls", "tool_call_id", "function_call"),
         *("reasoning_content", "withheld", "beginning", "toolInvocations", "status", "isError", "is_error"),
@@ -15,7 +15,7 @@ _READ = frozenset(
     )
 )
 """The keys that a dialect reads, or that repeat what it reads."""
-_KNOWN = frozenset(
+_SILENT_KEYS = frozenset(
     (
         *(
             "id",
@@ -40,14 +40,14 @@ def note_unread_keys(messages: list[Any], at: Place, reading: Diagnostics) -> No
     """Note an error for each key with calls or messages that is not read, and one warning for the other such keys."""
     unread: dict[str, None] = {}
     for i, message in enumerate(messages):
-        if not isinstance(message, dict) or "role" not in message:
+        if not isinstance(message, dict) or _READ_KEYS.issuperset(message) or "role" not in message:
             continue
-        for key in message.keys() - _READ:
+        for key in message.keys() - _READ_KEYS:
             value = message[key]
             if isinstance(value, list | dict) and (holds_calls(value, depth=1) or holds_messages(value, depth=1)):
                 kind = "calls" if holds_calls(value, depth=1) else "messages"
                 reading.error(((at, i), key), f"holds {kind} under a key that is not read; tool calls are 'tool_calls'")
-            elif key not in _KNOWN and _has_content(value):
+            elif key not in _SILENT_KEYS and _has_content(value):
                 unread[key] = None
     if unread:
         names = ", ".join(map(repr, sorted(unread)[:8]))

@@ -16,7 +16,7 @@ def with_calls_of_results(trace: Trace) -> Trace:
 
     If the result does not name its tool, the trace is incomplete instead.
     """
-    if not any(type(step) is ToolResult for invocation in trace.invocations for step in invocation.steps or ()):
+    if _are_complete(trace):
         return trace
     calls = _Calls()
     invocations = tuple(
@@ -26,6 +26,18 @@ def with_calls_of_results(trace: Trace) -> Trace:
         for invocation in trace.invocations
     )
     return incomplete_trace(replace(trace, invocations=invocations), calls.problem)
+
+
+def _are_complete(trace: Trace) -> bool:
+    """Whether each result has the id of a call before it, as in most messages."""
+    ids: set[str] = set()
+    for invocation in trace.invocations:
+        for step in invocation.steps or ():
+            if type(step) is ToolCall:
+                ids.add(step.id)
+            elif type(step) is ToolResult and not (step.id and step.id in ids):
+                return False
+    return True
 
 
 class _Calls:

@@ -58,9 +58,13 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
     if role not in _ROLES:
         unknown_role(message, at, reading, _NAME, _ROLES)
         return []
+    parts = message.get("parts")
+    if type(parts) is not list:
+        parts = reading.array({"parts": structured(parts)}, "parts", at)
+    place = (at, "parts")
     steps: list[Step] = []
-    for i, part in enumerate(reading.array({"parts": structured(message.get("parts"))}, "parts", at)):
-        steps += _steps(part, ((at, "parts"), i), reading)
+    for i, part in enumerate(parts):
+        steps += _steps(part, (place, i), reading)
     is_hidden = any(isinstance(step, Message) and step.withheld for step in steps)
     if role in _INPUT_ROLES:
         entries = input_entries(steps, is_instruction=role != "user")

@@ -73,12 +73,12 @@ class Assembly:
                     walk.read_silent_model(node)
             walk.finish()
         turns_unknown = not speaking and _read_silent(walk, nodes)
-        lost = next(filter(None, [loss_reason(node.span) for node in self._by_home[home]]), "")
+        loss = next(filter(None, [loss_reason(node.span) for node in self._by_home[home]]), "")
         # The attributes or the spans that show a turn may be among those that are missing.
-        is_turn_missing = bool(lost) and any(draft.user.withheld for draft in walk.drafts)
+        is_turn_missing = bool(loss) and any(draft.user.withheld for draft in walk.drafts)
         trace = self._trace(walk, turns_unknown=turns_unknown or is_turn_missing)
         gaps = [*(node.facts.unread for node in self._by_home[home]), *(draft.gap for draft in walk.drafts)]
-        return incomplete_trace(trace, lost or next(filter(None, gaps), ""))
+        return incomplete_trace(trace, loss or next(filter(None, gaps), ""))
 
     def _trace(self, walk: Walk, *, turns_unknown: bool) -> Trace:
         invocations: list[Invocation] = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from typing import Any
 
 from fairtrial.errors import FormatError
@@ -20,7 +19,7 @@ from fairtrial.formats.tool_failures import stated_failure
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Step, Usage
 
-NOT_READ = "a message in a span was not read in full"
+UNREAD_MESSAGE = "a message in a span was not read in full"
 _LONGEST_PATH = 20
 _NOT_STEPS = (UserMessage, Instruction, Usage)
 
@@ -50,12 +49,14 @@ def entries_by(
         value = message.value if is_repeated else message
         if isinstance(value, dict):
             place = ((), i)
-            with suppress(FormatError):  # one message may have more problems than a file is allowed to have
+            try:
                 entries += (
                     message.entries_by(entries_of, place, reading=inner)
                     if is_repeated
                     else entries_of(value, place, inner)
                 )
+            except FormatError:  # one message has more problems than a file may have, and all of them are in `inner`
+                reading.unread = UNREAD_MESSAGE
         elif isinstance(value, str):
             entries.append(UserMessage(Message(value)))
         elif value is not None:
@@ -64,7 +65,8 @@ def entries_by(
             problems += inner.errors
             inner.errors.clear()
             entries += _unread(value)
-    note_unread(problems, reading)
+    if problems:
+        note_unread(problems, reading)
     return entries
 
 
@@ -73,15 +75,15 @@ def _unread(message: Any) -> list[Entry]:
     role = message.get("role", message.get("type")) if isinstance(message, dict) else None
     if role in ("system", "developer", "tool", "function"):
         return []
-    gap = Message("", withheld=NOT_READ)
+    gap = Message("", withheld=UNREAD_MESSAGE)
     return [UserMessage(gap)] if role in ("user", "human") else [gap]
 
 
 def note_unread(problems: Iterable[str], reading: Diagnostics) -> None:
     """Pass the problems of messages on as warnings, each problem once. The conversation is then incomplete."""
     for problem in problems:
-        reading.unread = reading.unread or f"{NOT_READ}: {problem}"
-        warning = f"{reading.path}: {NOT_READ}: {problem}"
+        reading.unread = reading.unread or f"{UNREAD_MESSAGE}: {problem}"
+        warning = f"{reading.path}: {UNREAD_MESSAGE}: {problem}"
         if warning not in reading.warnings:
             reading.warnings.append(warning)
 
