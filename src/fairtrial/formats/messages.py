@@ -99,9 +99,11 @@ def trace(
         if type(message) is not dict or message.get("role") not in ROLES:
             reading.wrong_type(place, f"a message with a role of {', '.join(ROLES)}", message)
             continue
-        if type(message.get("content")) in (list, dict):
+        content = message.get("content")
+        if content is not None and type(content) is not str:
             message = plain(message)
-        role, text = message["role"], text_of(message.get("content"), (place, "content"), reading)
+            content = message.get("content")
+        role, text = message["role"], text_of(content, (place, "content"), reading)
         if role in ("system", "developer"):
             texts.append(text)
         elif role == "user":
@@ -110,7 +112,7 @@ def trace(
                 user, steps = [], []
             elif not user and all(isinstance(step, Message) for step in steps):
                 opening, steps = tuple(step for step in steps if isinstance(step, Message)), []
-            user.append(_with_gap(Message(text, parts=media_of(message.get("content"))), message))
+            user.append(_with_gap(Message(text, parts=media_of(content)), message))
         else:
             steps += steps_in(message, role, text, place, reading, names)
     if user or steps:

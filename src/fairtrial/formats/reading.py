@@ -84,8 +84,17 @@ class Diagnostics:
         self.quotes = 0
         self.document: Any = None
         self.unread = ""
+        self._of_messages: Diagnostics | None = None
         self._hints = 0
         self._allowed_keys: set[tuple[int, str]] = set()
+
+    def of_messages(self) -> Diagnostics:
+        """Return the problems of messages inside a file, which are warnings of the file. They are empty."""
+        if self._of_messages is None:
+            self._of_messages = Diagnostics(self.path)
+        self._of_messages.errors.clear()
+        self._of_messages.warnings.clear()
+        return self._of_messages
 
     def pointer(self, at: Place) -> str:
         """Return a place as `pointer` does. The keys of a configuration are spelt as in its file."""

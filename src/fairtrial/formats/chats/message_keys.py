@@ -14,7 +14,7 @@ _READ_KEYS = frozenset(
         *("data", "kwargs", "additional_kwargs", "invalid_tool_calls", "tool_call_chunks", "lc", "type", "kind"),
     )
 )
-"""The keys that a dialect reads, or that repeat what it reads."""
+"""The keys that a dialect reads, or that repeat such keys."""
 _SILENT_KEYS = frozenset(
     (
         *(
@@ -38,9 +38,12 @@ _SILENT_KEYS = frozenset(
 
 def note_unread_keys(messages: list[Any], at: Place, reading: Diagnostics) -> None:
     """Note an error for each key with calls or messages that is not read, and one warning for the other such keys."""
+    covers = _READ_KEYS.issuperset
+    places = [i for i, message in enumerate(messages) if type(message) is dict and not covers(message)]
     unread: dict[str, None] = {}
-    for i, message in enumerate(messages):
-        if not isinstance(message, dict) or _READ_KEYS.issuperset(message) or "role" not in message:
+    for i in places:  # most messages have no other key
+        message = messages[i]
+        if "role" not in message:
             continue
         for key in message.keys() - _READ_KEYS:
             value = message[key]

@@ -148,7 +148,7 @@ def _checked(rows: Iterator[Row], known_names: set[str], reading: Diagnostics) -
 def _decoded(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row whose JSON texts are decoded, in columns whose names or contents say that they hold several values.
 
-    A platform exports messages as JSON text, which is neither what the user wrote nor the reply.
+    For example, a platform exports messages as JSON text. That text is not a message itself.
     """
     return {
         name: _structured(name, value) if isinstance(value, str) and value.startswith(_JSON) else value

@@ -41,7 +41,7 @@ def entries_by(
 
     If a message was not read in full, an entry without content stands for the rest.
     """
-    inner = Diagnostics(reading.path)
+    inner = reading.of_messages()
     problems: list[str] = []
     entries: list[Entry] = []
     for i, message in enumerate(raw):
