@@ -166,10 +166,10 @@ def _write(part: Path, output: Path, sessions: AbstractSet[str], traces: TraceOp
                 count += 1
     missing = [trace_id for page in _pages(part) for trace_id in page.missing]
     if missing:
-        shown = ", ".join(visible_line(trace_id) for trace_id in missing[:_MOST_IDS])
+        examples = ", ".join(visible_line(trace_id) for trace_id in missing[:_MOST_IDS])
         reading.warnings.append(
             f"{output}: the service lists {text_count(len(missing), 'trace')} that it does not have any more, for "
-            f"example after their deletion; they are left out: {shown}"
+            f"example after their deletion; they are left out: {examples}"
         )
     return PullReport(count, tuple(reading.warnings))
 
