@@ -73,6 +73,20 @@ def test_reasoning_and_cached_tokens_are_recorded() -> None:
     assert invocation.usages == (Usage(7, 9, 4, 3, "scripted"),)
 
 
+def test_token_counts_of_gateways_are_converted_or_left_out() -> None:
+    """Some gateways send numbers as text or as 9.0. A number that cannot be read counts as not recorded."""
+    usage = {
+        "prompt_tokens": "7",
+        "completion_tokens": 9.0,
+        "completion_tokens_details": {"reasoning_tokens": "many"},
+        "prompt_tokens_details": {"cached_tokens": -3},
+    }
+    (invocation,) = answered(
+        lambda _: completion({"role": "assistant", "content": "a"}, usage=usage), "hi"
+    ).trace.invocations
+    assert invocation.usages == (Usage(7, 9, model="scripted"),)
+
+
 def test_a_key_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """The key is sent as a bearer token, and is no part of what is kept of the run."""
     monkeypatch.setenv(KEY, "sesame")

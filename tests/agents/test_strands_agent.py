@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from kinds import recorded
 from shop import CRITERIA, Outage, saying
@@ -11,8 +12,9 @@ from shop import CRITERIA, Outage, saying
 import fairtrial
 from fairtrial.agents import agent_of
 from fairtrial.errors import UsageError
+from fairtrial.records.attempt import Recording
 from fairtrial.records.case import SessionInput
-from fairtrial.records.trace import Invocation, Message, Part, ToolCall, ToolResult
+from fairtrial.records.trace import Invocation, Message, Part, ToolCall, ToolResult, Usage
 
 pytestmark = pytest.mark.agents
 pytest.importorskip("strands")
@@ -33,6 +35,29 @@ def test_state_goes_in_and_comes_out() -> None:
     result = first.steps[1]
     assert isinstance(result, ToolResult)
     assert result.response == "Kim is here."
+
+
+class TextCounts(ScriptedModel):
+    """A model whose provider sends the tokens as text, and those of the cache as no number at all."""
+
+    async def stream(self, messages: Any, *more: Any, **options: Any) -> Any:
+        """Answer a request."""
+        async for event in super().stream(messages, *more, **options):
+            if "metadata" in event:
+                event["metadata"]["usage"] |= {"inputTokens": "10", "outputTokens": 5.0, "cacheReadInputTokens": "few"}
+            yield event
+
+
+def agent_with_text_counts() -> Agent:
+    """Return an agent whose model counts in text."""
+    return Agent(name="shop", model=TextCounts(), callback_handler=None)
+
+
+def test_token_counts_that_are_text_can_be_read_again() -> None:
+    """The recording holds whole numbers, and nothing for a number that cannot be read."""
+    one = recorded(f"strands:{__name__}:agent_with_text_counts", "hello")
+    assert one.trace.invocations[0].usages == (Usage(10, 5, model="scripted"),)
+    assert msgspec.json.decode(msgspec.json.encode(one), type=Recording) == one
 
 
 def test_an_interrupt_is_answered_by_the_next_message() -> None:

@@ -16,13 +16,14 @@ from fairtrial.agents.nested_runs import observe_method
 from fairtrial.agents.observer import Observer, observer_here
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.routing import rewriting_of
+from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import data_url
 from fairtrial.formats.messages import arguments_of, response_of
 from fairtrial.importing import import_extra, import_object
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
-from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, Thought, ToolCall, Usage
+from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, Thought, ToolCall
 
 EXTRA = "agents-agent-framework"
 _OPTIONS = ("client_kwargs", "function_invocation_kwargs", "options", "tools")
@@ -257,7 +258,7 @@ def _declaration(tool: Any) -> dict[str, Json]:
 def _items(response: Any, author: str) -> list[Item]:
     """Return the tokens and the steps of a response."""
     counts = response.usage_details or {}
-    usage = Usage(
+    usage = token_usage(
         counts.get("input_token_count"),
         counts.get("output_token_count"),
         counts.get("reasoning_output_token_count"),

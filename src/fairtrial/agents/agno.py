@@ -18,6 +18,7 @@ from fairtrial.agents.factories import AgentSource
 from fairtrial.agents.nested_runs import current_tool, observe_method, observe_unreached
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_response, as_text, plain
+from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import content_of, kind_of
 from fairtrial.errors import AgentError
 from fairtrial.formats.messages import arguments_of
@@ -302,7 +303,7 @@ def _items(response: Any, model: str, author: str) -> list[Item]:
     usage = Usage(model=model)
     if counts is not None:
         details = (counts.reasoning_tokens or None, counts.cache_read_tokens or None)
-        usage = Usage(counts.input_tokens, counts.output_tokens, *details, model)
+        usage = token_usage(counts.input_tokens, counts.output_tokens, *details, model)
     items: list[Item] = [usage]
     if response.reasoning_content:
         items.append(Thought(str(response.reasoning_content), author))

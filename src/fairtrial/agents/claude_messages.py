@@ -11,8 +11,10 @@ from msgspec.structs import replace
 
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import plain
+from fairtrial.agents.token_usage import sum_of_counts, token_usage
 from fairtrial.errors import AgentError
 from fairtrial.formats.chats.anthropic_messages import response
+from fairtrial.llm.token_counts import count_of
 from fairtrial.records.record import Json
 from fairtrial.records.trace import (
     Approval,
@@ -273,14 +275,16 @@ class _Totals:
     def note(self, model: str, counts: Mapping[str, Any]) -> None:
         """Note the tokens of one response."""
         names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-        self._add(model, (counts.get(name) or 0 for name in names))
+        self._add(model, (count_of(counts.get(name)) or 0 for name in names))
 
     def take_remaining(self, totals: Mapping[str, Any]) -> list[Usage]:
         """Return the tokens in the totals that were not reported, and note them."""
         usages: list[Usage] = []
         for model, counts in totals.items():
             reported = self._reported.get(_undated(model), [0] * len(_COUNTS))
-            rest = [max(int(counts.get(name) or 0) - known, 0) for name, known in zip(_COUNTS, reported, strict=True)]
+            rest = [
+                max((count_of(counts.get(name)) or 0) - known, 0) for name, known in zip(_COUNTS, reported, strict=True)
+            ]
             if any(rest):
                 self._add(model, rest)
                 fresh, output, cached, created = rest
@@ -304,12 +308,9 @@ def _call(block: Any, author: str) -> ToolCall:
 def _usage(counts: Mapping[str, Any], model: str) -> Usage:
     """Return the tokens of a response. Anthropic counts tokens of the cache beside the input."""
     cached = counts.get("cache_read_input_tokens")
-    parts = [counts.get("input_tokens"), cached, counts.get("cache_creation_input_tokens")]
-    counts_of_input = [part for part in parts if part is not None]
+    fresh, created = counts.get("input_tokens"), counts.get("cache_creation_input_tokens")
     thinking = (counts.get("output_tokens_details") or {}).get("thinking_tokens")
-    return Usage(
-        sum(counts_of_input) if counts_of_input else None, counts.get("output_tokens"), thinking, cached, model
-    )
+    return token_usage(sum_of_counts(fresh, cached, created), counts.get("output_tokens"), thinking, cached, model)
 
 
 def question_of(arguments: Mapping[str, Any]) -> str:

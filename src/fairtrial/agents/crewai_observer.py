@@ -16,6 +16,7 @@ from fairtrial.agents.nested_runs import observe_unreached
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.routing import rewriting_of
+from fairtrial.agents.token_usage import token_usage
 from fairtrial.errors import AgentError
 from fairtrial.formats.messages import arguments_of, response_of
 from fairtrial.importing import import_extra
@@ -277,7 +278,7 @@ def _usage(before: Any, model: Any) -> Usage:
     name = str(model.model)
     if not tokens.total_tokens:
         return Usage(model=name)
-    return Usage(
+    return token_usage(
         tokens.prompt_tokens,
         tokens.completion_tokens,
         tokens.reasoning_tokens or None,

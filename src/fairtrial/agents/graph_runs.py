@@ -12,6 +12,7 @@ from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.routing import check_untouched
 from fairtrial.agents.stopwatch import Stopwatch
+from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.tool_nodes import declaration, is_let_through, response_in
 from fairtrial.importing import import_extra
 from fairtrial.protocols import Environment
@@ -250,7 +251,7 @@ def _listed(value: Any) -> Sequence[Any]:
 def _usage(message: Any) -> Usage:
     """Return the tokens of a model call. The output tokens include the reasoning tokens."""
     counts = getattr(message, "usage_metadata", None) or {}
-    return Usage(
+    return token_usage(
         counts.get("input_tokens"),
         counts.get("output_tokens"),
         (counts.get("output_token_details") or {}).get("reasoning"),

@@ -18,10 +18,12 @@ from fairtrial.agents.endpoint_client import (
     object_in,
     url_ending_in,
 )
+from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import base64_of, data_url, file_name, kind_of
 from fairtrial.errors import AgentError
 from fairtrial.formats.messages import steps_of
 from fairtrial.formats.reading import Diagnostics
+from fairtrial.llm.token_counts import members_of
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import About, Message, Part, Step, Usage, split_reply
@@ -140,15 +142,10 @@ def _usage(reply: dict[str, Any]) -> Usage | None:
     model = reply.get("model")
     if not isinstance(usage, dict):
         return Usage(model=model) if isinstance(model, str) else None
-    return Usage(
-        _count(usage, "prompt_tokens"),
-        _count(usage, "completion_tokens"),
-        _count(usage.get("completion_tokens_details"), "reasoning_tokens"),
-        _count(usage.get("prompt_tokens_details"), "cached_tokens"),
-        model if isinstance(model, str) else "",
+    return token_usage(
+        usage.get("prompt_tokens"),
+        usage.get("completion_tokens"),
+        members_of(usage.get("completion_tokens_details")).get("reasoning_tokens"),
+        members_of(usage.get("prompt_tokens_details")).get("cached_tokens"),
+        model,
     )
-
-
-def _count(counts: Any, name: str) -> int | None:
-    value = counts.get(name) if isinstance(counts, dict) else None
-    return value if type(value) is int and value >= 0 else None

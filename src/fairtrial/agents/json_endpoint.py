@@ -22,6 +22,7 @@ from fairtrial.agents.endpoint_client import (
 )
 from fairtrial.agents.endpoint_template import EndpointTemplate, template_in
 from fairtrial.agents.plain import as_text
+from fairtrial.agents.token_usage import sum_of_counts
 from fairtrial.errors import AgentError
 from fairtrial.formats.messages import arguments_of, response_of
 from fairtrial.formats.tool_failures import has_failed
@@ -161,12 +162,7 @@ class JsonEndpointSession:
         """Return the tokens of the whole reply. Several counts, for example of model calls, are added."""
         models = [model for model in self._values("model", reply) if isinstance(model, str)]
         return Usage(
-            _sum(self._values("input_tokens", reply)),
-            _sum(self._values("output_tokens", reply)),
+            sum_of_counts(*self._values("input_tokens", reply)),
+            sum_of_counts(*self._values("output_tokens", reply)),
             model=models[-1] if models else "",
         )
-
-
-def _sum(counts: list[Any]) -> int | None:
-    numbers = [count for count in counts if type(count) is int and count >= 0]
-    return sum(numbers) if numbers else None

@@ -10,7 +10,9 @@ from fairtrial.agents.nested_runs import current_tool, observe_method
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.routing import rewriting_of
+from fairtrial.agents.token_usage import token_usage
 from fairtrial.importing import import_extra
+from fairtrial.llm.token_counts import count_of
 from fairtrial.protocols import Item
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Thought, ToolCall, Usage
@@ -180,8 +182,8 @@ def _usage(raw: Any, model: str) -> Usage:
     counts = counts if isinstance(counts, Mapping) else plain(counts)
     if not isinstance(counts, Mapping):
         return Usage(model=model)
-    return Usage(_count(counts, _INPUT_TOKENS), _count(counts, _OUTPUT_TOKENS), model=model)
+    return token_usage(_count(counts, _INPUT_TOKENS), _count(counts, _OUTPUT_TOKENS), model=model)
 
 
 def _count(counts: Mapping[str, Any], names: Iterable[str]) -> int | None:
-    return next((counts[name] for name in names if type(counts.get(name)) is int), None)
+    return next((number for name in names if (number := count_of(counts.get(name))) is not None), None)

@@ -17,6 +17,7 @@ from fairtrial.agents.nested_runs import ToolAtWork, current_tool, observe_metho
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.routing import rewriting_of, route_call
 from fairtrial.agents.stopwatch import Stopwatch
+from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import responses_content
 from fairtrial.formats.messages import arguments_of, response_of
 from fairtrial.importing import import_extra, import_object
@@ -381,7 +382,7 @@ def _steps(raw: dict[str, Any], author: str) -> list[Item]:
 
 def _usage(counts: Any, model: Any) -> Usage:
     """Return the tokens of a model call. The output tokens include the reasoning tokens."""
-    return Usage(
+    return token_usage(
         counts.input_tokens,
         counts.output_tokens,
         getattr(counts.output_tokens_details, "reasoning_tokens", None),
@@ -403,11 +404,12 @@ def _nested_usages(total: Any, reported: list[Usage]) -> list[Usage]:
     remaining = [(usage.input_tokens, usage.output_tokens) for usage in reported]
     nested: list[Usage] = []
     for entry in getattr(total, "request_usage_entries", None) or ():
-        counts = (entry.input_tokens, entry.output_tokens)
+        usage = _usage(entry, "")
+        counts = (usage.input_tokens, usage.output_tokens)
         if counts in remaining:
             remaining.remove(counts)
         else:
-            nested.append(_usage(entry, ""))
+            nested.append(usage)
     reported += nested
     return nested
 

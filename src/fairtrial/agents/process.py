@@ -17,6 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.agents.chat_replies import separate_thoughts
+from fairtrial.agents.token_usage import token_usage
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.messages import arguments_of, response_of
 from fairtrial.protocols import Environment, Item
@@ -201,9 +202,7 @@ def _object(fields: dict[str, Any], key: str) -> dict[str, Any]:
 def _usage(counts: Any, model: Any) -> Usage | None:
     if not isinstance(counts, dict):
         return Usage(model=model) if isinstance(model, str) else None
-    numbers = [counts.get(name) for name in ("input_tokens", "output_tokens")]
-    input_tokens, output_tokens = (number if type(number) is int and number >= 0 else None for number in numbers)
-    return Usage(input_tokens, output_tokens, model=model if isinstance(model, str) else "")
+    return token_usage(counts.get("input_tokens"), counts.get("output_tokens"), model=model)
 
 
 def _about(answer: dict[str, Any], earlier: About | None) -> About | None:

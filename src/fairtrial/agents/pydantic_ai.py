@@ -17,10 +17,12 @@ from fairtrial.agents.nested_runs import ToolAtWork, current_tool, observe_metho
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.routing import rewriting_of, route_call
 from fairtrial.agents.stopwatch import Stopwatch
+from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import content_of, kind_of
 from fairtrial.errors import AgentError
 from fairtrial.formats.messages import arguments_of, response_of
 from fairtrial.importing import import_extra, import_object
+from fairtrial.llm.token_counts import count_of
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, Thought, ToolCall, ToolResult, Usage
@@ -347,7 +349,7 @@ class _Watch:
 def _usage(response: Any) -> Usage:
     """Return the tokens of a model call. The output tokens include the reasoning tokens."""
     counts = response.usage
-    return Usage(
+    return token_usage(
         counts.input_tokens,
         counts.output_tokens,
         counts.output_reasoning_tokens,
@@ -364,9 +366,9 @@ def _nested_usages(total: Any, reported: list[Usage]) -> list[Usage]:
     count = total.requests - len(reported)
     if count <= 0:
         return []
-    input_tokens = total.input_tokens - sum(usage.input_tokens or 0 for usage in reported)
-    output_tokens = total.output_tokens - sum(usage.output_tokens or 0 for usage in reported)
-    return [Usage(input_tokens, output_tokens), *[Usage(0, 0)] * (count - 1)]
+    input_tokens = (count_of(total.input_tokens) or 0) - sum(usage.input_tokens or 0 for usage in reported)
+    output_tokens = (count_of(total.output_tokens) or 0) - sum(usage.output_tokens or 0 for usage in reported)
+    return [token_usage(input_tokens, output_tokens), *[Usage(0, 0)] * (count - 1)]
 
 
 def _instructions(messages: list[Any], parameters: Any) -> str:

@@ -19,6 +19,7 @@ from fairtrial.agents.nested_runs import observe_unreached
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.routing import rewriting_of
+from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import content_of, kind_of
 from fairtrial.errors import UsageError
 from fairtrial.formats.messages import arguments_of, response_of
@@ -267,6 +268,8 @@ def _items(response: Any, model: str, said: type[Message | Thought], author: str
     The text beside calls is a message. Code, and the text beside the answer, is a thought.
     """
     counts = response.token_usage
-    usage = Usage(model=model) if counts is None else Usage(counts.input_tokens, counts.output_tokens, model=model)
+    usage = (
+        Usage(model=model) if counts is None else token_usage(counts.input_tokens, counts.output_tokens, model=model)
+    )
     text = _text(response)
     return [usage, said(text, author)] if text else [usage]

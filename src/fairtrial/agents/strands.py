@@ -13,6 +13,7 @@ from fairtrial.agents.factories import AgentSource, factory_source, one_conversa
 from fairtrial.agents.nested_runs import current_tool, observe_method
 from fairtrial.agents.observer import Observer, observer_here
 from fairtrial.agents.plain import as_text, plain
+from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import content_of, kind_of
 from fairtrial.errors import UsageError
 from fairtrial.formats.messages import response_of
@@ -20,7 +21,7 @@ from fairtrial.importing import import_extra, import_object
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
-from fairtrial.records.trace import About, AgentDetails, Message, Part, Thought, ToolCall, Usage
+from fairtrial.records.trace import About, AgentDetails, Message, Part, Thought, ToolCall
 
 EXTRA = "agents-strands"
 _OUTPUT_TOOL = "StructuredOutputTool"
@@ -242,7 +243,7 @@ def _observed_model(
                     config = model.get_config()
                     name = config.get("model_id", "") if isinstance(config, dict) else ""
                     cached = usage.get("cacheReadInputTokens")
-                    observer.note(Usage(usage["inputTokens"], usage["outputTokens"], None, cached, str(name)))
+                    observer.note(token_usage(usage.get("inputTokens"), usage.get("outputTokens"), None, cached, name))
                 yield event
 
     copied.stream = stream
