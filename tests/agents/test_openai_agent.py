@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ pytestmark = pytest.mark.agents
 pytest.importorskip("agents.lifecycle")
 
 from agents import Agent, ModelResponse, SQLiteSession, Usage, function_tool, handoff  # noqa: E402
+from agents.mcp import MCPServerStdio  # noqa: E402
 from openai_shop import ScriptedModel, _text, cashier  # noqa: E402
 
 TARGET = "openai-agents:openai_shop:agent"
@@ -108,3 +111,28 @@ def test_a_factory_may_give_a_session(tmp_path: Path) -> None:
     assert one.failure is None, one.failure.traceback
     assert seen == [1, 3]
     assert [turn.reply for turn in one.trace.invocations] == ["You said: hello", "You said: again"]
+
+
+@asynccontextmanager
+async def with_server(command: str, *arguments: str) -> AsyncIterator[Agent[Any]]:
+    """Yield an agent whose tools stand on a server of MCP."""
+    async with MCPServerStdio({"command": command, "args": list(arguments)}) as server:
+        yield Agent(name="shop", model=ScriptedModel(), mcp_servers=[server])
+
+
+def server_missing() -> Any:
+    """Return an agent whose server does not exist."""
+    return with_server("/nowhere/server")
+
+
+def server_that_ends() -> Any:
+    """Return an agent whose server ends before it answers."""
+    return with_server(sys.executable, "-c", "raise SystemExit(1)")
+
+
+@pytest.mark.parametrize("name", ["server_missing", "server_that_ends"])
+def test_an_mcp_server_that_cannot_start_is_not_the_agents_fault(name: str) -> None:
+    """The agent was never asked."""
+    one = recorded(f"openai-agents:{__name__}:{name}", "hello")
+    assert one.failure is not None
+    assert one.failure.side == "infrastructure", one.failure

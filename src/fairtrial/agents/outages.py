@@ -54,6 +54,10 @@ _NAMED: dict[str, int | None] = {
     **dict.fromkeys(("ConnectionError", "ConnectionRefusedError", "ConnectionResetError", "gaierror")),
 }
 """Exceptions of clients by their class, with the status of the response, or None if no response came."""
+_MCP_STDIO = "/mcp/client/stdio.py"
+"""The file that starts a server of MCP as a process."""
+_MCP_CLOSED = -32000
+"""The code of the error of MCP if the connection ends before an answer comes."""
 _LONGEST_CHAIN = 20
 
 
@@ -98,7 +102,7 @@ def outage_of(error: BaseException) -> Outage | None:
         status = _status(link)
         if status is not None:
             return Outage(status, _retry_after(link)) if status in _OUTAGES or status >= 500 else None
-        if _is_transport_error(link) or is_missing_key(link) or _is_closed_loop(link):
+        if _is_transport_error(link) or is_missing_key(link) or _is_closed_loop(link) or _is_lost_server(link):
             return Outage(None)
     return None
 
@@ -168,6 +172,15 @@ def _is_closed_loop(error: BaseException) -> bool:
     files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
     callers = [file for file in files if Path(file).parent != Path(asyncio.__file__).parent]
     return bool(callers) and is_library(callers[-1])
+
+
+def _is_lost_server(error: BaseException) -> bool:
+    """Whether an MCP server that runs as a process cannot start, or ended before it answered."""
+    if isinstance(error, OSError):
+        paths = (Path(frame.filename).as_posix() for frame in traceback.extract_tb(error.__traceback__))
+        return any(path.endswith(_MCP_STDIO) for path in paths)
+    is_of_mcp = any(base.__module__.partition(".")[0] == "mcp" for base in type(error).__mro__)
+    return is_of_mcp and _attribute(_attribute(error, "error"), "code") == _MCP_CLOSED
 
 
 def _raising_file(error: BaseException) -> str:
