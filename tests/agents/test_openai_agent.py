@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from chat_server import ChatServer, completion
 from kinds import recorded, survivors_of_instructions
 from shop import get_order
 
@@ -19,8 +20,9 @@ from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, Tool
 pytestmark = pytest.mark.agents
 pytest.importorskip("agents.lifecycle")
 
-from agents import Agent, ModelResponse, SQLiteSession, Usage, function_tool, handoff  # noqa: E402
+from agents import Agent, ModelResponse, OpenAIChatCompletionsModel, SQLiteSession, Usage, function_tool, handoff  # noqa: E402
 from agents.mcp import MCPServerStdio  # noqa: E402
+from openai import AsyncOpenAI  # noqa: E402
 from openai_shop import ScriptedModel, _text, cashier  # noqa: E402
 
 TARGET = "openai-agents:openai_shop:agent"
@@ -136,3 +138,18 @@ def test_an_mcp_server_that_cannot_start_is_not_the_agents_fault(name: str) -> N
     one = recorded(f"openai-agents:{__name__}:{name}", "hello")
     assert one.failure is not None
     assert one.failure.side == "infrastructure", one.failure
+
+
+def test_a_client_of_a_module_serves_one_evaluation_after_another() -> None:
+    """The client keeps its connections, so that all evaluations of a process share an event loop."""
+    answer = completion({"role": "assistant", "content": "Hello!"})
+    with ChatServer(lambda _: answer) as server:
+        client = AsyncOpenAI(base_url=server.url, api_key="none", max_retries=0)
+        agent = Agent(name="shop", model=OpenAIChatCompletionsModel("scripted", client))
+        case = EvalCase("c", (Invocation(Message("Hi"), (), Message("Hello!")),))
+        runs = [
+            fairtrial.evaluate(EvalSet("s", (case,)), agent, {"response_match_score": 0.9}, store=None)
+            for _ in range(4)
+        ]
+    assert [run.verdict for run in runs] == ["passed"] * 4
+    assert len(server.requests) == 4
