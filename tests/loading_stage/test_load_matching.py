@@ -44,6 +44,26 @@ def test_a_case_without_recording_is_an_error_of_the_infrastructure() -> None:
     assert (missing.failure.side, missing.failure.cause) == ("infrastructure", "no recording")
 
 
+def test_a_property_that_would_pair_the_recordings_is_named() -> None:
+    """If no recording finds its case, the first warning says which property most of them share with a case."""
+    heard = [
+        recording(turn(query="Where?"), name="x"),
+        recording(turn(query="When?"), name="y"),
+        recording(turn(query="Who?"), name="z"),
+    ]
+    asked = EvalSet("s", (case(turn(query="Where?"), name="a"), case(turn(query="When?"), name="b")))
+    assert match(todo(asked), heard)[1][0] == (
+        "--match id pairs no recording with a case; --match query would pair 2 of 3 recordings"
+    )
+    assert not any("--match" in warning for warning in match(todo(asked), heard, by="query")[1])
+
+
+def test_no_property_is_named_if_none_would_pair_a_recording() -> None:
+    """The recordings are of other cases."""
+    asked = EvalSet("s", (case(turn(query="Where?"), name="a"),))
+    assert match(todo(asked), [recording(turn(query="Why?"), name="x")])[1] == ["recording 'x' belongs to no case"]
+
+
 def test_a_recording_without_case_is_a_warning() -> None:
     """It was recorded for something."""
     assert match(todo(cases("s", "a")), [recording(name="a"), recording(name="z")])[1] == [

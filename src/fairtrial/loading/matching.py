@@ -17,12 +17,15 @@ from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.record import Record
 from fairtrial.records.trace import Trace
+from fairtrial.text.display import count
 
 Match = Literal["id", "session", "query", "order"]
 RecordedInput = Recording | EvalCase | SpooledRecording
 """A recording, in memory or on disk, or a case whose conversation was recorded."""
 
 NO_RECORDING = "no recording"
+_COMPARED: tuple[Match, ...] = ("id", "session", "query")
+"""The properties that a recording shares with its case. The order is none."""
 
 
 def recordings_of(sources: Sequence[Source]) -> list[RecordedInput]:
@@ -111,7 +114,20 @@ def match(
     ordered = sorted([*pairs, *unanswered], key=lambda pair: pair[0].position)
     matched = MatchedRecordings(tuple([case for case, _ in ordered]), tuple([recorded for _, recorded in ordered]))
     strays = [_name_of(recorded) for recorded, case in zip(recordings, homes, strict=True) if case is None]
-    return matched, [f"recording {name!r} belongs to no case" for name in strays]
+    warnings = [f"recording {name!r} belongs to no case" for name in strays]
+    return matched, warnings if pairs else [*_better_matches(cases, recordings, by, sets), *warnings]
+
+
+def _better_matches(
+    cases: Sequence[PlannedCase], recordings: Sequence[RecordedInput], by: Match, sets: Sequence[str] | None
+) -> Iterator[str]:
+    """Yield a warning that says which other property pairs the most recordings with cases, if one does."""
+    others = [other for other in _COMPARED if other != by]
+    numbers = {other: sum(home is not None for home in _homes(cases, recordings, other, sets)) for other in others}
+    best = max(others, key=lambda other: numbers[other])
+    if numbers[best]:
+        pairs = f"{numbers[best]:,} of {count(len(recordings), 'recording')}"
+        yield f"--match {by} pairs no recording with a case; --match {best} would pair {pairs}"
 
 
 def _homes(
