@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
+import fairtrial
 from builders import call, trace, turn
 from builders import case as expected_case
 from commands import HOSTILE
@@ -21,9 +22,11 @@ from fairtrial.metrics.response import ResponseMatch
 from fairtrial.metrics.trajectory import ToolTrajectory
 from fairtrial.records.attempt import Failure
 from fairtrial.records.attempt_rule import AttemptRules
+from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.result import CaseResult, Fault, JudgeStats, Outcome
 from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Quote, Score
+from fairtrial.records.trace import Invocation, Message
 from fairtrial.reports.attempts import by_case
 from fairtrial.reports.summary_table import tables
 from fairtrial.reports.terminal import case as attempt
@@ -449,3 +452,17 @@ def test_an_error_of_many_cases_is_told_once() -> None:
     assert "12 attempts ended with the same error: agent: KeyError: 'orders'" in text
     assert all(f"failed{i} " in text for i in range(13))
     assert len(text.splitlines()) < 40
+
+
+def test_a_criterion_that_gave_no_value_stays_in_the_table() -> None:
+    """Somebody asked for it. Its line has dashes, and the number of outcomes that inform."""
+
+    def tone(*_: object) -> Score:
+        return Score(None, "no tone was found")
+
+    eval_set = EvalSet("s", (EvalCase("c", (Invocation(Message("Hi"), (), Message("Hello!")),)),))
+    criteria = {"tone": tone, "response_match_score": 0.5}
+    run = fairtrial.evaluate(eval_set, lambda _: "Hello!", criteria, store=None)
+    (line,) = [line.split() for line in run.report().splitlines() if line.strip().startswith("tone ")]
+    assert line == ["tone", "–", "–", "–", "–", "–", "1"]
+    assert "agent_cost_v1" not in run.report()

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from fairtrial.metrics.catalog import CATALOG
 from fairtrial.records.calibration import Calibration
 from fairtrial.records.judge_state import JudgeState
 from fairtrial.records.result import Verdict
@@ -36,6 +37,8 @@ _COUNTS = {
     "not_applicable": "n/a",
     "informational": "info",
 }
+
+_ALWAYS_COMPUTED = frozenset(entry.name for entry in CATALOG.values() if entry.always_computed)
 
 
 def tables(summary: Summary, calibrations: Sequence[Calibration] = ()) -> RenderableType:
@@ -102,14 +105,16 @@ def _style(criterion: CriterionSummary) -> str:
 
 
 def _informative(summary: Summary) -> list[CriterionSummary]:
-    """Return the criteria with a mean or a threshold.
+    """Return the criteria with a mean or a threshold, and those that somebody asked for and that applied to a case.
 
     The other criteria were computed by default and found no data. For example, token counts may not be recorded.
     """
     return [
         criterion
         for criterion in summary.criteria
-        if criterion.mean.value is not None or criterion.threshold is not None
+        if criterion.mean.value is not None
+        or criterion.threshold is not None
+        or (criterion.informational and criterion.criterion not in _ALWAYS_COMPUTED)
     ]
 
 
