@@ -14,8 +14,13 @@ def token_usage(
     model: object = "",
 ) -> Usage:
     """Return the tokens of a model call. A number that cannot be read counts as not recorded."""
-    numbers = map(count_of, (input_tokens, output_tokens, reasoning_tokens, cached_input_tokens))
-    return Usage(*numbers, model if isinstance(model, str) else "")
+    return Usage(
+        count_of(input_tokens),
+        count_of(output_tokens),
+        count_of(reasoning_tokens),
+        count_of(cached_input_tokens),
+        model if isinstance(model, str) else "",
+    )
 
 
 def sum_of_counts(*counts: object) -> int | None:

@@ -23,7 +23,7 @@ from fairtrial.reports.markdown_text import code_block, code_in_html, code_span
 from fairtrial.reports.numbers import DASH, estimated, interval, with_unit
 from fairtrial.reports.report_table import ReportedRun, ReportOptions
 from fairtrial.reports.short_texts import with_short_texts
-from fairtrial.reports.summary_table import MARKS
+from fairtrial.reports.summary_table import MARKS, informative
 from fairtrial.reports.terminal import case
 from fairtrial.reports.terminal_text import plain_text
 from fairtrial.reports.transcript import Transcript
@@ -92,7 +92,7 @@ def _head(info: RunInfo, summary: Summary, options: ReportOptions) -> Iterator[s
 
 def _table(summary: Summary, comparison: Comparison | None) -> Iterator[str]:
     """Yield a row for each criterion, and with a comparison a first row for the cases that passed."""
-    rows = [own for own in summary.criteria if own.mean.value is not None or own.threshold is not None]
+    rows = informative(summary)
     if not rows:
         return
     changes = {} if comparison is None else {row.measure: row for row in comparison.rows}

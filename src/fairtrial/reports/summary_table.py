@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.metrics.catalog import CATALOG
+from fairtrial.metrics.entries import CATALOG
 from fairtrial.records.calibration import Calibration
 from fairtrial.records.judge_state import JudgeState
 from fairtrial.records.result import Verdict
@@ -71,7 +71,7 @@ def _criteria(summary: Summary, useless: Collection[str]) -> Rows:
     # A column that would be 0 for every criterion is left out.
     verdicts = [name for name in _COUNTS if any(getattr(criterion, name) for criterion in summary.criteria)]
     rows = Rows(("criterion", "mean", INTERVAL, "pass rate", INTERVAL, *(_COUNTS[name] for name in verdicts)))
-    for criterion in _informative(summary):
+    for criterion in informative(summary):
         rows.add(
             criterion.criterion,
             with_unit(criterion.criterion, estimated(criterion.mean, criterion.threshold)),
@@ -86,7 +86,7 @@ def _criteria(summary: Summary, useless: Collection[str]) -> Rows:
 
 def _valid(summary: Summary) -> Rows:
     rows = Rows(("valid attempts only", "attempts", "mean", INTERVAL, "pass rate", INTERVAL))
-    for criterion in _informative(summary):
+    for criterion in informative(summary):
         if criterion.valid is not None:
             rows.add(
                 criterion.criterion,
@@ -104,7 +104,7 @@ def _style(criterion: CriterionSummary) -> str:
     return "dim" if criterion.threshold is None else ""
 
 
-def _informative(summary: Summary) -> list[CriterionSummary]:
+def informative(summary: Summary) -> list[CriterionSummary]:
     """Return the criteria with a mean or a threshold, and those that somebody asked for and that applied to a case.
 
     The other criteria were computed by default and found no data. For example, token counts may not be recorded.
