@@ -17,7 +17,8 @@ from fairtrial.records import attempt, case, result, trace
 
 SOURCE = Path(inspect.getfile(fairtrial)).parent
 STAGES = [
-    *sorted(SOURCE.glob("*.py")),
+    # The loop marks tasks of asyncio with the work that they belong to.
+    *(file for file in sorted(SOURCE.glob("*.py")) if file.stem != "event_loop"),
     SOURCE / "metrics" / "fault.py",
     SOURCE / "simulate" / "observed_environment.py",
     *(file for name in ("api", "loading", "reports") for file in sorted((SOURCE / name).glob("*.py"))),

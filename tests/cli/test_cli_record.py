@@ -51,7 +51,7 @@ def test_what_broke_is_written_and_told(folder: Path) -> None:
     assert "order_status, attempt 1: RuntimeError: no luck" in done.err
     (one,) = package.load_recordings("a.jsonl")
     assert one.failure is not None
-    assert one.failure.cause == "RuntimeError: no luck"
+    assert one.failure.cause == "RuntimeError: no luck (bad.py, line 2)"
 
 
 def test_an_outage_is_not_the_agents(folder: Path) -> None:
@@ -80,7 +80,17 @@ def test_an_interruption_keeps_what_is_finished(folder: Path) -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_a_file_that_cannot_be_written_is_found_out_first() -> None:
-    """Exit code 2 before anything runs."""
+    """Exit code 2 before anything runs. A file stands in place of the folder."""
+    Path("nowhere").touch()
     done = fairtrial("record", "examples", "--agent", "examples.agent:reply", "-o", "nowhere/a.jsonl")
     assert done.code == 2
-    assert "nowhere/a.jsonl.part: No such file or directory" in done.err
+    assert "nowhere" in done.err
+    assert "0 of" not in done.err
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_folder_of_the_file_is_made() -> None:
+    """The folders above it, too."""
+    done = fairtrial("record", "examples", "--agent", "examples.agent:reply", "-o", "new/folder/a.jsonl")
+    assert done.code == 0
+    assert Path("new/folder/a.jsonl").is_file()

@@ -253,20 +253,22 @@ def test_a_nesting_bomb_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["--output", "--keep", "--parquet"])
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path, option: str) -> None:
-    """What cannot be written ends with 2 and the path, not with a traceback."""
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, option: str) -> None:
+    """What cannot be written ends with 2 and the path, not with a traceback. A file stands in place of the folder."""
+    (tmp_path / "no").touch()
     result = _run(_file(tmp_path, GOOD), option, tmp_path / "no" / "file", "--threshold", "0")
     assert result.exit_code == 2
-    assert "No such file or directory" in result.stderr
+    assert str(tmp_path / "no") in result.stderr
 
 
 def test_an_index_that_could_not_be_saved_is_refused_before_the_work(tmp_path: Path) -> None:
     """Not after the last trace."""
     if weights.missing_libraries() or weights.installed() is None:
         pytest.skip("the model is not installed")
+    (tmp_path / "no").touch()
     result = _run(_file(tmp_path, GOOD), "--index", tmp_path / "no" / "index", embedder="minilm")
     assert result.exit_code == 2
-    assert "its folder does not exist" in result.stderr
+    assert str(tmp_path / "no") in result.stderr
     assert not result.stdout
 
 

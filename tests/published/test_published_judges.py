@@ -53,7 +53,7 @@ def test_llmbar(shared: Path, published: dict[str, Any]) -> None:
         subset, judge, strategy = name.split("/")
         card = cards[subset][judge, strategy]
         pairs = [
-            *zip((card.accuracy.value, card.accuracy.low, card.accuracy.high), expected["accuracy"], strict=True),
+            (card.accuracy.value, expected["accuracy"][0]),
             (card.orders_agree.value, expected["same_in_both_orders"]),
             (card.first_place.value, expected["prefers_first_minus_second"]),
         ]
@@ -62,6 +62,9 @@ def test_llmbar(shared: Path, published: dict[str, Any]) -> None:
         for actual, value in pairs:
             assert actual is not None, name
             assert isclose(actual, value, abs_tol=1e-9), name
+        # The light cases of the interval weigh 1/2 here and 1/20 there (see `vector_reasons`).
+        ends = zip((card.accuracy.low, card.accuracy.high), expected["accuracy"][1:], strict=True)
+        assert all(actual is not None and isclose(actual, value, abs_tol=0.005) for actual, value in ends), name
         assert card.unreadable == expected["unreadable"], name
 
 

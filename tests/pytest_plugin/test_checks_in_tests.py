@@ -72,7 +72,7 @@ def test_an_agent_that_raises_shows_its_traceback(folder: pytest.Pytester) -> No
     )
     result = session(folder)
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["agent: RuntimeError: the shop is closed", "*in broken"])
+    result.stdout.fnmatch_lines(["agent: RuntimeError: the shop is closed (refund_agents.py, line 9)", "*in broken"])
 
 
 def test_checks_are_in_the_run_with_the_cases(folder: pytest.Pytester) -> None:

@@ -273,7 +273,7 @@ def _offered(tool: Any) -> dict[str, Json]:
 
 
 def _usage(before: Any, model: Any) -> Usage:
-    """Return the tokens of a call. A model that counts none has not told."""
+    """Return the tokens of a call. A model that counts none reports none."""
     tokens = model.get_token_usage_summary().delta_since(before)
     name = str(model.model)
     if not tokens.total_tokens:

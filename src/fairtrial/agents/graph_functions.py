@@ -38,7 +38,7 @@ async def workflow_states(
             yield {"messages": list(messages), INTERRUPT: value[INTERRUPT]}
             continue
         returned = value.values() if mode == "updates" else (value,)
-        for message in (message for each in returned for message in _messages(each, is_end=mode == "values")):
+        for message in (message for part in returned for message in _messages(part, is_end=mode == "values")):
             message.id = message.id or str(uuid.uuid4())
             if message.id not in known:
                 known.add(message.id)
@@ -57,44 +57,44 @@ def workflow_input(workflow: Any) -> Input:
 
     The annotation of its parameter tells. Without one, the name of the parameter does.
     """
-    name, wanted = _parameter(workflow)
-    kinds = {_kind(each) for each in _alternatives(wanted)} - {None}
-    if "any" in kinds or isinstance(wanted, str):
+    name, annotation = _parameter(workflow)
+    kinds = {_kind(part) for part in _alternatives(annotation)} - {None}
+    if "any" in kinds or isinstance(annotation, str):
         return "state" if "messages" not in name else "messages"
     known: tuple[Input, ...] = ("messages", "state", "message", "text")
     for kind in known:
         if kind in kinds:
             return kind
-    raise UsageError(f"a workflow with @entrypoint {_TAKES}; the parameter {name!r} is {wanted!r}")
+    raise UsageError(f"a workflow with @entrypoint {_TAKES}; the parameter {name!r} is {annotation!r}")
 
 
 def _parameter(workflow: Any) -> tuple[str, Any]:
     """Return the name and the type of the parameter of a workflow. A type that is not known is its text."""
-    wanted = getattr(workflow.channels["__start__"], "UpdateType", Any)
+    annotation = getattr(workflow.channels["__start__"], "UpdateType", Any)
     bound = getattr(next(iter(workflow.nodes.values()), None), "bound", None)
     function = getattr(bound, "func", None) or getattr(bound, "afunc", None)
     name = next(iter(inspect.signature(function).parameters), "") if callable(function) else ""
     try:
-        return name, typing.get_type_hints(function).get(name, wanted)
+        return name, typing.get_type_hints(function).get(name, annotation)
     except Exception:  # noqa: BLE001  (an annotation is any code, and its names may be out of reach)
-        return name, wanted
+        return name, annotation
 
 
-def _alternatives(wanted: Any) -> Sequence[Any]:
+def _alternatives(annotation: Any) -> Sequence[Any]:
     """Return the types that an annotation allows."""
-    origin = typing.get_origin(wanted)
+    origin = typing.get_origin(annotation)
     if origin is typing.Annotated:
-        return _alternatives(typing.get_args(wanted)[0])
+        return _alternatives(typing.get_args(annotation)[0])
     if origin in (typing.Union, types.UnionType):
-        return [each for one in typing.get_args(wanted) for each in _alternatives(one)]
-    return [wanted]
+        return [part for one in typing.get_args(annotation) for part in _alternatives(one)]
+    return [annotation]
 
 
-def _kind(wanted: Any) -> Input | Literal["any"] | None:
+def _kind(annotation: Any) -> Input | Literal["any"] | None:
     """Return what a type without alternatives asks for, or None if it is another thing."""
-    if wanted in (Any, object, inspect.Parameter.empty):
+    if annotation in (Any, object, inspect.Parameter.empty):
         return "any"
-    origin = typing.get_origin(wanted) or wanted
+    origin = typing.get_origin(annotation) or annotation
     if not inspect.isclass(origin):
         return None
     if issubclass(origin, str):
@@ -104,21 +104,21 @@ def _kind(wanted: Any) -> Input | Literal["any"] | None:
     fields = [name for base in origin.__mro__ for name in inspect.get_annotations(base)]
     if origin in (dict, Mapping, MutableMapping) or "messages" in fields:
         return "state"
-    return "messages" if origin in _LISTS and _are_messages(typing.get_args(wanted)) else None
+    return "messages" if origin in _LISTS and _are_messages(typing.get_args(annotation)) else None
 
 
 def _are_messages(items: Sequence[Any]) -> bool:
     """Whether a list of items of these types may hold messages."""
-    alternatives = [each for item in items for each in _alternatives(item) if each is not Ellipsis]
-    return not alternatives or any(_kind(each) in ("any", "message", "state") for each in alternatives)
+    alternatives = [part for item in items for part in _alternatives(item) if part is not Ellipsis]
+    return not alternatives or any(_kind(part) in ("any", "message", "state") for part in alternatives)
 
 
 def _input(workflow: Any, graph_input: dict[str, Any]) -> Any:
     """Return what the function takes of a conversation."""
-    wanted, messages = workflow_input(workflow), graph_input["messages"]
-    if wanted == "text":
+    annotation, messages = workflow_input(workflow), graph_input["messages"]
+    if annotation == "text":
         return str(messages[-1].text)
-    return graph_input if wanted == "state" else messages[-1] if wanted == "message" else messages
+    return graph_input if annotation == "state" else messages[-1] if annotation == "message" else messages
 
 
 def _messages(value: Any, *, is_end: bool) -> Iterator[Any]:
@@ -127,7 +127,7 @@ def _messages(value: Any, *, is_end: bool) -> Iterator[Any]:
         value = value["messages"]
     if hasattr(value, "content_blocks"):
         yield value
-    elif isinstance(value, list | tuple) and all(hasattr(each, "content_blocks") for each in value):
+    elif isinstance(value, list | tuple) and all(hasattr(part, "content_blocks") for part in value):
         yield from value
     elif is_end and value is not None:
         yield import_extra("langchain_core.messages", "agents-langgraph").AIMessage(as_text(value))

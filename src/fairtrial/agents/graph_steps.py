@@ -48,15 +48,15 @@ class GraphSteps:
             self._open_calls += _calls(message, message.name or watch.name, watch.output_calls)
         runs = watch.take_runs(is_end=is_end)
         hidden = self._hidden(runs)
-        told = {message.tool_call_id for message in new if message.type == "tool"}
-        told |= {call.id for call, _ in self._runs_of_calls} if is_stopped else set()
+        reported = {message.tool_call_id for message in new if message.type == "tool"}
+        reported |= {call.id for call, _ in self._runs_of_calls} if is_stopped else set()
         for i, message in enumerate(new):
             # A message that no model wrote comes after all that happened before the next message of a model.
-            end = next((end for each in new[i:] if (end := _end_of(runs, each))), len(runs))
-            yield from self._run_steps(runs[:end], hidden, told)
+            end = next((end for message in new[i:] if (end := _end_of(runs, message))), len(runs))
+            yield from self._run_steps(runs[:end], hidden, reported)
             runs = runs[end:]
             yield from self._message_steps(message, watch)
-        yield from self._run_steps(runs, hidden, told)
+        yield from self._run_steps(runs, hidden, reported)
 
     def _hidden(self, runs: Sequence[Run]) -> list[ToolRun]:
         """Return the runs of tools whose calls are in no message. The others are kept for the results."""
@@ -64,8 +64,10 @@ class GraphSteps:
         for run in runs:
             if isinstance(run, ModelRun) or self._is_repeated(run):
                 continue
-            taken = [call for call, _ in self._runs_of_calls]
-            open_calls = (call for call in self._open_calls if not any(call is each for each in taken))
+            begun_calls = [call for call, _ in self._runs_of_calls]
+            open_calls = (
+                call for call in self._open_calls if not any(call is begun_call for begun_call in begun_calls)
+            )
             call = next((call for call in open_calls if _is_same(run.call, call)), None)
             if call is None:
                 hidden.append(run)
@@ -75,13 +77,15 @@ class GraphSteps:
 
     def _is_repeated(self, run: ToolRun) -> bool:
         """Whether a tool runs again for the same call, for example after the user's answer. The call counts once."""
-        earlier = next((each for call, each in self._runs_of_calls if call.id and call.id == run.call.id), None)
+        earlier = next(
+            (other_run for call, other_run in self._runs_of_calls if call.id and call.id == run.call.id), None
+        )
         if earlier is None:
             return False
         earlier.add(run)
         return True
 
-    def _run_steps(self, runs: Sequence[Run], hidden: list[ToolRun], told: set[str]) -> Iterator[Step]:
+    def _run_steps(self, runs: Sequence[Run], hidden: list[ToolRun], reported: set[str]) -> Iterator[Step]:
         """Yield the steps of runs that no message tells."""
         for run in runs:
             if isinstance(run, ModelRun):
@@ -93,12 +97,12 @@ class GraphSteps:
                 yield from _tool_steps(run)
                 self._early_results += [run.call.id] if run.call.id else []
             else:
-                yield from self._early_result(run, told)
+                yield from self._early_result(run, reported)
 
-    def _early_result(self, run: ToolRun, told: set[str]) -> Iterator[Step]:
+    def _early_result(self, run: ToolRun, reported: set[str]) -> Iterator[Step]:
         """Yield the result of a call of the state that no message of the same step tells."""
-        call = next((call for call, each in self._runs_of_calls if each is run), None)
-        if call is None or call.id in told or run.result is None:
+        call = next((call for call, other_run in self._runs_of_calls if other_run is run), None)
+        if call is None or call.id in reported or run.result is None:
             return
         self._close(call)
         self._early_results.append(call.id)
@@ -124,7 +128,7 @@ class GraphSteps:
             self._early_results.remove(call_id)
             return
         call = next((call for call in self._open_calls if call.id == call_id), None)
-        run = next((run for each, run in self._runs_of_calls if each is call), None)
+        run = next((run for other_call, run in self._runs_of_calls if other_call is call), None)
         if call is not None:
             self._close(call)
         yield ToolResult(
@@ -137,7 +141,7 @@ class GraphSteps:
         )
 
     def _close(self, call: ToolCall) -> None:
-        self._open_calls = [each for each in self._open_calls if each is not call]
+        self._open_calls = [open_call for open_call in self._open_calls if open_call is not call]
         self._runs_of_calls = [pair for pair in self._runs_of_calls if pair[0] is not call]
 
 
@@ -193,7 +197,7 @@ def _model_steps(message: Any, author: str, calls: Sequence[ToolCall]) -> Iterat
 
 
 def _tool_steps(run: ToolRun) -> Iterator[Step]:
-    """Yield the call of a tool, unless the message of a model has told it, and its result."""
+    """Yield the call of a tool, unless the message of a model holds it, and its result."""
     if not run.is_announced:
         yield run.call
     if run.result is not None:

@@ -81,8 +81,8 @@ class LlamaIndexObserver:
         waiting = import_extra("workflows.runtime.types.results", EXTRA).WaitingForEvent
 
         async def acall(*args: Any, **arguments: Any) -> Any:
-            given = plain({key: value for key, value in arguments.items() if key not in injected})
-            call = self._call(name, given)
+            call_args = plain({key: value for key, value in arguments.items() if key not in injected})
+            call = self._call(name, call_args)
 
             async def real() -> Any:
                 try:
@@ -94,17 +94,17 @@ class LlamaIndexObserver:
                 answer = await self._observer.answer(call, declaration(tool), real, as_json=response_in)
             except _WaitsForUser as pause:
                 raise pause.error from None  # LlamaIndex calls the tool again, with the user's answer
-            return answer.value if answer.own else _output(tool, given, answer.value)
+            return answer.value if answer.own else _output(tool, call_args, answer.value)
 
         observed = copy.copy(tool)
         object.__setattr__(observed, "acall", acall)
         return observed
 
-    def _call(self, name: str, given: Json) -> ToolCall:
+    def _call(self, name: str, call_args: Json) -> ToolCall:
         """Return the call of a model that a tool now answers. LlamaIndex does not tell the tool which one it is."""
         same_name = [call for call in self._observer.open_calls if call.name == name]
-        same = [call for call in same_name if call.args == given]
-        return next(iter(same or same_name), ToolCall(name, given if isinstance(given, dict) else {}))
+        same = [call for call in same_name if call.args == call_args]
+        return next(iter(same or same_name), ToolCall(name, call_args if isinstance(call_args, dict) else {}))
 
 
 def observe_agents_in_tools() -> None:
@@ -139,10 +139,10 @@ def response_in(output: Any) -> Json:
     return as_response(getattr(output, "raw_output", output))
 
 
-def _output(tool: Any, given: Json, value: Json) -> Any:
+def _output(tool: Any, call_args: Json, value: Json) -> Any:
     types = import_extra("llama_index.core.tools", EXTRA)
     name = str(tool.metadata.get_name())
-    inputs = given if isinstance(given, dict) else {}
+    inputs = call_args if isinstance(call_args, dict) else {}
     return types.ToolOutput(content=as_text(value), tool_name=name, raw_input=inputs, raw_output=value)
 
 

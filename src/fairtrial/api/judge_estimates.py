@@ -90,9 +90,9 @@ async def _ask_first(scorer: ShardScorer, criteria: Any, shards: Sequence[Shard]
     number = 0
     for case, recording in islice(_first_cases(scorer, shards), _SAMPLED):
         number += 1
-        others = own_tasks()
+        earlier_tasks = own_tasks()
         await score_case(replace(case, criteria=criteria), recording)
-        if unfinished := own_tasks() - others:
+        if unfinished := own_tasks() - earlier_tasks:
             await asyncio.wait(unfinished)
     return number
 

@@ -122,9 +122,9 @@ def _better_matches(
     cases: Sequence[PlannedCase], recordings: Sequence[RecordedInput], by: Match, sets: Sequence[str] | None
 ) -> Iterator[str]:
     """Yield a warning that says which other property pairs the most recordings with cases, if one does."""
-    others = [other for other in _COMPARED if other != by]
-    numbers = {other: sum(home is not None for home in _homes(cases, recordings, other, sets)) for other in others}
-    best = max(others, key=lambda other: numbers[other])
+    keys = [key for key in _COMPARED if key != by]
+    numbers = {key: sum(home is not None for home in _homes(cases, recordings, key, sets)) for key in keys}
+    best = max(keys, key=lambda key: numbers[key])
     if numbers[best]:
         pairs = f"{numbers[best]:,} of {count(len(recordings), 'recording')}"
         yield f"--match {by} pairs no recording with a case; --match {best} would pair {pairs}"

@@ -19,7 +19,7 @@ def mean(values: Sequence[float]) -> float:
     low, high = min(values), max(values)
     if low == high:
         return low
-    return min(max(_sum_by(values, len(values)), low), high)
+    return min(max(divide_sum(values, len(values)), low), high)
 
 
 class RunningMean:
@@ -78,14 +78,15 @@ class RunningMean:
         """The mean so far."""
         if self._low == self._high:
             return self._low
-        return min(max(_sum_by(self._addends, self.count), self._low), self._high)
+        return min(max(divide_sum(self._addends, self.count), self._low), self._high)
 
 
 _MOST_ADDENDS = 32
 """So many numbers are held before their sum takes their place."""
 
 
-def _sum_by(values: Sequence[float], count: int) -> float:
+def divide_sum(values: Sequence[float], count: int) -> float:
+    """Return the sum of numbers divided by `count`, rounded once."""
     try:
         total = math.fsum(values)
         lost = math.fsum((*values, -total)) if math.isfinite(total) else 0.0

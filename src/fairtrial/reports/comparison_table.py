@@ -234,8 +234,8 @@ def _family(comparison: Comparison) -> int:
 
 
 def _first_names(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_NAMES])
-    return f"{shown} … and {len(names) - _NAMES:,} more" if len(names) > _NAMES else shown
+    first_names = ", ".join(names[:_NAMES])
+    return f"{first_names} … and {len(names) - _NAMES:,} more" if len(names) > _NAMES else first_names
 
 
 def _moves(moves: Sequence[Move]) -> Iterator[Text]:

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from fairtrial.records.average import mean
+from fairtrial.records.average import divide_sum, mean
 
 _AT_ONCE = 4096
 """So many numbers are held before they are summed up. The mean of fewer numbers is exact."""
@@ -60,8 +60,8 @@ class Moments:
         pairs = list(counts)
         size = sum(count for _, count in pairs)
         low, high = min(value for value, _ in pairs), max(value for value, _ in pairs)
-        middle = low if low == high else min(max(_sum_of(pairs) / size, low), high)
-        squares = 0.0 if low == high else _sum_of(((value - middle) ** 2, count) for value, count in pairs)
+        middle = low if low == high else min(max(divide_sum(_products(pairs), size), low), high)
+        squares = 0.0 if low == high else math.fsum(_products(((value - middle) ** 2, count) for value, count in pairs))
         moments = cls()
         moments._sums = _Sums(size, middle, squares, low, high)
         return moments
@@ -145,14 +145,14 @@ def moments_of(numbers: Numbers) -> Moments:
     return numbers if isinstance(numbers, Moments) else Moments(numbers)
 
 
-def _sum_of(counts: Iterable[tuple[float, int]]) -> float:
-    """Return the sum, rounded once: the products of half of a value's bits are exact (Dekker 1971)."""
+def _products(counts: Iterable[tuple[float, int]]) -> list[float]:
+    """Return numbers with exactly the sum of the products: those of half of a value's bits are exact (Dekker 1971)."""
     products: list[float] = []
     for value, count in counts:
         scaled = value * _SPLITTER
         upper_half = scaled - (scaled - value)
         products += (upper_half * count, (value - upper_half) * count)
-    return math.fsum(products)
+    return products
 
 
 _SPLITTER = 2.0**27 + 1
