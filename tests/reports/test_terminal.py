@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -464,7 +465,7 @@ def test_a_criterion_that_gave_no_value_stays_in_the_table() -> None:
         return Score(None, "no tone was found")
 
     eval_set = EvalSet("s", (EvalCase("c", (Invocation(Message("Hi"), (), Message("Hello!")),)),))
-    criteria = {"tone": tone, "response_match_score": 0.5}
+    criteria: dict[str, Any] = {"tone": tone, "response_match_score": 0.5}
     run = fairtrial.evaluate(eval_set, lambda _: "Hello!", criteria, store=None)
     (line,) = [line.split() for line in run.report().splitlines() if line.strip().startswith("tone ")]
     assert line == ["tone", "–", "–", "–", "–", "–", "1"]
