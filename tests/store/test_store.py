@@ -304,7 +304,9 @@ def test_a_server_that_cannot_be_reached_is_a_store_error_without_its_password(s
 @pytest.mark.parametrize("given", ["none", "runs.db", "nosuchdatabase://host/db"])
 def test_what_is_no_url_is_told_how_one_looks(given: str) -> None:
     """The name of a file is not yet the URL of a store."""
-    with pytest.raises(UsageError, match=r"a store is (a URL such as|in SQLite or Postgres, for example) sqlite:///runs\.db"):
+    with pytest.raises(
+        UsageError, match=r"a store is (a URL such as|in SQLite or Postgres, for example) sqlite:///runs\.db"
+    ):
         Store(given)
 
 
