@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     enter(tmp_path, monkeypatch)
 
 
-def run_of(values: Mapping[int, float], copies: int, *, declared: bool = True) -> Run:
+def run_of(values: Mapping[int, float], copies: int, *, declared: bool = True, attempts: int = 1) -> Run:
     """A run of families of cases. Every copy in a family has the value of the family."""
     cases, recordings = [], []
     for family, value in values.items():
@@ -44,7 +45,7 @@ def run_of(values: Mapping[int, float], copies: int, *, declared: bool = True) -
             own = {"cluster": f"template {family}"} if declared and copies > 1 else {}
             groups = {"template": f"template {family}", "customer": f"customer {copy}"}
             cases.append(EvalCase(name, (Invocation(Message("Grade?")),), groups=groups, **own))  # type: ignore[arg-type]
-            recordings.append(recording(name, value, 1))
+            recordings += [recording(name, value, attempt + 1) for attempt in range(attempts)]
     return score(recordings, EvalSet("families", tuple(cases)), [graded()], store=DEFAULT_URL)
 
 
@@ -112,6 +113,26 @@ def test_a_run_shows_the_intervals_of_its_clusters() -> None:
         if own.criterion == "quality":
             assert width(own.mean) > 1.5 * width(other.mean)
             assert width(own.pass_rate) > 1.5 * width(other.pass_rate)
+
+
+def test_pass_k_of_clusters_has_no_interval_and_says_why() -> None:
+    """Forty-eight copies of twelve cases do not make pass^k as sure as 48 cases do."""
+    together, apart = (run_of(BASE, COPIES, declared=own, attempts=2) for own in (True, False))
+    again = run_of(BASE, COPIES, declared=False, attempts=2)
+    why = "pass^k and pass@k have no intervals, because the cases come in clusters"
+    assert [row.pass_hat.value for row in together.summary.pass_k] == [2 / 3, 2 / 3]
+    assert apart.summary.pass_k[1].pass_hat.low is not None
+    assert why not in apart.summary.notes
+    report = fairtrial("show", together.info.id, "--json", "report.json").out
+    assert f"note: {why}" in " ".join(report.split())
+    shown = json.loads(Path("report.json").read_text(encoding="utf-8"))
+    assert why in shown["notes"]
+    compared = compare(together, again)
+    assert why in compared.warnings
+    assert why not in compare(apart, again).warnings
+    assert compare(apart.info.id, again.info.id, cluster="template").warnings == (why,)
+    for row in (*together.summary.pass_k, *compared.pass_k[0], *compared.pass_k[1]):
+        assert (row.pass_hat.low, row.pass_hat.high, row.pass_at.low, row.pass_at.high) == (None,) * 4
 
 
 def width(estimate: object) -> float:

@@ -11,6 +11,7 @@ from fairtrial.measured_run import Measure, MeasuredRun
 from fairtrial.records.summary import CriterionSummary, Estimate, Summary
 from fairtrial.stats.clusters import cluster_values
 from fairtrial.stats.moments import Moments
+from fairtrial.stats.pass_k import NO_INTERVALS, without_intervals
 
 
 def with_clustered_intervals(summary: Summary, run: MeasuredRun, valid: MeasuredRun) -> Summary:
@@ -26,7 +27,12 @@ def with_clustered_intervals(summary: Summary, run: MeasuredRun, valid: Measured
             own = replace(own, mean=_mean(valid, criterion), pass_rate=_rate(valid, criterion))
         return replace(criterion, mean=mean, pass_rate=rate, valid=own)
 
-    return replace(summary, criteria=tuple(map(clustered, summary.criteria)))
+    return replace(
+        summary,
+        criteria=tuple(map(clustered, summary.criteria)),
+        pass_k=without_intervals(summary.pass_k),
+        notes=(*summary.notes, NO_INTERVALS) if summary.pass_k else summary.notes,
+    )
 
 
 def _mean(run: MeasuredRun, criterion: CriterionSummary) -> Estimate:

@@ -38,7 +38,7 @@ from fairtrial.records.run_comparison import (
 )
 from fairtrial.stats.difference import Difference
 from fairtrial.stats.interval import LEVEL
-from fairtrial.stats.pass_k import pass_k_table
+from fairtrial.stats.pass_k import NO_INTERVALS, pass_k_table, without_intervals
 from fairtrial.stats.several import holm, mcnemar
 from fairtrial.version import __version__
 
@@ -302,6 +302,7 @@ def _comparison(runs: PairedRuns, table: Sequence[_Row], about: About, margin: f
         "missing": missing,
         "fairtrial": __version__,
     }
+    pass_k = (_pass_k(runs, 0), _pass_k(runs, 1))
     return Comparison(
         "|".join(f"{name}:{value}" for name, value in signature.items()),
         LEVEL,
@@ -311,15 +312,16 @@ def _comparison(runs: PairedRuns, table: Sequence[_Row], about: About, margin: f
         tuple(_setup(runs)),
         rows,
         tuple(_moves(runs)),
-        (_pass_k(runs, 0), _pass_k(runs, 1)),
+        pass_k,
         margin,
-        (*unfinished, *pairing_warnings(runs)),
+        (*unfinished, *pairing_warnings(runs), *([NO_INTERVALS] if pairs.clusters and any(pass_k) else [])),
     )
 
 
 def _pass_k(runs: PairedRuns, side: Literal[0, 1]) -> tuple[PassK, ...]:
     samples = (pair[side] for pair in runs.samples(CASES).values())
-    return pass_k_table(Counter((round(sample.mean * sample.attempts), sample.attempts) for sample in samples))
+    table = pass_k_table(Counter((round(sample.mean * sample.attempts), sample.attempts) for sample in samples))
+    return without_intervals(table) if runs.base.clusters or runs.candidate.clusters else table
 
 
 def _moves(runs: PairedRuns) -> list[Move]:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 
+from msgspec.structs import replace
+
 from fairtrial.records.run_comparison import IntervalEstimate, PassK
 from fairtrial.stats.interval import Interval, bounded_interval
 from fairtrial.stats.moments import Moments, Numbers, moments_of
+
+NO_INTERVALS = "pass^k and pass@k have no intervals, because the cases come in clusters"
 
 
 def all_pass(passed: int, attempts: int, k: int) -> float:
@@ -60,6 +64,14 @@ def pass_k_table(counts: Mapping[tuple[int, int], int]) -> tuple[PassK, ...]:
                 any_passes_shares.append((1 - choices[attempts - passed] / choices[attempts], number))
         rows.append(PassK(k, cases, _estimate(all_pass_shares, total, k), _estimate(any_passes_shares, total, k)))
     return tuple(rows)
+
+
+def without_intervals(table: Iterable[PassK]) -> tuple[PassK, ...]:
+    """Return the same numbers for cases that come in clusters, whose intervals would be too narrow."""
+    return tuple(
+        replace(row, pass_hat=IntervalEstimate(row.pass_hat.value), pass_at=IntervalEstimate(row.pass_at.value))
+        for row in table
+    )
 
 
 def _estimate(shares: Iterable[tuple[float, int]], attempts: int, k: int) -> IntervalEstimate:
