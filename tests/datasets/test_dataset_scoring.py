@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -497,3 +498,45 @@ class TestParquetInputs:
         scored(tmp_path / "traffic.parquet", tmp_path / "out", "--config", config, "--max-refused", "1")
         places = {row["place"]: row["reason"] for row in pq.read_table(tmp_path / "out" / "refused").to_pylist()}
         assert "is not JSON" in places[2]
+
+
+def two_folders(tmp_path: Path, changed: Callable[[list[Any]], Any]) -> tuple[Path, Path]:
+    """The folders of two scored data sets. The second answers cases that were changed."""
+    recorded = write_lines(tmp_path / "traffic.jsonl", attempts(60))
+    expected = write_expectation(tmp_path)
+    scored(recorded, tmp_path / "base", "--against", expected)
+    document = json.loads(expected.read_bytes())
+    changed(document["eval_cases"])
+    expected.write_text(json.dumps(document))
+    known = {case["eval_id"] for case in document["eval_cases"]}
+    later = [each for each in attempts(60) if each["id"] in known]
+    scored(write_lines(tmp_path / "traffic.jsonl", later), tmp_path / "later", "--against", expected)
+    return tmp_path / "base", tmp_path / "later"
+
+
+def decided(base: Path, later: Path, *options: str) -> Done:
+    """Decide that the later folder is not much worse."""
+    claim = ("--not-worse-by", "0.9", "--against", base, "--about", "these-cases")
+    return command("gate", later, *claim, *options, "--json", "-")
+
+
+def test_a_case_that_only_the_base_folder_has_counts_as_missing(tmp_path: Path) -> None:
+    """Its attempts could all have failed."""
+    base, later = two_folders(tmp_path, lambda cases: cases.pop())
+    lost = sum(each["id"] == "case_4" for each in attempts(60))
+    done = decided(base, later)
+    assert done.json["pairs"]["only_base"] == ["case_4"]
+    assert done.json["claims"][0]["missing"] == [0, lost]
+    compared = command("compare", base, later, "--json", "-").json
+    assert (compared["pairs"]["only_base"], compared["pairs"]["cases"]) == (["case_4"], 4)
+    assert decided(base, later, "--shared-cases").json["claims"][0]["missing"] == [0, 0]
+
+
+def test_an_edited_case_leaves_a_gate_on_folders_undecided(tmp_path: Path) -> None:
+    """The claim holds on the cases that both folders hold unchanged."""
+    base, later = two_folders(tmp_path, lambda cases: cases[3]["conversation"][0].pop("intermediate_data"))
+    done = decided(base, later)
+    assert (done.code, done.json["verdict"], done.json["pairs"]["changed"]) == (3, "undecided", ["case_3"])
+    assert "1 case is edited (case_3)" in done.json["claims"][0]["why"]
+    assert command("compare", base, later, "--json", "-").json["pairs"]["changed"] == ["case_3"]
+    assert decided(base, later, "--shared-cases").code == 0
