@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from commands import MATCH, enter, eval_set, fairtrial, write
 from fairtrial import Trace
+from fairtrial.api.stored_runs import open_store
 from fairtrial.store import DEFAULT_URL
 from graded_runs import graded_run
 
@@ -184,3 +186,17 @@ def test_claims_and_until_decided_belong_together() -> None:
     command = ("run", "trips.evalset.json", "--agent", "commands:obedient")
     assert "needs a claim" in fairtrial(*command, "--until-decided").err
     assert "a claim needs --until-decided" in fairtrial(*command, "--at-least", "0.5").err
+
+
+def test_an_unfinished_base_is_refused_before_anything_runs() -> None:
+    """Its attempts are not all there, and the message says how to make them."""
+    base = stored(0.98)
+    store = open_store(DEFAULT_URL)
+    store.begin(replace(store.run(base), finished=None, verdict=None))
+    done = fairtrial(
+        "run", "trips.evalset.json", "--agent", "commands:obedient", "--until-decided", "--not-worse-by", "0.1",
+        "--against", base,
+    )  # fmt: skip
+    assert done.code == 2
+    assert f"--against {base}: must be a finished run; continue it with --resume" in " ".join(done.err.split())
+    assert [info.id for info in store.runs()] == [base]
