@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from msgspec.structs import replace
 
 from fairtrial.comparability import options_that_differ, pairing_warnings, rules_that_differ, why_not_comparable
-from fairtrial.judged_claims import corrected_difference
+from fairtrial.judged_claims import CLUSTERED, corrected_difference
 from fairtrial.measured_run import CASES, Measure, MeasuredRun, described_run
 from fairtrial.paired_runs import (
     PairedRuns,
@@ -197,7 +197,8 @@ def _corrected_row(runs: PairedRuns, measure: Measure, *, even_so: bool) -> _Row
         return None
     base, candidate = (run.calibrations[measure.criterion] for run in (runs.base, runs.candidate))
     plain = _row(runs, measure, "cases-like-these", even_so=even_so).row
-    low, high = difference.interval()
+    clustered = bool(runs.base.clusters or runs.candidate.clusters)
+    low, high = (None, None) if clustered else difference.interval()
     row = replace(
         plain,
         measure=f"{measure.criterion}:corrected",
@@ -206,16 +207,16 @@ def _corrected_row(runs: PairedRuns, measure: Measure, *, even_so: bool) -> _Row
         difference=difference.value,
         low=low,
         high=high,
-        p=None if plain.p is None else difference.p,
-        method=difference.method,
-        detectable=difference.detectable,
+        p=None if plain.p is None or clustered else difference.p,
+        method=None if clustered else difference.method,
+        detectable=None if clustered else difference.detectable,
         mcnemar=None,
-        why=plain.why if not plain.comparable else None,
+        why=plain.why if not plain.comparable else CLUSTERED if clustered else None,
         is_rate=not base.graded,
     )
     # A corrected pass rate is better if it is higher, whichever direction the values of the criterion have.
     direction = measure if base.graded else with_fields(measure, lower_is_better=False)
-    return _Row(direction, row, difference)
+    return _Row(direction, row, None if clustered else difference)
 
 
 def _why_no_interval(

@@ -22,6 +22,7 @@ from fairtrial.stats.judge_agreement import Pair
 from fairtrial.stats.student import student_quantile
 
 CORRECTED = "corrected means, t"
+CLUSTERED = "the corrected interval would not count the clusters of cases"
 _POWER = 0.8
 USELESS = "the judge is not shown to be better than guessing; see `fairtrial judge calibrate`"
 
@@ -42,7 +43,7 @@ def judge_standings(runs: Sequence[MeasuredRun], measure: Measure) -> tuple[Judg
             calibration.judge,
             calibration.state.value,
             _estimate(calibration.flattery),
-            _estimate(calibration.corrected),
+            IntervalEstimate(calibration.corrected.value) if run.clusters else _estimate(calibration.corrected),
             calibration.assumed_from,
         )
         for run in runs
@@ -79,6 +80,8 @@ def why_judges_forbid(runs: Sequence[MeasuredRun], measure: Measure, *, has_limi
     problem = (
         f"labels show that the judge of {', '.join(sorted(biased))} is biased, and nothing corrects {measure.name}"
     )
+    if any(run.clusters for run in runs):
+        return f"{problem}: {CLUSTERED}"
     if len(criteria_behind(runs[-1], measure)) > 1:
         return f"{problem}; decide about each criterion by itself"
     labels = "labels of the same cases of both runs" if len(runs) > 1 else "labels of the run"
@@ -91,9 +94,12 @@ def is_biased(runs: Sequence[MeasuredRun], measure: Measure) -> bool:
 
 
 def corrected_share(run: MeasuredRun, measure: Measure) -> Difference | None:
-    """Return the number that people would give to a run, in 0..1 so that more is better. None if it is not known."""
+    """Return the number that people would give to a run, in 0..1 so that more is better.
+
+    None if it is not known, or if the cases come in clusters, which its interval would not count.
+    """
     calibration = _deciding(run, measure)
-    if calibration is None or not calibration.error or calibration.corrected.value is None:
+    if run.clusters or calibration is None or not calibration.error or calibration.corrected.value is None:
         return None
     if not calibration.graded:
         return _spread(calibration, calibration.corrected.value, 1.0, (0.0, 1.0))

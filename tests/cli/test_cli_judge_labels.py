@@ -57,13 +57,19 @@ def right(case: str) -> bool:
 
 
 def judged(
-    judge: Any = shorter, *, name: str = "brief", cases: range = range(CASES), more: Sequence[Criterion] = ()
+    judge: Any = shorter,
+    *,
+    name: str = "brief",
+    cases: range = range(CASES),
+    more: Sequence[Criterion] = (),
+    copies: int = 0,
 ) -> Run:
     """A run in the store. The judge fails each third reply, as people do, and each fifth, which they may accept."""
     recordings, expected = [], []
     for n in cases:
         question, reply = Message(f"question {n}"), "no" * 8 if n % 3 == 0 or n % 5 == 0 else f"yes {n}"
-        expected.append(EvalCase(f"q{n}", (Invocation(question, None, Message("=1+1")),)))
+        cluster = f"template {n // copies}" if copies else ""
+        expected.append(EvalCase(f"q{n}", (Invocation(question, None, Message("=1+1")),), cluster=cluster))
         recordings.append(Recording(f"q{n}", Trace((Invocation(question, (), Message(reply, "agent")),))))
     return score(recordings, EvalSet("quiz", tuple(expected)), [Criterion(name, judge, 1.0), *more], store=STORE)
 
@@ -418,6 +424,32 @@ def test_a_gate_on_a_biased_judge_is_decided_by_what_people_would_say(measure: s
         assert "brief: brief is too strict by 0.13" in text
         assert "the numbers that people would give decide" in text
         assert "at most 5 times in 100, as people see it." in text
+
+
+def test_corrected_numbers_of_clusters_decide_nothing_and_say_so() -> None:
+    """Three hundred copies of ten templates. Nobody knows the interval of the corrected rate."""
+    base, run = (judged(cases=range(300), copies=30) for _ in range(2))
+    for own in (base, run):
+        row = calibrated(own, "--labels", labelled(sampled(own, "--n", "250", file=f"{own.info.id}.csv")))
+        assert row["corrected"]["method"].endswith(", clusters not counted")
+        assert "the corrected interval does not count clusters of cases" in in_a_line(
+            fairtrial("show", own.info.id, "--store", STORE).out
+        )
+    why = "the corrected interval would not count the clusters of cases"
+    for options in ((), ("--against", base.info.id)):
+        claim, *_ = gated(run, *(("--not-worse-by", "0.5") if options else ("--at-least", "0.1")), *options)
+        assert claim["verdict"] == "undecided"
+        assert why in claim["why"]
+    command = ("compare", base.info.id, run.info.id, "--store", STORE, "--corrected", "--json", "-")
+    compared = fairtrial(*command).json["rows"][1]
+    assert compared["measure"] == "brief:corrected"
+    assert [compared[name] for name in ("low", "high", "p", "method", "detectable")] == [None] * 5
+    assert compared["why"] == why
+
+
+def in_a_line(text: str) -> str:
+    """A text without the line breaks of a narrow terminal."""
+    return " ".join(text.split())
 
 
 def test_missing_attempts_count_beside_the_labels_too() -> None:

@@ -6,6 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from fairtrial.judge_calibration import (
     Place,
     assumed,
@@ -22,6 +24,7 @@ from fairtrial.records.result import Outcome
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import CriterionSummary, Summary
 from fairtrial.records.trace import Trace
+from fairtrial.stats.correction import NO_CLUSTERS
 from fairtrial.stats.judge_agreement import Pair
 
 if TYPE_CHECKING:
@@ -49,7 +52,15 @@ def calibrations(store: Store, info: RunInfo, summary: Summary, *, alone: bool =
         if calibration is None and criterion.calls is not None:
             calibration = unchecked(criterion, judge)
         if calibration is not None:
-            yield calibration
+            yield _without_clusters(calibration) if "clusters" in info.config else calibration
+
+
+def _without_clusters(calibration: Calibration) -> Calibration:
+    """Return a calibration of cases in clusters, whose corrected number says that its interval does not count them."""
+    method = calibration.corrected.method
+    if method is None:
+        return calibration
+    return replace(calibration, corrected=replace(calibration.corrected, method=method + NO_CLUSTERS))
 
 
 def disagreements(store: Store, run: str) -> Iterator[tuple[str, Place, bool]]:

@@ -88,7 +88,7 @@ def _standing(claim: ClaimDecision, standing: JudgeStanding) -> str:
     if standing.state == JudgeState.UNCHECKED:
         if standing.assumed_from is None or standing.corrected.value is None:
             return f"judged by {standing.judge}, not checked against people"
-        ends = interval(Estimate(*_ends(standing.corrected)), percent=True)
+        ends = interval(Estimate(*_ends(standing.corrected)), percent=True) or "without an interval"
         people = f"by the labels of {standing.assumed_from}, people would say {rate(standing.corrected.value)} ({ends})"
         return f"judged by {standing.judge}, not checked on {standing.run}; {people}"
     if standing.state == JudgeState.TOO_FEW:

@@ -14,6 +14,7 @@ from fairtrial.records.run_comparison import IntervalEstimate
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import DASH, estimated, interval, number
 from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.stats.correction import NO_CLUSTERS
 from fairtrial.text.display import count, visible_line
 
 STYLES = {
@@ -26,7 +27,12 @@ STYLES = {
 
 
 def describe(calibration: Calibration) -> str:
-    """Return the state of a judge as a sentence."""
+    """Return the state of a judge as a sentence, and whether the corrected interval leaves clusters of cases out."""
+    ignores_clusters = (calibration.corrected.method or "").endswith(NO_CLUSTERS)
+    return _state(calibration) + ("; the corrected interval does not count clusters of cases" * ignores_clusters)
+
+
+def _state(calibration: Calibration) -> str:
     judge = visible_line(calibration.judge)
     if calibration.state is JudgeState.UNCHECKED:
         if calibration.assumed_from is not None:

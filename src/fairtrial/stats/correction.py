@@ -18,6 +18,8 @@ FEWEST_LABELS = 10
 CORRECTED = "prediction-powered, two extra labels, t"
 CORRECTED_PAIRS = "prediction-powered, pairs of labels, t"
 ROGAN_GLADEN = "Rogan-Gladen, Lang and Reiczigel"
+NO_CLUSTERS = ", clusters not counted"
+"""The end of the name of a method that takes cases in clusters for independent ones."""
 
 
 @dataclass(frozen=True)
