@@ -16,6 +16,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from test_receiver import REPLIES
 
 from fairtrial.formats.spans import otlp_json
+from fairtrial.records.attempt import Recording
+from fairtrial.records.trace import Trace
 from fairtrial.store import Store
 from receivers import Receiving, receiving
 from span_files import below, call, otlp, span, tool
@@ -84,6 +86,21 @@ def test_a_conversation_that_cannot_be_read_is_an_error_of_its_own(tmp_path: Pat
     assert bad.failure is not None
     assert bad.failure.side == "infrastructure"
     assert bad.failure.cause.startswith("the spans cannot be read: ")
+
+
+def test_a_recording_whose_case_was_not_stored_is_scored_again(tmp_path: Path) -> None:
+    """A receiver may be killed between the two. The next start reads the spans, and takes the same place."""
+    with receiving(tmp_path, None, REPLIES, idle=0.01) as running:
+        run_id = running.receiver.run_id
+    store = Store(f"sqlite:///{tmp_path}/store.db")
+    store.add_recording(run_id, 0, Recording("waiting", Trace(session_id="waiting")))
+    own = otlp_json.span(_agent(1, "waiting"))
+    store.spans(run_id).add({own.trace_id: [own]})
+    store.close()
+    with receiving(tmp_path, None, REPLIES, idle=0.01) as running:
+        assert running.result().case_id == "waiting"
+    ((position, recording),) = running.run.recordings
+    assert (position, len(recording.trace.invocations)) == (0, 1)
 
 
 HOSTILE: list[Any] = [

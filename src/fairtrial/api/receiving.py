@@ -296,6 +296,8 @@ class _Places:
                     digest_bytes=bytes.fromhex(expected.digest),
                 )
         for position, recording in store.recordings(run_id):
+            if position not in cases:
+                continue  # The process was killed before the case was stored. Its spans will be scored again.
             self._attempts[position] = max(self._attempts[position], recording.attempt)
             self._by_name[recording.trace.session_id] = cases[position], recording.attempt
         self._next_position = max([len(plan.cases) - 1, *self._attempts]) + 1
