@@ -30,10 +30,10 @@ FRAMEWORKS = {
     "crewai": ["crewai"],
     "openai-agents": ["openai-agents"],
 }
-EXCLUDED = {"crewai": {"adk", "agents-adk"}, "openai-agents": {"agents-crewai"}}
+EXCLUDED = {"crewai": {"adk", "agents-adk"}, "openai-agents": {"adk", "agents-crewai"}}
 """Frameworks that exclude each other.
 
-google-adk needs an older OpenTelemetry than crewai 1.15.30. crewai needs openai below 3, and openai-agents openai 3.
+google-adk needs an older OpenTelemetry than crewai. Both need openai below 3, and openai-agents needs openai 3.
 """
 INSTALLED_EXTRAS = ["judge", "anthropic", "bedrock", "openai", "parquet", "words", "http"]
 ENVIRONMENTS = ROOT / ".venv-installs"
