@@ -50,16 +50,23 @@ def _plural(noun: str, number: str) -> str:
     return noun if number == "1" else f"{noun}s"
 
 
+def _change_cells(row: ComparedMeasure, comparison: Comparison) -> tuple[str, ...]:
+    """Return the numbers of both runs, their difference, its interval and its p value."""
+    return (
+        measure_value(row, row.base),
+        measure_value(row, row.candidate),
+        signed(row, row.difference),
+        change_ends(row) or DASH,
+        p_text(row, comparison),
+    )
+
+
 def _rows(comparison: Comparison) -> Rows:
     rows = Rows(("", "base", "candidate", "change", INTERVAL, "p", "better", "worse", "equal", "verdict"))
     for row in informative(comparison):
         rows.add(
             row.measure,
-            measure_value(row, row.base),
-            measure_value(row, row.candidate),
-            signed(row, row.difference),
-            change_ends(row) or DASH,
-            p_text(row, comparison),
+            *_change_cells(row, comparison),
             *(f"{cases:,}" if cases else DASH for cases in (row.better, row.worse, row.equal)),
             verdict_text(row, comparison.margin),
             style="dim" if row.informational else _STYLES.get(row.verdict or "", ""),
@@ -212,11 +219,7 @@ def _slices(comparison: Comparison) -> Iterator[RenderableType]:
                 part.value,
                 row.measure,
                 str(row.cases),
-                measure_value(row, row.base),
-                measure_value(row, row.candidate),
-                signed(row, row.difference),
-                change_ends(row) or DASH,
-                p_text(row, comparison),
+                *_change_cells(row, comparison),
                 verdict_text(row, comparison.margin),
                 style=_STYLES.get(row.verdict or "", ""),
             )
