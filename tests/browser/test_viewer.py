@@ -20,6 +20,17 @@ from hostile_corpus import HOSTILE
 from report_pages import run as report_run
 from viewers import FIRST, SECOND, Site, fill, two_runs, viewing
 
+FOLLOW = """([run, cases]) => {
+  const address = (position) => `#page=case&run=${run}&case=${position}`;
+  let next = 0;
+  new MutationObserver(() => {
+    const shown = document.querySelector('.case')?.dataset.position;
+    if (shown === String(next) && next + 1 < cases) location.hash = address(++next);
+  }).observe(document.body, { subtree: true, childList: true, attributes: true });
+  location.hash = address(next);
+}"""
+"""A script that opens each case of a run at the moment at which the case before it is drawn."""
+
 pytestmark = pytest.mark.browser
 
 EVIL = "evil.example"
@@ -240,6 +251,18 @@ def viewing_something_else() -> Iterator[str]:
     finally:
         server.shutdown()
         server.server_close()
+
+
+def test_a_link_holds_that_is_followed_while_another_case_opens(browser: Any, tmp_path: Path) -> None:
+    """The page writes the name of an opened case into the address, but not over the address of the next case."""
+    store = Store(f"sqlite:///{tmp_path}/runs.db")
+    fill(store, report_run(FIRST, cases=12, attempts=1))
+    store.close()
+    with viewing(store.url) as site, signed_in(browser, site) as window:
+        window.show(f"#run={FIRST}", "[role=row] .name")
+        window.page.evaluate(FOLLOW, [FIRST, 12])
+        window.page.locator(".case[data-position='11']").wait_for()
+        assert "case=11" in window.page.evaluate("location.hash")
 
 
 def test_hostile_texts_are_only_text(browser: Any, tmp_path: Path) -> None:

@@ -30,9 +30,12 @@ export function App({ source, choices }: { source: Source; choices: Choices }) {
   useEffect(() => source.watch(() => setChanges((count) => count + 1)), [source]);
   const run = source.runs.find((entry) => entry.id === state.run) ?? source.runs[source.runs.length - 1]!;
 
-  const navigate = useCallback((change: Partial<State>) => {
-    setState((old) => {
-      const next = moved(old, change);
+  const navigate = useCallback<Page["navigate"]>((change) => {
+    setState((last) => {
+      // The address may have changed since, and its event is still to come.
+      const address = parse(location.hash, ids);
+      const old = format(address) === format(last) ? last : address;
+      const next = moved(old, typeof change === "function" ? change(old) : change);
       const fragment = format(next);
       // A filter is no step of its own in the history of the browser.
       if (fragment !== location.hash) {
@@ -41,7 +44,7 @@ export function App({ source, choices }: { source: Source; choices: Choices }) {
       }
       return next;
     });
-  }, []);
+  }, [ids]);
   const link = useCallback((change: Partial<State>) => format(moved(state, change)), [state]);
 
   useEffect(() => {

@@ -5,6 +5,7 @@ import { Conversation } from "./conversation";
 import { badge } from "./keys";
 import { Name, Verdict, mark, verdictWord } from "./marks";
 import { Outcome } from "./outcome";
+import type { State } from "./state";
 import { Usage } from "./summary";
 import { Foreign, Json } from "./text";
 import type { AttemptView, CaseRow, LabelView, OutcomeView } from "./view";
@@ -57,14 +58,18 @@ export function Case() {
   useEffect(() => {
     const isRead = problem !== "" || row?.position === state.position;
     if (!isRead || row?.name === state.name) return;
+    // The reader may have gone on to another case, whose name and position are not these.
+    const { position, name } = state;
+    const settle = (change: Partial<State>) =>
+      navigate((now) => (now.page === "case" && now.run === run.id && now.position === position && now.name === name ? change : {}));
     if (!state.name) {
-      if (row) navigate({ name: row.name });
+      if (row) settle({ name: row.name });
       return;
     }
     // The link is of another run, in which the case had another position.
     source
       .find(run.id, state.name)
-      .then((position) => (position === null ? setMissing(state.name) : navigate({ position, name: state.name })))
+      .then((found) => (found === null ? setMissing(state.name) : settle({ position: found, name })))
       .catch(() => setMissing(state.name));
   }, [source, run.id, row, problem, state.position, state.name]);
   if (problem || (missing && missing === state.name)) return <p class="warning">{language.text("notFound")}</p>;

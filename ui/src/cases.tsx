@@ -50,7 +50,11 @@ export function Cases() {
   const { language, state, navigate } = usePage();
   const { query } = state;
   const { list, isReading } = useList(query);
-  const change = useCallback((part: Partial<Query>) => navigate({ query: { ...query, ...part } }), [navigate, query]);
+  // A text is searched a moment after it was typed: by then another filter or another page may be chosen.
+  const change = useCallback(
+    (part: Partial<Query>) => navigate((now) => (now.page === "summary" ? { query: { ...now.query, ...part } } : {})),
+    [navigate],
+  );
   return (
     <section class="cases" aria-labelledby="cases-title">
       <h2 id="cases-title">{language.text("cases")}</h2>

@@ -11,7 +11,8 @@ export interface Page {
   readonly source: Source;
   readonly state: State;
   readonly run: RunView;
-  navigate(change: Partial<State>): void;
+  /** Changes the state. A function gets the state at that moment, which is another one if the reader went on. */
+  navigate(change: Partial<State> | ((now: State) => Partial<State>)): void;
   link(change: Partial<State>): string;
 }
 

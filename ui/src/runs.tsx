@@ -67,7 +67,8 @@ export function Runs({ client, choices }: { client: Client; choices: Choices }) 
   useEffect(() => {
     const timer = setTimeout(() => {
       setSearched(text);
-      history.replaceState(null, "", text ? `${RUNS}&q=${encodeURIComponent(text)}` : RUNS);
+      // A link may have been followed, whose event is still to come.
+      if (!location.hash || location.hash.startsWith(RUNS)) history.replaceState(null, "", text ? `${RUNS}&q=${encodeURIComponent(text)}` : RUNS);
     }, PAUSE);
     return () => clearTimeout(timer);
   }, [text]);
