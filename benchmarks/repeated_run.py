@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.aggregation import aggregate
+from fairtrial.analysis.aggregation import aggregate
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.case import EvalCase

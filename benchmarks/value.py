@@ -280,7 +280,7 @@ def by_transformers(folder: Path, modules: Path) -> dict[str, Any]:
 def redaction() -> None:
     sys.path.append(str(Path(__file__).parents[1] / "tests"))
     import secret_corpus
-    from fairtrial.text.redact_json import redact_json
+    from fairtrial.text.redaction.redact_json import redact_json
 
     heading("redaction before sharing")
     rng = random.Random(3)
@@ -321,7 +321,7 @@ def recall(each: int = 10) -> None:
 
 def shares(name: str, secrets: Iterable[Any], look_alikes: Iterable[Any]) -> None:
     """Print, for each kind, the share of secrets of which nothing is left, and of look-alikes that change."""
-    from fairtrial.text.redact import redact
+    from fairtrial.text.redaction.redact import redact
 
     found: dict[str, list[bool]] = {}
     for one in secrets:

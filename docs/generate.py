@@ -14,7 +14,7 @@ import click
 
 import fairtrial
 from fairtrial import cli
-from fairtrial.agents.endpoint_template import CallPaths, EndpointTemplate, StartRequest
+from fairtrial.agents.endpoints.endpoint_template import CallPaths, EndpointTemplate, StartRequest
 from fairtrial.config.claim_options import ClaimOptions
 from fairtrial.config.criterion_options import threshold_option
 from fairtrial.config.custom_metric_options import (

@@ -25,7 +25,7 @@ STAGES = [
 ]
 READERS = [
     *STAGES,
-    SOURCE / "metrics" / "canaries.py",
+    SOURCE / "metrics" / "exams" / "canaries.py",
     # What a library of graphs returns has attributes that we do not declare.
     *(file for file in sorted((SOURCE / "valuation").glob("*.py")) if file.stem != "approximate_search"),
 ]

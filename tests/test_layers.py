@@ -27,8 +27,7 @@ def test_extra_is_read_by_formats_only() -> None:
 FRONT_ENDS = {"cli", "pytest_plugin", "view", "__main__"}
 OPEN_TO_FRONT_ENDS = {
     *("api", "records", "errors", "text", "testing", "protocols"),
-    *("version", "paths", "lasting_imports", "process_end"),
-    "unreadable_rows",
+    *("version", "system"),
 }
 
 

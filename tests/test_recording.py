@@ -223,7 +223,7 @@ def test_a_hanging_async_agent_is_given_up() -> None:
 def test_an_agent_that_cannot_be_stopped_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its conversation ends with what came so far, the others are held, and the run ends."""
     monkeypatch.setattr("fairtrial.recording.held_conversation._GRACE", 0.02)
-    monkeypatch.setattr("fairtrial.event_loop._GRACE", 0.02)
+    monkeypatch.setattr("fairtrial.system.event_loop._GRACE", 0.02)
     released = asyncio.Event()
 
     async def agent(trace: Trace) -> AsyncIterator[Any]:

@@ -10,8 +10,8 @@ import pytest
 
 from commands import enter, fairtrial
 from fairtrial import EvalCase, EvalSet, Invocation, Message, Run, ToolCall, UsageError, compare, score
-from fairtrial.comparison import Slices, compare_runs
-from fairtrial.measured_run import MeasuredRun, measure_run
+from fairtrial.analysis.comparison import Slices, compare_runs
+from fairtrial.analysis.measured_run import MeasuredRun, measure_run
 from fairtrial.records.attempt_row import AttemptRow
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.result import Verdict

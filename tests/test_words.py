@@ -1,6 +1,6 @@
 """Is the project written in plain English, and are its names words of the domain?
 
-`python tests/words.py` prints the counts; `words.py` says how they are made, and holds the limits.
+`python tests/support/words.py` prints the counts; `words.py` says how they are made, and holds the limits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PACKAGES = words.packages()
 def assert_plain(title: str, files: list[Path]) -> None:
     """Hold a text against every limit."""
     prose = words.prose_of(files)
-    assert not prose.broken_rules(), f"{title}; `python tests/words.py` with the folder shows the places"
+    assert not prose.broken_rules(), f"{title}; `python tests/support/words.py` with the folder shows the places"
 
 
 @pytest.mark.parametrize("package", PACKAGES)

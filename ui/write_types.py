@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fairtrial.reports.view_schema import schema
+from fairtrial.reports.views.view_schema import schema
 
 FILE = Path(__file__).parent / "src" / "view.ts"
 _SIMPLE = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean", "null": "null"}

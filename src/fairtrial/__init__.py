@@ -89,7 +89,7 @@ _HOMES = {
     "ReasoningValue": "fairtrial.metrics.reasoning_value",
     "RecordedJudge": "fairtrial.records.report_card",
     "Recording": "fairtrial.records.attempt",
-    "Redaction": "fairtrial.text.redact",
+    "Redaction": "fairtrial.text.redaction.redact",
     "Reply": "fairtrial.records.reply",
     "ReportCard": "fairtrial.records.report_card",
     "ResponseEvaluation": "fairtrial.metrics.response_evaluation",
@@ -137,25 +137,25 @@ _HOMES = {
     "aevaluate": "fairtrial.api.evaluation",
     "ascore": "fairtrial.api.evaluation",
     "avalue": "fairtrial.valuation.single",
-    "calibrate": "fairtrial.api.calibrating",
-    "compare": "fairtrial.api.comparing",
+    "calibrate": "fairtrial.api.judges.calibrating",
+    "compare": "fairtrial.api.decisions.comparing",
     "evaluate": "fairtrial.api.evaluation",
     "find_duplicates": "fairtrial.valuation.repetitions",
-    "fit_value": "fairtrial.api.value_fitting",
-    "flaky": "fairtrial.api.flaky_cases",
-    "gate": "fairtrial.api.gating",
+    "fit_value": "fairtrial.api.value.value_fitting",
+    "flaky": "fairtrial.api.decisions.flaky_cases",
+    "gate": "fairtrial.api.decisions.gating",
     "iter_recordings": "fairtrial.api.eval_files",
     "load_eval_set": "fairtrial.api.eval_files",
     "load_recordings": "fairtrial.api.eval_files",
-    "mutate": "fairtrial.api.mutating",
+    "mutate": "fairtrial.api.mutation.mutating",
     "open_run": "fairtrial.api.stored_runs",
-    "plan": "fairtrial.api.size_planning",
-    "redact": "fairtrial.api.redacting",
-    "report_card": "fairtrial.api.report_cards",
+    "plan": "fairtrial.api.decisions.size_planning",
+    "redact": "fairtrial.api.value.redacting",
+    "report_card": "fairtrial.api.judges.report_cards",
     "route_call": "fairtrial.agents.routing",
     "save_eval_set": "fairtrial.api.eval_files",
     "score": "fairtrial.api.evaluation",
-    "select": "fairtrial.api.selecting",
+    "select": "fairtrial.api.value.selecting",
     "value": "fairtrial.valuation.single",
 }
 # Names are imported when they are first used, so that `import fairtrial` stays light. The names are written out for
@@ -304,8 +304,10 @@ __all__ = [
 if TYPE_CHECKING:
     from fairtrial.agents.routing import route_call as route_call
     from fairtrial.agents.stopwatch import Stopwatch as Stopwatch
-    from fairtrial.api.calibrating import calibrate as calibrate
-    from fairtrial.api.comparing import compare as compare
+    from fairtrial.api.decisions.comparing import compare as compare
+    from fairtrial.api.decisions.flaky_cases import flaky as flaky
+    from fairtrial.api.decisions.gating import gate as gate
+    from fairtrial.api.decisions.size_planning import plan as plan
     from fairtrial.api.eval_files import iter_recordings as iter_recordings
     from fairtrial.api.eval_files import load_eval_set as load_eval_set
     from fairtrial.api.eval_files import load_recordings as load_recordings
@@ -314,16 +316,14 @@ if TYPE_CHECKING:
     from fairtrial.api.evaluation import ascore as ascore
     from fairtrial.api.evaluation import evaluate as evaluate
     from fairtrial.api.evaluation import score as score
-    from fairtrial.api.flaky_cases import flaky as flaky
-    from fairtrial.api.gating import gate as gate
-    from fairtrial.api.mutating import mutate as mutate
-    from fairtrial.api.redacting import redact as redact
-    from fairtrial.api.report_cards import report_card as report_card
-    from fairtrial.api.selecting import select as select
-    from fairtrial.api.size_planning import plan as plan
+    from fairtrial.api.judges.calibrating import calibrate as calibrate
+    from fairtrial.api.judges.report_cards import report_card as report_card
+    from fairtrial.api.mutation.mutating import mutate as mutate
     from fairtrial.api.stored_runs import Run as Run
     from fairtrial.api.stored_runs import open_run as open_run
-    from fairtrial.api.value_fitting import fit_value as fit_value
+    from fairtrial.api.value.redacting import redact as redact
+    from fairtrial.api.value.selecting import select as select
+    from fairtrial.api.value.value_fitting import fit_value as fit_value
     from fairtrial.errors import AgentError as AgentError
     from fairtrial.errors import CaseError as CaseError
     from fairtrial.errors import ConfigError as ConfigError
@@ -434,7 +434,7 @@ if TYPE_CHECKING:
     from fairtrial.records.trace_selection import TraceSelection as TraceSelection
     from fairtrial.records.value_model import ValueModel as ValueModel
     from fairtrial.records.value_row import Duplicate as Duplicate
-    from fairtrial.text.redact import Redaction as Redaction
+    from fairtrial.text.redaction.redact import Redaction as Redaction
     from fairtrial.valuation.novelty import VectorCache as VectorCache
     from fairtrial.valuation.repetitions import find_duplicates as find_duplicates
     from fairtrial.valuation.single import avalue as avalue

@@ -1,6 +1,6 @@
 """The command `fairtrial`, which is also `python -m fairtrial`."""
 
-from fairtrial.lasting_imports import import_lastingly
+from fairtrial.system.lasting_imports import import_lastingly
 
 
 def command() -> None:

@@ -10,9 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from fairtrial.concurrency import concurrently, ends_the_run
 from fairtrial.errors import JudgeError, MetricError, UsageError
-from fairtrial.event_loop import blocking
 from fairtrial.judge.ballot_costs import judge_stats
 from fairtrial.metrics.fault import find_invalidations
 from fairtrial.metrics.tool_outages import needs_result, tool_outages
@@ -25,6 +23,8 @@ from fairtrial.records.decoding import json_decoder
 from fairtrial.records.result import CaseResult, Criterion, InvocationInjection, Outcome, Verdict
 from fairtrial.records.score import FaultSide, Score
 from fairtrial.records.trace import Invocation, ToolResult, Trace
+from fairtrial.system.concurrency import concurrently, ends_the_run
+from fairtrial.system.event_loop import blocking
 from fairtrial.text.display import described, shortened
 
 EarlierResults = Mapping[tuple[int, int], CaseResult]

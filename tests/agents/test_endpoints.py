@@ -17,7 +17,7 @@ from shop import CRITERIA, EVAL_SET, INSTRUCTIONS, PROMPT_TOKENS, REPLY_TOKENS, 
 
 import fairtrial
 from fairtrial.agents import agent_of
-from fairtrial.agents.endpoint_client import BODY, HEADERS
+from fairtrial.agents.endpoints.endpoint_client import BODY, HEADERS
 from fairtrial.errors import UsageError
 from fairtrial.records.case import SessionInput
 from fairtrial.records.trace import Message, Part, Thought, ToolCall, ToolResult, Usage

@@ -16,9 +16,9 @@ from shop import saying
 import fairtrial
 from commands import enter, eval_set, write
 from commands import fairtrial as command
-from fairtrial import importing
 from fairtrial.agents import KINDS
 from fairtrial.errors import UsageError, packages_of
+from fairtrial.system import importing
 from fairtrial.text.display import shortened
 
 EXTRAS = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"][

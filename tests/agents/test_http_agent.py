@@ -12,7 +12,7 @@ from shop import CRITERIA, EVAL_SET, saying
 
 import fairtrial
 from fairtrial.agents import agent_of
-from fairtrial.agents.endpoint_client import BODY, HEADERS, KEY
+from fairtrial.agents.endpoints.endpoint_client import BODY, HEADERS, KEY
 from fairtrial.errors import UsageError
 from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import Message, Thought, ToolCall, Usage

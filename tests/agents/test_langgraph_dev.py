@@ -13,7 +13,7 @@ from shop import CRITERIA, EVAL_SET, PROMPT_TOKENS, REPLY_TOKENS, saying
 
 import fairtrial
 from fairtrial.agents.approvals import question
-from fairtrial.agents.endpoint_client import BODY
+from fairtrial.agents.endpoints.endpoint_client import BODY
 from fairtrial.errors import UsageError
 from fairtrial.records.case import SessionInput
 from fairtrial.records.trace import Invocation, Message, ToolCall, ToolResult

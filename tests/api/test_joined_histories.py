@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairtrial.api.joined_histories import JoinedHistories
+from fairtrial.api.traffic.joined_histories import JoinedHistories
 from fairtrial.formats.conversation.joining import HistoryKeys, chains, successors
 
 

@@ -16,12 +16,12 @@ import pytest
 
 from fairtrial import open_run
 from fairtrial.api import QueueRequest, agreement_of_labelers, encode_view
-from fairtrial.api.label_agreement import agreement_view
-from fairtrial.api.label_desk import PATIENCE, ItemLostError, LabelDesk
+from fairtrial.api.labels.label_agreement import agreement_view
+from fairtrial.api.labels.label_desk import PATIENCE, ItemLostError, LabelDesk
 from fairtrial.errors import UsageError
 from fairtrial.records.record import Json
 from fairtrial.records.score import Score
-from fairtrial.reports.label_shapes import ClaimedItems, LabelRequest, QueueView, WindowRequest
+from fairtrial.reports.views.label_shapes import ClaimedItems, LabelRequest, QueueView, WindowRequest
 from fairtrial.store import Store
 from report_pages import run as report_run
 from viewers import FIRST, fill

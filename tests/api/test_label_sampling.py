@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from fairtrial.api.label_sampling import (
+from fairtrial.api.labels.label_sampling import (
     Candidate,
     Sample,
     closeness_of,

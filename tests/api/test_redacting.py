@@ -6,7 +6,7 @@ import pytest
 
 import fairtrial
 from fairtrial import Invocation, Message, Recording, ToolCall, Trace, UsageError
-from fairtrial.text import redact as text_redact
+from fairtrial.text.redaction import redact as text_redact
 
 HIDDEN = "x9Kq2Lm8Zt4v"
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from fairtrial import Criterion, FinalResponseMatch, Judges, UsageError, report_card
-from fairtrial.api.judge_checks import check_judges, items_to_check
+from fairtrial.api.judges.judge_checks import check_judges, items_to_check
 from fairtrial.errors import FormatError
-from fairtrial.metrics.canaries import canaries, criterion_for_items
-from fairtrial.metrics.canary_texts import TEXTS
 from fairtrial.metrics.entries import CATALOG
-from fairtrial.metrics.gold_file import read_gold
+from fairtrial.metrics.exams.canaries import canaries, criterion_for_items
+from fairtrial.metrics.exams.canary_texts import TEXTS
+from fairtrial.metrics.exams.gold_file import read_gold
 from fairtrial.metrics.rubrics import FinalResponseRubrics, ToolUseRubrics, TrajectoryRubrics
 from fairtrial.metrics.simulator import UserSimulatorQuality
 from fairtrial.records.gold import GoldItem

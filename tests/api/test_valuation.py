@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from fairtrial.api.valuation_resume import read_finished, skip_finished
-from fairtrial.api.valuation_stages import Valuation
+from fairtrial.api.value.valuation_resume import read_finished, skip_finished
+from fairtrial.api.value.valuation_stages import Valuation
 from fairtrial.batch.executors import ProcessPool
 from fairtrial.errors import UsageError
 from fairtrial.formats import knowledgepulse

@@ -19,10 +19,10 @@ from browsing import CHROMIUM, FLAGS, Window, axe_problems, launched, seen, sign
 from msgspec.structs import replace
 
 from fairtrial.api import QueueRequest
-from fairtrial.api.label_desk import LabelDesk
+from fairtrial.api.labels.label_desk import LabelDesk
 from fairtrial.records.result import Outcome
 from fairtrial.records.score import Range, Score
-from fairtrial.reports.label_shapes import LabelRequest, WindowRequest
+from fairtrial.reports.views.label_shapes import LabelRequest, WindowRequest
 from fairtrial.store import Store
 from hostile_corpus import HOSTILE
 from report_pages import run as report_run

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fairtrial import UsageError
-from fairtrial.cli.dotenv_files import read_environment
+from fairtrial.cli.options.dotenv_files import read_environment
 
 
 @pytest.fixture(autouse=True)

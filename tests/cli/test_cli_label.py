@@ -17,9 +17,9 @@ from msgspec.structs import replace
 from commands import enter, fairtrial
 from fairtrial import load_eval_set, open_run
 from fairtrial.api import QueueRequest
-from fairtrial.api.label_desk import LabelDesk
-from fairtrial.cli.viewer_options import ViewerPlace
-from fairtrial.reports.label_shapes import LabelRequest, WindowRequest
+from fairtrial.api.labels.label_desk import LabelDesk
+from fairtrial.cli.options.viewer_options import ViewerPlace
+from fairtrial.reports.views.label_shapes import LabelRequest, WindowRequest
 from fairtrial.store import Store
 from report_pages import run as report_run
 from viewers import FIRST, fill

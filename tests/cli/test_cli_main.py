@@ -16,7 +16,13 @@ from fairtrial.api import EXAMPLES
 from fairtrial.cli import COMMANDS, main
 
 _HEAVY = ("sqlalchemy", "rich", "nltk", "numpy", "msgspec", "asyncio", "regex", "difflib")
-_OF_OTHER_WORK = ("valuation", "text.redact", "api.shard_scoring", "api.shared_models", "llm.batch_outbox")
+_OF_OTHER_WORK = (
+    "valuation",
+    "text.redaction.redact",
+    "api.datasets.shard_scoring",
+    "api.datasets.shared_models",
+    "llm.batch_outbox",
+)
 _LIGHT = """
 import json, sys
 from fairtrial.cli import main
@@ -41,7 +47,16 @@ def test_help_is_light(arguments: list[str]) -> None:
     loaded = modules(*arguments)
     assert not loaded & set(_HEAVY)
     own = {name for name in loaded if name.startswith("fairtrial.")}
-    names = ("cli", "cli.exit_codes", "errors", "lasting_imports", "process_end", "unreadable_rows", "version")
+    names = (
+        "cli",
+        "cli.exit_codes",
+        "errors",
+        "system",
+        "system.lasting_imports",
+        "system.process_end",
+        "system.unreadable_rows",
+        "version",
+    )
     assert own <= {f"fairtrial.{name}" for name in names}
 
 

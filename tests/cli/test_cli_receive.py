@@ -14,6 +14,7 @@ from typing import IO, Any
 import httpx2
 import pytest
 
+import span_senders
 from commands import MATCH, case, enter, eval_set, fairtrial, finish, start, write
 from fairtrial import api
 from forked_commands import start_forked
@@ -122,7 +123,7 @@ def test_no_conversation_is_lost_or_scored_twice_over_a_kill() -> None:
 
 def sender(url: str, number: str) -> Any:
     """Start a process that sends conversations."""
-    script = Path(__file__).parent.parent / "span_senders.py"
+    script = Path(span_senders.__file__)
     environment = {**os.environ, "PYTHONPATH": str(script.parent)}
     return start_forked(["python", str(script), url, number, str(EACH)], environment=environment)
 

@@ -18,7 +18,7 @@ from commands import Done
 from commands import fairtrial as command
 from equal_numbers import assert_equal_numbers
 from fairtrial import Run, Verdict
-from fairtrial.aggregation import scaled_to_population
+from fairtrial.analysis.aggregation import scaled_to_population
 from fairtrial.api import ShardReport, dataset_cases
 from fairtrial.batch.shard_log import ShardLog
 from fairtrial.formats import packed

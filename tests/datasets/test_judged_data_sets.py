@@ -206,7 +206,7 @@ def test_a_worker_without_the_secret_gets_no_reply(folder: Path, server: Loopbac
     """Any process of the machine could connect otherwise."""
     import socket
 
-    from fairtrial.api.shared_models import shared_models
+    from fairtrial.api.datasets.shared_models import shared_models
     from fairtrial.records.run import RunInfo
 
     plan = api.plan_dataset([folder / "traffic.jsonl"], folder / "out", criteria=folder / "judged.json")

@@ -16,7 +16,7 @@ import pytest
 from traffic import attempts, conversation, write_expectation, write_lines
 
 from commands import fairtrial as command
-from fairtrial.api.shared_models import kept_calls
+from fairtrial.api.datasets.shared_models import kept_calls
 from loopback import Loopback, Request
 
 SECRET = "a-key-that-no-file-may-hold"  # noqa: S105
@@ -135,7 +135,7 @@ def objects_of(server: str, bucket: str, prefix: str) -> dict[str, bytes]:
 
 KILLED = """
 import os, signal, sys
-from fairtrial.api.object_log import ObjectLog
+from fairtrial.api.datasets.object_log import ObjectLog
 from fairtrial.cli import main
 
 add = ObjectLog.add

@@ -17,7 +17,7 @@ from traffic import conversation, write_expectation, write_lines
 
 from commands import Done
 from commands import fairtrial as command
-from fairtrial.api.dataset_strata import allocate
+from fairtrial.api.datasets.dataset_strata import allocate
 from fairtrial.errors import UsageError
 from fairtrial.loading import shards
 from fairtrial.stats.interval import bounded_interval, logarithmic_interval, student_interval

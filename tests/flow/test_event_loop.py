@@ -18,7 +18,7 @@ import pytest
 
 import fairtrial
 from fairtrial import EvalCase, EvalSet, Invocation, Message, Trace
-from fairtrial.event_loop import blocking
+from fairtrial.system.event_loop import blocking
 from loopback import Loopback, Request
 
 ONE_CASE = EvalSet("set", (EvalCase("case", (Invocation(Message("q"), (), Message("fine")),)),))
@@ -107,7 +107,7 @@ def test_an_agent_sees_the_context_of_the_caller() -> None:
 
 def test_a_task_that_does_not_stop_keeps_its_loop_to_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """The next run gets another loop, which the task cannot disturb."""
-    monkeypatch.setattr("fairtrial.event_loop._GRACE", 0.02)
+    monkeypatch.setattr("fairtrial.system.event_loop._GRACE", 0.02)
     loops: list[Any] = []
     may_stop = threading.Event()
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 import fairtrial
 from builders import call, turn
 from fairtrial import api
-from fairtrial.aggregation import aggregate
+from fairtrial.analysis.aggregation import aggregate
 from fairtrial.judge.judge import Judge
 from fairtrial.llm.model import CallError, NamedModel
 from fairtrial.metrics.fault import SIMULATOR, find_invalidations

@@ -25,7 +25,7 @@ from first_decodes import WORK
 from span_files import call, otlp
 from viewers import FIRST, Site, two_runs
 
-SCRIPT = Path(__file__).parents[1] / "first_decodes.py"
+SCRIPT = Path(__file__).parents[1] / "support" / "first_decodes.py"
 AT_ONCE = 12
 
 

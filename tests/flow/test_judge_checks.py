@@ -13,11 +13,11 @@ import pytest
 
 from commands import Done, enter, fairtrial
 from fairtrial import api
-from fairtrial.api.judge_checking import PROMPTS, JudgeCheck
+from fairtrial.api.judges.judge_checking import PROMPTS, JudgeCheck
 from fairtrial.judge.judge import Judge
-from fairtrial.metrics.known_answers import HOLDS
-from fairtrial.metrics.known_questions import JUDGED_PROMPTS, check_cases, check_question
-from fairtrial.metrics.known_tasks import WRITING_PROMPTS, writing_cases
+from fairtrial.metrics.exams.known_answers import HOLDS
+from fairtrial.metrics.exams.known_questions import JUDGED_PROMPTS, check_cases, check_question
+from fairtrial.metrics.exams.known_tasks import WRITING_PROMPTS, writing_cases
 from fairtrial.records.judge_check import CheckResult
 from fairtrial.records.reply import Prompt
 from fairtrial.testing import ScriptedModel

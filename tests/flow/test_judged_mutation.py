@@ -15,9 +15,9 @@ from fairtrial.llm.budget import Budget
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.records.case import EvalSet
 from fairtrial.records.mutation import MutationReport
-from fairtrial.reports.mutation_files import mutation_markdown
-from fairtrial.reports.mutation_html import mutation_html
-from fairtrial.reports.mutation_table import mutation_table
+from fairtrial.reports.mutation.mutation_files import mutation_markdown
+from fairtrial.reports.mutation.mutation_html import mutation_html
+from fairtrial.reports.mutation.mutation_table import mutation_table
 from loopback import Loopback, Request
 
 REFERENCE = "Order 17 is shipped. It costs $1,250."

@@ -13,7 +13,7 @@ import pytest
 
 from commands import MATCH, enter, eval_set, fairtrial, finish, start_python, write
 from fairtrial import evaluate
-from fairtrial.process_end import process_kept
+from fairtrial.system.process_end import process_kept
 
 HERE = str(Path(__file__).parent)
 

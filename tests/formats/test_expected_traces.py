@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 import pytest
-
 from conftest import SHARED
+
 from fairtrial import api, load_recordings, loading
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.records.attempt import Recording

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import SHARED
 
 import fairtrial
-from conftest import SHARED
 from fairtrial import CaseResult, Outcome, Run
 
 pytestmark = pytest.mark.shared

@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from conftest import SHARED
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conftest import SHARED
 from fairtrial import TraceOptions, api, loading
 from fairtrial.errors import FormatError
 from fairtrial.formats.reading import Diagnostics

@@ -8,10 +8,10 @@ from importlib import resources
 import pytest
 
 from fairtrial.judge.judge import Judge
-from fairtrial.metrics.known_answers import FAILS, HOLDS
-from fairtrial.metrics.known_questions import JUDGED_PROMPTS as PROMPTS
-from fairtrial.metrics.known_questions import check_cases, check_question
-from fairtrial.metrics.known_tasks import WRITING_PROMPTS, writing_cases
+from fairtrial.metrics.exams.known_answers import FAILS, HOLDS
+from fairtrial.metrics.exams.known_questions import JUDGED_PROMPTS as PROMPTS
+from fairtrial.metrics.exams.known_questions import check_cases, check_question
+from fairtrial.metrics.exams.known_tasks import WRITING_PROMPTS, writing_cases
 from fairtrial.text.language import language_of
 
 NOBODY = Judge(())

@@ -17,10 +17,10 @@ from fairtrial.judge.question import Question, parse_reply
 from fairtrial.llm.fences import numbered
 from fairtrial.llm.model import NamedModel
 from fairtrial.loading import criteria_in
+from fairtrial.metrics.exams.known_questions import JUDGED_PROMPTS as PROMPTS
+from fairtrial.metrics.exams.known_questions import check_cases, check_question
 from fairtrial.metrics.grounding import Hallucinations
 from fairtrial.metrics.judged_metric import TEMPLATES, JudgeExample
-from fairtrial.metrics.known_questions import JUDGED_PROMPTS as PROMPTS
-from fairtrial.metrics.known_questions import check_cases, check_question
 from fairtrial.metrics.response_judged import FinalResponseMatch
 from fairtrial.metrics.rubrics import FinalResponseRubrics, ToolUseRubrics
 from fairtrial.metrics.safety import Safety

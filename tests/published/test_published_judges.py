@@ -16,15 +16,15 @@ from statistics import variance
 from typing import Any
 
 import pytest
+from test_docs import ROOT, blocks
 
+from fairtrial.analysis.recorded_judges import measure_judges
 from fairtrial.formats.verdict_tables import read_verdicts
-from fairtrial.metrics.gold_file import read_gold
-from fairtrial.recorded_judges import measure_judges
+from fairtrial.metrics.exams.gold_file import read_gold
 from fairtrial.records.gold import GoldItem
 from fairtrial.records.report_card import RecordedJudge
 from fairtrial.stats.agreement import kappa, krippendorff, matthews, table_of
 from fairtrial.stats.correction import Judged, Labelled, corrected_mean
-from test_docs import ROOT, blocks
 
 pytestmark = pytest.mark.shared
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from fairtrial.aggregation import aggregate
+from fairtrial.analysis.aggregation import aggregate
 from fairtrial.records.attempt import Failure
 from fairtrial.records.attempt_rule import AttemptRule, AttemptRules, RuleName, case_evidence, evidence_of
 from fairtrial.records.result import CaseResult, Outcome, Verdict

@@ -9,7 +9,7 @@ import tempfile
 import tracemalloc
 
 from fairtrial.reports.html_index import IndexedRows, data_element, page_pieces
-from fairtrial.reports.view_shapes import AttemptRow, CaseRow, CaseVerdict
+from fairtrial.reports.views.view_shapes import AttemptRow, CaseRow, CaseVerdict
 
 
 def row(position: int, verdict: CaseVerdict = "passed", query: str = "") -> CaseRow:

@@ -24,8 +24,8 @@ from fairtrial.records.score import PartKey, Quote, Range, Score
 from fairtrial.records.trace import About, AgentDetails, Invocation, Message, Thought, ToolCall, ToolResult, Trace
 from fairtrial.reports.html import write_pages
 from fairtrial.reports.html_summary import LANGUAGES, LISTED, texts
-from fairtrial.reports.view import repeat_command
-from fairtrial.reports.view_schema import schema
+from fairtrial.reports.views.view import repeat_command
+from fairtrial.reports.views.view_schema import schema
 from finished import FinishedRun
 from html_pages import page_of
 from secret_corpus import positives

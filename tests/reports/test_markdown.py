@@ -19,7 +19,7 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Range, Score
 from fairtrial.records.summary import Summary
 from fairtrial.reports import markdown
-from fairtrial.reports.markdown_comparison import comparison_markdown
+from fairtrial.reports.decisions.markdown_comparison import comparison_markdown
 from fairtrial.reports.markdown_text import code_block, code_in_html, code_span
 from fairtrial.reports.report_table import DEFAULTS, REPORTS, ReportOptions
 from finished import FinishedRun

@@ -10,7 +10,7 @@ from rich.console import Console
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.result import Outcome
 from fairtrial.records.score import Score
-from fairtrial.reports.ballots import ballots
+from fairtrial.reports.judges.ballots import ballots
 
 VERSION_1 = b"""{
   "id": "b", "prompt": "safety/1", "k": 1, "first_wave": 1,

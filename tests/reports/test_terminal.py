@@ -18,7 +18,7 @@ import fairtrial
 from builders import call, trace, turn
 from builders import case as expected_case
 from commands import HOSTILE
-from fairtrial.aggregation import aggregate
+from fairtrial.analysis.aggregation import aggregate
 from fairtrial.metrics.response import ResponseMatch
 from fairtrial.metrics.trajectory import ToolTrajectory
 from fairtrial.records.attempt import Failure

@@ -10,7 +10,7 @@ from pathlib import Path
 import jsonschema
 
 from fairtrial import compare
-from fairtrial.reports.trust_report import encode_document
+from fairtrial.reports.decisions.trust_report import encode_document
 from graded_runs import graded_run
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -19,7 +19,9 @@ SCHEMA = DOCS / "trust.schema.json"
 
 def test_the_schema_in_the_documentation_is_the_generated_one() -> None:
     """`make docs` was run after the last change of a document."""
-    done = subprocess.run([sys.executable, "-m", "fairtrial.reports.trust_report"], capture_output=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "fairtrial.reports.decisions.trust_report"], capture_output=True, check=True
+    )
     assert done.stdout == SCHEMA.read_bytes()
 
 

@@ -11,8 +11,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from fairtrial.text.redact import redact
-from fairtrial.text.redact_json import redact_json
+from fairtrial.text.redaction.redact import redact
+from fairtrial.text.redaction.redact_json import redact_json
 from people_corpus import Example, negatives, positives
 
 SHARE = 0.95

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import secret_corpus
 from fairtrial.text.layers import decode_layers
-from fairtrial.text.provider_keys import checksum_fits
-from fairtrial.text.redact import redact
-from fairtrial.text.redact_json import redact_json
+from fairtrial.text.redaction.provider_keys import checksum_fits
+from fairtrial.text.redaction.redact import redact
+from fairtrial.text.redaction.redact_json import redact_json
 
 POSITIVES = list(secret_corpus.positives(random.Random(2026)))
 NEGATIVES = list(secret_corpus.negatives(random.Random(2027)))

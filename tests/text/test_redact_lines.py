@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import secret_corpus
-from fairtrial.text import redact_lines
-from fairtrial.text.redact import redact
-from fairtrial.text.redact_lines import Finding, LineRedactor
+from fairtrial.text.redaction import redact_lines
+from fairtrial.text.redaction.redact import redact
+from fairtrial.text.redaction.redact_lines import Finding, LineRedactor
 
 HIDDEN = "x9Kq2Lm8Zt4v"
 

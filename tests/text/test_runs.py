@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import secret_corpus
 from fairtrial.text.layers import find_base64
-from fairtrial.text.provider_keys import FORMS, KeyForm, find_signs
-from fairtrial.text.redact import finders_of, may_hold_secrets
+from fairtrial.text.redaction.provider_keys import FORMS, KeyForm, find_signs
+from fairtrial.text.redaction.redact import finders_of, may_hold_secrets
+from fairtrial.text.redaction.secret_search import Search
 from fairtrial.text.runs import long_runs
-from fairtrial.text.secret_search import Search
 
 
 @given(st.text("ab- é한\ud800", max_size=12), st.integers(1, 5))

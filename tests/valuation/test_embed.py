@@ -230,7 +230,7 @@ def test_a_callable_is_named_by_where_its_code_is() -> None:
 def test_help_loads_no_heavy_library() -> None:
     """Neither importing the command nor its help imports numpy, tokenizers, pyarrow or rich."""
     code = (
-        "import sys; from fairtrial.cli.value_command import value; import fairtrial.api.valuing\n"
+        "import sys; from fairtrial.cli.value_command import value; import fairtrial.api.value.valuing\n"
         "try: value(['--help'])\n"
         "except SystemExit: pass\n"
         "heavy = ('numpy', 'onnx', 'onnxruntime', 'tokenizers', 'safetensors', 'pyarrow', 'torch')\n"

@@ -14,7 +14,7 @@ import pytest
 
 from commands import fairtrial
 from fairtrial.errors import FormatError, UsageError
-from fairtrial.file_lock import try_to_lock
+from fairtrial.system.file_lock import try_to_lock
 from fairtrial.valuation import array_file
 from fairtrial.valuation.approximate_search import NeighbourGraph
 from fairtrial.valuation.novelty import VectorCache

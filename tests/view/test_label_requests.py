@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from fairtrial.reports.view_schema import schema
+from fairtrial.reports.views.view_schema import schema
 from fairtrial.store import Store
 from report_pages import run as report_run
 from viewers import FIRST, Answer, Site, fill, viewing

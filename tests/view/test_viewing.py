@@ -14,11 +14,11 @@ import pytest
 from msgspec.structs import replace
 
 from fairtrial import api
-from fairtrial.api.view_index import CaseQuery
+from fairtrial.api.viewer.view_index import CaseQuery
 from fairtrial.records.result import CaseResult, Outcome
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Trace
-from fairtrial.reports.view_schema import schema
+from fairtrial.reports.views.view_schema import schema
 from fairtrial.store import Store
 from finished import FinishedRun
 from report_pages import run as report_run
@@ -273,7 +273,7 @@ def test_the_numbers_of_a_large_run_do_not_delay_its_page(
 ) -> None:
     """Its counts are there at once, and its means later."""
     _, own, viewer = live
-    monkeypatch.setattr("fairtrial.api.live_numbers._AT_ONCE", 2)
+    monkeypatch.setattr("fairtrial.api.viewer.live_numbers._AT_ONCE", 2)
     (view,) = viewer.open(FIRST).runs
     assert view.progress is not None
     assert view.progress.computing

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, cast
 from fairtrial.agents.function import FunctionAgent
 from fairtrial.agents.signatures import opens_sessions
 from fairtrial.errors import ConfigError, UsageError, nearest
-from fairtrial.importing import check_versions, import_object
 from fairtrial.protocols import Agent
+from fairtrial.system.importing import check_versions, import_object
 
 
 class _Kind(NamedTuple):
@@ -27,15 +27,15 @@ class _Kind(NamedTuple):
 
 
 KINDS: dict[str, _Kind] = {
-    "http": _Kind("http"),
-    "https": _Kind("http"),
-    "responses": _Kind("openai_responses"),
-    "endpoint": _Kind("json_endpoint"),
-    "process": _Kind("process"),
+    "http": _Kind("endpoints.http"),
+    "https": _Kind("endpoints.http"),
+    "responses": _Kind("endpoints.openai_responses"),
+    "endpoint": _Kind("endpoints.json_endpoint"),
+    "process": _Kind("endpoints.process"),
     "a2a": _Kind("a2a"),
     "adk": _Kind("adk", ("google.adk:BaseAgent", "google.adk:BaseNode", "google.adk:App")),
-    "adk-server": _Kind("adk_server"),
-    "langgraph-server": _Kind("langgraph_server"),
+    "adk-server": _Kind("endpoints.adk_server"),
+    "langgraph-server": _Kind("endpoints.langgraph_server"),
     "langgraph": _Kind("langgraph", ("langchain_core:Runnable", "langgraph:StateGraph")),
     "llama-index": _Kind("llama_index", ("llama_index:BaseWorkflowAgent", "llama_index:AgentWorkflow")),
     "openai-agents": _Kind("openai_agents", ("agents:AgentBase",)),

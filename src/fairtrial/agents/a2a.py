@@ -12,13 +12,13 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from fairtrial.agents.urls import parts_of
+from fairtrial.agents.endpoints.urls import parts_of
 from fairtrial.agents.user_parts import content_of
 from fairtrial.errors import AgentError, UsageError
-from fairtrial.importing import import_extra
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import About, Message, Part, Step, Thought, ToolCall, ToolResult
+from fairtrial.system.importing import import_extra
 
 EXTRA = "agents-a2a"
 _CARD_SECONDS = 10.0

@@ -23,11 +23,11 @@ from fairtrial.agents.routing import rewriting_of, route_call
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.agents.user_parts import content_of
 from fairtrial.errors import AgentError, UsageError, nearest
-from fairtrial.importing import import_extra, import_failure, import_object
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase, SessionInput
 from fairtrial.records.record import Json
 from fairtrial.records.trace import About, AgentDetails, Approval, Event, Part, ToolCall, ToolResult
+from fairtrial.system.importing import import_extra, import_failure, import_object
 from fairtrial.text.display import described
 
 EXTRA = "agents-adk"

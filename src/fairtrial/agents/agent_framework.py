@@ -19,11 +19,11 @@ from fairtrial.agents.routing import rewriting_of
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import data_url
 from fairtrial.formats.messages import arguments_of, response_of
-from fairtrial.importing import import_extra, import_object
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
 from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, Thought, ToolCall
+from fairtrial.system.importing import import_extra, import_object
 
 EXTRA = "agents-agent-framework"
 _OPTIONS = ("client_kwargs", "function_invocation_kwargs", "options", "tools")

@@ -31,11 +31,11 @@ from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.routing import Answer, rewriting_of
 from fairtrial.errors import AgentError
 from fairtrial.formats.chats.anthropic_messages import response
-from fairtrial.importing import import_extra, import_object
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
 from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, ToolCall
+from fairtrial.system.importing import import_extra, import_object
 
 EXTRA = "agents-claude"
 _KIND = "a claude_agent_sdk.ClaudeAgentOptions"

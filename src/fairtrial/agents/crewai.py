@@ -20,10 +20,10 @@ from fairtrial.agents.function import result_in_thread
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_text
 from fairtrial.errors import AgentError, UsageError
-from fairtrial.importing import import_extra, import_object
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import About, AgentDetails, Message, Part
+from fairtrial.system.importing import import_extra, import_object
 
 _QUIET = {"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false", "CREWAI_DISABLE_VERSION_CHECK": "true"}
 _MESSAGE = "message"

@@ -15,9 +15,9 @@ from fairtrial.agents.function import result_in_thread
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.errors import AgentError
-from fairtrial.importing import import_extra
 from fairtrial.protocols import Item
 from fairtrial.records.trace import About, AgentDetails, Message, Part, Usage
+from fairtrial.system.importing import import_extra
 
 _MESSAGE = "message"
 _observe: contextvars.ContextVar[Callable[[Any], None] | None] = contextvars.ContextVar("observe", default=None)

@@ -19,9 +19,9 @@ from fairtrial.agents.routing import rewriting_of
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.errors import AgentError
 from fairtrial.formats.messages import arguments_of, response_of
-from fairtrial.importing import import_extra
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Thought, ToolCall, Usage
+from fairtrial.system.importing import import_extra
 
 EXTRA = "agents-crewai"
 _OBSERVATION = "Observation:"

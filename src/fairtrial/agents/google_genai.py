@@ -21,11 +21,11 @@ from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import plain
 from fairtrial.agents.user_parts import content_of
 from fairtrial.errors import AgentError
-from fairtrial.importing import import_extra, import_object
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
 from fairtrial.records.trace import About, AgentDetails, Event, Part, ToolCall
+from fairtrial.system.importing import import_extra, import_object
 
 EXTRA = "agents-google-genai"
 

@@ -13,20 +13,20 @@ from typing import Any
 from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.factories import AgentSource
-from fairtrial.agents.graph_functions import INTERRUPT, is_workflow, workflow_input, workflow_states
-from fairtrial.agents.graph_runs import GraphWatch, callback_handler
-from fairtrial.agents.graph_steps import GraphSteps
-from fairtrial.agents.graph_stops import Stop, stop_of, with_checkpointer
+from fairtrial.agents.graphs.graph_functions import INTERRUPT, is_workflow, workflow_input, workflow_states
+from fairtrial.agents.graphs.graph_runs import GraphWatch, callback_handler
+from fairtrial.agents.graphs.graph_steps import GraphSteps
+from fairtrial.agents.graphs.graph_stops import Stop, stop_of, with_checkpointer
+from fairtrial.agents.graphs.tool_nodes import has_tools, route_graph, tools_of_graphs
 from fairtrial.agents.plain import as_text, plain
-from fairtrial.agents.tool_nodes import has_tools, route_graph, tools_of_graphs
 from fairtrial.agents.user_parts import langchain_content
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.messages import response_of
-from fairtrial.importing import import_extra, import_object
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
 from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part
+from fairtrial.system.importing import import_extra, import_object
 
 EXTRA = "agents-langgraph"
 _NO_TOOLS = "the graph has no ToolNode, and other nodes call tools themselves"

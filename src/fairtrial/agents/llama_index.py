@@ -15,11 +15,11 @@ from fairtrial.agents.llama_index_observer import LlamaIndexObserver, declaratio
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.user_parts import content_of, file_name, kind_of
-from fairtrial.importing import import_extra, import_object
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
 from fairtrial.records.trace import About, AgentDetails, Message, Part
+from fairtrial.system.importing import import_extra, import_object
 
 EXTRA = "agents-llama-index"
 _OPTIONS = ("chat_history", "max_iterations", "memory")

@@ -11,11 +11,11 @@ from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.routing import rewriting_of
 from fairtrial.agents.token_usage import token_usage
-from fairtrial.importing import import_extra
 from fairtrial.llm.token_counts import count_of
 from fairtrial.protocols import Item
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Thought, ToolCall, Usage
+from fairtrial.system.importing import import_extra
 
 EXTRA = "agents-llama-index"
 _INPUT_TOKENS = ("prompt_tokens", "input_tokens", "prompt_token_count", "prompt_eval_count")

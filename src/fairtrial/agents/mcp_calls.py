@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.routing import Answer
-from fairtrial.importing import import_extra
 from fairtrial.records.record import Json
+from fairtrial.system.importing import import_extra
 
 Result = dict[str, Any]
 """The result of a call: `content`, `isError` and more."""

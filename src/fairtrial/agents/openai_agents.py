@@ -20,7 +20,6 @@ from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import responses_content
 from fairtrial.formats.messages import arguments_of, response_of
-from fairtrial.importing import import_extra, import_object
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
@@ -36,6 +35,7 @@ from fairtrial.records.trace import (
     ToolResult,
     Usage,
 )
+from fairtrial.system.importing import import_extra, import_object
 
 EXTRA = "agents-openai"
 _ON_HANDLED_ERROR = "_on_handled_error"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fairtrial.agents.missing_keys import is_missing_key
-from fairtrial.importing import is_library
+from fairtrial.system.importing import is_library
 
 _OUTAGES = frozenset((401, 402, 407, 408, 425, 429))
 """Statuses below 500 that do not speak about the request: a key, a payment, a proxy, a timeout or a limit."""

@@ -21,11 +21,11 @@ from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import content_of, kind_of
 from fairtrial.errors import AgentError
 from fairtrial.formats.messages import arguments_of, response_of
-from fairtrial.importing import import_extra, import_object
 from fairtrial.llm.token_counts import count_of
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, Thought, ToolCall, ToolResult, Usage
+from fairtrial.system.importing import import_extra, import_object
 
 EXTRA = "agents-pydantic-ai"
 

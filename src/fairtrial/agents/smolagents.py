@@ -23,11 +23,11 @@ from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import content_of, kind_of
 from fairtrial.errors import UsageError
 from fairtrial.formats.messages import arguments_of, response_of
-from fairtrial.importing import import_extra, import_object
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
 from fairtrial.records.trace import About, AgentDetails, Message, Part, Thought, ToolCall, Usage
+from fairtrial.system.importing import import_extra, import_object
 
 EXTRA = "agents-smolagents"
 _ANSWER = "final_answer"

@@ -10,69 +10,69 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 _HOMES = {
-    "add_labels": "fairtrial.api.labelling",
-    "agreement_of_labelers": "fairtrial.api.label_lists",
+    "add_labels": "fairtrial.api.labels.labelling",
+    "agreement_of_labelers": "fairtrial.api.labels.label_lists",
     "attempt_argument": "fairtrial.config.attempt_options",
     "AttemptFilter": "fairtrial.api.attempt_filter",
     "AttemptOptions": "fairtrial.config.attempt_options",
     "BatchOptions": "fairtrial.llm.model_options",
     "Budget": "fairtrial.llm.budget",
-    "calibrate": "fairtrial.api.calibrating",
-    "calibration_document": "fairtrial.reports.calibration_report",
-    "calibration_tables": "fairtrial.reports.calibration_report",
+    "calibrate": "fairtrial.api.judges.calibrating",
+    "calibration_document": "fairtrial.reports.judges.calibration_report",
+    "calibration_tables": "fairtrial.reports.judges.calibration_report",
     "case_ids": "fairtrial.api.stored_runs",
     "CaseCheck": "fairtrial.api.case_checks",
     "CATALOG": "fairtrial.metrics.entries",
     "CatalogEntry": "fairtrial.metrics.entries",
-    "CaseQuery": "fairtrial.api.view_index",
+    "CaseQuery": "fairtrial.api.viewer.view_index",
     "check": "fairtrial.api.checking",
-    "check_baseline": "fairtrial.api.comparing",
+    "check_baseline": "fairtrial.api.decisions.comparing",
     "check_case": "fairtrial.api.case_checks",
     "check_trace": "fairtrial.api.suites",
     "Checked": "fairtrial.api.checking",
-    "claims_in": "fairtrial.api.gating",
+    "claims_in": "fairtrial.api.decisions.gating",
     "columns_in": "fairtrial.loading.shards",
     "is_object_folder": "fairtrial.loading.object_folders",
-    "compare": "fairtrial.api.comparing",
-    "compare_all": "fairtrial.api.comparing",
-    "compare_with_baseline": "fairtrial.api.comparing",
-    "comparison_markdown": "fairtrial.reports.markdown_comparison",
-    "gate_markdown": "fairtrial.reports.gate_report",
-    "connections": "fairtrial.api.pinging",
-    "convert": "fairtrial.api.converting",
-    "Converted": "fairtrial.api.converting",
-    "cost_of": "fairtrial.api.pinging",
-    "DatasetOptions": "fairtrial.api.dataset_options",
-    "DatasetPlan": "fairtrial.api.dataset_scoring",
+    "compare": "fairtrial.api.decisions.comparing",
+    "compare_all": "fairtrial.api.decisions.comparing",
+    "compare_with_baseline": "fairtrial.api.decisions.comparing",
+    "comparison_markdown": "fairtrial.reports.decisions.markdown_comparison",
+    "gate_markdown": "fairtrial.reports.decisions.gate_report",
+    "connections": "fairtrial.api.judges.pinging",
+    "convert": "fairtrial.api.eval_sets.converting",
+    "Converted": "fairtrial.api.eval_sets.converting",
+    "cost_of": "fairtrial.api.judges.pinging",
+    "DatasetOptions": "fairtrial.api.datasets.dataset_options",
+    "DatasetPlan": "fairtrial.api.datasets.dataset_scoring",
     "DEFAULT_MODEL": "fairtrial.llm.model",
     "DEFAULT_URL": "fairtrial.store",
-    "DegradationPlan": "fairtrial.api.degrading",
+    "DegradationPlan": "fairtrial.api.mutation.degrading",
     "DEGRADATIONS": "fairtrial.simulate.degradation",
     "INSTRUCTION_DEGRADATIONS": "fairtrial.simulate.weak_instructions",
-    "describe_miss": "fairtrial.reports.judge_check_report",
-    "encode_document": "fairtrial.reports.trust_report",
-    "encode_view": "fairtrial.api.viewing",
+    "describe_miss": "fairtrial.reports.judges.judge_check_report",
+    "encode_document": "fairtrial.reports.decisions.trust_report",
+    "encode_view": "fairtrial.api.viewer.viewing",
     "evaluate": "fairtrial.api.evaluation",
     "EXAMPLES": "fairtrial.api.starting",
     "execute": "fairtrial.api.execution",
-    "execute_mutation": "fairtrial.api.mutating",
+    "execute_mutation": "fairtrial.api.mutation.mutating",
     "Executor": "fairtrial.batch.executors",
     "executor_for": "fairtrial.batch.executors",
-    "expect": "fairtrial.api.expecting",
+    "expect": "fairtrial.api.eval_sets.expecting",
     "export_run": "fairtrial.api.stored_runs",
-    "find_base_run": "fairtrial.api.comparing",
+    "find_base_run": "fairtrial.api.decisions.comparing",
     "find_entry": "fairtrial.metrics.entries",
-    "fit_value": "fairtrial.api.value_fitting",
-    "flaky": "fairtrial.api.flaky_cases",
-    "gate": "fairtrial.api.gating",
+    "fit_value": "fairtrial.api.value.value_fitting",
+    "flaky": "fairtrial.api.decisions.flaky_cases",
+    "gate": "fairtrial.api.decisions.gating",
     "hold_conversation": "fairtrial.api.suites",
     "import_run": "fairtrial.api.stored_runs",
     "is_eval_set_name": "fairtrial.api.suites",
     "iter_recordings": "fairtrial.api.eval_files",
     "Judges": "fairtrial.judge.judges",
-    "label_file": "fairtrial.api.labelling",
-    "label_report": "fairtrial.api.label_lists",
-    "labels_as_rows": "fairtrial.api.label_lists",
+    "label_file": "fairtrial.api.labels.labelling",
+    "label_report": "fairtrial.api.labels.label_lists",
+    "labels_as_rows": "fairtrial.api.labels.label_lists",
     "list_cases": "fairtrial.api.suites",
     "load_eval_set": "fairtrial.api.eval_files",
     "load_recordings": "fairtrial.api.eval_files",
@@ -82,45 +82,45 @@ _HOMES = {
     "mixed_sources": "fairtrial.llm.endpoint",
     "ModelOptions": "fairtrial.llm.model_options",
     "MOST_ATTEMPTS": "fairtrial.api.waves",
-    "mutate": "fairtrial.api.mutating",
-    "mutation_html": "fairtrial.reports.mutation_html",
-    "mutation_junit": "fairtrial.reports.mutation_files",
-    "mutation_markdown": "fairtrial.reports.mutation_files",
-    "mutation_report": "fairtrial.api.mutation_reports",
-    "MutationPlan": "fairtrial.api.mutating",
+    "mutate": "fairtrial.api.mutation.mutating",
+    "mutation_html": "fairtrial.reports.mutation.mutation_html",
+    "mutation_junit": "fairtrial.reports.mutation.mutation_files",
+    "mutation_markdown": "fairtrial.reports.mutation.mutation_files",
+    "mutation_report": "fairtrial.api.mutation.mutation_reports",
+    "MutationPlan": "fairtrial.api.mutation.mutating",
     "numbers_of": "fairtrial.api.run_views",
-    "only_failed": "fairtrial.api.run_labels",
+    "only_failed": "fairtrial.api.labels.run_labels",
     "Operator": "fairtrial.mutations.operator",
     "OPERATORS": "fairtrial.mutations.table",
     "Option": "fairtrial.config.option",
     "part_of": "fairtrial.api.suites",
-    "ping": "fairtrial.api.pinging",
-    "plan": "fairtrial.api.size_planning",
+    "ping": "fairtrial.api.judges.pinging",
+    "plan": "fairtrial.api.decisions.size_planning",
     "Plan": "fairtrial.api.planning",
-    "plan_dataset": "fairtrial.api.dataset_planning",
-    "plan_degradation": "fairtrial.api.degrading",
-    "plan_judge_check": "fairtrial.api.judge_checking",
-    "plan_mutation": "fairtrial.api.mutating",
+    "plan_dataset": "fairtrial.api.datasets.dataset_planning",
+    "plan_degradation": "fairtrial.api.mutation.degrading",
+    "plan_judge_check": "fairtrial.api.judges.judge_checking",
+    "plan_mutation": "fairtrial.api.mutation.mutating",
     "plan_run": "fairtrial.api.planning",
     "plan_score": "fairtrial.api.score_planning",
     "plan_waves": "fairtrial.api.waves",
     "print_cases": "fairtrial.api.reporting",
     "print_comparison": "fairtrial.api.reporting",
-    "print_fit": "fairtrial.reports.fit_report",
+    "print_fit": "fairtrial.reports.value.fit_report",
     "print_flaky": "fairtrial.api.reporting",
     "print_gate": "fairtrial.api.reporting",
     "print_slices": "fairtrial.api.run_slices",
     "print_gate_audit": "fairtrial.api.reporting",
     "print_suite_audit": "fairtrial.api.reporting",
-    "audit_gate": "fairtrial.api.auditing",
-    "audit_suite": "fairtrial.api.auditing",
+    "audit_gate": "fairtrial.api.decisions.auditing",
+    "audit_suite": "fairtrial.api.decisions.auditing",
     "print_invalid": "fairtrial.api.reporting",
-    "print_judge_check": "fairtrial.reports.judge_check_report",
+    "print_judge_check": "fairtrial.reports.judges.judge_check_report",
     "print_mutation": "fairtrial.api.reporting",
     "print_plan": "fairtrial.api.reporting",
     "print_run": "fairtrial.api.reporting",
     "print_selection": "fairtrial.api.reporting",
-    "print_traces": "fairtrial.reports.selection_report",
+    "print_traces": "fairtrial.reports.value.selection_report",
     "print_verdict": "fairtrial.api.reporting",
     "problem_places": "fairtrial.api.case_places",
     "QUESTIONS": "fairtrial.metrics.entries",
@@ -128,42 +128,42 @@ _HOMES = {
     "RECIPES": "fairtrial.metrics.entries",
     "remove_runs": "fairtrial.api.stored_runs",
     "Report": "fairtrial.reports.report_table",
-    "report_card": "fairtrial.api.report_cards",
-    "report_card_document": "fairtrial.reports.report_card_report",
-    "report_card_tables": "fairtrial.reports.report_card_report",
+    "report_card": "fairtrial.api.judges.report_cards",
+    "report_card_document": "fairtrial.reports.judges.report_card_report",
+    "report_card_tables": "fairtrial.reports.judges.report_card_report",
     "ReportOptions": "fairtrial.reports.report_table",
     "REPORTS": "fairtrial.reports.report_table",
-    "Redacted": "fairtrial.api.exporting",
+    "Redacted": "fairtrial.api.traffic.exporting",
     "reread": "fairtrial.api.stored_runs",
     "resume": "fairtrial.api.planning",
     "resume_command": "fairtrial.api.stored_runs",
-    "resume_mutation": "fairtrial.api.mutating",
+    "resume_mutation": "fairtrial.api.mutation.mutating",
     "Run": "fairtrial.api.stored_runs",
     "RunFilter": "fairtrial.api.stored_runs",
     "runs": "fairtrial.api.stored_runs",
-    "sample_file": "fairtrial.api.labelling",
-    "sample_outcomes": "fairtrial.api.labelling",
+    "sample_file": "fairtrial.api.labels.labelling",
+    "sample_outcomes": "fairtrial.api.labels.labelling",
     "save_eval_set": "fairtrial.api.eval_files",
-    "scenarios": "fairtrial.api.new_scenarios",
-    "scenarios_file": "fairtrial.api.new_scenarios",
+    "scenarios": "fairtrial.api.eval_sets.new_scenarios",
+    "scenarios_file": "fairtrial.api.eval_sets.new_scenarios",
     "score": "fairtrial.api.evaluation",
-    "select": "fairtrial.api.selecting",
-    "select_files": "fairtrial.api.selecting",
-    "selection_document": "fairtrial.reports.selection_report",
+    "select": "fairtrial.api.value.selecting",
+    "select_files": "fairtrial.api.value.selecting",
+    "selection_document": "fairtrial.reports.value.selection_report",
     "Shard": "fairtrial.loading.shards",
-    "ShardReport": "fairtrial.api.shard_scoring",
+    "ShardReport": "fairtrial.api.datasets.shard_scoring",
     "shared_cache": "fairtrial.valuation.single",
     "store_option": "fairtrial.api.stored_runs",
-    "StoreViewer": "fairtrial.api.viewing",
+    "StoreViewer": "fairtrial.api.viewer.viewing",
     "threshold_option": "fairtrial.config.criterion_options",
     "TraceOptions": "fairtrial.formats.conversation.options",
     "value": "fairtrial.valuation.single",
     "viewer_page": "fairtrial.reports.viewer_page",
     "viewer_policy": "fairtrial.reports.viewer_page",
-    "write_html": "fairtrial.api.html_reports",
-    "with_labels": "fairtrial.api.run_labels",
+    "write_html": "fairtrial.api.viewer.html_reports",
+    "with_labels": "fairtrial.api.labels.run_labels",
     "write_recordings": "fairtrial.api.conversations",
-    "write_references": "fairtrial.api.better_references",
+    "write_references": "fairtrial.api.labels.better_references",
     "write_starter": "fairtrial.api.starting",
     "MOST_OTLP_BYTES": "fairtrial.formats.spans.otlp_requests",
     "OTLP_PROTOBUF": "fairtrial.formats.spans.otlp_requests",
@@ -172,101 +172,92 @@ _HOMES = {
     "otlp_failure": "fairtrial.formats.spans.otlp_requests",
     "unpack_otlp": "fairtrial.formats.spans.otlp_requests",
     "TooLargeError": "fairtrial.formats.spans.otlp_requests",
-    "Receiver": "fairtrial.api.receiving",
-    "open_receiver": "fairtrial.api.receiving",
-    "plan_receive": "fairtrial.api.reception_plan",
-    "ReceptionPlan": "fairtrial.api.reception_plan",
+    "Receiver": "fairtrial.api.traffic.receiving",
+    "open_receiver": "fairtrial.api.traffic.receiving",
+    "plan_receive": "fairtrial.api.traffic.reception_plan",
+    "ReceptionPlan": "fairtrial.api.traffic.reception_plan",
     "Forwarder": "fairtrial.platforms.forwarding",
-    "pull": "fairtrial.api.pulling",
-    "PullReport": "fairtrial.api.pulling",
-    "push": "fairtrial.api.pushing",
-    "pull_labels": "fairtrial.api.pushing",
-    "scores_to_push": "fairtrial.api.pushing",
-    "export_recordings": "fairtrial.api.exporting",
-    "ExportForm": "fairtrial.api.exporting",
-    "QueueRequest": "fairtrial.reports.label_shapes",
-    "WindowRequest": "fairtrial.reports.label_shapes",
-    "LabelRequest": "fairtrial.reports.label_shapes",
-    "ItemLostError": "fairtrial.api.label_desk",
-    "MOST_QUEUES": "fairtrial.api.label_desk",
-    "open_label_queue": "fairtrial.api.label_desk",
+    "pull": "fairtrial.api.traffic.pulling",
+    "PullReport": "fairtrial.api.traffic.pulling",
+    "push": "fairtrial.api.traffic.pushing",
+    "pull_labels": "fairtrial.api.traffic.pushing",
+    "scores_to_push": "fairtrial.api.traffic.pushing",
+    "export_recordings": "fairtrial.api.traffic.exporting",
+    "ExportForm": "fairtrial.api.traffic.exporting",
+    "QueueRequest": "fairtrial.reports.views.label_shapes",
+    "WindowRequest": "fairtrial.reports.views.label_shapes",
+    "LabelRequest": "fairtrial.reports.views.label_shapes",
+    "ItemLostError": "fairtrial.api.labels.label_desk",
+    "MOST_QUEUES": "fairtrial.api.labels.label_desk",
+    "open_label_queue": "fairtrial.api.labels.label_desk",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605  (names are imported when first used)
 
 if TYPE_CHECKING:
     from fairtrial.api.attempt_filter import AttemptFilter as AttemptFilter
-    from fairtrial.api.auditing import audit_gate as audit_gate
-    from fairtrial.api.auditing import audit_suite as audit_suite
-    from fairtrial.api.better_references import write_references as write_references
-    from fairtrial.api.calibrating import calibrate as calibrate
     from fairtrial.api.case_checks import CaseCheck as CaseCheck
     from fairtrial.api.case_checks import check_case as check_case
     from fairtrial.api.case_places import problem_places as problem_places
     from fairtrial.api.checking import Checked as Checked
     from fairtrial.api.checking import check as check
-    from fairtrial.api.comparing import check_baseline as check_baseline
-    from fairtrial.api.comparing import compare as compare
-    from fairtrial.api.comparing import compare_all as compare_all
-    from fairtrial.api.comparing import compare_with_baseline as compare_with_baseline
-    from fairtrial.api.comparing import find_base_run as find_base_run
     from fairtrial.api.conversations import write_recordings as write_recordings
-    from fairtrial.api.converting import Converted as Converted
-    from fairtrial.api.converting import convert as convert
-    from fairtrial.api.dataset_options import DatasetOptions as DatasetOptions
-    from fairtrial.api.dataset_planning import plan_dataset as plan_dataset
-    from fairtrial.api.dataset_scoring import DatasetPlan as DatasetPlan
-    from fairtrial.api.degrading import DegradationPlan as DegradationPlan
-    from fairtrial.api.degrading import plan_degradation as plan_degradation
+    from fairtrial.api.datasets.dataset_options import DatasetOptions as DatasetOptions
+    from fairtrial.api.datasets.dataset_planning import plan_dataset as plan_dataset
+    from fairtrial.api.datasets.dataset_scoring import DatasetPlan as DatasetPlan
+    from fairtrial.api.datasets.shard_scoring import ShardReport as ShardReport
+    from fairtrial.api.decisions.auditing import audit_gate as audit_gate
+    from fairtrial.api.decisions.auditing import audit_suite as audit_suite
+    from fairtrial.api.decisions.comparing import check_baseline as check_baseline
+    from fairtrial.api.decisions.comparing import compare as compare
+    from fairtrial.api.decisions.comparing import compare_all as compare_all
+    from fairtrial.api.decisions.comparing import compare_with_baseline as compare_with_baseline
+    from fairtrial.api.decisions.comparing import find_base_run as find_base_run
+    from fairtrial.api.decisions.flaky_cases import flaky as flaky
+    from fairtrial.api.decisions.gating import claims_in as claims_in
+    from fairtrial.api.decisions.gating import gate as gate
+    from fairtrial.api.decisions.size_planning import plan as plan
     from fairtrial.api.eval_files import iter_recordings as iter_recordings
     from fairtrial.api.eval_files import load_eval_set as load_eval_set
     from fairtrial.api.eval_files import load_recordings as load_recordings
     from fairtrial.api.eval_files import save_eval_set as save_eval_set
+    from fairtrial.api.eval_sets.converting import Converted as Converted
+    from fairtrial.api.eval_sets.converting import convert as convert
+    from fairtrial.api.eval_sets.expecting import expect as expect
+    from fairtrial.api.eval_sets.new_scenarios import scenarios as scenarios
+    from fairtrial.api.eval_sets.new_scenarios import scenarios_file as scenarios_file
     from fairtrial.api.evaluation import evaluate as evaluate
     from fairtrial.api.evaluation import score as score
     from fairtrial.api.execution import execute as execute
-    from fairtrial.api.expecting import expect as expect
-    from fairtrial.api.exporting import ExportForm as ExportForm
-    from fairtrial.api.exporting import Redacted as Redacted
-    from fairtrial.api.exporting import export_recordings as export_recordings
-    from fairtrial.api.flaky_cases import flaky as flaky
-    from fairtrial.api.gating import claims_in as claims_in
-    from fairtrial.api.gating import gate as gate
-    from fairtrial.api.html_reports import write_html as write_html
-    from fairtrial.api.judge_checking import plan_judge_check as plan_judge_check
-    from fairtrial.api.label_desk import MOST_QUEUES as MOST_QUEUES
-    from fairtrial.api.label_desk import ItemLostError as ItemLostError
-    from fairtrial.api.label_desk import open_label_queue as open_label_queue
-    from fairtrial.api.label_lists import agreement_of_labelers as agreement_of_labelers
-    from fairtrial.api.label_lists import label_report as label_report
-    from fairtrial.api.label_lists import labels_as_rows as labels_as_rows
-    from fairtrial.api.labelling import add_labels as add_labels
-    from fairtrial.api.labelling import label_file as label_file
-    from fairtrial.api.labelling import sample_file as sample_file
-    from fairtrial.api.labelling import sample_outcomes as sample_outcomes
-    from fairtrial.api.mutating import MutationPlan as MutationPlan
-    from fairtrial.api.mutating import execute_mutation as execute_mutation
-    from fairtrial.api.mutating import mutate as mutate
-    from fairtrial.api.mutating import plan_mutation as plan_mutation
-    from fairtrial.api.mutating import resume_mutation as resume_mutation
-    from fairtrial.api.mutation_reports import mutation_report as mutation_report
-    from fairtrial.api.new_scenarios import scenarios as scenarios
-    from fairtrial.api.new_scenarios import scenarios_file as scenarios_file
-    from fairtrial.api.pinging import connections as connections
-    from fairtrial.api.pinging import cost_of as cost_of
-    from fairtrial.api.pinging import ping as ping
+    from fairtrial.api.judges.calibrating import calibrate as calibrate
+    from fairtrial.api.judges.judge_checking import plan_judge_check as plan_judge_check
+    from fairtrial.api.judges.pinging import connections as connections
+    from fairtrial.api.judges.pinging import cost_of as cost_of
+    from fairtrial.api.judges.pinging import ping as ping
+    from fairtrial.api.judges.report_cards import report_card as report_card
+    from fairtrial.api.labels.better_references import write_references as write_references
+    from fairtrial.api.labels.label_desk import MOST_QUEUES as MOST_QUEUES
+    from fairtrial.api.labels.label_desk import ItemLostError as ItemLostError
+    from fairtrial.api.labels.label_desk import open_label_queue as open_label_queue
+    from fairtrial.api.labels.label_lists import agreement_of_labelers as agreement_of_labelers
+    from fairtrial.api.labels.label_lists import label_report as label_report
+    from fairtrial.api.labels.label_lists import labels_as_rows as labels_as_rows
+    from fairtrial.api.labels.labelling import add_labels as add_labels
+    from fairtrial.api.labels.labelling import label_file as label_file
+    from fairtrial.api.labels.labelling import sample_file as sample_file
+    from fairtrial.api.labels.labelling import sample_outcomes as sample_outcomes
+    from fairtrial.api.labels.run_labels import only_failed as only_failed
+    from fairtrial.api.labels.run_labels import with_labels as with_labels
+    from fairtrial.api.mutation.degrading import DegradationPlan as DegradationPlan
+    from fairtrial.api.mutation.degrading import plan_degradation as plan_degradation
+    from fairtrial.api.mutation.mutating import MutationPlan as MutationPlan
+    from fairtrial.api.mutation.mutating import execute_mutation as execute_mutation
+    from fairtrial.api.mutation.mutating import mutate as mutate
+    from fairtrial.api.mutation.mutating import plan_mutation as plan_mutation
+    from fairtrial.api.mutation.mutating import resume_mutation as resume_mutation
+    from fairtrial.api.mutation.mutation_reports import mutation_report as mutation_report
     from fairtrial.api.planning import Plan as Plan
     from fairtrial.api.planning import plan_run as plan_run
     from fairtrial.api.planning import resume as resume
-    from fairtrial.api.pulling import PullReport as PullReport
-    from fairtrial.api.pulling import pull as pull
-    from fairtrial.api.pushing import pull_labels as pull_labels
-    from fairtrial.api.pushing import push as push
-    from fairtrial.api.pushing import scores_to_push as scores_to_push
-    from fairtrial.api.receiving import Receiver as Receiver
-    from fairtrial.api.receiving import open_receiver as open_receiver
-    from fairtrial.api.reception_plan import ReceptionPlan as ReceptionPlan
-    from fairtrial.api.reception_plan import plan_receive as plan_receive
-    from fairtrial.api.report_cards import report_card as report_card
     from fairtrial.api.reporting import print_cases as print_cases
     from fairtrial.api.reporting import print_comparison as print_comparison
     from fairtrial.api.reporting import print_flaky as print_flaky
@@ -279,15 +270,9 @@ if TYPE_CHECKING:
     from fairtrial.api.reporting import print_selection as print_selection
     from fairtrial.api.reporting import print_suite_audit as print_suite_audit
     from fairtrial.api.reporting import print_verdict as print_verdict
-    from fairtrial.api.run_labels import only_failed as only_failed
-    from fairtrial.api.run_labels import with_labels as with_labels
     from fairtrial.api.run_slices import print_slices as print_slices
     from fairtrial.api.run_views import numbers_of as numbers_of
     from fairtrial.api.score_planning import plan_score as plan_score
-    from fairtrial.api.selecting import select as select
-    from fairtrial.api.selecting import select_files as select_files
-    from fairtrial.api.shard_scoring import ShardReport as ShardReport
-    from fairtrial.api.size_planning import plan as plan
     from fairtrial.api.starting import EXAMPLES as EXAMPLES
     from fairtrial.api.starting import write_starter as write_starter
     from fairtrial.api.stored_runs import Run as Run
@@ -306,10 +291,25 @@ if TYPE_CHECKING:
     from fairtrial.api.suites import list_cases as list_cases
     from fairtrial.api.suites import merge_parts as merge_parts
     from fairtrial.api.suites import part_of as part_of
-    from fairtrial.api.value_fitting import fit_value as fit_value
-    from fairtrial.api.view_index import CaseQuery as CaseQuery
-    from fairtrial.api.viewing import StoreViewer as StoreViewer
-    from fairtrial.api.viewing import encode_view as encode_view
+    from fairtrial.api.traffic.exporting import ExportForm as ExportForm
+    from fairtrial.api.traffic.exporting import Redacted as Redacted
+    from fairtrial.api.traffic.exporting import export_recordings as export_recordings
+    from fairtrial.api.traffic.pulling import PullReport as PullReport
+    from fairtrial.api.traffic.pulling import pull as pull
+    from fairtrial.api.traffic.pushing import pull_labels as pull_labels
+    from fairtrial.api.traffic.pushing import push as push
+    from fairtrial.api.traffic.pushing import scores_to_push as scores_to_push
+    from fairtrial.api.traffic.receiving import Receiver as Receiver
+    from fairtrial.api.traffic.receiving import open_receiver as open_receiver
+    from fairtrial.api.traffic.reception_plan import ReceptionPlan as ReceptionPlan
+    from fairtrial.api.traffic.reception_plan import plan_receive as plan_receive
+    from fairtrial.api.value.selecting import select as select
+    from fairtrial.api.value.selecting import select_files as select_files
+    from fairtrial.api.value.value_fitting import fit_value as fit_value
+    from fairtrial.api.viewer.html_reports import write_html as write_html
+    from fairtrial.api.viewer.view_index import CaseQuery as CaseQuery
+    from fairtrial.api.viewer.viewing import StoreViewer as StoreViewer
+    from fairtrial.api.viewer.viewing import encode_view as encode_view
     from fairtrial.api.waves import MOST_ATTEMPTS as MOST_ATTEMPTS
     from fairtrial.api.waves import plan_waves as plan_waves
     from fairtrial.batch.executors import Executor as Executor
@@ -345,30 +345,30 @@ if TYPE_CHECKING:
     from fairtrial.mutations.operator import Operator as Operator
     from fairtrial.mutations.table import OPERATORS as OPERATORS
     from fairtrial.platforms.forwarding import Forwarder as Forwarder
-    from fairtrial.reports.calibration_report import calibration_document as calibration_document
-    from fairtrial.reports.calibration_report import calibration_tables as calibration_tables
-    from fairtrial.reports.fit_report import print_fit as print_fit
-    from fairtrial.reports.gate_report import gate_markdown as gate_markdown
-    from fairtrial.reports.judge_check_report import describe_miss as describe_miss
-    from fairtrial.reports.judge_check_report import print_judge_check as print_judge_check
-    from fairtrial.reports.label_shapes import LabelRequest as LabelRequest
-    from fairtrial.reports.label_shapes import QueueRequest as QueueRequest
-    from fairtrial.reports.label_shapes import WindowRequest as WindowRequest
-    from fairtrial.reports.markdown_comparison import comparison_markdown as comparison_markdown
-    from fairtrial.reports.mutation_files import mutation_junit as mutation_junit
-    from fairtrial.reports.mutation_files import mutation_markdown as mutation_markdown
-    from fairtrial.reports.mutation_html import mutation_html as mutation_html
+    from fairtrial.reports.decisions.gate_report import gate_markdown as gate_markdown
+    from fairtrial.reports.decisions.markdown_comparison import comparison_markdown as comparison_markdown
+    from fairtrial.reports.decisions.trust_report import encode_document as encode_document
+    from fairtrial.reports.judges.calibration_report import calibration_document as calibration_document
+    from fairtrial.reports.judges.calibration_report import calibration_tables as calibration_tables
+    from fairtrial.reports.judges.judge_check_report import describe_miss as describe_miss
+    from fairtrial.reports.judges.judge_check_report import print_judge_check as print_judge_check
+    from fairtrial.reports.judges.report_card_report import report_card_document as report_card_document
+    from fairtrial.reports.judges.report_card_report import report_card_tables as report_card_tables
+    from fairtrial.reports.mutation.mutation_files import mutation_junit as mutation_junit
+    from fairtrial.reports.mutation.mutation_files import mutation_markdown as mutation_markdown
+    from fairtrial.reports.mutation.mutation_html import mutation_html as mutation_html
     from fairtrial.reports.numbers import rate as rate
-    from fairtrial.reports.report_card_report import report_card_document as report_card_document
-    from fairtrial.reports.report_card_report import report_card_tables as report_card_tables
     from fairtrial.reports.report_table import REPORTS as REPORTS
     from fairtrial.reports.report_table import Report as Report
     from fairtrial.reports.report_table import ReportOptions as ReportOptions
-    from fairtrial.reports.selection_report import print_traces as print_traces
-    from fairtrial.reports.selection_report import selection_document as selection_document
-    from fairtrial.reports.trust_report import encode_document as encode_document
+    from fairtrial.reports.value.fit_report import print_fit as print_fit
+    from fairtrial.reports.value.selection_report import print_traces as print_traces
+    from fairtrial.reports.value.selection_report import selection_document as selection_document
     from fairtrial.reports.viewer_page import viewer_page as viewer_page
     from fairtrial.reports.viewer_page import viewer_policy as viewer_policy
+    from fairtrial.reports.views.label_shapes import LabelRequest as LabelRequest
+    from fairtrial.reports.views.label_shapes import QueueRequest as QueueRequest
+    from fairtrial.reports.views.label_shapes import WindowRequest as WindowRequest
     from fairtrial.simulate.degradation import DEGRADATIONS as DEGRADATIONS
     from fairtrial.simulate.weak_instructions import INSTRUCTION_DEGRADATIONS as INSTRUCTION_DEGRADATIONS
     from fairtrial.store import DEFAULT_URL as DEFAULT_URL

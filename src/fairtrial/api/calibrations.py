@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from fairtrial.judge_calibration import (
+from fairtrial.analysis.judge_calibration import (
     Place,
     assumed,
     calibrate_criterion,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from fairtrial.analysis.measured_run import MeasuredRun
 from fairtrial.errors import UsageError, nearest
-from fairtrial.measured_run import MeasuredRun
 from fairtrial.records.case import EvalCase
 from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.trace import ToolCall

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from fairtrial.api.connection import connected
 from fairtrial.api.planning import Plan
 from fairtrial.errors import UsageError
-from fairtrial.event_loop import blocking
 from fairtrial.formats.recordings import line
 from fairtrial.llm.call_cache import CallCache
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.protocols import ChecksTarget, ChecksTools
 from fairtrial.recording import record
 from fairtrial.records.attempt import Recording
+from fairtrial.system.event_loop import blocking
 
 OnRecording = Callable[[Recording, Sequence[str]], None]
 """Receives each recording when its conversation ends, with its warnings."""

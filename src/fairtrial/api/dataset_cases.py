@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from fairtrial.api.dataset_tables import ConversationRow, OutcomeColumns
-from fairtrial.importing import import_extra
+from fairtrial.system.importing import import_extra
 
 _BATCH = 5_000
 _CONVERSATIONS = 100_000

@@ -8,11 +8,11 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
+from fairtrial.analysis.measured_run import MeasuredRun, PlacedCase, measure_run
 from fairtrial.api.calibrations import unchecked_judges
 from fairtrial.api.dataset_cases import iter_cases
 from fairtrial.errors import FormatError, UsageError
 from fairtrial.loading.object_folders import ObjectFolder, is_object_folder
-from fairtrial.measured_run import MeasuredRun, PlacedCase, measure_run
 from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.keys import CaseKey

@@ -17,7 +17,6 @@ from fairtrial.api.stored_runs import Run, open_store, resume_command
 from fairtrial.api.temporary_store import temporary_store
 from fairtrial.api.waves import decision_after
 from fairtrial.errors import StoreError
-from fairtrial.event_loop import blocking
 from fairtrial.judge.ballot_costs import Reusable
 from fairtrial.llm.call_cache import CallCache
 from fairtrial.planned_case import Pair, PlannedCase
@@ -28,6 +27,7 @@ from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 from fairtrial.scoring import score, score_chunk
+from fairtrial.system.event_loop import blocking
 
 if TYPE_CHECKING:
     from fairtrial.llm.batch_outbox import BatchOutbox

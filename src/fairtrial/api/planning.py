@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from fairtrial import loading
 from fairtrial.agents import agent_of
+from fairtrial.analysis.sequential import SequentialGate
 from fairtrial.api.arguments import Paths, check_criteria, check_numbers, paths_of
 from fairtrial.api.attempt_planning import Attempts, options_in, rules_of, with_counts
 from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds, with_thresholds
@@ -41,7 +42,6 @@ from fairtrial.records.record import Record
 from fairtrial.records.result import Criterion, Metric
 from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Range
-from fairtrial.sequential import SequentialGate
 from fairtrial.text.display import compact, shortened
 from fairtrial.version import __version__
 

@@ -17,12 +17,12 @@ from fairtrial.records.result import CaseResult
 from fairtrial.records.run_comparison import Comparison
 from fairtrial.records.size_plan import SizePlan
 from fairtrial.reports.attempts import CaseAttempts, attempts, by_case
-from fairtrial.reports.audit_report import gate_audit_report, suite_audit_report
-from fairtrial.reports.ballots import ballots
-from fairtrial.reports.comparison_table import comparison_report
-from fairtrial.reports.gate_report import gate_report
-from fairtrial.reports.mutation_table import mutation_table, summary_line
-from fairtrial.reports.planning_report import flaky_report, plan_report
+from fairtrial.reports.decisions.audit_report import gate_audit_report, suite_audit_report
+from fairtrial.reports.decisions.comparison_table import comparison_report
+from fairtrial.reports.decisions.gate_report import gate_report
+from fairtrial.reports.decisions.planning_report import flaky_report, plan_report
+from fairtrial.reports.judges.ballots import ballots
+from fairtrial.reports.mutation.mutation_table import mutation_table, summary_line
 from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.summary_table import closing
 from fairtrial.reports.terminal import DETAILED, LISTED, case, invalid, print_report

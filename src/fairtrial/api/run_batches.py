@@ -18,7 +18,6 @@ import msgspec
 
 from fairtrial.api.connection import models_of
 from fairtrial.errors import UsageError
-from fairtrial.event_loop import own_tasks
 from fairtrial.llm.budget import Budget
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.planned_case import PairedRecordings, PlannedCase
@@ -26,6 +25,7 @@ from fairtrial.records.attempt import Recording
 from fairtrial.records.reply import Reply
 from fairtrial.records.run import RunInfo
 from fairtrial.scoring import score_case
+from fairtrial.system.event_loop import own_tasks
 
 if TYPE_CHECKING:
     from fairtrial.api.planning import Plan

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from fairtrial.metrics.canaries import canaries, criterion_for_items
+from fairtrial.metrics.exams.canaries import canaries, criterion_for_items
 from fairtrial.planned_case import PlannedCase
 from fairtrial.records.case import EvalCase
 from fairtrial.records.gold import GoldItem

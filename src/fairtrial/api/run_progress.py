@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from fairtrial.aggregation import SummaryBuilder, aggregate
+from fairtrial.analysis.aggregation import SummaryBuilder, aggregate
 from fairtrial.api.planning import now
 from fairtrial.api.stored_runs import clustered
 from fairtrial.errors import StoreError

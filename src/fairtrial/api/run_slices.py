@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from rich.console import Console
 
+from fairtrial.analysis.clustered_summary import estimates_of
+from fairtrial.analysis.measured_run import CASES, Measure
 from fairtrial.api.case_groups import groups_by_position
 from fairtrial.api.stored_runs import Run
-from fairtrial.clustered_summary import estimates_of
-from fairtrial.measured_run import CASES, Measure
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import DASH, interval, number, rate
 from fairtrial.reports.rows import INTERVAL, Rows

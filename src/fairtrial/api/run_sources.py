@@ -9,12 +9,13 @@ from pathlib import Path
 
 import msgspec
 
+from fairtrial.analysis.measured_run import Measure, MeasuredRun, PlacedCase, measure_run
+from fairtrial.analysis.sequential import WaveTable, waves_of
 from fairtrial.api.calibrations import calibrations, labelled_outcomes
 from fairtrial.api.case_groups import groups_by_position, with_clusters
 from fairtrial.api.dataset_sources import is_folder_of_results, measure_folder
 from fairtrial.api.stored_runs import Run, measure_stored, open_store
 from fairtrial.errors import FormatError, UsageError
-from fairtrial.measured_run import Measure, MeasuredRun, PlacedCase, measure_run
 from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow, row_of
 from fairtrial.records.calibration import Calibration
 from fairtrial.records.decoding import json_decoder
@@ -24,7 +25,6 @@ from fairtrial.records.keys import CaseKey
 from fairtrial.records.result import Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Range
-from fairtrial.sequential import WaveTable, waves_of
 from fairtrial.store import DEFAULT_URL
 
 RunSource = str | Path | Run

@@ -13,9 +13,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from fairtrial.aggregation import aggregate
+from fairtrial.analysis.aggregation import aggregate
+from fairtrial.analysis.measured_run import Measure, MeasuredRun, measure_run
+from fairtrial.analysis.sequential import WaveTable, waves_of
 from fairtrial.errors import RunNotPassedError
-from fairtrial.measured_run import Measure, MeasuredRun, measure_run
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.calibration import Calibration
@@ -31,10 +32,9 @@ from fairtrial.records.summary import Summary
 from fairtrial.records.trace import Trace
 from fairtrial.reports.attempts import CaseAttempts, by_case
 from fairtrial.reports.transcript import Transcript
-from fairtrial.sequential import WaveTable, waves_of
 from fairtrial.stats.judge_agreement import Pair
+from fairtrial.system.unreadable_rows import EXPLANATION
 from fairtrial.text.globs import fits
-from fairtrial.unreadable_rows import EXPLANATION
 
 if TYPE_CHECKING:
     from fairtrial.api.attempt_filter import AttemptFilter, Selection
@@ -335,7 +335,7 @@ def clustered(summary: Summary, store: Store, info: RunInfo) -> Summary:
     """Return the numbers of a run with intervals that know of the clusters of cases, if cases declare any."""
     if "clusters" not in info.config:
         return summary
-    from fairtrial.clustered_summary import with_clustered_intervals
+    from fairtrial.analysis.clustered_summary import with_clustered_intervals
 
     every, valid = (measure_stored(store, info, valid_only=valid_only) for valid_only in (False, True))
     return with_clustered_intervals(summary, every, valid)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from fairtrial import loading
 from fairtrial.agents import agent_of
-from fairtrial.aggregation import aggregate
+from fairtrial.analysis.aggregation import aggregate
 from fairtrial.api.conversations import conversations
 from fairtrial.api.execution import execute
 from fairtrial.api.planning import Plan, new_run_id, now
@@ -20,7 +20,6 @@ from fairtrial.api.score_planning import plan_score
 from fairtrial.api.stored_runs import Run, open_store
 from fairtrial.api.temporary_store import temporary_store
 from fairtrial.errors import UsageError
-from fairtrial.event_loop import blocking
 from fairtrial.judge.judges import Judges
 from fairtrial.metrics.signature import add_signature
 from fairtrial.planned_case import PlannedCase
@@ -32,6 +31,7 @@ from fairtrial.records.result import Criterion, Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 from fairtrial.records.trace import Invocation, Message, ToolCall, Trace
+from fairtrial.system.event_loop import blocking
 from fairtrial.version import __version__
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairtrial.api.stored_runs import open_store
-from fairtrial.file_lock import try_to_lock
+from fairtrial.system.file_lock import try_to_lock
 
 if TYPE_CHECKING:
     from fairtrial.store import Store

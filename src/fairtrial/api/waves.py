@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
+from fairtrial.analysis.gates import check_claims
+from fairtrial.analysis.measured_run import CASE_RATE, measure_run
+from fairtrial.analysis.paired_runs import pair_runs
+from fairtrial.analysis.sequential import SequentialGate, waves_of
 from fairtrial.api.calibrations import unchecked_judges
 from fairtrial.errors import UsageError
-from fairtrial.gates import check_claims
-from fairtrial.measured_run import CASE_RATE, measure_run
-from fairtrial.paired_runs import pair_runs
 from fairtrial.records.attempt_row import CriterionTerms
 from fairtrial.records.gate import Claim, GateDecision
 from fairtrial.records.run import RunInfo
-from fairtrial.sequential import SequentialGate, waves_of
 
 if TYPE_CHECKING:
     from fairtrial.api.planning import Plan

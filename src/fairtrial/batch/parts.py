@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fairtrial.importing import import_extra
+from fairtrial.system.importing import import_extra
 from fairtrial.text.display import without_surrogates
 
 ROW_GROUP = 20_000

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from fairtrial.importing import import_extra
+from fairtrial.system.importing import import_extra
 
 _ANYWHERE = "192.0.2.1"
 """An address of no machine, for a cluster such as `auto` that has a name and no address."""

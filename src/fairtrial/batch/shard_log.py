@@ -12,9 +12,9 @@ import msgspec
 
 from fairtrial.batch.resume import cut_to_whole_lines
 from fairtrial.errors import UsageError
-from fairtrial.file_lock import try_to_lock
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Json
+from fairtrial.system.file_lock import try_to_lock
 
 Entry = TypeVar("Entry")
 

@@ -14,9 +14,9 @@ import click
 
 from fairtrial.cli import exit_codes
 from fairtrial.errors import FairtrialError, StoreError, nearest
-from fairtrial.lasting_imports import import_lastingly
-from fairtrial.process_end import end_process, process_kept
-from fairtrial.unreadable_rows import EXPLANATION, take_unreadable_rows
+from fairtrial.system.lasting_imports import import_lastingly
+from fairtrial.system.process_end import end_process, process_kept
+from fairtrial.system.unreadable_rows import EXPLANATION, take_unreadable_rows
 from fairtrial.version import __version__
 
 COMMANDS = {

@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from fairtrial import api
-from fairtrial.cli import exit_codes, flags
+from fairtrial.cli import exit_codes
+from fairtrial.cli.options import flags
 from fairtrial.text.display import visible_line
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import click
 
-from fairtrial.cli import flags
+from fairtrial.cli.options import flags
 from fairtrial.cli.output_files import FileToWrite, refuse_overwriting
 from fairtrial.errors import UsageError
 from fairtrial.text.display import visible_line

@@ -10,8 +10,9 @@ import click
 from rich.console import Console
 
 from fairtrial import api
-from fairtrial.cli import exit_codes, flags
+from fairtrial.cli import exit_codes
 from fairtrial.cli.console import console, reader_may_leave
+from fairtrial.cli.options import flags
 from fairtrial.cli.output import Common, exit_code_of
 from fairtrial.text.display import visible_line
 

@@ -7,7 +7,8 @@ from contextlib import closing
 import click
 
 from fairtrial.api import ExportForm, Redacted
-from fairtrial.cli import completion, flags
+from fairtrial.cli import completion
+from fairtrial.cli.options import flags
 
 
 @click.command()

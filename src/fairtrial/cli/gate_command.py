@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from fairtrial.cli import completion, exit_codes, flags, trust_flags
+from fairtrial.cli import completion, exit_codes
+from fairtrial.cli.options import flags, trust_flags
 from fairtrial.records.gate import Claim
 
 _EXIT = {"passed": exit_codes.OK, "failed": exit_codes.FAILED, "undecided": exit_codes.UNSCORED}

@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 from fairtrial.api import DEFAULT_MODEL
-from fairtrial.cli import exit_codes, flags
-from fairtrial.cli.judge_check_command import check_judge
-from fairtrial.cli.judge_label_commands import calibrate, sample
-from fairtrial.cli.judge_report_card_command import report_card
+from fairtrial.cli import exit_codes
+from fairtrial.cli.judges.judge_check_command import check_judge
+from fairtrial.cli.judges.judge_label_commands import calibrate, sample
+from fairtrial.cli.judges.judge_report_card_command import report_card
+from fairtrial.cli.options import flags
 
 
 @click.group()
@@ -50,7 +51,7 @@ def ping(judge_model: str | None, config: str | None, run: str | None, store: st
     fairtrial judge ping --judge-model openai/my-model --run 20260102
     """  # noqa: D301
     from fairtrial import api
-    from fairtrial.cli.dotenv_files import read_environment
+    from fairtrial.cli.options.dotenv_files import read_environment
     from fairtrial.text.display import visible
 
     read_environment(config=config, paths=["."])

@@ -6,8 +6,9 @@ import getpass
 
 import click
 
-from fairtrial.cli import completion, flags
-from fairtrial.cli.viewer_options import ViewerPlace, viewer_options
+from fairtrial.cli import completion
+from fairtrial.cli.options import flags
+from fairtrial.cli.options.viewer_options import ViewerPlace, viewer_options
 
 
 def _read_answers(ctx: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:

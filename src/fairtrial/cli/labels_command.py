@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fairtrial.cli import flags
+from fairtrial.cli.options import flags
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.text.display import count, visible_line
 

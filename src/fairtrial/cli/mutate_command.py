@@ -11,14 +11,15 @@ import click
 
 from fairtrial import api
 from fairtrial.api import DegradationPlan, Judges, MutationPlan
-from fairtrial.cli import exit_codes, flags
+from fairtrial.cli import exit_codes
 from fairtrial.cli.console import console, reader_may_leave
-from fairtrial.cli.dotenv_files import read_environment
-from fairtrial.cli.judge_flags import judge_options, judges_of
-from fairtrial.cli.mutation_outputs import write_mutation_files
+from fairtrial.cli.options import flags
+from fairtrial.cli.options.dotenv_files import read_environment
+from fairtrial.cli.options.judge_flags import judge_options, judges_of
+from fairtrial.cli.options.resumption import arguments_of, earlier_run
 from fairtrial.cli.output_files import FileToWrite
+from fairtrial.cli.outputs.mutation_outputs import write_mutation_files
 from fairtrial.cli.progress import Progress
-from fairtrial.cli.resumption import arguments_of, earlier_run
 from fairtrial.errors import UsageError
 from fairtrial.records.mutation import MutationReport
 from fairtrial.records.result import CaseResult

@@ -16,13 +16,14 @@ from rich.console import Console
 
 from fairtrial import api
 from fairtrial.api import DEFAULT_URL, Plan, ReportOptions, Run
-from fairtrial.cli import exit_codes, flags
+from fairtrial.cli import exit_codes
 from fairtrial.cli.console import console, reader_may_leave
 from fairtrial.cli.github import is_github, step_summary, without_commands, write_annotations
+from fairtrial.cli.options import flags
+from fairtrial.cli.options.pushing_flags import push_options, push_run
 from fairtrial.cli.output_files import inputs_of, store_file
+from fairtrial.cli.outputs.report_files import ReportFiles, report_options
 from fairtrial.cli.progress import Progress
-from fairtrial.cli.pushing_flags import push_options, push_run
-from fairtrial.cli.report_files import ReportFiles, report_options
 from fairtrial.errors import UsageError
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.text.display import visible_line

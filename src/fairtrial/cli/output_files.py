@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from fairtrial.errors import UsageError
-from fairtrial.paths import exists
+from fairtrial.system.paths import exists
 
 
 class FileToWrite(click.Path):

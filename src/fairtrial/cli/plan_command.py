@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from fairtrial.cli import completion, flags, trust_flags
+from fairtrial.cli import completion
+from fairtrial.cli.options import flags, trust_flags
 
 
 @click.command()

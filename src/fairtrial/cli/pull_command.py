@@ -9,8 +9,8 @@ import click
 
 from fairtrial import api
 from fairtrial.cli import exit_codes
+from fairtrial.cli.options.trace_flags import trace_options, traces_of
 from fairtrial.cli.output_files import FileToWrite
-from fairtrial.cli.trace_flags import trace_options, traces_of
 from fairtrial.text.display import count, visible_line
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from fairtrial.cli import completion, flags
-from fairtrial.cli.pushing_flags import TARGETS, push_run
+from fairtrial.cli import completion
+from fairtrial.cli.options import flags
+from fairtrial.cli.options.pushing_flags import TARGETS, push_run
 
 
 @click.command()

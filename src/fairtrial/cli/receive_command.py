@@ -10,13 +10,14 @@ from typing import Any
 import click
 
 from fairtrial import api
-from fairtrial.cli import exit_codes, flags
-from fairtrial.cli.dotenv_files import read_environment
-from fairtrial.cli.judge_flags import asking_options, judges_of
+from fairtrial.cli import exit_codes
+from fairtrial.cli.options import flags
+from fairtrial.cli.options.dotenv_files import read_environment
+from fairtrial.cli.options.judge_flags import asking_options, judges_of
+from fairtrial.cli.options.pushing_flags import push_options
+from fairtrial.cli.options.trace_flags import trace_options, traces_of
 from fairtrial.cli.output import Output, announce, report_run
-from fairtrial.cli.pushing_flags import push_options
-from fairtrial.cli.report_files import ReportFiles, report_options
-from fairtrial.cli.trace_flags import trace_options, traces_of
+from fairtrial.cli.outputs.report_files import ReportFiles, report_options
 from fairtrial.errors import UsageError, lacks_extra
 from fairtrial.records.result import CaseResult
 from fairtrial.text.display import count, visible_line

@@ -9,9 +9,10 @@ from typing import Any
 import click
 
 from fairtrial import api
-from fairtrial.cli import exit_codes, flags
-from fairtrial.cli.dotenv_files import read_environment
-from fairtrial.cli.judge_flags import call_options, models_of
+from fairtrial.cli import exit_codes
+from fairtrial.cli.options import flags
+from fairtrial.cli.options.dotenv_files import read_environment
+from fairtrial.cli.options.judge_flags import call_options, models_of
 from fairtrial.cli.output_files import FileToWrite, inputs_of, refuse_overwriting
 from fairtrial.cli.progress import Progress
 from fairtrial.records.attempt import Recording

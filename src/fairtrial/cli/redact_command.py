@@ -13,7 +13,7 @@ from fairtrial.errors import UsageError
 from fairtrial.text.display import count, visible_line
 
 if TYPE_CHECKING:
-    from fairtrial.api.redacting import Finding, RedactedFiles
+    from fairtrial.api.value.redacting import Finding, RedactedFiles
 
 _SHOWN = 100
 """The number of places that --check names. A file of traces may hold millions."""
@@ -43,7 +43,7 @@ def redact(files: tuple[str, ...], output: Path | None, in_place: bool, check: b
     fairtrial redact --check --people $(git diff --cached --name-only)
     journalctl -u agent | fairtrial redact - > agent.log
     """  # noqa: D301
-    from fairtrial.api.redacting import RedactOptions, redact_files
+    from fairtrial.api.value.redacting import RedactOptions, redact_files
 
     places = _Places(is_printing=check)
     try:

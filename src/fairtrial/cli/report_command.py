@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fairtrial.cli import completion, flags
+from fairtrial.cli import completion
+from fairtrial.cli.options import flags
+from fairtrial.cli.options.page_options import Traces, page_options
 from fairtrial.cli.output_files import FileToWrite, inputs_of, refuse_overwriting, store_file
-from fairtrial.cli.page_options import Traces, page_options
 from fairtrial.text.display import visible_line
 
 if TYPE_CHECKING:

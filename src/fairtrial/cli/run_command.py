@@ -9,11 +9,12 @@ import msgspec
 
 from fairtrial import api
 from fairtrial.api import DEFAULT_URL, AttemptOptions
-from fairtrial.cli import completion, flags, trust_flags
-from fairtrial.cli.dotenv_files import read_environment
-from fairtrial.cli.judge_flags import judge_options, judges_of
+from fairtrial.cli import completion
+from fairtrial.cli.options import flags, trust_flags
+from fairtrial.cli.options.dotenv_files import read_environment
+from fairtrial.cli.options.judge_flags import judge_options, judges_of
+from fairtrial.cli.options.resumption import arguments_of, earlier_run
 from fairtrial.cli.output import Common, common_options, run_and_report
-from fairtrial.cli.resumption import arguments_of, earlier_run
 from fairtrial.errors import UsageError
 from fairtrial.records.decoding import convert
 from fairtrial.records.gate import Claim

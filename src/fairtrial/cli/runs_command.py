@@ -9,7 +9,8 @@ from typing import BinaryIO
 
 import click
 
-from fairtrial.cli import completion, flags
+from fairtrial.cli import completion
+from fairtrial.cli.options import flags
 from fairtrial.records.result import Verdict
 from fairtrial.records.run import RunInfo
 

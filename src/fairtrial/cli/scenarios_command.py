@@ -9,8 +9,8 @@ import click
 
 from fairtrial.api import DEFAULT_MODEL
 from fairtrial.cli import exit_codes
-from fairtrial.cli.dotenv_files import read_environment
-from fairtrial.cli.judge_flags import call_options, models_of
+from fairtrial.cli.options.dotenv_files import read_environment
+from fairtrial.cli.options.judge_flags import call_options, models_of
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.errors import CaseError, UsageError
 

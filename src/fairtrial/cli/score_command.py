@@ -10,12 +10,12 @@ import click
 
 from fairtrial import api
 from fairtrial.api import Match
-from fairtrial.cli import flags
-from fairtrial.cli.dataset_flags import dataset_of, dataset_options, refuse_with_out, refuse_without_out
-from fairtrial.cli.dotenv_files import read_environment
-from fairtrial.cli.judge_flags import judge_options, judges_of
+from fairtrial.cli.options import flags
+from fairtrial.cli.options.dataset_flags import dataset_of, dataset_options, refuse_with_out, refuse_without_out
+from fairtrial.cli.options.dotenv_files import read_environment
+from fairtrial.cli.options.judge_flags import judge_options, judges_of
+from fairtrial.cli.options.trace_flags import trace_options, traces_of
 from fairtrial.cli.output import Common, common_options, run_and_report, stdout_as_stderr
-from fairtrial.cli.trace_flags import trace_options, traces_of
 
 
 @click.command()

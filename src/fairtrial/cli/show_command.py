@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from fairtrial import api
-from fairtrial.cli import completion, flags, trust_flags
+from fairtrial.cli import completion
 from fairtrial.cli.console import console
-from fairtrial.cli.mutation_outputs import check_formats, write_mutation_files
+from fairtrial.cli.options import flags, trust_flags
 from fairtrial.cli.output_files import inputs_of, store_file
-from fairtrial.cli.report_files import ReportFiles, report_options
+from fairtrial.cli.outputs.mutation_outputs import check_formats, write_mutation_files
+from fairtrial.cli.outputs.report_files import ReportFiles, report_options
 from fairtrial.errors import UsageError
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from fairtrial.errors import UsageError
 from fairtrial.text.display import count, visible_line
 
 if TYPE_CHECKING:
-    from fairtrial.api.valuing import ValuedChunk, ValueReport
+    from fairtrial.api.value.valuing import ValuedChunk, ValueReport
 
 _OUTPUTS = ("output", "resume", "parquet", "keep", "keep_private", "redact", "redactions", "threshold", "fail_under")
 _OPTIONS = (
@@ -136,7 +136,7 @@ def value(files: tuple[str, ...], **options: Any) -> int:
 def _value(files: tuple[str, ...], options: dict[str, Any]) -> int:
     # Processes are the parallelism; a second thread in each would only wait for the others.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from fairtrial.api.valuing import ValueOptions, ValueOutputs, plan_value
+    from fairtrial.api.value.valuing import ValueOptions, ValueOutputs, plan_value
 
     stream = sys.stdout.buffer if options["as_json"] else None
     plan = plan_value(

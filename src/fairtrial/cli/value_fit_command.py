@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from fairtrial.cli import completion, flags
+from fairtrial.cli import completion
+from fairtrial.cli.options import flags
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.text.display import visible_line
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from fairtrial.cli import completion, flags
-from fairtrial.cli.viewer_options import ViewerPlace, viewer_options
+from fairtrial.cli import completion
+from fairtrial.cli.options import flags
+from fairtrial.cli.options.viewer_options import ViewerPlace, viewer_options
 
 
 @click.command()

@@ -30,7 +30,7 @@ def without_secrets(recording: Recording, reading: Diagnostics, contents: str | 
     contents = json_of_contents(trace) if contents is None else contents
     if not _may_hold_secrets(contents) and not any(map(_may_agent_hold_secrets, _agents(trace))):
         return recording
-    from fairtrial.text.redact_json import redact_json
+    from fairtrial.text.redaction.redact_json import redact_json
 
     clean, redactions = redact_json(msgspec.json.decode(msgspec.json.encode(trace)), emails=False)
     if not redactions:
@@ -61,7 +61,9 @@ def _may_agent_hold_secrets(agent: AgentDetails) -> bool:
 
 
 def _may_hold_secrets(text: str) -> bool:
-    from fairtrial.text.redact import may_hold_secrets  # to compile its patterns takes longer than a small run
+    from fairtrial.text.redaction.redact import (
+        may_hold_secrets,  # to compile its patterns takes longer than a small run
+    )
 
     return may_hold_secrets(text)
 

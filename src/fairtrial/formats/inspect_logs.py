@@ -91,7 +91,7 @@ def iter_archive(source: Path | bytes, reading: Diagnostics) -> Iterator[Recordi
 
 def _damages() -> tuple[type[Exception], ...]:
     """Return the errors of a damaged archive."""
-    from fairtrial.zstandard import zstd  # only an archive needs it
+    from fairtrial.system.zstandard import zstd  # only an archive needs it
 
     return (*_DAMAGES, _zipfile().BadZipFile, zstd.ZstdError)
 

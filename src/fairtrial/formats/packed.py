@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from fairtrial.errors import FormatError
-from fairtrial.zstandard import zstd
+from fairtrial.system.zstandard import zstd
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _MAGIC = {_GZIP_MAGIC: "gzip", b"\x28\xb5\x2f\xfd": "zstd"}

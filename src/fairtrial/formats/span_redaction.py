@@ -11,7 +11,7 @@ from fairtrial.formats.conversation.joining import id_text
 from fairtrial.formats.dialects.dialect_table import CONVERSATION_IDS
 from fairtrial.formats.spans.span import Span, SpanEvent, SpanItem
 from fairtrial.records.record import Json
-from fairtrial.text.redact_json import redact_json
+from fairtrial.text.redaction.redact_json import redact_json
 
 
 class SpanRedactor:

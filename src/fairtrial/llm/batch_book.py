@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from fairtrial.errors import UsageError
-from fairtrial.file_lock import try_to_lock
 from fairtrial.records.record import Record
+from fairtrial.system.file_lock import try_to_lock
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS requests (

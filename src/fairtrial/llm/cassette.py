@@ -13,12 +13,12 @@ from typing import IO
 import msgspec
 
 from fairtrial.errors import FormatError, UsageError
-from fairtrial.file_lock import try_to_lock
 from fairtrial.llm.model import CallError, UnsentError, call_key
 from fairtrial.protocols import Model
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Json, Record
 from fairtrial.records.reply import Prompt, Reply
+from fairtrial.system.file_lock import try_to_lock
 
 
 class CassetteHead(Record, frozen=True):

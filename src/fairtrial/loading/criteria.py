@@ -15,11 +15,11 @@ from fairtrial.judge.judges import Judges
 from fairtrial.loading.cases import TOOL_MODEL, USER_MODEL, ModelPointers
 from fairtrial.loading.sources import CONFIG_NAMES, Source, no_such_path, read_file, read_part
 from fairtrial.metrics.catalog import build
-from fairtrial.paths import exists
 from fairtrial.records.record import Record
 from fairtrial.records.result import Criterion
 from fairtrial.simulate.environment_options import EnvironmentOptions, environment_options
 from fairtrial.simulate.user_options import UserOptions, user_options
+from fairtrial.system.paths import exists
 
 DEFAULTS = "defaults"
 """The origin of the criteria that count if no configuration names any."""

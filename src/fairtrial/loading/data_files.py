@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 from fairtrial.errors import UsageError
 from fairtrial.formats import packed
-from fairtrial.importing import import_extra
 from fairtrial.loading.folders import walk_files
 from fairtrial.records.record import Record
+from fairtrial.system.importing import import_extra
 
 _SUFFIXES = (".json", ".jsonl", ".ndjson", ".parquet", ".pb", ".traj", ".eval")
 _GLOB = "*?["

@@ -8,9 +8,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from fairtrial.errors import UsageError
-from fairtrial.importing import import_extra
 from fairtrial.loading.data_files import file_system_of
 from fairtrial.records.record import Record
+from fairtrial.system.importing import import_extra
 
 _SCHEMES = ("s3://", "gs://", "abfs://", "az://")
 _AT_ONCE = 16

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from fairtrial.formats.packed import SUFFIXES
 from fairtrial.formats.values import BLOCK
-from fairtrial.zstandard import zstd
+from fairtrial.system.zstandard import zstd
 
 UNREADABLE = (OSError, EOFError, zlib.error, zstd.ZstdError)
 """The errors of a file that cannot be opened, or whose packing is damaged."""

@@ -18,13 +18,13 @@ from fairtrial.formats.packed import LONGEST_MAGIC, bounded_blocks, check_size, 
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import read
 from fairtrial.formats.values import BLOCK, NotStreamableError
-from fairtrial.importing import import_extra
 from fairtrial.loading.data_files import DataFile, open_data_file
 from fairtrial.loading.packed_streams import UNREADABLE, unpacked
 from fairtrial.loading.span_files import with_conversations
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalSet
 from fairtrial.records.record import Record
+from fairtrial.system.importing import import_extra
 from fairtrial.text.display import described, shortened, without_surrogates
 
 SHARD_BYTES = 16 << 20

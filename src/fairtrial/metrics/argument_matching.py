@@ -12,9 +12,9 @@ from msgspec import Meta
 from fairtrial.config.reader import OptionReader, OptionRecord, Problem
 from fairtrial.config.wording import format_value
 from fairtrial.errors import ConfigError, nearest
-from fairtrial.importing import import_path
 from fairtrial.records.equality import equal_json, have_same_booleans
 from fairtrial.records.trace import ToolCall
+from fairtrial.system.importing import import_path
 from fairtrial.text.pointer import escape
 
 Matcher = Callable[[Any, Any], bool]

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from fairtrial.errors import ConfigError, MetricError, lacks_extra
 from fairtrial.formats.adk.write import invocation_json, scenario_json
-from fairtrial.importing import import_path
 from fairtrial.metrics.instance_metric import takes_instance
 from fairtrial.metrics.signature import signature
 from fairtrial.records.case import EvalCase
@@ -21,6 +20,7 @@ from fairtrial.records.contents import missing_reason
 from fairtrial.records.result import Criterion
 from fairtrial.records.score import Score, invocation_key
 from fairtrial.records.trace import Invocation, Trace
+from fairtrial.system.importing import import_path
 from fairtrial.text.display import described
 
 

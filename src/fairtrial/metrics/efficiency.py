@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from fairtrial.importing import import_extra
 from fairtrial.metrics.pairing import missing_calls, score_each
 from fairtrial.records.case import EvalCase
 from fairtrial.records.score import PartKey, Score
 from fairtrial.records.trace import Invocation, Trace, Usage
+from fairtrial.system.importing import import_extra
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,12 @@ from typing import Any
 from fairtrial.errors import MetricError
 from fairtrial.formats.adk.write import content_json
 from fairtrial.formats.agents_cli.write_dataset import instance_json
-from fairtrial.importing import FILE_PREFIX
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import missing_reason
 from fairtrial.records.record import Json
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Trace
+from fairtrial.system.importing import FILE_PREFIX
 
 
 def takes_instance(function: Callable[..., Any]) -> bool:

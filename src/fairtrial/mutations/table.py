@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairtrial.errors import UsageError, nearest
-from fairtrial.importing import import_object
 from fairtrial.mutations import calls, harmless, phrases, replies, reply_values, turns
 from fairtrial.mutations.operator import LANGUAGES, Operator, Plant
 from fairtrial.records.mutation import Direction
+from fairtrial.system.importing import import_object
 from fairtrial.text.language import Language
 
 _CALLS = "book(day=3)"

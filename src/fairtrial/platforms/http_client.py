@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 import msgspec
 
 from fairtrial.errors import UsageError
-from fairtrial.importing import import_extra
 from fairtrial.llm.provider import retry_after
 from fairtrial.llm.secrets import redact, without_credentials
 from fairtrial.records.record import Json
+from fairtrial.system.importing import import_extra
 from fairtrial.text.display import shortened, visible_line
 
 _ATTEMPTS = 6

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from fairtrial.errors import UsageError
-from fairtrial.importing import import_extra
 from fairtrial.platforms.platform import Annotator, GivenLabel, Page, PullQuery, PushedScore
+from fairtrial.system.importing import import_extra
 from fairtrial.text.display import described, shortened
 
 _PAGE_SIZE = 100

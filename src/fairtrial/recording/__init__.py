@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Collection, Iterable
 
 from fairtrial.agents.restarts import Restarts
-from fairtrial.concurrency import concurrently
 from fairtrial.errors import SimulatorError, StoreError, UsageError
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.protocols import Agent
 from fairtrial.recording.error_descriptions import cause_of
 from fairtrial.recording.held_conversation import HeldConversation
 from fairtrial.records.trace import Invocation, Message, Trace
+from fairtrial.system.concurrency import concurrently
 
 
 async def record(

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from fairtrial.agents.outages import outage_of
 from fairtrial.errors import AgentError, CaseError, FairtrialError, SimulatedToolError, SimulatorError
-from fairtrial.importing import user_line
 from fairtrial.records.attempt import Side
+from fairtrial.system.importing import user_line
 from fairtrial.text.display import described, shortened
 
 _OWN_FOLDERS = (f"{Path(__file__).parents[1]}{os.sep}", f"{Path(asyncio.__file__).parents[1]}{os.sep}")

@@ -12,7 +12,6 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.agents.restarts import FirstCall, Restarts
-from fairtrial.concurrency import ends_the_run
 from fairtrial.errors import AgentError, CaseError, SimulatedToolError, StoreError, UsageError
 from fairtrial.planned_case import PlannedCase
 from fairtrial.protocols import Agent, Closable, Item, PartsSession, Session, Simulator
@@ -23,6 +22,7 @@ from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Json, Record
 from fairtrial.records.trace import About, Invocation, Message, Trace
 from fairtrial.simulate.observed_environment import ObservedEnvironment, usage_of
+from fairtrial.system.concurrency import ends_the_run
 from fairtrial.text.display import described
 
 _GRACE = 1.0

@@ -22,16 +22,16 @@ from typing import IO, Any, BinaryIO
 import msgspec
 
 from fairtrial.records.run_comparison import Comparison
-from fairtrial.reports import view_shapes as shapes
-from fairtrial.reports.attempt_shapes import AttemptView
 from fairtrial.reports.html_index import Cleaner, IndexedRows, data_element, page_pieces
 from fairtrial.reports.html_summary import summary_html
 from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
-from fairtrial.reports.view import RunReader, comparison_view
+from fairtrial.reports.views import view_shapes as shapes
+from fairtrial.reports.views.attempt_shapes import AttemptView
+from fairtrial.reports.views.view import RunReader, comparison_view
 from fairtrial.text.display import visible
-from fairtrial.text.redact import redact
-from fairtrial.text.redact_json import redact_json
-from fairtrial.text.secret_values import secret_under
+from fairtrial.text.redaction.redact import redact
+from fairtrial.text.redaction.redact_json import redact_json
+from fairtrial.text.redaction.secret_values import secret_under
 
 CHUNK = 100
 LIMIT = 50_000_000

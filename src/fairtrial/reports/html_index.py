@@ -9,9 +9,9 @@ from typing import IO, Any
 
 import msgspec
 
-from fairtrial.reports import view_shapes as shapes
 from fairtrial.reports.html_summary import LISTED, is_listed
-from fairtrial.reports.view import ComparedRow, compared_row
+from fairtrial.reports.views import view_shapes as shapes
+from fairtrial.reports.views.view import ComparedRow, compared_row
 
 Cleaner = Callable[[Any], Any]
 """Returns JSON without what the page must not hold."""

@@ -17,12 +17,12 @@ from fairtrial.records.result import Fault, InvocationInjection, Outcome, Verdic
 from fairtrial.records.score import PartKey, Score
 from fairtrial.records.summary import CriterionSummary, Estimate, Valid
 from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult
-from fairtrial.reports import report_shapes as shapes
 from fairtrial.reports.attempts import CaseAttempts
-from fairtrial.reports.ballot_shapes import ballot_shape
-from fairtrial.reports.judge_states import describe
+from fairtrial.reports.judges.judge_states import describe
 from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
 from fairtrial.reports.transcript import Transcript, transcripts
+from fairtrial.reports.views import report_shapes as shapes
+from fairtrial.reports.views.ballot_shapes import ballot_shape
 
 _GREEN = (Verdict.PASSED, Verdict.INFORMATIONAL)
 

@@ -22,7 +22,7 @@ from fairtrial.records.result import CaseResult, Fault, Outcome, Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 from fairtrial.reports.attempts import CaseAttempts
-from fairtrial.reports.judge_states import describe
+from fairtrial.reports.judges.judge_states import describe
 from fairtrial.reports.numbers import describe_outcome, estimated, interval
 from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
 from fairtrial.reports.transcript import Transcript, transcripts

@@ -16,9 +16,9 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.run_comparison import ComparedMeasure, Comparison
 from fairtrial.records.summary import CriterionSummary, Estimate, Summary
 from fairtrial.reports.attempts import CaseAttempts, by_case
-from fairtrial.reports.comparison_table import measure_value
-from fairtrial.reports.gate_report import gate_markdown
-from fairtrial.reports.markdown_comparison import change_text, list_flips
+from fairtrial.reports.decisions.comparison_table import measure_value
+from fairtrial.reports.decisions.gate_report import gate_markdown
+from fairtrial.reports.decisions.markdown_comparison import change_text, list_flips
 from fairtrial.reports.markdown_text import code_block, code_in_html, code_span
 from fairtrial.reports.numbers import DASH, estimated, interval, with_unit
 from fairtrial.reports.report_table import ReportedRun, ReportOptions

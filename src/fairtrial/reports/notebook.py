@@ -15,7 +15,7 @@ from fairtrial.records.result import CaseResult, Outcome
 from fairtrial.records.run_comparison import Comparison
 from fairtrial.records.summary import Summary
 from fairtrial.records.trace import Invocation, Message, Step, Thought, ToolCall, Trace
-from fairtrial.reports.comparison_table import comparison_report
+from fairtrial.reports.decisions.comparison_table import comparison_report
 from fairtrial.reports.outcome_lines import outcome_lines
 from fairtrial.reports.short_texts import with_short_texts
 from fairtrial.reports.summary_table import tables

@@ -10,13 +10,13 @@ from itertools import groupby, islice
 from typing import Any
 
 from fairtrial.errors import UsageError
-from fairtrial.importing import import_extra
 from fairtrial.records.calibration import Calibration
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.run_comparison import Comparison
 from fairtrial.records.score import Range
 from fairtrial.records.summary import Estimate, Summary
 from fairtrial.reports.summary_table import MARKS
+from fairtrial.system.importing import import_extra
 from fairtrial.text.display import shortened, visible_line
 
 EXTRA = "plots"

@@ -13,10 +13,10 @@ from fairtrial.records.judge_state import JudgeState
 from fairtrial.records.result import Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import CriterionSummary, RunUsage, Summary
-from fairtrial.reports.gate_report import gate_report
-from fairtrial.reports.judge_states import judge_states
+from fairtrial.reports.decisions.gate_report import gate_report
+from fairtrial.reports.decisions.pass_k_table import pass_k_rows
+from fairtrial.reports.judges.judge_states import judge_states
 from fairtrial.reports.numbers import DASH, dollars, estimate_of, estimated, interval, rate, with_unit
-from fairtrial.reports.pass_k_table import pass_k_rows
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.spending import spending_rows
 from fairtrial.text.display import count, visible, visible_line

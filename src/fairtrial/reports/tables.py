@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fairtrial.importing import import_extra
 from fairtrial.reports.table_rows import TABLES, Row
+from fairtrial.system.importing import import_extra
 from fairtrial.text.display import without_surrogates
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import msgspec
 
 from fairtrial.errors import StoreError
 from fairtrial.records.decoding import json_decoder
-from fairtrial.zstandard import zstd
+from fairtrial.system.zstandard import zstd
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from fairtrial.store.bodies import BodyDecoder, UnreadableBodyError, encode
 from fairtrial.store.connections import Connections
 from fairtrial.store.statements import prepare, replacing
-from fairtrial.unreadable_rows import UnreadableRows
+from fairtrial.system.unreadable_rows import UnreadableRows
 
 T = TypeVar("T", bound=msgspec.Struct)
 

@@ -19,7 +19,7 @@ from fairtrial.store.connections import Connections
 from fairtrial.store.label_rows import label_row
 from fairtrial.store.schema import LABEL_ITEMS, LABEL_QUEUES, LABELS
 from fairtrial.store.statements import storable
-from fairtrial.unreadable_rows import UnreadableRows
+from fairtrial.system.unreadable_rows import UnreadableRows
 
 
 class QueueItem(Record, frozen=True):

@@ -21,7 +21,7 @@ from fairtrial.store.label_rows import label_of
 from fairtrial.store.result_rows import ResultBody, Terms
 from fairtrial.store.schema import CASES, CRITERIA, LABELS, RESULTS, RUNS, SCORES
 from fairtrial.store.statements import storable
-from fairtrial.unreadable_rows import UnreadableRows
+from fairtrial.system.unreadable_rows import UnreadableRows
 
 
 class RunQueries(ABC):

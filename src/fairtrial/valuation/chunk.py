@@ -179,7 +179,7 @@ def redact_document(
 
     Its `quality_score` is the score, if there is one.
     """
-    from fairtrial.text.redact_json import redact_json
+    from fairtrial.text.redaction.redact_json import redact_json
 
     trace = parse_document(document)
     assert isinstance(trace, ReasoningTrace)  # noqa: S101  # only a trace has a score, and so can pass the filter

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from fairtrial.errors import UsageError, nearest
-from fairtrial.file_lock import try_to_lock
 from fairtrial.records.value_row import Nearest
+from fairtrial.system.file_lock import try_to_lock
 from fairtrial.valuation.approximate_search import NeighbourGraph, check_approximate
 from fairtrial.valuation.whole_files import remove_old_parts
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
 
-from fairtrial.file_lock import try_to_lock
+from fairtrial.system.file_lock import try_to_lock
 
 
 @contextmanager

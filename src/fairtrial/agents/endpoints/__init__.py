@@ -1,0 +1,1 @@
+"""Agents behind servers and in other processes."""

@@ -1,0 +1,143 @@
+"""How does a session talk to an agent of ADK's own server (`adk api_server`)? The server keeps the session."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from fairtrial.agents.adk_events import CONFIRMATION, confirmations_in, items_of_event
+from fairtrial.agents.approvals import Approvals
+from fairtrial.agents.endpoints.endpoint_client import (
+    BODY,
+    SHOWN,
+    EndpointAgent,
+    EndpointClient,
+    connect,
+    fill,
+    named_target,
+    object_in,
+)
+from fairtrial.agents.plain import as_text
+from fairtrial.agents.user_parts import base64_of
+from fairtrial.errors import AgentError
+from fairtrial.protocols import Environment, Item
+from fairtrial.records.case import EvalCase, SessionInput
+from fairtrial.records.trace import About, Approval, Part, ToolCall
+from fairtrial.text.display import shortened
+
+_USER = "test_user_id"
+
+
+def agent_at(target: str) -> AdkServerAgent:
+    """Return the agent at `adk-server:URL#APP`. Raises UsageError."""
+    url, app = named_target(target, noun="app", like="adk-server:http://localhost:8000#APP")
+    return AdkServerAgent(url, app, body=object_in(BODY))
+
+
+@dataclass(frozen=True, slots=True)
+class AdkServerAgent(EndpointAgent):
+    """An app of ADK's server. The session starts with the user and the state of the case."""
+
+    app: str
+
+    def refuses_parts(self, parts: Sequence[Part]) -> str:  # noqa: ARG002
+        """Return an empty text: ADK has a place for files and their URLs."""
+        return ""
+
+    @asynccontextmanager
+    async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[AdkServerSession]:  # noqa: ARG002
+        """Open a conversation. Its session is deleted at the end."""
+        start = case.session_input or SessionInput()
+        user = start.user_id or _USER
+        sessions = f"{self.url}/apps/{quote(self.app, safe='')}/users/{quote(user, safe='')}/sessions"
+        async with connect(self.url) as client:
+            created = await client.post(sessions, {"state": dict(start.state)})
+            session_id = created.get("id") if isinstance(created, dict) else None
+            if not isinstance(session_id, str):
+                raise AgentError(f"{self.url}: must reply a session with an id, got {shortened(str(created), SHOWN)}")
+            ids = {"appName": self.app, "userId": user, "sessionId": session_id}
+            session_url = f"{sessions}/{quote(session_id, safe='')}"
+            fields = {"streaming": False, **fill(self.body, client.conversation), **ids}
+            try:
+                yield AdkServerSession(client, f"{self.url}/run_sse", session_url, fields, Approvals(case))
+            finally:
+                with suppress(AgentError):  # the server may keep its sessions
+                    await client.send("DELETE", session_url)
+
+
+class AdkServerSession:
+    """One conversation, in a session of the server."""
+
+    def __init__(
+        self, client: EndpointClient, run_url: str, session_url: str, fields: dict[str, Any], approvals: Approvals
+    ) -> None:
+        self._client = client
+        self._run_url = run_url
+        self._session_url = session_url
+        self._fields = fields
+        self._approvals = approvals
+        self._waiting: dict[str, ToolCall] = {}
+        self._author = str(fields["appName"])
+        self.about: About | None = None
+
+    async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
+        """Run one invocation. If calls wait for a confirmation, the message decides."""
+        items = self._approvals.send(
+            message,
+            lambda: self._run([{"text": message}, *map(_sent_part, parts)]),
+            self._resume,
+            lambda: list(self._waiting.values()),
+            lambda: self._author,
+        )
+        async with aclosing(items):
+            async for item in items:
+                yield item
+        session = await self._client.send("GET", self._session_url)
+        state = session.get("state") if isinstance(session, dict) else None
+        self.about = About(final_state=state) if isinstance(state, dict) else None
+
+    def _resume(self, decisions: Sequence[Approval]) -> AsyncGenerator[Item, None]:
+        """Answer the requests for confirmation."""
+        answers = [
+            {
+                "id": request_id,
+                "name": CONFIRMATION,
+                "response": {"confirmed": decision.decision != "reject", "payload": decision.args},
+            }
+            for request_id, decision in zip(self._waiting, decisions, strict=True)
+        ]
+        return self._run([{"functionResponse": answer} for answer in answers])
+
+    async def _run(self, parts: list[dict[str, Any]]) -> AsyncGenerator[Item, None]:
+        """Send a content of the user. Raises AgentError if the run ends in an error instead of a reply."""
+        self._waiting = {}
+        last: dict[str, Any] = {}
+        body = {**self._fields, "newMessage": {"role": "user", "parts": parts}}
+        async with aclosing(self._client.events(self._run_url, body)) as events:
+            async for event in events:
+                raw = event.data
+                if not isinstance(raw, dict) or "author" not in raw:
+                    problem = raw.get("error", raw) if isinstance(raw, dict) else raw
+                    raise AgentError(f"{self._run_url}: {shortened(as_text(problem), SHOWN)}")
+                if raw.get("partial") or raw["author"] == "user":
+                    continue
+                last = raw
+                self._author = str(raw["author"])
+                # A response with a call is not final, and it is not changed either.
+                items = items_of_event(raw, is_final=True)
+                self._waiting |= confirmations_in(items)
+                for item in items:
+                    yield item
+        content = last.get("content")
+        if last.get("errorCode") and not (isinstance(content, dict) and content.get("parts")):
+            raise AgentError(f"{self._author}: {last['errorCode']}: {last.get('errorMessage') or 'no message'}")
+
+
+def _sent_part(part: Part) -> dict[str, Any]:
+    names = {"mimeType": part.mime_type, **({"displayName": part.name} if part.name else {})}
+    if part.uri:
+        return {"fileData": {"fileUri": part.uri, **names}}
+    return {"inlineData": {"data": base64_of(part), **names}}

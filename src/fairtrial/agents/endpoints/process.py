@@ -1,0 +1,219 @@
+"""How does a session talk to a program? It writes lines of JSON to the program, and reads lines of JSON from it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import copy
+import shlex
+import shutil
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import msgspec
+from msgspec.structs import replace
+
+from fairtrial.agents.endpoints.chat_replies import separate_thoughts
+from fairtrial.agents.token_usage import token_usage
+from fairtrial.errors import AgentError, UsageError
+from fairtrial.formats.messages import arguments_of, response_of
+from fairtrial.protocols import Environment, Item
+from fairtrial.records.case import EvalCase
+from fairtrial.records.record import Json
+from fairtrial.records.trace import About, AgentDetails, Message, Step, Thought, ToolCall, ToolResult, Usage
+from fairtrial.text.display import shortened
+
+_KEYS = ("thought", "message", "tool_call", "tool_result", "reply", "usage", "model", "instructions", "tools", "state")
+_LONGEST_LINE = 64 * 2**20
+_SHOWN = 300
+_KEPT_ERRORS = 2000
+_END_SECONDS = 1.0
+
+
+def agent_at(target: str) -> ProcessAgent:
+    """Return the agent of `process:COMMAND`, for example `process:node agent.js`. Raises UsageError."""
+    text = target.partition(":")[2]
+    try:
+        command = tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError(f"is not a command: {error}") from None
+    if not command:
+        raise UsageError("must name a command, for example process:node agent.js")
+    if shutil.which(command[0]) is None:
+        raise UsageError(f"no such program as {command[0]!r}")
+    return ProcessAgent(command)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessAgent:
+    """A program with a process for each conversation.
+
+    A message of the user is the line `{"message": TEXT}`. The program answers with any number of lines, each a step,
+    and then with the line `{"reply": TEXT}`.
+    """
+
+    command: tuple[str, ...]
+    refuses_environment: ClassVar[str] = "a program runs its tools itself, and an environment cannot answer the calls"
+
+    @asynccontextmanager
+    async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[ProcessSession]:  # noqa: ARG002
+        """Start the program. Its input is closed at the end, and a program that does not stop then is killed."""
+        process = await asyncio.create_subprocess_exec(
+            *self.command, stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=_LONGEST_LINE
+        )
+        state = copy.deepcopy(case.session_input.state) if case.session_input else {}
+        errors = _ErrorOutput(process)
+        try:
+            yield ProcessSession(process, errors, state)
+        finally:
+            await _end(process)
+            await errors.close()
+
+
+async def _end(process: Process) -> None:
+    assert process.stdin is not None  # noqa: S101  (it is a pipe)
+    process.stdin.close()
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(process.wait(), _END_SECONDS)
+        return
+    with contextlib.suppress(ProcessLookupError):
+        process.kill()
+    await process.wait()
+
+
+class _ErrorOutput:
+    """The end of what a program writes to standard error. The program never waits because nobody reads it."""
+
+    def __init__(self, process: Process) -> None:
+        assert process.stderr is not None  # noqa: S101  (it is a pipe)
+        self._stream = process.stderr
+        self._tail = b""
+        self._task = asyncio.create_task(self._read())
+
+    async def _read(self) -> None:
+        while chunk := await self._stream.read(65536):
+            self._tail = (self._tail + chunk)[-_KEPT_ERRORS:]
+
+    async def text(self) -> str:
+        """Return the last line after the program has ended."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(self._task), _END_SECONDS)
+        lines = self._tail.decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else ""
+
+    async def close(self) -> None:
+        """Stop reading. A child of the program may still hold the pipe open."""
+        self._task.cancel()
+        await asyncio.wait([self._task])
+
+
+class ProcessSession:
+    """One conversation with a process."""
+
+    def __init__(self, process: Process, errors: _ErrorOutput, state: dict[str, Json]) -> None:
+        self._process = process
+        self._errors = errors
+        self._first: dict[str, Json] = {"state": state} if state else {}
+        self.about: About | None = None
+
+    async def send(self, message: str) -> AsyncIterator[Item]:
+        """Write a line with the message, and yield the steps until the reply. The first line holds the state."""
+        assert self._process.stdin is not None  # noqa: S101  (it is a pipe)
+        line, self._first = {"message": message, **self._first}, {}
+        with contextlib.suppress(ConnectionError):  # a program that has ended is reported below, with its exit code
+            self._process.stdin.write(msgspec.json.encode(line) + b"\n")
+            await self._process.stdin.drain()
+        while True:
+            answer = await self._line()
+            usage = _usage(answer.get("usage"), answer.get("model"))
+            if usage is not None:
+                yield usage
+            self.about = _about(answer, self.about)
+            for step in separate_thoughts(_steps(answer)):
+                yield step
+            if "reply" in answer:
+                return
+
+    async def _line(self) -> dict[str, Any]:
+        """Return the next line. Raises AgentError if the program ends, reports an error, or writes anything else."""
+        assert self._process.stdout is not None  # noqa: S101  (it is a pipe)
+        line = b"\n"
+        while line.strip() == b"" and line:
+            try:
+                line = await self._process.stdout.readline()
+            except ValueError:
+                raise AgentError(f"the program wrote a line of more than {_LONGEST_LINE:,} bytes") from None
+        if not line:
+            code = await self._process.wait()
+            raise AgentError(f"the program ended with the code {code}: {await self._errors.text()}".rstrip(": "))
+        try:
+            answer = msgspec.json.decode(line)
+        except (ValueError, RecursionError):
+            answer = None
+        if not isinstance(answer, dict):
+            text = shortened(line.decode(errors="replace").rstrip("\n"), _SHOWN)
+            raise AgentError(f"the program must write lines of JSON objects, got {text!r}")
+        if answer.get("error"):
+            raise AgentError(shortened(str(answer["error"]), _SHOWN))
+        return answer
+
+
+def _steps(answer: dict[str, Any]) -> list[Step]:
+    """Return the steps in a line, in the order of `_KEYS`. Raises AgentError for a line that holds none of the keys."""
+    if not any(key in answer for key in _KEYS):
+        names = ", ".join(_KEYS)
+        raise AgentError(f"a line must hold one of the keys {names}, error; got {shortened(str(list(answer)), _SHOWN)}")
+    steps: list[Step] = []
+    if answer.get("thought"):
+        steps.append(Thought(_text(answer, "thought")))
+    if "message" in answer:
+        steps.append(Message(_text(answer, "message")))
+    if "tool_call" in answer:
+        call = _object(answer, "tool_call")
+        steps.append(ToolCall(_text(call, "name"), arguments_of(call.get("args")), str(call.get("id") or "")))
+    if "tool_result" in answer:
+        result = _object(answer, "tool_result")
+        response = result.get("response")
+        response = response_of(response) if isinstance(response, str) else response
+        is_error = bool(result.get("is_error"))
+        steps.append(ToolResult(_text(result, "name"), response, str(result.get("id") or ""), is_error=is_error))
+    if "reply" in answer:
+        steps.append(Message(_text(answer, "reply")))
+    return steps
+
+
+def _text(fields: dict[str, Any], key: str) -> str:
+    value = fields.get(key)
+    if not isinstance(value, str):
+        raise AgentError(f"{key!r} must be a text, got {shortened(str(value), _SHOWN)}")
+    return value
+
+
+def _object(fields: dict[str, Any], key: str) -> dict[str, Any]:
+    value = fields[key]
+    if not isinstance(value, dict):
+        raise AgentError(f"{key!r} must be an object, got {shortened(str(value), _SHOWN)}")
+    return value
+
+
+def _usage(counts: Any, model: Any) -> Usage | None:
+    if not isinstance(counts, dict):
+        return Usage(model=model) if isinstance(model, str) else None
+    return token_usage(counts.get("input_tokens"), counts.get("output_tokens"), model=model)
+
+
+def _about(answer: dict[str, Any], earlier: About | None) -> About | None:
+    """Return the instructions, tools and state that the program has told so far."""
+    about = earlier or About()
+    agent = about.agents[0] if about.agents else AgentDetails("agent")
+    instructions, tools, state = (answer.get(key) for key in ("instructions", "tools", "state"))
+    if isinstance(instructions, str):
+        agent = replace(agent, instructions=instructions)
+    if isinstance(tools, list):
+        agent = replace(agent, tool_declarations=tuple(tool for tool in tools if isinstance(tool, dict)))
+    final_state = state if isinstance(state, dict) else about.final_state
+    about = About(() if agent == AgentDetails("agent") else (agent,), final_state)
+    return None if about == About() else about

@@ -1,0 +1,1 @@
+"""Reads the steps, the state and the stops of graphs of LangGraph."""

@@ -1,0 +1,61 @@
+"""The numbers of a run whose cases come in clusters -> the same numbers, with intervals that know it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from fairtrial.analysis.criterion_tally import mean_estimate, rate_estimate
+from fairtrial.analysis.measured_run import Measure, MeasuredRun
+from fairtrial.records.summary import CriterionSummary, Estimate, Summary
+from fairtrial.stats.clusters import cluster_values
+from fairtrial.stats.moments import Moments
+from fairtrial.stats.pass_k import NO_INTERVALS, without_intervals
+
+
+def with_clustered_intervals(summary: Summary, run: MeasuredRun, valid: MeasuredRun) -> Summary:
+    """Return the numbers of a run with a cluster of cases as the unit of each interval.
+
+    `valid` holds the numbers of the attempts that say something about the agent.
+    """
+
+    def clustered(criterion: CriterionSummary) -> CriterionSummary:
+        mean, rate = _mean(run, criterion), _rate(run, criterion)
+        own = criterion.valid
+        if own is not None:
+            own = replace(own, mean=_mean(valid, criterion), pass_rate=_rate(valid, criterion))
+        return replace(criterion, mean=mean, pass_rate=rate, valid=own)
+
+    return replace(
+        summary,
+        criteria=tuple(map(clustered, summary.criteria)),
+        pass_k=without_intervals(summary.pass_k),
+        notes=(*summary.notes, NO_INTERVALS) if summary.pass_k else summary.notes,
+    )
+
+
+def _mean(run: MeasuredRun, criterion: CriterionSummary) -> Estimate:
+    return mean_estimate(_units(run, criterion.criterion)[0], criterion.range)
+
+
+def _rate(run: MeasuredRun, criterion: CriterionSummary) -> Estimate:
+    units, _, attempts = _units(run, f"{criterion.criterion}:pass")
+    return rate_estimate(units, attempts)
+
+
+def estimates_of(run: MeasuredRun, measure: Measure, cases: Sequence[int]) -> tuple[int, Estimate]:
+    """Return how many of some cases have a measure, and its mean with its interval."""
+    units, number, attempts = _units(run, measure.name, cases)
+    return number, rate_estimate(units, attempts) if measure.is_rate else mean_estimate(units, measure.range)
+
+
+def _units(run: MeasuredRun, measure: str, cases: Sequence[int] | None = None) -> tuple[Moments, int, int]:
+    """Return the numbers of the clusters, how many cases have a value, and how many attempts are behind them."""
+    column = run.columns.get(measure)
+    if column is None:
+        return Moments(), 0, 0
+    places = range(len(run.keys)) if cases is None else cases
+    samples = {case: own for case in places if (own := column.sample(case)) is not None}
+    values = cluster_values([own.mean for own in samples.values()], list(map(run.cluster, samples)))
+    return Moments(values), len(samples), sum(own.attempts for own in samples.values())

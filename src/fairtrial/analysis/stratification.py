@@ -1,0 +1,109 @@
+"""Results of a stratified sample -> Summary: how good is the whole, and how sure?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from fairtrial.analysis.aggregation import SummaryBuilder
+from fairtrial.analysis.criterion_tally import CaseMeans, CriterionNumbers
+from fairtrial.records.score import Range
+from fairtrial.records.summary import CriterionSummary, Estimate, Summary
+from fairtrial.stats.interval import LOGARITHMIC, STUDENT, WILSON
+from fairtrial.stats.stratified import (
+    Stratum,
+    stratified_bounded_interval,
+    stratified_logarithmic_interval,
+    stratified_mean,
+    stratified_student_interval,
+)
+
+
+class StratumResults(NamedTuple):
+    """The results of one stratum, of whose `population` conversations `drawn` were sampled."""
+
+    population: int
+    drawn: int
+    results: SummaryBuilder
+
+
+def with_strata(summary: Summary, strata: Mapping[str, StratumResults]) -> Summary:
+    """Return the numbers of a stratified sample with estimates of the whole, each stratum weighted by its size.
+
+    Counts and verdicts remain those of the sample. pass^k goes, because it has no stratified estimate here.
+    Source: Cochran (1977), "Sampling Techniques", chapter 5.
+    """
+    numbers = [(stratum, stratum.results.criterion_numbers()) for stratum in strata.values()]
+
+    def estimated(criterion: CriterionSummary) -> CriterionSummary:
+        parts = [
+            (stratum, of_stratum[criterion.criterion])
+            for stratum, of_stratum in numbers
+            if criterion.criterion in of_stratum
+        ]
+
+        def of(values: Callable[[CriterionNumbers], CaseMeans]) -> list[Stratum]:
+            return [
+                Stratum(
+                    stratum.population,
+                    stratum.drawn,
+                    stratum.results.case_count,
+                    (means := values(part)).moments,
+                    means.attempts,
+                )
+                for stratum, part in parts
+            ]
+
+        valid, possible = criterion.valid, criterion.possible
+        if valid is not None:
+            valid = replace(
+                valid,
+                mean=_mean(of(lambda part: part.valid.values), criterion.range),
+                pass_rate=_pass_rate(of(lambda part: part.valid.passes)),
+            )
+        if possible is not None:
+            low, high = (stratified_mean(of(end)) for end in (_lowest, _highest))
+            possible = None if low is None or high is None or not math.isfinite(high - low) else (low, high)
+        return replace(
+            criterion,
+            mean=_mean(of(lambda part: part.all.values), criterion.range),
+            pass_rate=_pass_rate(of(lambda part: part.all.passes)),
+            valid=valid,
+            possible=possible,
+        )
+
+    return replace(summary, criteria=tuple(map(estimated, summary.criteria)), pass_k=())
+
+
+def _lowest(numbers: CriterionNumbers) -> CaseMeans:
+    return numbers.possible[0]
+
+
+def _highest(numbers: CriterionNumbers) -> CaseMeans:
+    return numbers.possible[1]
+
+
+def _mean(strata: list[Stratum], scale: Range) -> Estimate:
+    """Return the mean with its interval, in the form that fits the range of the criterion."""
+    strata = [stratum._replace(attempts=math.inf) for stratum in strata]
+    low, high = scale.bounds
+    middle = stratified_mean(strata)
+    if middle is None:
+        return Estimate()
+    if math.isfinite(low) and math.isfinite(high):
+        interval, method = stratified_bounded_interval(strata, low=low, high=high), WILSON
+    elif scale.logarithmic and min(stratum.moments.low for stratum in strata) > 0:
+        interval, method = stratified_logarithmic_interval(strata), LOGARITHMIC
+    else:
+        interval, method = stratified_student_interval(strata), STUDENT
+    if interval is None:
+        return Estimate(middle)
+    return Estimate(middle, max(low, interval[0]), min(high, interval[1]), method)
+
+
+def _pass_rate(strata: list[Stratum]) -> Estimate:
+    middle, interval = stratified_mean(strata), stratified_bounded_interval(strata)
+    return Estimate(middle) if interval is None else Estimate(middle, *interval, WILSON)

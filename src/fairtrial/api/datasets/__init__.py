@@ -1,0 +1,1 @@
+"""Scores data sets into folders, and reads the folders back."""

@@ -1,0 +1,127 @@
+"""Can a data set be scored into a folder as it is asked for? Everything but its conversations is read and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fairtrial import loading
+from fairtrial.api.arguments import Paths, check_match, paths_of
+from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
+from fairtrial.api.dataset_sources import MANIFEST
+from fairtrial.api.datasets.dataset_options import DatasetOptions
+from fairtrial.api.datasets.dataset_scoring import DatasetPlan
+from fairtrial.api.datasets.shard_scoring import ShardScorer
+from fairtrial.api.datasets.shared_models import BATCHES
+from fairtrial.api.model_warnings import model_warnings
+from fairtrial.api.planning import EVAL_SET, Criteria, Notes, load_sets, run_info
+from fairtrial.api.run_batches import check_canaries
+from fairtrial.api.score_planning import check_picklable
+from fairtrial.batch.executors import Executor, InProcess
+from fairtrial.errors import UsageError
+from fairtrial.judge.judges import Judges
+from fairtrial.loading.data_files import find_data_files
+from fairtrial.loading.object_folders import ObjectFolder, is_object_folder
+from fairtrial.loading.shards import cut_into_shards
+from fairtrial.records.case import EvalSet
+from fairtrial.records.result import Criterion
+from fairtrial.system.importing import import_extra
+
+
+def plan_dataset(
+    paths: Sequence[str | Path],
+    folder: str | Path,
+    eval_set: EvalSet | Paths | None = None,
+    criteria: Criteria = None,
+    options: DatasetOptions = DatasetOptions(),  # noqa: B008  (a frozen record)
+    *,
+    executor: Executor | None = None,
+    match: loading.Match = "id",
+    lenient: bool = False,
+    allow_code: bool = False,
+    thresholds: Thresholds = NO_THRESHOLDS,
+    judges: Judges | None = None,
+) -> DatasetPlan:
+    """Read and check everything that scoring a data set needs, but not its conversations. Raises UsageError."""
+    import_extra("pyarrow", "parquet")
+    check_match(match)
+    judges = judges or Judges()
+    objects = ObjectFolder(str(folder)) if is_object_folder(folder) else None
+    is_finished = objects is not None and MANIFEST in objects.names()
+    url, folder = folder, Path() if objects is not None else Path(folder)
+    _check_batches(folder, judges, objects)
+    options.check()
+    if match == "order":
+        raise UsageError("--match order: a data set is read in parts that have no common order; match by id or query")
+    if options.stratify and eval_set is not None:
+        raise UsageError(
+            "--stratify: does not go with --against, because attempts at a case may be in several strata; use --sample"
+        )
+    if is_finished or (objects is None and (folder / MANIFEST).exists()):
+        raise UsageError(f"{url}: holds the results of a finished run; give another folder")
+    notes: list[str] = []
+    loaded_sets, set_notes = _sets(
+        eval_set, criteria, thresholds=thresholds, lenient=lenient, allow_code=allow_code, judges=judges
+    )
+    cases = None if eval_set is None else tuple(loading.plan_cases(loaded_sets))
+    own_criteria = _one_set_of_criteria(loaded_sets)
+    for criterion in own_criteria:
+        check_picklable(criterion, "--out")
+    files = tuple(find_data_files(paths))
+    shards = tuple(cut_into_shards(files, options.columns, notes.append))
+    arguments: dict[str, Any] = {
+        "paths": list(map(str, paths)),
+        "against": None if eval_set is None else [loaded.eval_set.id for loaded in loaded_sets],
+        "config": str(criteria) if isinstance(criteria, str | Path) else None,
+        "match": match,
+        "thresholds": dict(thresholds),
+        "lenient": lenient,
+        "allow_code": allow_code,
+        "judge": judges.arguments,
+        "options": msgspec.to_builtins(options),
+    }
+    scorer = ShardScorer(folder, own_criteria, cases, match, lenient, options.keep_failures, objects=objects)
+    info = run_info("score", arguments, set_notes, loaded_sets, {})
+    return DatasetPlan(
+        info,
+        folder,
+        files,
+        shards,
+        scorer,
+        options,
+        executor or InProcess(),
+        judges,
+        (*set_notes.warnings, *notes, *model_warnings(loaded_sets, judges)),
+    )
+
+
+def _sets(
+    eval_set: EvalSet | Paths | None, criteria: Criteria, **settings: Any
+) -> tuple[list[loading.LoadedSet], Notes]:
+    """Return the eval sets with their criteria. Without eval sets, the criteria belong to a set without cases."""
+    if eval_set is None:
+        if criteria is None:
+            raise UsageError("--out needs --config, or --against with an eval set that has a configuration beside it")
+        return load_sets(EvalSet(loading.RECORDED), criteria, **settings)
+    return load_sets(eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, EVAL_SET), criteria, **settings)
+
+
+def _check_batches(folder: Path, judges: Judges, objects: ObjectFolder | None) -> None:
+    check_canaries(judges.models, judges.canaries)
+    if judges.models.batch is not None and objects is not None:
+        raise UsageError(
+            f"--batch-api: keeps its batches in {BATCHES}, a database that needs a file system; give --out a folder on "
+            f"a disk, and copy it to {objects.url}"
+        )
+    if judges.models.batch is None and (folder / BATCHES).exists():
+        raise UsageError(f"{folder}: its questions are in batches at a provider; go on with --batch-api --resume")
+
+
+def _one_set_of_criteria(loaded_sets: Sequence[loading.LoadedSet]) -> tuple[Criterion, ...]:
+    first = loaded_sets[0].criteria
+    if any(loaded.criteria != first for loaded in loaded_sets):
+        raise UsageError("the eval sets have different criteria, and a data set has the same for all; give --config")
+    return first

@@ -1,0 +1,393 @@
+"""How is a data set scored into a folder, however large it is? Shard by shard, on any executor, and resumable."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import msgspec
+
+from fairtrial.analysis.aggregation import scaled_to_population
+from fairtrial.api.call_journal import CallJournal
+from fairtrial.api.dataset_cases import answered_positions
+from fairtrial.api.dataset_sources import FILES, MANIFEST
+from fairtrial.api.dataset_tables import OWN_CASE, SCHEMA_VERSION, TABLES
+from fairtrial.api.datasets.dataset_options import DatasetOptions
+from fairtrial.api.datasets.dataset_strata import draw_sample
+from fairtrial.api.datasets.dataset_summary import summarize
+from fairtrial.api.datasets.judge_estimates import estimate_judges
+from fairtrial.api.datasets.object_log import ObjectLog
+from fairtrial.api.datasets.shard_asking import ShardAsker
+from fairtrial.api.datasets.shard_scoring import FailedAttempt, Sample, ShardReport, ShardScorer, failures_path
+from fairtrial.api.datasets.shared_models import (
+    BATCHES,
+    KEPT_CALLS,
+    SharedModels,
+    asks_models,
+    kept_calls,
+    shared_models,
+)
+from fairtrial.api.planning import now
+from fairtrial.api.run_batches import OnBatch
+from fairtrial.api.stored_runs import Run, open_store
+from fairtrial.api.temporary_store import temporary_store
+from fairtrial.batch.executors import Executor, InProcess, ProcessPool
+from fairtrial.batch.shard_log import ShardLog
+from fairtrial.errors import UsageError
+from fairtrial.judge.ballot_costs import ballots_of
+from fairtrial.judge.judges import Judges
+from fairtrial.llm.model import ignore
+from fairtrial.loading.data_files import DataFile
+from fairtrial.loading.shards import Shard
+from fairtrial.records.ballot import Ballot
+from fairtrial.records.decoding import json_decoder
+from fairtrial.records.record import Json
+from fairtrial.records.reply import Reply
+from fairtrial.records.run import RunInfo
+from fairtrial.records.summary import Summary
+
+LOG = "progress.jsonl"
+_FIRST_CHECK = 100
+"""So many conversations are read before the share of refused ones can stop a run."""
+
+
+OnShard = Callable[["Shard", ShardReport], None]
+"""Receives each shard when it is finished, also the shards of an earlier part of a resumed run."""
+
+
+@dataclass(frozen=True)
+class DatasetPlan:
+    """A data set that is ready to be scored into a folder."""
+
+    info: RunInfo
+    folder: Path
+    files: tuple[DataFile, ...]
+    shards: tuple[Shard, ...]
+    scorer: ShardScorer
+    options: DatasetOptions
+    executor: Executor
+    judges: Judges
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """The number of bytes to read."""
+        return sum(shard.size for shard in self.shards)
+
+    @property
+    def estimate(self) -> str:
+        """About how many calls of judges there will be, and their cost, in words. It is empty without judges."""
+        return estimate_judges(self.scorer, self.shards, self.judges)
+
+    def run(
+        self,
+        *,
+        store: str | None = None,
+        resume: bool = False,
+        on_shard: OnShard = lambda *_: None,
+        on_batch: OnBatch = ignore,
+    ) -> Run:
+        """Score the shards that are not finished yet, summarize the folder, and store the run.
+
+        If the calls of judges go into batches, all of them are asked first. `on_batch` receives what happens to them.
+        Raises UsageError if too many conversations are refused. The folder can then be resumed with another limit.
+        """
+        if self.scorer.objects is None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            return self.run_logged(ShardLog(self.folder / LOG, ShardReport), store, on_shard, on_batch, resume=resume)
+        with TemporaryDirectory(prefix="fairtrial-out-") as name:
+            plan = replace(self, folder=Path(name), scorer=replace(self.scorer, folder=Path(name)))
+            return plan.run_logged(ObjectLog(self.scorer.objects), store, on_shard, on_batch, resume=resume)
+
+    @property
+    def location(self) -> str:
+        """The folder or the URL of the results."""
+        return str(self.folder) if self.scorer.objects is None else self.scorer.objects.url
+
+    def run_logged(
+        self,
+        log: ShardLog[ShardReport] | ObjectLog,
+        store: str | None,
+        on_shard: OnShard,
+        on_batch: OnBatch,
+        *,
+        resume: bool,
+    ) -> Run:
+        """Score the shards that are not finished according to a log, which is removed at the end."""
+        with closing(log):
+            begun, reports = log.open(self._work, {"id": self.info.id, "started": self.info.started}, resume=resume)
+            info = msgspec.structs.replace(self.info, id=begun["id"], started=begun["started"])
+            journal = None if self.scorer.objects is None else CallJournal(self.scorer.objects)
+
+            def commit(report: ShardReport) -> None:
+                if journal is not None:
+                    journal.upload()
+                log.add(report)
+
+            with self._shared_models(info, on_batch, journal) as models:
+                self._ask_in_batches(models, reports)
+                reports += self._finish_shards(models, tuple(reports), commit, on_shard)
+                if self.scorer.objects is not None:
+                    self.scorer.objects.download(self.folder, FILES)
+                self._answer_for_nobody(models)
+            run = self._finish(info, reports, models.notes, store)
+            log.remove()
+            if journal is not None:
+                journal.remove()
+        return run
+
+    @contextmanager
+    def _shared_models(self, info: RunInfo, on_batch: OnBatch, journal: CallJournal | None) -> Iterator[SharedModels]:
+        """Call the models of the criteria during the block, if there are any."""
+        if not any(map(asks_models, self.scorer.criteria)):
+            yield SharedModels(self.scorer.criteria)
+            return
+        criteria, host = self.scorer.criteria, self.executor.host
+        with shared_models(criteria, self.judges, self.folder, info, host, on_batch, journal) as models:
+            yield models
+        # Every question has been answered, so that nothing is at a provider any more.
+        for path in self.folder.glob(f"{BATCHES}*"):
+            path.unlink()
+
+    def _ask_in_batches(self, models: SharedModels, earlier: Sequence[ShardReport]) -> None:
+        """Ask all questions in waves of batches: the second wave asks what the replies of the first leave open."""
+        if not models.asks_in_batches:
+            return
+        finished_numbers = {report.number for report in earlier}
+        waiting = [shard for shard in self.shards if shard.number not in finished_numbers]
+        judged = tuple(filter(asks_models, models.criteria))
+        asker = ShardAsker(self._scorer(replace(models, criteria=judged), sample=self._sample()))
+        while waiting:
+            missing = list(self.executor.map(asker, waiting))
+            models.check()
+            waiting = [shard for shard, number in zip(waiting, missing, strict=True) if number]
+            if waiting:
+                models.exchange()
+        models.end_batches()
+
+    @property
+    def _work(self) -> Json:
+        """Everything on which the results depend."""
+        return {
+            "version": self.info.version,
+            "schema": SCHEMA_VERSION,
+            "signatures": self.info.signatures,
+            "cases": [case.digest for case in self.scorer.cases or ()],
+            "match": self.scorer.match,
+            "sample": [self.options.sample, self.options.seed, self.options.stratify],
+            "files": {file.path: [file.size, file.version] for file in self.files},
+        }
+
+    def _finish_shards(
+        self,
+        models: SharedModels,
+        earlier: Sequence[ShardReport],
+        commit: Callable[[ShardReport], None],
+        on_shard: OnShard,
+    ) -> Iterator[ShardReport]:
+        limit = _RefusalLimit(self.options.max_refused)
+        for report in earlier:
+            on_shard(self.shards[report.number], report)
+            limit.add(report)
+        finished_numbers = {report.number for report in earlier}
+        waiting = [shard for shard in self.shards if shard.number not in finished_numbers]
+        if not waiting:
+            return
+        scorer = self._scorer(models, sample=self._sample())
+        for report in self.executor.map(scorer, waiting):
+            models.check()
+            commit(report)
+            on_shard(self.shards[report.number], report)
+            limit.add(report)
+            yield report
+        limit.check(at_end=True)
+
+    def _sample(self) -> Sample | None:
+        """Return the sample. Conversations are read for it first, except for a plain share."""
+        options = self.options
+        if options.sample is None:
+            return None
+        lenient = self.scorer.lenient
+        return draw_sample(
+            options.sample, options.seed, options.stratify, self.shards, self.executor.map, lenient=lenient
+        )
+
+    def _scorer(self, models: SharedModels, **changes: Any) -> ShardScorer:
+        """Return the scorer with criteria that ask shared models, for the cases of eval sets too."""
+        cases = self.scorer.cases
+        if cases is not None:
+            cases = tuple(msgspec.structs.replace(case, criteria=models.criteria) for case in cases)
+        return replace(self.scorer, criteria=models.criteria, cases=cases, link=models.link, **changes)
+
+    def _finish(self, info: RunInfo, reports: Sequence[ShardReport], notes: Sequence[str], store: str | None) -> Run:
+        totals = _totals(reports, self.options.keep_failures)
+        kept = kept_calls(self.folder) if (self.folder / KEPT_CALLS).exists() else None
+        replies: Mapping[str, Reply] = {} if kept is None else kept.replies(info.id)
+        ballots: Mapping[str, Ballot] = {} if kept is None else kept.ballots(info.id)
+        summary = summarize(
+            self.folder,
+            self.scorer.criteria,
+            ballots.values(),
+            # The processes of a cluster may not see the files of this machine.
+            (self.executor if isinstance(self.executor, ProcessPool) else InProcess()).map,
+            answers_cases=self.scorer.cases is not None,
+            informs=info.informs,
+            defaults=info.defaults,
+            rules=info.attempt_rules,
+            population=_strata(reports) if totals["outside_sample"] else {},
+        )
+        if totals["outside_sample"] and not self.options.stratify:
+            summary = scaled_to_population(
+                summary, totals["conversations"], totals["conversations"] + totals["outside_sample"]
+            )
+        summary = msgspec.structs.replace(summary, notes=(*summary.notes, *notes, *self._notes(totals)))
+        location = str(self.folder.resolve()) if self.scorer.objects is None else self.location
+        config = {**info.config, "dataset": {"folder": location, **totals}}
+        info = msgspec.structs.replace(info, config=config, finished=now(), verdict=summary.verdict)
+        run = _stored(self._failures(), info, summary, store, replies, ballots)
+        if kept is not None:
+            kept.close()
+        manifest = {
+            "schema": SCHEMA_VERSION,
+            "tables": {name: dict(columns) for name, columns in TABLES.items()},
+            "run": info,
+            "summary": summary,
+            "files": self.files,
+            "shards": sorted(reports, key=lambda report: report.number),
+        }
+        content = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
+        if self.scorer.objects is not None:
+            self.scorer.objects.upload(self.folder, KEPT_CALLS)
+            self.scorer.objects.write(MANIFEST, content)
+            return run
+        half = self.folder / f".{MANIFEST}.half"
+        half.write_bytes(content)
+        half.replace(self.folder / MANIFEST)
+        return run
+
+    def _answer_for_nobody(self, models: SharedModels) -> None:
+        """Write the cases that no conversation answers, as an ordinary run counts them."""
+        if self.scorer.cases is None or self.options.sample is not None:
+            return
+        positions = answered_positions(self.folder)
+        scorer = self._scorer(models)
+        cases = [case for case in scorer.cases or () if case.position not in positions]
+        if cases:
+            scorer.score_unanswered(cases, len(self.shards))
+
+    def _failures(self) -> Iterator[FailedAttempt]:
+        """Yield the attempts that did not pass, in the order of the data set, as many as the store is to hold."""
+        decoder = json_decoder(FailedAttempt)
+        remaining = self.options.keep_failures
+        for number in range(len(self.shards) + 1):
+            path = failures_path(self.folder, number)
+            if remaining <= 0 or not path.exists():
+                continue
+            with path.open("rb") as file:
+                for line in file:
+                    if remaining <= 0:
+                        break
+                    remaining -= 1
+                    yield decoder.decode(line)
+
+    @property
+    def _sampling(self) -> str:
+        seed = f"seed {self.options.seed}"
+        return f"stratified by {self.options.stratify}, {seed}" if self.options.stratify else seed
+
+    def _notes(self, totals: Mapping[str, int]) -> Iterator[str]:
+        read, refused, outside_sample = (totals[name] for name in ("conversations", "refused", "outside_sample"))
+        if refused:
+            total = read + refused + outside_sample
+            yield f"{refused:,} of {total:,} were refused; refused/*.parquet names each with its reason"
+        if outside_sample:
+            yield (
+                f"a sample of {read:,} of {read + outside_sample:,} conversations ({self._sampling}); "
+                "the intervals are about all of them"
+            )
+        not_passed, kept = totals["not_passed"], totals["not_passed_kept"]
+        if kept < not_passed:
+            yield (
+                f"not_passed/ holds {kept:,} of {not_passed:,} conversations that did not pass: of each shard the "
+                f"first {self.options.keep_failures:,} (--keep-failures); results/ and scores/ hold all"
+            )
+        if not_passed > self.options.keep_failures:
+            yield f"the store holds {self.options.keep_failures:,} of {not_passed:,} attempts that did not pass"
+
+
+@dataclass
+class _RefusalLimit:
+    share: float
+    seen: int = 0
+    refused: int = 0
+    examples: list[str] = field(default_factory=list)
+
+    def add(self, report: ShardReport) -> None:
+        """Count a shard. Raises UsageError if too many of its conversations, and those before, were refused."""
+        self.seen += report.conversations + report.refused + report.outside_sample
+        self.refused += report.refused
+        self.examples += report.examples
+        self.check(at_end=False)
+
+    def check(self, *, at_end: bool) -> None:
+        """Raise UsageError if too many conversations were refused. At the beginning, a few may be refused."""
+        if self.refused <= self.share * (self.seen if at_end else max(self.seen, _FIRST_CHECK)):
+            return
+        examples = "\n".join(f"  {example}" for example in self.examples[:5])
+        raise UsageError(
+            f"--max-refused: {self.refused:,} of {self.seen:,} conversations were refused, and at most "
+            f"{self.share:.2%} may be; for example:\n{examples}"
+        )
+
+
+def _strata(reports: Sequence[ShardReport]) -> Counter[str]:
+    """Return the number of conversations of each stratum, in the sample and outside of it."""
+    return sum((Counter(report.strata) for report in reports), Counter[str]())
+
+
+def _totals(reports: Sequence[ShardReport], keep_failures: int) -> dict[str, int]:
+    """Return the counts of all shards. Each keeps at most `keep_failures` of its conversations that did not pass."""
+    return {
+        "conversations": sum(report.conversations for report in reports),
+        "refused": sum(report.refused for report in reports),
+        "outside_sample": sum(report.outside_sample for report in reports),
+        "not_passed": sum(report.not_passed for report in reports),
+        "not_passed_kept": sum(min(report.not_passed, keep_failures) for report in reports),
+    }
+
+
+def _stored(
+    failures: Iterator[FailedAttempt],
+    info: RunInfo,
+    summary: Summary,
+    store: str | None,
+    replies: Mapping[str, Reply],
+    ballots: Mapping[str, Ballot],
+) -> Run:
+    """Store a run with the attempts that did not pass. Attempts at the same case stand under one position."""
+    run_store = open_store(store) if store is not None else temporary_store()
+    positions: dict[object, int] = {}
+    attempts: Counter[int] = Counter()
+    run_store.begin(info)
+    for number, attempt in enumerate(failures):
+        case = attempt.expected
+        position = positions.setdefault(case.position if case.position != OWN_CASE else ("own", number), len(positions))
+        attempts[position] += 1
+        place = attempts[position]
+        run_store.add_cases(info.id, [msgspec.structs.replace(case, position=position)])
+        recording = msgspec.structs.replace(attempt.recording, attempt=place)
+        run_store.add_recording(info.id, position, recording, may_wait=True)
+        run_store.add_result(info.id, msgspec.structs.replace(attempt.result, position=position, attempt=place))
+        names = (name for outcome in attempt.result.outcomes for name in ballots_of(outcome.score))
+        for ballot in (ballots[name] for name in names if name in ballots):
+            run_store.ballots(info.id)[ballot.id] = ballot
+            for call in ballot.calls:
+                if call.key in replies:  # a call that failed has no reply
+                    run_store.replies(info.id)[call.key] = replies[call.key]
+    run_store.finish(info, summary)
+    return Run(info, summary, run_store)

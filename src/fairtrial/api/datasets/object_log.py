@@ -1,0 +1,59 @@
+"""Which shards of a data set are finished in an object store? An object for each of them says so."""
+
+from __future__ import annotations
+
+import msgspec
+
+from fairtrial.api.datasets.shard_scoring import ShardReport
+from fairtrial.batch.shard_log import check_same
+from fairtrial.errors import UsageError
+from fairtrial.loading.object_folders import ObjectFolder
+from fairtrial.records.decoding import json_decoder
+from fairtrial.records.record import Json
+
+_PROGRESS = "progress"
+_BEGUN = f"{_PROGRESS}/begun.json"
+
+
+class ObjectLog:
+    """The work and how it was begun, then an entry for each finished shard, each as an object.
+
+    An entry is uploaded after the parts of its shard, so that it commits them. Other processes are not kept away,
+    because an object store has no locks.
+    """
+
+    def __init__(self, folder: ObjectFolder) -> None:
+        self._folder = folder
+
+    def open(self, work: Json, begun: Json, *, resume: bool) -> tuple[Json, list[ShardReport]]:
+        """Begin the log, or go on with it. Return how the work was begun, and the entries.
+
+        Raises UsageError if the log belongs to other work, if it exists and is not resumed, or if a new folder holds
+        anything.
+        """
+        url, names = self._folder.url, self._folder.names(_PROGRESS)
+        exists = _BEGUN in names
+        if exists and not resume:
+            raise UsageError(f"{url}: holds an unfinished run; go on with --resume, or give another folder")
+        if resume and not exists:
+            raise UsageError(f"{url}: holds no unfinished run that --resume could continue")
+        if exists:
+            head, *entries = self._folder.read_each([_BEGUN, *(name for name in names if name != _BEGUN)])
+            earlier = msgspec.json.decode(head)
+            check_same(earlier["work"], work)
+            return earlier["begun"], [json_decoder(ShardReport).decode(entry) for entry in entries]
+        if self._folder.names():
+            raise UsageError(f"{url}: holds objects that do not belong to this run; give an empty folder")
+        self._folder.write(_BEGUN, msgspec.json.encode({"work": work, "begun": begun}))
+        return msgspec.to_builtins(begun), []
+
+    def add(self, entry: ShardReport) -> None:
+        """Add a finished shard."""
+        self._folder.write(f"{_PROGRESS}/shard-{entry.number:06d}.json", msgspec.json.encode(entry))
+
+    def close(self) -> None:
+        """Do nothing: each entry is already complete."""
+
+    def remove(self) -> None:
+        """Remove the log, because the work is finished."""
+        self._folder.remove(_PROGRESS)

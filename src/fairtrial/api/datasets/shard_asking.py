@@ -1,0 +1,36 @@
+"""Which questions to judges does a shard of a data set raise? Its worker asks them, so that they go into batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fairtrial.api.datasets.shard_scoring import ShardScorer, choose_cases
+from fairtrial.api.run_batches import ask_in_wave
+from fairtrial.errors import UsageError
+from fairtrial.llm.remote_calls import collect_ballots, connected_to
+from fairtrial.loading.shards import Shard
+from fairtrial.planned_case import PlannedCase
+from fairtrial.system.event_loop import blocking
+
+
+@dataclass(frozen=True)
+class ShardAsker:
+    """Asks the questions of shards. `scorer` has only the criteria that ask models. It is picklable."""
+
+    scorer: ShardScorer
+
+    def __call__(self, shard: Shard) -> int:
+        """Return the number of conversations whose judges have not replied to every question."""
+        number: int = blocking(self._ask_all(shard))
+        return number
+
+    async def _ask_all(self, shard: Shard) -> int:
+        if self.scorer.link is None:
+            raise UsageError("no criterion asks a model")
+        number = 0
+        async with connected_to(self.scorer.link) as connection:
+            collect_ballots({})
+            for _, case, recording in choose_cases(self.scorer, self.scorer.items(shard)):
+                if isinstance(case, PlannedCase):
+                    number += await ask_in_wave(case, recording, connection)
+        return number

@@ -1,0 +1,1 @@
+"""Compares runs, decides claims, and plans the size of runs."""

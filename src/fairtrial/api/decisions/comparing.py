@@ -1,0 +1,134 @@
+"""Is one run better than another? Reads both runs, and compares the cases that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import get_args
+
+from fairtrial.analysis.comparison import NO_SLICES, Slices, compare_runs
+from fairtrial.analysis.measured_run import MeasuredRun
+from fairtrial.api.case_groups import groups_by_position
+from fairtrial.api.run_sources import RunSource, cases_of, is_file, measured
+from fairtrial.api.stored_runs import Run, reread
+from fairtrial.errors import UsageError
+from fairtrial.records.run_comparison import About, Comparison
+from fairtrial.store import DEFAULT_URL
+
+
+def compare(
+    base: RunSource,
+    run: RunSource,
+    *,
+    about: About = "cases-like-these",
+    pass_rates: bool = False,
+    margin: float | None = None,
+    valid_only: bool = False,
+    even_so: bool = False,
+    corrected: bool = False,
+    cluster: str | None = None,
+    by: str | None = None,
+    store: str = DEFAULT_URL,
+    base_store: str | None = None,
+) -> Comparison:
+    """Compare a run with a base run, case by case: every difference with its interval and its verdict.
+
+    A run is a `Run`, the beginning of an id in the store, or a file that `--json` or `fairtrial runs export` wrote.
+    `about` says whether the cases are a sample ("cases-like-these") or fixed ("these-cases"). `margin` is the
+    difference up to which runs are called equal. `valid_only` leaves invalid attempts out. `even_so` compares criteria
+    whose options differ. `corrected` compares the corrected means of criteria if people have labelled both runs. Cases
+    with the same property `cluster`, for example the same customer, count as one unit; by default, those do that
+    declare a cluster. `by` divides the cases by a property, for example by language. Raises UsageError if the runs
+    share no case.
+    """
+    (comparison,) = compare_all(
+        base,
+        [run],
+        about=about,
+        pass_rates=pass_rates,
+        margin=margin,
+        valid_only=valid_only,
+        even_so=even_so,
+        corrected=corrected,
+        cluster=cluster,
+        by=by,
+        store=store,
+        base_store=base_store,
+    )
+    return comparison
+
+
+def compare_all(
+    base: RunSource,
+    runs: Sequence[RunSource],
+    *,
+    about: About = "cases-like-these",
+    pass_rates: bool = False,
+    margin: float | None = None,
+    valid_only: bool = False,
+    even_so: bool = False,
+    corrected: bool = False,
+    cluster: str | None = None,
+    by: str | None = None,
+    store: str = DEFAULT_URL,
+    base_store: str | None = None,
+) -> list[Comparison]:
+    """Compare several runs with a base run. Their p values are corrected together."""
+    check_about(about)
+    if margin is not None and not margin > 0:
+        raise UsageError(f"margin must be above 0, got {margin:g}")
+    base_run = measured(base, base_store or store, valid_only=valid_only, cluster=cluster)
+    candidates = [measured(run, store, valid_only=valid_only, cluster=cluster) for run in runs]
+    check_different([base_run, *candidates])
+    return compare_runs(
+        base_run,
+        candidates,
+        about=about,
+        pass_rates=pass_rates,
+        margin=margin,
+        even_so=even_so,
+        corrected=corrected,
+        slices=NO_SLICES if by is None else _slices(base, base_store or store, by, base_run.info.id),
+    )
+
+
+def _slices(base: RunSource, store: str, by: str, run: str) -> Slices:
+    """Return the positions of the cases of the base run by the values of a property, in alphabetical order."""
+    positions: dict[str, list[int]] = {}
+    for position, values in groups_by_position(cases_of(base, store), by, run).items():
+        for value in values:
+            positions.setdefault(value, []).append(position)
+    return Slices(by, dict(sorted(positions.items())))
+
+
+def check_baseline(baseline: RunSource, store: str = DEFAULT_URL) -> None:
+    """Raise UsageError if a run to compare with cannot be read."""
+    measured(baseline, store)
+
+
+def compare_with_baseline(baseline: RunSource, run: Run, store: str = DEFAULT_URL) -> Comparison | str:
+    """Return the comparison of a run with a base run, or the reason why they cannot be compared."""
+    try:
+        return compare(baseline, run, store=store)
+    except UsageError as error:
+        return str(error)
+
+
+def find_base_run(baseline: RunSource, store: str = DEFAULT_URL) -> Run | None:
+    """Return a base run that is in a store, with its conversations. A file with a report has none."""
+    if isinstance(baseline, Run):
+        return baseline
+    return None if is_file(baseline) else reread(store, str(baseline))
+
+
+def check_about(about: str) -> None:
+    """Raise UsageError if a comparison is about something unknown."""
+    if about not in get_args(About):
+        raise UsageError(f"about must be one of {', '.join(get_args(About))}, got {about!r}")
+
+
+def check_different(runs: Sequence[MeasuredRun]) -> None:
+    """Raise UsageError if a run is given twice."""
+    ids = [run.info.id for run in runs]
+    for run_id in ids:
+        if ids.count(run_id) > 1:
+            raise UsageError(f"a run cannot be compared with itself, got {run_id} twice")

@@ -1,0 +1,1 @@
+"""Writes eval sets: from recordings, from other formats, and with a model."""

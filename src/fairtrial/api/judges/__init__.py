@@ -1,0 +1,1 @@
+"""Checks judges before, during and after runs."""

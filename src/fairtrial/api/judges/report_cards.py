@@ -1,0 +1,58 @@
+"""How good is a judge, apart from any run?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from fairtrial.analysis.recorded_judges import measure_judges
+from fairtrial.api.judges.judge_checks import check_judges, items_to_check, judged_criteria
+from fairtrial.errors import UsageError
+from fairtrial.formats.verdict_tables import COLUMNS, read_verdicts
+from fairtrial.judge.judges import Judges
+from fairtrial.metrics.exams.gold_file import read_gold
+from fairtrial.records.report_card import RecordedJudge, ReportCard
+
+
+def report_card(
+    *,
+    recorded: str | Path | None = None,
+    columns: Mapping[str, str] | None = None,
+    where: Mapping[str, str] | None = None,
+    gold: str | Path | None = None,
+    criteria: Sequence[str] = (),
+    config: str | Path | None = None,
+    judges: Judges | None = None,
+    probes: bool = True,
+) -> ReportCard:
+    """Return the report card of judges: on recorded verdicts, or by asking them.
+
+    `recorded` is a CSV file, or JSON lines, with the columns item, label and verdict, and perhaps verdict_swapped,
+    judge and group. `columns` maps these names to those of the file. `where` chooses rows by the values of columns. No
+    model is called for them.
+
+    `gold` is a file of JSON lines with the keys id, criterion, question, reply and label, and perhaps reference,
+    context, rubric and group. `criteria` names the criteria whose judges are asked; the default are those of the gold
+    file or of `config`, a file with an EvalConfig. Canaries and, with `probes`, probes belong to every criterion.
+    Raises UsageError with all problems of a file.
+    """
+    if recorded is not None:
+        if gold is not None or criteria or config is not None:
+            raise UsageError("recorded verdicts exist already: give either recorded, or gold, criteria and config")
+        return ReportCard(_recorded(Path(recorded), columns, where))
+    items = [] if gold is None else read_gold(Path(gold))
+    names = list(criteria) or list(dict.fromkeys(item.criterion for item in items))
+    if not names and config is None:
+        raise UsageError("a report card needs recorded verdicts, a gold file, a config, or the name of a criterion")
+    judges = judges or Judges()
+    own = judged_criteria(names, None if config is None else Path(config), judges)
+    return check_judges([items_to_check(criterion, items, probes=probes) for criterion in own], judges)
+
+
+def _recorded(
+    path: Path, columns: Mapping[str, str] | None, where: Mapping[str, str] | None
+) -> tuple[RecordedJudge, ...]:
+    unknown = [name for name in columns or {} if name not in COLUMNS]
+    if unknown:
+        raise UsageError(f"columns: must be of {', '.join(COLUMNS)}, got {', '.join(map(repr, unknown))}")
+    return tuple(measure_judges(read_verdicts(path, columns, where)))

@@ -1,0 +1,1 @@
+"""Collects the labels of people, and measures how far people agree."""

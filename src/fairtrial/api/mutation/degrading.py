@@ -1,0 +1,202 @@
+"""Does an evaluation notice an agent whose tools got worse? The agent runs again in degraded environments."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+
+from fairtrial.api.arguments import Paths
+from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
+from fairtrial.api.declared_agents import declared_agents
+from fairtrial.api.mutation.mutation_sources import check_bill, deciding_criteria, judged_criteria
+from fairtrial.api.planning import Criteria, Plan, plan_run
+from fairtrial.errors import UsageError
+from fairtrial.judge.judges import Judges
+from fairtrial.mutations.planting import sample as sampled
+from fairtrial.planned_case import Environments, Pair, PlannedCase
+from fairtrial.protocols import RefusesEnvironment, TakesInstructions
+from fairtrial.records.attempt import Recording
+from fairtrial.records.case import EvalSet
+from fairtrial.records.mutation import Mutation
+from fairtrial.records.trace import AgentDetails
+from fairtrial.simulate.degradation import (
+    Degradation,
+    degradations_named,
+    instruction_degradations_named,
+    with_edit,
+)
+from fairtrial.simulate.weak_instructions import InstructionDegradation
+from fairtrial.system.event_loop import blocking
+
+Places = Collection[tuple[int, int]]
+"""The attempts of a stored run, by position and attempt, that are neither made nor scored again."""
+
+
+@dataclass(frozen=True)
+class DegradationPlan:
+    """Runs of an agent in degraded environments that have not started. All inputs are read and checked.
+
+    `instructions` are those that the agents declare before the first message. They are None if they are not known.
+    """
+
+    plan: Plan
+    degradations: tuple[Degradation, ...]
+    seed: int = 0
+    sample: int | None = None
+    judged: tuple[str, ...] = ()
+    of_instructions: tuple[InstructionDegradation, ...] = ()
+    instructions: tuple[str, ...] | None = ()
+
+    @property
+    def size(self) -> int:
+        """The number of mutants, if the agent calls the tools that the cases expect, with the declared instructions."""
+        tools = sum(len(_tools_in(case.case.conversation or ())) for case in self.plan.cases)
+        edits = sum(len(list(w.edits(text))) for text in self.instructions or () for w in self.of_instructions)
+        mutants = tools * len(self.degradations) + len(self.plan.cases) * edits
+        if self.sample is None:
+            return mutants
+        return self.sample if self.instructions is None else min(mutants, self.sample)
+
+    @property
+    def bill(self) -> str:
+        """About the number of questions to judges, in words. The real number depends on the calls of the agent."""
+        return f"{self.amount} for {', '.join(self.judged)}, each question with its votes"
+
+    @property
+    def amount(self) -> str:
+        """About the number of conversations, with the baselines, in words."""
+        amount = f"about {len(self.plan.cases) + self.size} conversations"
+        if self.instructions is None and self.sample is None:
+            amount += " (besides those with degraded instructions, which the agent does not declare beforehand)"
+        return amount
+
+    def baseline_stage(self, places_to_skip: Places) -> Plan:
+        """Return the plan in which the agent runs as it is."""
+        cases = tuple(case for case in self.plan.cases if (case.position, 1) not in places_to_skip)
+        return dataclasses.replace(self.plan, cases=cases)
+
+    def mutant_stage(self, passing: Mapping[int, Recording], places_to_skip: Places) -> Plan:
+        """Return the plan in which the agent runs again, once for each degradation of each tool that it called."""
+        cases = {case.position: case for case in self.plan.cases}
+        pairs = [
+            pair for position, baseline in sorted(passing.items()) for pair in self._mutants(cases[position], baseline)
+        ]
+        selection = pairs if self.sample is None else sampled(pairs, self.sample, self.seed)
+        mutants = tuple(case for case, _ in selection if (case.position, case.first_attempt) not in places_to_skip)
+        return dataclasses.replace(self.plan, cases=mutants)
+
+    def _mutants(self, case: PlannedCase, baseline: Recording) -> Iterator[Pair]:
+        """Yield the case in each degraded environment, beside a recording that holds the number of the attempt."""
+        for attempt, (environments, mutation) in enumerate(self._degraded(case, baseline), 2):
+            degraded = replace(case, environments=environments, first_attempt=attempt, mutation=mutation)
+            yield degraded, replace(baseline, attempt=attempt, mutation=mutation)
+
+    def _degraded(self, case: PlannedCase, baseline: Recording) -> Iterator[tuple[Environments, Mutation]]:
+        configured = case.environments
+        for tool, invocation in _tools_in(baseline.trace.invocations).items():
+            for degradation in self.degradations:
+                mutation = Mutation(degradation.name, "harmful", invocation, weight=degradation.weight, tool=tool)
+                yield degradation.environments(configured, tool, self.seed), mutation
+        for instructions in _instructions_of(baseline.trace.agents):
+            for weakness in self.of_instructions:
+                for edit in weakness.edits(instructions):
+                    mutation = Mutation(weakness.name, "harmful", 1, weight=weakness.weight, instruction=edit.sentence)
+                    yield with_edit(configured, edit), mutation
+
+
+def _instructions_of(agents: Iterable[AgentDetails]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(agent.instructions for agent in agents))
+
+
+def _tools_in(invocations: Sequence[Any]) -> dict[str, int]:
+    """Return the tools that a conversation calls, each with the first invocation that calls it, counted from 1."""
+    tools: dict[str, int] = {}
+    for number, invocation in enumerate(invocations, 1):
+        for call in invocation.tool_calls:
+            tools.setdefault(call.name, number)
+    return tools
+
+
+def plan_degradation(
+    eval_set: EvalSet | Paths,
+    agent: str | Callable[..., Any],
+    criteria: Criteria = None,
+    *,
+    degradations: Sequence[str] = (),
+    seed: int = 0,
+    sample: int | None = None,
+    only: Sequence[str] = (),
+    thresholds: Thresholds = NO_THRESHOLDS,
+    lenient: bool = False,
+    allow_code: bool = False,
+    concurrency: int = 8,
+    reply_timeout: float | None = None,
+    judges: Judges | None = None,
+) -> DegradationPlan:
+    """Read and check everything that `mutate` needs for an agent. Raises UsageError."""
+    selection = degradations_named(degradations)
+    judges = judges or Judges()
+    plan = plan_run(
+        eval_set,
+        agent,
+        criteria,
+        only=only,
+        thresholds=thresholds,
+        lenient=lenient,
+        allow_code=allow_code,
+        concurrency=concurrency,
+        reply_timeout=reply_timeout,
+        judges=judges,
+    )
+    reason = plan.agent.refuses_environment if isinstance(plan.agent, RefusesEnvironment) else ""
+    if reason:
+        raise UsageError(f"the tools of this agent cannot be degraded: {reason}")
+    weaknesses = _weaknesses(degradations, takes=isinstance(plan.agent, TakesInstructions))
+    # A criterion without a threshold cannot catch a mutant.
+    cases = tuple(replace(case, criteria=deciding_criteria(case.criteria)) for case in plan.cases)
+    judged = judged_criteria(cases)
+    config = {
+        **plan.info.config,
+        "named_operators": list(degradations),
+        "operators": [*(degradation.name for degradation in selection), *(weakness.name for weakness in weaknesses)],
+        "seed": seed,
+        "sample": sample,
+        "judged": list(judged),
+        "exclusions": [],
+    }
+    info = replace(plan.info, kind="mutate", config=config)
+    instructions = _declared_instructions(plan) if weaknesses else ()
+    plan = dataclasses.replace(plan, info=info, cases=cases)
+    planned = DegradationPlan(plan, selection, seed, sample, judged, weaknesses, instructions)
+    check_bill(judged, judges, planned.amount if judged else "")
+    return planned
+
+
+def _declared_instructions(plan: Plan) -> tuple[str, ...] | None:
+    """Return the instructions that the agents declare before the first message, or None if they are not known.
+
+    An agent that cannot open a session fails again in its baseline, where the failure is reported.
+    """
+    assert plan.agent is not None  # noqa: S101  (`plan_run` reads it)
+    try:
+        about = blocking(declared_agents(plan.agent, next(iter(plan.cases)).case))
+    except Exception:  # noqa: BLE001  (the code of a user)
+        return None
+    instructions = _instructions_of(about.agents) if about is not None else ()
+    return instructions if any(instructions) else None
+
+
+def _weaknesses(names: Sequence[str], *, takes: bool) -> tuple[InstructionDegradation, ...]:
+    """Return the degradations of instructions. Raises UsageError if one is named, and the agent `takes` none."""
+    weaknesses = instruction_degradations_named(names)
+    if names and weaknesses and not takes:
+        raise UsageError(
+            f"{weaknesses[0].name}: the instructions of this agent cannot be changed for one conversation; use an "
+            "agent of ADK, Agent Framework, CrewAI, LlamaIndex, the OpenAI Agents SDK, Pydantic AI or smolagents, or "
+            "leave the degradation out"
+        )
+    return weaknesses if takes else ()

@@ -1,0 +1,392 @@
+"""How much is a green build worth? Plants changes in conversations that pass, and scores them like any other run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from msgspec.json import encode
+
+from fairtrial.api.arguments import Paths, paths_of
+from fairtrial.api.connection import models_of
+from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
+from fairtrial.api.execution import RunEvents, run_plan
+from fairtrial.api.mutation.degrading import DegradationPlan, Places, plan_degradation
+from fairtrial.api.mutation.mutation_reports import MutationRun, reason_of, report_of
+from fairtrial.api.mutation.mutation_sources import (
+    Baselines,
+    baselines_in,
+    baselines_of_run,
+    check_bill,
+    judged_criteria,
+    rules_of,
+)
+from fairtrial.api.planning import Criteria, Plan, resume, run_info
+from fairtrial.api.stored_runs import open_store, resume_command
+from fairtrial.api.temporary_store import temporary_store
+from fairtrial.errors import ConfigError, UsageError
+from fairtrial.judge.judges import Judges
+from fairtrial.llm.address import address
+from fairtrial.llm.provider import price
+from fairtrial.metrics.signature import signature
+from fairtrial.mutations.operator import Operator
+from fairtrial.mutations.planting import Planting, sample
+from fairtrial.mutations.table import OPERATORS, operators_named
+from fairtrial.planned_case import Pair, PlannedCase
+from fairtrial.records.attempt import Recording
+from fairtrial.records.case import EvalSet
+from fairtrial.records.mutation import MutationReport
+from fairtrial.records.result import CaseResult, Verdict
+from fairtrial.records.run import RunInfo
+from fairtrial.store import DEFAULT_URL
+from fairtrial.system.event_loop import blocking
+from fairtrial.text.language import Language
+
+OnResult = Callable[[CaseResult], None]
+
+
+@dataclass(frozen=True)
+class MutationPlan:
+    """Mutation testing that has not started. All inputs are read and checked.
+
+    `calls` is the largest number of questions to judges, before votes. It is 0 if no criterion asks a model.
+    """
+
+    plan: Plan
+    baselines: Baselines
+    planting: Planting
+    sample: int | None = None
+    judged: tuple[str, ...] = ()
+
+    @cached_property
+    def mutants(self) -> list[Pair]:
+        """The mutants of all baselines, each beside its case."""
+        return [pair for case, recording in self.baselines.pairs for pair in self._mutants(case, recording)]
+
+    def selection(self, positions: Collection[int]) -> list[Pair]:
+        """Return the mutants of the baselines at some positions. A sample has about equally many of each operator."""
+        mutants = [pair for pair in self.mutants if pair[0].position in positions]
+        return mutants if self.sample is None else sample(mutants, self.sample, self.planting.seed)
+
+    def _mutants(self, case: PlannedCase, recording: Recording) -> Iterator[Pair]:
+        # A few other cases suffice as a source of values, and all of them would take quadratic time.
+        cases = self.baselines.cases
+        start = self.baselines.places[case.position] + 1
+        neighbours = [cases[(start + i) % len(cases)] for i in range(min(len(cases) - 1, _NEIGHBOURS))]
+        rules = rules_of(case.criteria)
+        for mutant in self.planting.mutants(case.case, recording, rules, self.baselines.tools, neighbours):
+            yield case, mutant
+
+    def baseline_stage(self, places_to_skip: Places) -> Plan:
+        """Return the plan that scores the baselines."""
+        pairs = _unfinished(self.baselines.pairs, places_to_skip)
+        return replace(self.plan, cases=tuple(case for case, _ in self.baselines.pairs), recorded=pairs)
+
+    def mutant_stage(self, passing: Mapping[int, Recording], places_to_skip: Places) -> Plan:
+        """Return the plan that scores the mutants of the baselines that pass."""
+        cases = tuple(case for case, _ in self.baselines.pairs if case.position in passing)
+        return replace(self.plan, cases=cases, recorded=_unfinished(self.selection(passing), places_to_skip))
+
+    @property
+    def size(self) -> int:
+        """The number of mutants, if every baseline passes."""
+        return len(self.mutants) if self.sample is None else min(self.sample, len(self.mutants))
+
+    @property
+    def questions(self) -> int:
+        """The largest number of questions to judges: one for each invocation, mutant and judged criterion."""
+        if not self.judged:
+            return 0
+        recordings = [recording for _, recording in (*self.baselines.pairs, *self.selection(self.baselines.places))]
+        return len(self.judged) * sum(len(recording.trace.invocations) for recording in recordings)
+
+    @property
+    def bill(self) -> str:
+        """The largest number of questions to judges, and about their price, in words."""
+        price = "" if self.price is None else f", about ${self.price:.2f} for one vote each"
+        return f"up to {self.questions} questions to judges, each with its votes{price}"
+
+    @property
+    def price(self) -> float | None:
+        """About the price of one vote on every question in US dollars, or None if a price is not known.
+
+        A question holds the conversation and about 1,000 tokens of instructions. The answer has about 200 tokens.
+        """
+        if not self.questions:
+            return None
+        models = {  # by name: settings do not change a price
+            model.name
+            for case, _ in self.baselines.pairs
+            for criterion in case.criteria
+            for judge in models_of(criterion.metric).values()
+            for model in getattr(judge, "panel", ())
+        }
+        characters = sum(len(encode(recording.trace)) for _, recording in self.baselines.pairs)
+        tokens = 1000 + characters // _CHARACTERS // len(self.baselines.pairs)
+        prices = [_price_of(name, tokens * self.questions, _ANSWER * self.questions) for name in models]
+        amounts = [amount for amount in prices if amount is not None]
+        return sum(amounts) if amounts and len(amounts) == len(prices) else None
+
+
+def _unfinished(pairs: Iterable[Pair], places_to_skip: Places) -> tuple[Pair, ...]:
+    return tuple(pair for pair in pairs if (pair[0].position, pair[1].attempt) not in places_to_skip)
+
+
+_NEIGHBOURS = 20
+"""The number of other cases that lend values and replies."""
+_CHARACTERS, _ANSWER = 4, 200
+"""The characters of a token, and the tokens of an answer, in an estimate of the price."""
+
+
+def _price_of(model: str, tokens_in: int, tokens_out: int) -> float | None:
+    try:
+        return price(address(model), tokens_in, tokens_out)
+    except ConfigError:  # a name that only its own server knows
+        return None
+
+
+def plan_mutation(
+    eval_set: EvalSet | Paths | None = None,
+    criteria: Criteria = None,
+    *,
+    from_run: str | None = None,
+    operators: Sequence[str | Operator] = (),
+    languages: Sequence[Language] = (),
+    seed: int = 0,
+    sample: int | None = None,
+    only: Sequence[str] = (),
+    thresholds: Thresholds = NO_THRESHOLDS,
+    lenient: bool = False,
+    allow_code: bool = False,
+    concurrency: int = 8,
+    judges: Judges | None = None,
+    store: str = DEFAULT_URL,
+) -> MutationPlan:
+    """Read and check everything that `mutate` needs. Raises UsageError."""
+    judges = judges or Judges()
+    names = [operator for operator in operators if isinstance(operator, str)]
+    own = tuple(operator for operator in operators if isinstance(operator, Operator))
+    selected_operators = (*(operators_named(names, languages) if names or not own else ()), *own)
+    if (from_run is None) == (eval_set is None):
+        raise UsageError("mutate needs either eval sets or a stored run (--from-run RUN), and not both")
+    if from_run is not None:
+        with closing(open_store(store, create=False)) as run_store:
+            from_run = run_store.run(from_run).id
+            baselines = baselines_of_run(
+                run_store,
+                from_run,
+                criteria,
+                thresholds=thresholds,
+                lenient=lenient,
+                allow_code=allow_code,
+                judges=judges,
+            )
+    else:
+        files = eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, "eval_set must be paths")
+        baselines = baselines_in(
+            files, criteria, only, thresholds=thresholds, lenient=lenient, allow_code=allow_code, judges=judges
+        )
+    judged = judged_criteria(case for case, _ in baselines.pairs)
+    arguments = {
+        "paths": [str(path) for path in baselines.paths],
+        "from_run": from_run,
+        "config": str(criteria) if isinstance(criteria, str | Path) else None,
+        "only": list(only),
+        "thresholds": dict(thresholds),
+        "lenient": lenient,
+        "allow_code": allow_code,
+        "named_operators": names,
+        "operators": [operator.name for operator in selected_operators],
+        "languages": list(languages),
+        "seed": seed,
+        "sample": sample,
+        "judge": judges.arguments,
+        "judged": list(judged),
+        "exclusions": list(baselines.exclusions),
+        "personas": list(baselines.personas),
+    }
+    # The number of a mutant depends on the operators, so that a changed operator of a user must be noticed.
+    signatures = {
+        f"operator {operator.name}": signature(operator.plant)
+        for operator in selected_operators
+        if operator.name not in OPERATORS
+    }
+    info = run_info("mutate", arguments, baselines.notes, list(baselines.loaded_sets), signatures)
+    plan = Plan(info, (), concurrency=concurrency, judges=judges, warnings=baselines.notes.warnings)
+    planned = MutationPlan(plan, baselines, Planting(selected_operators, tuple(languages), seed), sample, judged)
+    _check_applies(planned)
+    check_bill(judged, judges, f"up to {planned.questions} questions" if judged else "")
+    return planned
+
+
+def _check_applies(plan: MutationPlan) -> None:
+    if not plan.baselines.pairs:
+        raise UsageError(
+            "no case has a fixed conversation with a reply or calls that could be changed; "
+            "run the agent first, and use the stored run: fairtrial mutate --from-run RUN"
+        )
+    if not plan.mutants:
+        raise UsageError(
+            "no operator applies to these conversations; leave out --operator and --language, "
+            "or use eval sets whose cases expect replies or calls"
+        )
+
+
+def mutate(
+    eval_set: EvalSet | Paths | None = None,
+    criteria: Criteria = None,
+    *,
+    from_run: str | None = None,
+    agent: str | Callable[..., Any] | None = None,
+    operators: Sequence[str | Operator] = (),
+    languages: Sequence[Language] = (),
+    seed: int = 0,
+    sample: int | None = None,
+    only: Sequence[str] = (),
+    thresholds: Thresholds = NO_THRESHOLDS,
+    allow_code: bool = False,
+    concurrency: int = 8,
+    judges: Judges | None = None,
+    store: str | None = None,
+) -> MutationReport:
+    """Plant changes in conversations of eval sets or of a stored run, and report which changes the criteria catch.
+
+    With `agent`, the agent itself makes the conversations: once as it is, and once for each degradation of each tool
+    that it calls. The operators are then names of degradations.
+
+    `operators` are names, import paths or objects of the class Operator; without operators, all are used. `languages`
+    restrict operators on replies. `sample` limits the number of mutants. Equal seeds make equal mutants.
+    `thresholds` holds thresholds by the names of criteria, in place of those of the configuration. `allow_code` lets
+    code run that stands in a configuration. Raises UsageError before anything is mutated, for example if no baseline
+    passes.
+    """
+    if agent is not None:
+        names = [operator for operator in operators if isinstance(operator, str)]
+        if from_run is not None or languages or eval_set is None or len(names) < len(operators):
+            raise UsageError(
+                "with an agent, mutate needs eval sets and takes names of degradations only: "
+                "leave out from_run, languages, and operators that are objects"
+            )
+        degradation_plan = plan_degradation(
+            eval_set,
+            agent,
+            criteria,
+            degradations=names,
+            seed=seed,
+            sample=sample,
+            only=only,
+            thresholds=thresholds,
+            allow_code=allow_code,
+            concurrency=concurrency,
+            judges=judges,
+        )
+        return execute_mutation(degradation_plan, store=store).report
+    plan = plan_mutation(
+        eval_set,
+        criteria,
+        from_run=from_run,
+        operators=operators,
+        languages=languages,
+        seed=seed,
+        sample=sample,
+        only=only,
+        thresholds=thresholds,
+        allow_code=allow_code,
+        concurrency=concurrency,
+        judges=judges,
+        store=store or DEFAULT_URL,
+    )
+    return execute_mutation(plan, store=store).report
+
+
+def execute_mutation(
+    plan: MutationPlan | DegradationPlan,
+    *,
+    store: str | None = None,
+    on_result: OnResult | None = None,
+    reuse: str | None = None,
+    resumed: bool = False,
+) -> MutationRun:
+    """Score the baselines, then the mutants of the baselines that pass. Raises UsageError if no baseline passes.
+
+    `reuse` is the id of a stored run. Equal questions get its judges' replies. With `resumed`, the plan continues its
+    own stored run, and attempts that have a verdict are neither made nor scored again.
+    """
+    run: MutationRun = blocking(_execute(plan, store, on_result or (lambda _: None), reuse, resumed=resumed))
+    return run
+
+
+def resume_mutation(plan: MutationPlan | DegradationPlan, earlier: RunInfo) -> MutationPlan | DegradationPlan:
+    """Return the plan as a continuation of an earlier run. Raises UsageError with each difference between the two."""
+    return replace(plan, plan=resume(plan.plan, earlier))
+
+
+async def _execute(
+    plan: MutationPlan | DegradationPlan, store: str | None, on_result: OnResult, reuse: str | None, *, resumed: bool
+) -> MutationRun:
+    run_store = open_store(store) if store is not None else temporary_store()
+    run_id = plan.plan.info.id
+    advice = "start it again" if store is None else f"go on with {resume_command(plan.plan.info, store)}"
+    with closing(run_store):
+        places_to_skip: set[tuple[int, int]] = set()
+        for result in filter(_is_final, run_store.results(run_id) if resumed else ()):
+            places_to_skip.add((result.position, result.attempt))
+            if result.attempt > 1:
+                on_result(result)
+        baselines = plan.baseline_stage(places_to_skip)
+        if baselines.total:
+            await run_plan(baselines, run_store, RunEvents(), reuse=reuse, advice=advice)
+        results = [result for result in run_store.results(run_id) if result.attempt == 1]
+        passed = {result.position for result in results if result.verdict is Verdict.PASSED}
+        if not passed:
+            run_store.remove(run_id)
+            exclusions = plan.plan.info.config["exclusions"]
+            first_reasons = "\n".join([*exclusions, *map(reason_of, results)][:5])
+            raise UsageError(
+                f"no baseline passes, so that nothing was mutated:\n{first_reasons}\nMake the criteria accept the "
+                "conversations, for example with --config, or mutate a run that passed with --from-run RUN"
+            )
+        passing = {
+            position: recording
+            for position, recording in run_store.recordings(run_id)
+            if position in passed and recording.mutation is None
+        }
+        mutants = _adding_to_cassette(plan.mutant_stage(passing, places_to_skip))
+        results_by_place = {(result.position, result.attempt): result for result in results}
+
+        def keep(result: CaseResult, _: Verdict) -> None:
+            results_by_place[result.position, result.attempt] = result
+            on_result(result)
+
+        earlier = None if resumed else results
+        _, info = await run_plan(mutants, run_store, RunEvents(keep), reuse=reuse, advice=advice, earlier=earlier)
+        if resumed or mutants.recorded is None:
+            return MutationRun(info, report_of(run_store, info))
+        # Reading the store would take a seventh of the time of the run.
+        pairs = [*(baselines.recorded or ()), *mutants.recorded]
+        recordings = sorted(((case.position, recording) for case, recording in pairs), key=_place)
+        return MutationRun(info, report_of(run_store, info, recordings, results_by_place))
+
+
+def _place(recorded: tuple[int, Recording]) -> tuple[int, int]:
+    position, recording = recorded
+    return position, recording.attempt
+
+
+def _adding_to_cassette(plan: Plan) -> Plan:
+    """Return the plan of the second stage. It keeps the calls of the first stage, which "record" would overwrite."""
+    models = plan.judges.models
+    if models.cassette_mode != "record":
+        return plan
+    return replace(plan, judges=replace(plan.judges, models=replace(models, cassette_mode="auto")))
+
+
+def _is_final(result: CaseResult) -> bool:
+    """Return whether an attempt has a verdict, or the agent broke it."""
+    if result.failure is not None:
+        return result.failure.side == "agent"
+    return result.verdict is not Verdict.UNSCORED

@@ -1,0 +1,1 @@
+"""Exchanges traces, recordings and scores with other tools."""

@@ -1,0 +1,1 @@
+"""Values reasoning traces, selects the best of them, and removes secrets."""

@@ -1,0 +1,1 @@
+"""Answers the requests of the pages that show runs."""

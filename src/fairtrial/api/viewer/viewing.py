@@ -1,0 +1,372 @@
+"""What does a viewer of a store show: its runs, their numbers, their cases, two runs side by side, and changes?"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, TypeVar
+
+import msgspec
+
+from fairtrial.api.decisions.comparing import compare
+from fairtrial.api.labels.label_agreement import agreement_view
+from fairtrial.api.labels.label_desk import LabelDesk
+from fairtrial.api.stored_runs import Run, open_store, resume_command
+from fairtrial.api.viewer.live_numbers import LiveNumbers
+from fairtrial.api.viewer.view_index import (
+    NOT_MET,
+    CaseQuery,
+    Conditions,
+    RunIndex,
+    called_tools,
+    places_of_tool,
+    places_with_text,
+)
+from fairtrial.errors import UsageError
+from fairtrial.records.attempt import Recording
+from fairtrial.records.ballot import Ballot
+from fairtrial.records.calibration import Calibration
+from fairtrial.records.expectation import ExpectedCase
+from fairtrial.records.label import Label
+from fairtrial.records.reply import Reply
+from fairtrial.records.result import CaseResult
+from fairtrial.records.run import RunInfo
+from fairtrial.records.summary import Summary
+from fairtrial.reports.html import clean
+from fairtrial.reports.views import view_shapes as shapes
+from fairtrial.reports.views.attempt_shapes import AttemptView
+from fairtrial.reports.views.label_shapes import AgreementView
+from fairtrial.reports.views.view import ComparedRow, attempt_parts, compared_row, comparison_view, run_row, run_view
+from fairtrial.reports.views.view_attempts import AgentIndex, attempt_view
+from fairtrial.reports.views.view_rows import RowBuilder
+from fairtrial.reports.views.viewer_shapes import FoundCases, OpenedRuns, RunChange, RunListView, RunRow
+from fairtrial.store import Store, UnreadableBodyError
+from fairtrial.system.unreadable_rows import EXPLANATION
+
+MOST_ROWS = 200
+"""The largest number of rows in a request."""
+_MOST_CHANGED = 500
+_RUNS = 50
+_CACHED = 64
+_LARGEST = 2**31 - 1
+"""The largest integer of every database."""
+_NAMED_TOOLS = 100
+"""The number of calls whose tools are offered as filters."""
+
+T = TypeVar("T")
+
+
+class StoreViewer:
+    """Reads a store for a viewer, while other processes write it. Its methods may be called from several threads."""
+
+    def __init__(self, url: str) -> None:
+        """Open a store. Raises UsageError if it does not exist."""
+        self.url = url
+        self.store = open_store(url, create=False)
+        self.labels = LabelDesk(self.store)
+        self._numbers = LiveNumbers(self.store)
+        self._indexes: dict[str, RunIndex] = {}
+        self._cache: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = threading.RLock()
+
+    def close(self) -> None:
+        """Close the store."""
+        self.store.close()
+
+    # Runs
+
+    def runs(self, *, text: str = "", before: str = "") -> RunListView:
+        """Return the newest runs whose id, name, tags or paths contain a text, before the run `before` if it is given.
+
+        Pages follow each other by the key of their last run, so that a new run does not move them.
+        """
+        rows: list[RunRow] = []
+        is_after = not before
+        for run_id, _ in self.store.run_ids():
+            if is_after and len(rows) == _RUNS:
+                return RunListView(rows, rows[-1].id)
+            if is_after and (row := self._run_row(run_id)) is not None and _mentions(row, text):
+                rows.append(row)
+            is_after = is_after or run_id == before
+        return RunListView(rows)
+
+    def runs_state(self) -> Hashable:
+        """Return a value that is another one as soon as the list of runs looks different."""
+        states = self.store.run_ids()
+        going_on = [run_id for run_id, is_finished in states if not is_finished][:_RUNS]
+        return (
+            tuple(states),
+            tuple((run_id, self.store.last_change(run_id), self.store.run_is_written(run_id)) for run_id in going_on),
+        )
+
+    def _run_row(self, run_id: str) -> RunRow | None:
+        try:
+            info = self.store.run(run_id)
+        except (UsageError, UnreadableBodyError):  # the run was removed meanwhile, or its row cannot be read
+            return None
+        if info.finished is None:
+            counts = self.store.count_by_verdict(info.id)
+            return run_row(info, Summary(NOT_MET[1], cases=counts), is_alive=self.store.run_is_written(info.id))
+        return self._cached(
+            ("row", info.id, info.finished),
+            lambda: run_row(info, self._numbers.summary(info)[0], is_alive=False),
+        )
+
+    def find_run(self, run_id: str) -> RunInfo:
+        """Return the run whose id starts with a text. Raises UsageError unless exactly one run matches."""
+        return self.store.run(run_id)
+
+    def open(self, run_id: str, base: str = "") -> OpenedRuns:
+        """Return a run, or a base run and a run with their comparison."""
+        info = self.store.run(run_id)
+        index = self._index(info.id)
+        views = [self._view(info)]
+        comparison, problem = None, ""
+        if base:
+            views.insert(0, self._view(self.store.run(base)))
+            comparison, problem = self._comparison(views[0].id, info.id)
+        return OpenedRuns(views, index.change, comparison, problem)
+
+    def _view(self, info: RunInfo, *, in_short: bool = False) -> shapes.RunView:
+        index = self._index(info.id)
+        summary, is_old = self._numbers.summary(info)
+        labelled = len(self.store.labelled_cases(info.id))
+        view = run_view(
+            info,
+            summary,
+            self._numbers.calibrations(info, summary),
+            cases=index.cases,
+            tools=() if in_short else self._tools(info.id, index.change),
+            labelled=labelled,
+            progress=self._progress(info, index, is_old=is_old),
+        )
+        notes = [*view.notes, *([f"{skipped} {EXPLANATION}"] if (skipped := self.store.count_skipped()) else [])]
+        own = msgspec.structs.replace(view, clustered=index.is_repeated, attempts=index.attempts, notes=notes)
+        return msgspec.structs.replace(own, config={}, signatures={}) if in_short else own
+
+    def _progress(self, info: RunInfo, index: RunIndex, *, is_old: bool) -> shapes.ProgressView | None:
+        if info.finished is not None:
+            return None
+        attempts, total = index.attempts, None
+        if info.kind == "run":
+            total = max(attempts, self.store.count_cases(info.id) * int(info.config.get("attempts") or 1))
+        rate = attempts / info.seconds if info.seconds and attempts else None
+        return shapes.ProgressView(
+            attempts=attempts,
+            is_alive=self.store.run_is_written(info.id),
+            resume=resume_command(info, self.url),
+            total=total,
+            rate=rate,
+            seconds_left=None if total is None or rate is None else (total - attempts) / rate,
+            computing=is_old,
+        )
+
+    def _tools(self, run_id: str, change: int) -> list[str]:
+        def read() -> list[str]:
+            return sorted({name for *_, name in islice(called_tools(self.store, run_id), _NAMED_TOOLS)})
+
+        return self._cached(("tools", run_id, change > 0 and change.bit_length()), read)
+
+    def change_since(self, run_id: str, change: int) -> RunChange:
+        """Return the change of a run since an earlier change."""
+        info = self.store.run(run_id)
+        index = self._index(info.id)
+        changed = {mark.position for mark in self.store.marks(info.id, change)} if index.change > change else set()
+        positions = sorted(changed) if len(changed) <= _MOST_CHANGED else None
+        return RunChange(index.change, self._view(info, in_short=True), positions)
+
+    def run_state(self, run_id: str) -> Hashable:
+        """Return a value that is another one as soon as the page of a run looks different."""
+        info = self.store.run(run_id)
+        change, is_written = self.store.last_change(info.id), self.store.run_is_written(info.id)
+        return change, info.finished, is_written, self._numbers.are_old(info, change)
+
+    # Cases
+
+    def find_cases(self, run_id: str, query: CaseQuery, base: str = "") -> FoundCases:
+        """Return the positions of the cases that a query finds, those that need attention first."""
+        info = self.store.run(run_id)
+        index = self._index(info.id)
+        conditions = Conditions()
+        if query.criterion:
+            conditions.places.append(self.store.places_with(info.id, query.criterion, NOT_MET))
+        if query.tool:
+            conditions.places.append(self._tool_places(info.id, index.change, query.tool))
+        if query.text.strip():
+            conditions.places.append(self._text_places(info.id, index, query.text.strip()))
+        if "labelled" in query.flags:
+            conditions.places.append(self._labelled_places(info.id))
+        if "changed" in query.flags and base:
+            conditions.positions.append(self._changed_positions(base, info.id))
+        return FoundCases(index.find(query, conditions, newest_first=info.finished is None))
+
+    def _tool_places(self, run_id: str, change: int, tool: str) -> Collection[tuple[int, int]]:
+        return self._cached(("tool", run_id, change, tool), lambda: set(places_of_tool(self.store, run_id, tool)))
+
+    def _text_places(self, run_id: str, index: RunIndex, text: str) -> Collection[tuple[int, int]]:
+        def search() -> set[tuple[int, int]]:
+            names = self.store.names_with(run_id, text.lower())
+            of_names = {(mark.position, mark.attempt) for position in names for mark in index.attempts_of(position)}
+            return of_names | places_with_text(self.store, run_id, text)
+
+        return self._cached(("text", run_id, index.change, text), search)
+
+    def _labelled_places(self, run_id: str) -> set[tuple[int, int]]:
+        labelled = self.store.labelled_cases(run_id)
+        keys = {(key.eval_set, key.case, key.digest): position for position, key, _ in self.store.case_keys(run_id)}
+        return {(keys[own[:3]], own[3]) for own in labelled if own[:3] in keys}
+
+    def rows(self, run_id: str, positions: Sequence[int]) -> list[shapes.CaseRow]:
+        """Return the rows of the cases at some positions. Raises UsageError for too many positions."""
+        if len(positions) > MOST_ROWS:
+            raise UsageError(f"at most {MOST_ROWS} rows at once, got {len(positions)}")
+        run = self._excerpt(self.store.run(run_id).id, positions)
+        criteria = {name: number for number, name in enumerate(self.store.criterion_terms(run.info.id))}
+        rows: list[shapes.CaseRow] = []
+        builder = RowBuilder(criteria, run.info.attempt_rules, run.ballots, rows.append)
+        for parts in attempt_parts(run):
+            builder.add(parts)
+        builder.finish()
+        by_position = {row.position: row for row in rows}
+        return [by_position[position] for position in positions if position in by_position]
+
+    def attempt(self, run_id: str, position: int, attempt: int) -> AttemptView:
+        """Return everything about an attempt. Raises UsageError if it does not exist."""
+        if max(position, attempt) > _LARGEST:
+            raise UsageError(f"run {run_id} has no attempt {attempt} at a case {position}")
+        run = self._excerpt(self.store.run(run_id).id, [position])
+        agents = AgentIndex()
+        for parts in attempt_parts(run):
+            if parts.result.attempt == attempt:
+                view = attempt_view(parts, run.ballots, run.replies, run.info.signatures, agents)
+                return msgspec.structs.replace(view, agents=agents.views)
+        raise UsageError(f"run {run.info.id} has no attempt {attempt} at a case {position}")
+
+    def stored_run(self, run_id: str) -> Run:
+        """Return a run as reports read it, with the numbers so far."""
+        info = self.store.run(run_id)
+        return Run(info, self._numbers.summary(info)[0], self.store)
+
+    def agreement(self, run_id: str) -> AgreementView:
+        """Return how far the people who labelled a run agree, with each other and with its judges."""
+        return agreement_view(self.stored_run(run_id), self.store)
+
+    # Two runs
+
+    def _comparison(self, base: str, run_id: str) -> tuple[shapes.ComparisonView | None, str]:
+        if base == run_id:
+            return None, "a run cannot be compared with itself"
+        key = ("comparison", base, run_id, self._index(base).change, self._index(run_id).change)
+
+        def compute() -> tuple[shapes.ComparisonView | None, str]:
+            try:
+                comparison = compare(*map(self.stored_run, (base, run_id)), store=self.url)
+            except UsageError as error:
+                return None, str(error)
+            return comparison_view(comparison, self._compared_rows(base), self._compared_rows(run_id)), ""
+
+        return self._cached(key, compute)
+
+    def _changed_positions(self, base: str, run_id: str) -> Collection[int]:
+        comparison, _ = self._comparison(self.store.run(base).id, run_id)
+        cases = () if comparison is None else comparison.cases
+        return {case.candidate for case in cases if case.change != "same" and case.candidate is not None}
+
+    def _compared_rows(self, run_id: str) -> list[ComparedRow]:
+        index = self._index(run_id)
+        keys = {position: (key, name) for position, key, name in self.store.case_keys(run_id)}
+        return [
+            compared_row(
+                position,
+                keys[position][1] or keys[position][0].case,
+                keys[position][0].eval_set,
+                [mark.verdict for mark in index.attempts_of(position)],
+            )
+            for position in index.positions
+            if position in keys
+        ]
+
+    # Helpers
+
+    def _index(self, run_id: str) -> RunIndex:
+        """Return the index of a run up to date."""
+        with self._lock:
+            index = self._indexes.setdefault(run_id, RunIndex(self.store, run_id))
+            index.update()
+            return index
+
+    def _excerpt(self, run_id: str, positions: Collection[int]) -> _Excerpt:
+        return _Excerpt(self.store.run(run_id), self.store, tuple(positions))
+
+    def _cached(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return a value that is made once for a key. The values that were used last are kept."""
+        with self._lock:
+            if key in self._cache:
+                self._cache.move_to_end(key)
+                known: T = self._cache[key]
+                return known
+        value = make()
+        with self._lock:
+            self._cache[key] = value
+            while len(self._cache) > _CACHED:
+                self._cache.popitem(last=False)
+        return value
+
+
+def encode_view(view: Any) -> bytes:
+    """Return a view as JSON, without secrets, and without text that no encoding has."""
+    return msgspec.json.encode(view if isinstance(view, FoundCases) else clean(msgspec.to_builtins(view)))
+
+
+def _mentions(row: RunRow, text: str) -> bool:
+    """Return whether a run contains each word of a text."""
+    own = " ".join([row.id, row.name, *row.tags, row.target, row.suite, row.kind]).lower()
+    return all(word in own for word in text.lower().split())
+
+
+@dataclass(frozen=True)
+class _Excerpt:
+    """A run as reports read it, of which only the cases at some positions are read."""
+
+    info: RunInfo
+    store: Store
+    positions: Collection[int]
+    calibrations: Sequence[Calibration] = field(default=())
+
+    @property
+    def summary(self) -> Summary:
+        """No numbers: an excerpt has only cases."""
+        return Summary(NOT_MET[1])
+
+    @property
+    def cases(self) -> Iterator[CaseResult]:
+        """The results at the positions."""
+        return self.store.results(self.info.id, positions=self.positions)
+
+    @property
+    def expected(self) -> Iterator[ExpectedCase]:
+        """The cases at the positions."""
+        return self.store.cases(self.info.id, positions=self.positions)
+
+    @property
+    def recordings(self) -> Iterator[tuple[int, Recording]]:
+        """The recordings at the positions."""
+        return self.store.recordings(self.info.id, positions=self.positions)
+
+    @property
+    def ballots(self) -> Mapping[str, Ballot]:
+        """The ballots of the run."""
+        return self.store.ballots(self.info.id)
+
+    @property
+    def replies(self) -> Mapping[str, Reply]:
+        """The replies of models."""
+        return self.store.replies(self.info.id)
+
+    @property
+    def labels(self) -> Sequence[Label]:
+        """The labels of the run."""
+        return self.store.labels(self.info.id)

@@ -1,0 +1,117 @@
+"""Which options about judges and models do the commands share?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fairtrial.api import BatchOptions, Budget, Judges, ModelOptions
+from fairtrial.cli import completion
+from fairtrial.cli.options.flags import with_options
+from fairtrial.errors import UsageError
+
+_STORED_OPTIONS = ("judge_model", "votes", "all_votes", "canaries")
+
+
+def call_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options about calls of models."""
+    return with_options(
+        command,
+        click.option(
+            "--cassette",
+            metavar="FILE",
+            type=click.Path(path_type=Path),
+            help="The file that records the calls of models, or replays them.",
+        ),
+        click.option(
+            "--cassette-mode",
+            type=click.Choice(["record", "replay", "auto"]),
+            help="replay opens no connection to a model, and fails if a call is missing. auto adds missing calls.",
+        ),
+        click.option("--max-cost", type=click.FloatRange(0), metavar="USD", help="The largest total cost of models."),
+        click.option("--max-calls", type=click.IntRange(0), help="The largest number of calls of models."),
+        click.option(
+            "--calls-per-minute",
+            type=click.FloatRange(0, min_open=True),
+            metavar="N",
+            help="The largest number of requests a minute to each model.  [default: what the provider accepts]",
+        ),
+    )
+
+
+def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options about judges, about calls, and about the reuse of replies."""
+    return with_options(
+        asking_options(command),
+        click.option(
+            "--canaries",
+            type=click.IntRange(1),
+            metavar="N",
+            help="First ask each judge about N replies with a certain verdict. A judge that is wrong about a fifth of "
+            "them decides nothing.",
+        ),
+        click.option(
+            "--reuse",
+            metavar="RUN",
+            shell_complete=completion.runs,
+            help="Use the judges' replies of an earlier run again if the question is equal.",
+        ),
+    )
+
+
+def asking_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options about judges, and the options about calls."""
+    return with_options(
+        call_options(command),
+        click.option(
+            "--judge-model",
+            metavar="NAME",
+            help="The model that judges, instead of the config's. Several, separated by commas, are a panel.",
+        ),
+        click.option("--votes", type=click.IntRange(1), help="The number of votes on each question."),
+        click.option("--all-votes", is_flag=True, help="Request every vote, even when the result is certain."),
+        click.option("--judge-concurrency", type=click.IntRange(1), help="The largest number of calls at once."),
+        click.option(
+            "--judge-timeout",
+            type=click.FloatRange(0, min_open=True),
+            metavar="SECONDS",
+            help="A call of a model without a reply is made again after this time.  [default: 120]",
+        ),
+    )
+
+
+def judges_of(options: Mapping[str, Any], earlier: Mapping[str, Any] | None = None) -> Judges:
+    """Return the judges that the options describe. If a run is resumed, `earlier` holds its options."""
+    stored = {name: options[name] for name in _STORED_OPTIONS if options.get(name) not in (None, False)}
+    if earlier is not None:
+        for name, value in stored.items():
+            if earlier.get(name) != value:
+                option = f"--{name.replace('_', '-')}"
+                raise UsageError(f"--resume: {option} must be {earlier.get(name)!r} as in the run, got {value!r}")
+        stored = dict(earlier)
+    return Judges(
+        model=stored.get("judge_model"),
+        votes=stored.get("votes"),
+        all_votes=bool(stored.get("all_votes")),
+        canaries=stored.get("canaries") or 0,
+        models=models_of(options),
+    )
+
+
+def models_of(options: Mapping[str, Any]) -> ModelOptions:
+    """Return how models are called under the options about calls."""
+    path, mode = options["cassette"], options["cassette_mode"]
+    if (path is None) != (mode is None):
+        raise UsageError("--cassette FILE and --cassette-mode record|replay|auto belong together")
+    return ModelOptions(
+        budget=Budget(options["max_calls"], options["max_cost"]),
+        cassette=path,
+        cassette_mode=mode,
+        concurrency=options.get("judge_concurrency"),
+        calls_per_minute=options["calls_per_minute"],
+        timeout=options.get("judge_timeout"),
+        batch=BatchOptions() if options.get("batch_api") else None,
+    )

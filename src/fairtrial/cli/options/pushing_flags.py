@@ -1,0 +1,36 @@
+"""Which option sends the scores of a run to a service at its end, and who is asked before?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from fairtrial import api
+from fairtrial.cli.options.flags import with_options
+from fairtrial.errors import UsageError
+
+TARGETS = ("otlp", "langfuse", "phoenix", "langsmith", "mlflow")
+
+
+def push_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that send the scores at the end of a command. The command receives `push` and `yes`."""
+    return with_options(
+        command,
+        click.option("--push", type=click.Choice(TARGETS), help="Send the scores to a service at the end."),
+        click.option("--yes", is_flag=True, help="With --push: do not ask before the scores are sent."),
+    )
+
+
+def push_run(run: api.Run, target: str, *, url: str = "", project: str = "", yes: bool) -> None:
+    """Send the scores of a run. Asks first unless `yes`."""
+    scores = api.scores_to_push(run)
+    traces = len({score.trace_id for score in scores})
+    if not yes:
+        if not sys.stdin.isatty():
+            raise UsageError(f"push: nobody can be asked here; add --yes to send {len(scores)} scores to {target}")
+        click.confirm(f"Send {len(scores)} scores about {traces} traces to {target}?", abort=True, err=True)
+    api.push(scores, target, url=url, project=project)
+    click.echo(f"{len(scores)} scores about {traces} traces are in {target}", err=True)

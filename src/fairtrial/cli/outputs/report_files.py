@@ -1,0 +1,161 @@
+"""Which files does a report of a run become? The same files at the end of a run and from the store."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fairtrial import api
+from fairtrial.api import REPORTS, ReportOptions
+from fairtrial.cli.options import flags
+from fairtrial.cli.options.page_options import Traces, page_options
+from fairtrial.cli.output_files import FileToWrite, refuse_overwriting
+from fairtrial.errors import UsageError
+from fairtrial.text.display import visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.api import Report, Run
+
+_STDOUT = Path("-")
+
+
+def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the option of each report and the options about reports. The command receives `reports`."""
+
+    @functools.wraps(command)
+    def call_with_reports(
+        *args: Any,
+        baseline: str | None,
+        allow_unscored: bool,
+        traces: Traces | None,
+        language: str | None,
+        **options: Any,
+    ) -> Any:
+        paths = {report.name: options.pop(_parameter(report)) for report in REPORTS}
+        chosen = {name: path for name, path in paths.items() if path is not None}
+        files = ReportFiles(chosen, allow_unscored, baseline, traces, language or "")
+        return command(*args, reports=files, **options)
+
+    return flags.with_options(call_with_reports, *map(_option, REPORTS), page_options, _baseline, _allow_unscored)
+
+
+_baseline = click.option(
+    "--baseline",
+    metavar="RUN",
+    help="Show in --markdown and --html the change since a run: an id of the store, or a file.",
+)
+_allow_unscored = click.option(
+    "--allow-unscored",
+    is_flag=True,
+    help="Exit with 0 instead of 3 if something could not be scored. JUnit XML skips unscored cases.",
+)
+
+
+def _option(report: Report) -> flags.Option:
+    kind = click.Path(path_type=Path) if report.is_folder or report.on_stdout else FileToWrite()
+    metavar = "DIR" if report.is_folder else "FILE"
+    return click.option(report.option, _parameter(report), metavar=metavar, type=kind, help=report.help)
+
+
+def _parameter(report: Report) -> str:
+    return f"{report.name.replace('-', '_')}_report"
+
+
+@dataclass(frozen=True)
+class ReportFiles:
+    """The files that a user asks for, by the names of their reports.
+
+    With `allow_unscored`, JUnit XML skips a case without a verdict instead of calling it an error. `baseline` is the
+    run with which reports compare. `traces` and `language` are about the HTML report.
+    """
+
+    paths: Mapping[str, Path]
+    allow_unscored: bool = False
+    baseline: str | None = None
+    traces: Traces | None = None
+    language: str = ""
+
+    def __post_init__(self) -> None:
+        """Find out before anything runs that a file cannot be written. Raises UsageError."""
+        on_stdout = [report.option for report in REPORTS if self.paths.get(report.name) == _STDOUT]
+        if len(on_stdout) > 1:
+            raise UsageError(f"{' and '.join(on_stdout)}: only one report can go to standard output")
+        if self.baseline is not None and not self._is_compared:
+            options = " or ".join(report.option for report in REPORTS if report.compares)
+            raise UsageError(f"--baseline needs a report that shows it: {options}")
+        for report in self._of_files:
+            report.check_installed()
+            path = self.paths[report.name]
+            _make_room(report.option, path if report.is_folder else path.parent)
+            if path.is_dir() and not report.is_folder:
+                raise UsageError(f"{report.option}: must be a file, got the folder {path}")
+
+    @property
+    def _of_files(self) -> list[Report]:
+        return [report for report in REPORTS if self.paths.get(report.name, _STDOUT) != _STDOUT]
+
+    @property
+    def on_stdout(self) -> Report | None:
+        """The report that goes to stdout, if there is one."""
+        return next((report for report in REPORTS if self.paths.get(report.name) == _STDOUT), None)
+
+    @property
+    def _is_compared(self) -> bool:
+        return any(report.compares for report in REPORTS if report.name in self.paths)
+
+    def refuse_inputs(self, inputs: Sequence[Path]) -> None:
+        """Raise UsageError if a file to write is a file that the run reads."""
+        own = [Path(self.baseline)] if self.baseline is not None else []
+        for report in self._of_files:
+            refuse_overwriting(report.option, self.paths[report.name], [*inputs, *own])
+
+    def check_baseline(self, store: str) -> None:
+        """Raise UsageError if the run to compare with cannot be read."""
+        if self.baseline is not None:
+            api.check_baseline(self.baseline, store)
+
+    def options(self, run: Run, store: str, show: str = "") -> ReportOptions:
+        """Return what the reports need beside the run. `show` is the command that shows the run again."""
+        baseline = None if self.baseline is None else api.compare_with_baseline(self.baseline, run, store)
+        base_run = None if self.baseline is None else api.find_base_run(self.baseline, store)
+        return ReportOptions(self.allow_unscored, baseline, show, self.traces, self.language, _warn, base_run)
+
+    def write(self, run: Run, options: ReportOptions) -> list[str]:
+        """Write the files, and return the problems of files that could not be written.
+
+        The files are written before anything is printed, since the reader of a terminal may leave.
+        """
+        problems: list[str] = []
+        for report in self._of_files:
+            path = self.paths[report.name]
+            try:
+                report.write(path, run, options)
+            except OSError as error:
+                problems.append(f"{report.option}: cannot write {path}: {error.strerror or error}")
+        return problems
+
+    def print(self, run: Run, options: ReportOptions) -> None:
+        """Print the report that goes to stdout, if there is one."""
+        if self.on_stdout is not None:
+            self.on_stdout.write_to(sys.stdout.buffer, run, options)
+            sys.stdout.buffer.flush()
+
+
+def _warn(text: str) -> None:
+    click.echo(f"warning: {visible_line(text)}", err=True)
+
+
+def _make_room(option: str, folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{option}: cannot write to the folder {folder}: {error.strerror}") from None
+    if not os.access(folder, os.W_OK):
+        raise UsageError(f"{option}: cannot write to the folder {folder}")

@@ -1,0 +1,1 @@
+"""Questions with known answers, for judges and for models that write."""

@@ -1,0 +1,1 @@
+"""Renders comparisons, gates and plans."""

@@ -1,0 +1,271 @@
+"""How do two runs side by side look in a terminal?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from fairtrial.records.run_comparison import ComparedMeasure, Comparison, Move, Pairs
+from fairtrial.records.summary import Estimate
+from fairtrial.reports.decisions.pass_k_table import pass_k_rows
+from fairtrial.reports.numbers import DASH, digits_of_change, interval, number, rate, with_unit
+from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.reports.terminal_text import signature_line
+from fairtrial.text.display import count, visible_line
+
+_MOST = 20
+_NAMES = 10
+_STYLES = {"better": "green", "worse": "red"}
+
+
+def comparison_report(comparison: Comparison) -> RenderableType:
+    """Return the table of a comparison, and below it everything that limits what the table says."""
+    base, candidate = comparison.runs
+    pairs = comparison.pairs
+    attempts = pairs.attempts[0] if pairs.attempts[0] == pairs.attempts[1] else " and ".join(pairs.attempts)
+    about = "about cases like these" if comparison.about == "cases-like-these" else "about these cases"
+    cases = cases_in_clusters(pairs.cases, pairs.clusters)
+    title = f"base {base.id}  candidate {candidate.id}"
+    lines: list[RenderableType] = [
+        Text(visible_line(title), "bold"),
+        Text(visible_line(f"{cases}, {attempts} {_plural('attempt', attempts)} each, {about}")),
+        *(Text(visible_line(f"warning: {warning}"), "yellow") for warning in comparison.warnings),
+        Text(""),
+        _rows(comparison),
+        Text(""),
+        *(Text(visible_line(sentence)) for sentence in sentences(comparison)),
+        *limits(comparison),
+        *_slices(comparison),
+        *_moves(comparison.moved),
+        *_pass_k(comparison),
+        *(_setup(comparison)),
+        signature_line(comparison.signature),
+    ]
+    return Group(*lines)
+
+
+def _plural(noun: str, number: str) -> str:
+    return noun if number == "1" else f"{noun}s"
+
+
+def _change_cells(row: ComparedMeasure, comparison: Comparison) -> tuple[str, ...]:
+    """Return the numbers of both runs, their difference, its interval and its p value."""
+    return (
+        measure_value(row, row.base),
+        measure_value(row, row.candidate),
+        signed(row, row.difference),
+        change_ends(row) or DASH,
+        p_text(row, comparison),
+    )
+
+
+def _rows(comparison: Comparison) -> Rows:
+    rows = Rows(("", "base", "candidate", "change", INTERVAL, "p", "better", "worse", "equal", "verdict"))
+    for row in informative(comparison):
+        rows.add(
+            row.measure,
+            *_change_cells(row, comparison),
+            *(f"{cases:,}" if cases else DASH for cases in (row.better, row.worse, row.equal)),
+            verdict_text(row, comparison.margin),
+            style="dim" if row.informational else _STYLES.get(row.verdict or "", ""),
+        )
+    return rows
+
+
+def informative(comparison: Comparison) -> list[ComparedMeasure]:
+    """Return the rows with a value or a threshold. Other criteria were computed by default and found no data."""
+    return [
+        row for row in comparison.rows if row.base is not None or row.candidate is not None or not row.informational
+    ]
+
+
+def measure_value(row: ComparedMeasure, value: float | None) -> str:
+    """Return a value of a measure as a terminal shows it."""
+    if row.is_rate:
+        return rate(value, _digits(row))
+    return with_unit(row.measure, number(value, _digits(row)))
+
+
+def signed(row: ComparedMeasure, value: float | None) -> str:
+    """Return a difference with its sign. Rates differ by percentage points."""
+    if value is None:
+        return DASH
+    sign = "+" if value > 0 else ""
+    if not row.is_rate:
+        return with_unit(row.measure, f"{sign}{number(value, _digits(row))}")
+    return f"{sign}{points(value, _digits(row))}"
+
+
+def points(value: float, least: int = 0) -> str:
+    """Return a difference of rates in percentage points."""
+    return f"{rate(value, least).removesuffix(' %')} points"
+
+
+def change_ends(row: ComparedMeasure) -> str:
+    """Return the interval of a difference, or an empty text."""
+    if row.low is None or row.high is None:
+        return ""
+    ends = interval(Estimate(row.difference, row.low, row.high), percent=row.is_rate).replace(" %", "").split(" … ")
+    low, high = (f"{'+' if end > 0 else ''}{text}" for end, text in zip((row.low, row.high), ends, strict=True))
+    return f"{low} … {high} points" if row.is_rate else f"{low} … {with_unit(row.measure, high)}"
+
+
+def _digits(row: ComparedMeasure) -> int:
+    difference = Estimate(row.difference, row.low, row.high)
+    return digits_of_change(row.base, row.candidate, difference, percent=row.is_rate)
+
+
+def p_text(row: ComparedMeasure, comparison: Comparison) -> str:
+    """Return the p value of a measure, with a star if it was corrected together with others."""
+    p = row.p if row.p_holm is None else row.p_holm
+    if p is None:
+        return DASH
+    star = "" if row.p_holm is None or (row in comparison.rows and _family(comparison) < 2) else " *"
+    return f"{p_value(p)}{star}"
+
+
+def p_value(p: float) -> str:
+    """Return a p value with two digits: 0.11, 0.012, or < 1e-12 for everything below."""
+    if p < 1e-12:
+        return "< 1e-12"
+    return f"{p:.2f}" if p >= 0.1 else f"{p:.2g}"
+
+
+def verdict_text(row: ComparedMeasure, margin: float | None) -> str:
+    """Return the verdict on a measure, empty if there is none."""
+    if row.verdict == "equal within the margin":
+        return f"equal within {points(margin) if row.is_rate and margin is not None else number(margin)}"
+    if row.verdict is None and not row.comparable:
+        return "not comparable"
+    return row.verdict or ""
+
+
+def _judges(comparison: Comparison) -> Iterator[Text]:
+    """Yield the states of the judges, unless people have checked them and found them good."""
+    names: dict[str, list[str]] = {}
+    for row in informative(comparison):
+        if row.judge is not None and row.judge != "judge good":
+            names.setdefault(row.judge, []).append(row.measure)
+    for state, measures in names.items():
+        yield Text(visible_line(f"{', '.join(measures)}: {state}"), "yellow")
+
+
+def limits(comparison: Comparison) -> Iterator[Text]:
+    """Yield the reach of the comparison, and everything that it leaves out."""
+    first = comparison.rows[0]
+    if first.detectable is not None:
+        yield Text(
+            f"This comparison would have shown a difference of {points(first.detectable)} in cases (power 80 %)."
+            if first.detectable <= 1
+            else "These are too few cases to show any difference in cases (power 80 %)."
+        )
+    for row in informative(comparison):
+        if row.why:
+            yield Text(visible_line(f"{row.measure}: {row.why}"), "yellow")
+    yield from _judges(comparison)
+    missing = [
+        f"{row.measure} {row.missing[0]:,} / {row.missing[1]:,}" for row in informative(comparison) if any(row.missing)
+    ]
+    if missing:
+        yield Text(visible_line(f"attempts without a value (base / candidate): {', '.join(missing)}"), "yellow")
+    yield from other_cases(comparison.pairs)
+    methods = [row.method for row in comparison.rows if row.method]
+    several = _family(comparison)
+    star = f"; * Holm over {several} p values, which widens their intervals" if several > 1 else ""
+    yield Text(visible_line(f"{'; '.join(dict.fromkeys(methods))}{star}"), "dim")
+
+
+def cases_in_clusters(cases: int, clusters: int | None) -> str:
+    """Return a number of cases, and in how many clusters they are: `30 cases in 10 clusters`."""
+    return count(cases, "case") + ("" if clusters is None else f" in {count(clusters, 'cluster')}")
+
+
+def other_cases(pairs: Pairs, only_base: str = "only in the base") -> Iterator[Text]:
+    """Yield the cases that are not the same ones in both runs. `only_base` is the title of those of the base."""
+    for problem, names in (
+        (only_base, pairs.only_base),
+        ("only in the candidate", pairs.only_candidate),
+        ("left out, because the expectation changed", pairs.changed),
+        ("left out, because the id occurs several times", pairs.ambiguous),
+    ):
+        if names:
+            yield Text(visible_line(f"{problem}: {_first_names(names)}"), "yellow")
+
+
+def sentences(comparison: Comparison) -> Iterator[str]:
+    """Yield the comparison in plain words, and the question that would fit better."""
+    row = comparison.rows[0]
+    if row.verdict in ("better", "worse"):
+        more = "more" if row.verdict == "better" else "less"
+        yield f"The candidate passes {more} often: by {signed(row, row.difference)} ({change_ends(row)})."
+    elif row.verdict is not None and row.low is not None and row.high is not None:
+        worse, better = points(abs(min(0.0, row.low))), points(max(0.0, row.high))
+        yield f"Neither run is shown to be better: the candidate may be worse by {worse} and better by {better}."
+    # There is pass^2 only if every case has two attempts.
+    if comparison.about == "cases-like-these" and all(table and table[-1].k > 1 for table in comparison.pass_k):
+        yield "Every case was repeated: --about these-cases asks about exactly these cases, and needs fewer attempts."
+
+
+def _slices(comparison: Comparison) -> Iterator[RenderableType]:
+    """Yield a table of the slices, and the promise of its verdicts."""
+    if comparison.by is None:
+        return
+    rows = Rows((comparison.by, "", "cases", "base", "candidate", "change", "interval", "p", "verdict"))
+    for part in comparison.slices:
+        for row in part.rows:
+            rows.add(
+                part.value,
+                row.measure,
+                str(row.cases),
+                *_change_cells(row, comparison),
+                verdict_text(row, comparison.margin),
+                style=_STYLES.get(row.verdict or "", ""),
+            )
+    family = sum(row.p is not None for part in comparison.slices for row in part.rows)
+    yield Text("")
+    yield rows
+    yield Text(
+        f"* Holm over {count(family, 'p value')}: chance calls any slice better or worse 5 times in 100 at most."
+    )
+
+
+def _family(comparison: Comparison) -> int:
+    fields = dict(part.partition(":")[::2] for part in comparison.signature.split("|"))
+    return int(fields["holm"])
+
+
+def _first_names(names: Sequence[str]) -> str:
+    first_names = ", ".join(names[:_NAMES])
+    return f"{first_names} … and {len(names) - _NAMES:,} more" if len(names) > _NAMES else first_names
+
+
+def _moves(moves: Sequence[Move]) -> Iterator[Text]:
+    """Yield the cases that broke, the cases that were fixed, and the largest other changes."""
+    for flip, style in (("broken", "red"), ("fixed", "green")):
+        names = [move.case for move in moves if move.flipped == flip]
+        if names:
+            yield Text(visible_line(f"{flip}: {_first_names(names)}"), style)
+    partly = [move for move in moves if move.flipped is None]
+    if partly:
+        texts = [f"{move.case} {_share(move.base)} -> {_share(move.candidate)}" for move in partly[:_MOST]]
+        more = f" … and {len(partly) - _MOST:,} more" if len(partly) > _MOST else ""
+        yield Text(visible_line(f"moved: {', '.join(texts)}{more}"))
+
+
+def _share(counts: tuple[int, int]) -> str:
+    return f"{counts[0]}/{counts[1]}"
+
+
+def _pass_k(comparison: Comparison) -> Iterator[RenderableType]:
+    for run, table in zip(("base", "candidate"), comparison.pass_k, strict=True):
+        if table:
+            yield Text("")
+            yield pass_k_rows(table, run)
+
+
+def _setup(comparison: Comparison) -> Iterator[Text]:
+    for difference in comparison.setup:
+        line = f"{difference.what}: {difference.base} -> {difference.candidate}"
+        yield Text(visible_line(line), "dim")

@@ -1,0 +1,190 @@
+"""How does the decision about claims look in a terminal?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from fairtrial.records.gate import ClaimDecision, GateDecision, JudgeStanding
+from fairtrial.records.judge_state import JudgeState
+from fairtrial.records.run_comparison import IntervalEstimate
+from fairtrial.records.summary import Estimate
+from fairtrial.reports.decisions.comparison_table import cases_in_clusters, other_cases
+from fairtrial.reports.judges.judge_states import bias
+from fairtrial.reports.markdown_text import code_span
+from fairtrial.reports.numbers import DASH, against, interval, rate
+from fairtrial.reports.terminal_text import signature_line
+from fairtrial.text.display import count, visible_line
+
+_LINE_LENGTH = 500
+_IF = "with a power of 80 %, if the estimate stays"
+_SEERS = {"judge": "the judge sees it", "people": "people see it"}
+_MARKS = {"passed": ("✓", "green"), "failed": ("✗", "red"), "undecided": ("?", "yellow")}
+
+
+def gate_report(decision: GateDecision) -> RenderableType:
+    """Return a line for each claim, and the verdict of all claims if there are several."""
+    lines = [Text(visible_line(f"warning: {warning}"), "yellow") for warning in decision.warnings]
+    for claim in decision.claims:
+        mark, style = _MARKS[claim.verdict]
+        lines.append(Text.assemble((f"{mark} {claim.verdict.upper()}", f"bold {style}"), f": {_line(decision, claim)}"))
+        lines.append(Text(f"  {_meaning(claim)}", "dim"))
+        lines += [Text(f"  {sentence}", "yellow") for sentence in _judges(claim)]
+    lines += _population(decision)
+    if len(decision.claims) > 1 or decision.warnings:
+        mark, style = _MARKS[decision.verdict]
+        lines.append(Text(f"{mark} {decision.verdict.upper()}", f"bold {style}"))
+    if decision.attempts_saved is not None:
+        lines.append(Text(_effort(decision)))
+    lines.append(signature_line(decision.signature))
+    return Group(*lines)
+
+
+def gate_markdown(decision: GateDecision) -> str:
+    """Return a decision as Markdown, for a comment on a pull request."""
+    base = f" against {code_span(decision.runs[0].id)}" if len(decision.runs) > 1 else ""
+    mark, _ = _MARKS[decision.verdict]
+    lines = [f"### {mark} {decision.verdict.upper()}: {code_span(decision.runs[-1].id)}{base}", ""]
+    for claim in decision.claims:
+        lines.append(f"- **{claim.verdict}**: {code_span(_line(decision, claim), _LINE_LENGTH)}")
+        lines += [f"  - {code_span(text, _LINE_LENGTH)}" for text in (_meaning(claim), *_judges(claim))]
+    notes = [f"warning: {warning}" for warning in decision.warnings]
+    notes += [text.plain for text in _population(decision)]
+    return "\n".join([*lines, *(f"- {code_span(note, _LINE_LENGTH)}" for note in notes)]) + "\n"
+
+
+def _line(decision: GateDecision, claim: ClaimDecision) -> str:
+    """Return a claim with its numbers, and why it is undecided."""
+    base = decision.runs[0].id if len(decision.runs) > 1 else ""
+    about = f" on these {count(decision.runs[-1].cases, 'case')}" if decision.about == "these-cases" else ""
+    if not about and decision.runs[-1].clusters is not None:
+        about = f" by {cases_in_clusters(decision.runs[-1].cases, decision.runs[-1].clusters)}"
+    population = ""
+    if claim.shared_cases and claim.claim != "at_least" and decision.pairs is not None:
+        population = f" on the {count(decision.pairs.cases, 'case')} that both runs hold unchanged"
+    return visible_line(f"{claim_text(claim, base)}{population or about} ({_numbers(claim)}){_remark(claim)}")
+
+
+def _population(decision: GateDecision) -> list[Text]:
+    """Return the cases that are not the same ones in both runs."""
+    compared = [claim for claim in decision.claims if claim.claim != "at_least"]
+    if decision.pairs is None or not compared:
+        return []
+    only_shared = all(claim.shared_cases for claim in compared)
+    fate = "left out, because only the base has them" if only_shared else "only in the base, counted as missing"
+    return list(other_cases(decision.pairs, fate))
+
+
+def _judges(claim: ClaimDecision) -> Iterator[str]:
+    """Yield what is known about each judge behind a claim. Runs that share a sentence share a line."""
+    yield from dict.fromkeys(
+        visible_line(f"{standing.criterion}: {_standing(claim, standing)}") for standing in claim.judges
+    )
+
+
+def _standing(claim: ClaimDecision, standing: JudgeStanding) -> str:
+    if standing.state == JudgeState.UNCHECKED:
+        if standing.assumed_from is None or standing.corrected.value is None:
+            return f"judged by {standing.judge}, not checked against people"
+        ends = interval(Estimate(*_ends(standing.corrected)), percent=True) or "without an interval"
+        people = f"by the labels of {standing.assumed_from}, people would say {rate(standing.corrected.value)} ({ends})"
+        return f"judged by {standing.judge}, not checked on {standing.run}; {people}"
+    if standing.state == JudgeState.TOO_FEW:
+        return f"judged by {standing.judge}, with too few labels of people to check it"
+    if standing.state == JudgeState.USELESS:
+        return f"{standing.judge} is not shown to be better than guessing"
+    if standing.state == JudgeState.GOOD:
+        return f"{standing.judge} agrees with people"
+    consequence = "; the numbers that people would give decide" if claim.seen_by == "people" else ""
+    return f"{standing.judge} {bias(standing.flattery)} on {standing.run}{consequence}"
+
+
+def _ends(estimate: IntervalEstimate) -> tuple[float | None, float | None, float | None]:
+    return estimate.value, estimate.low, estimate.high
+
+
+def claim_text(claim: ClaimDecision, base: str = "") -> str:
+    """Return a claim in words: `cases at least 80 %`."""
+    limit = _limit(claim)
+    if claim.claim == "at_least":
+        return f"{claim.measure} at {'most' if claim.lower_is_better else 'least'} {limit}"
+    direction = "not worse by more than" if claim.claim == "not_worse_by" else "better by more than"
+    return f"{claim.measure} {direction} {limit}{f' than {base}' if base else ''}"
+
+
+def _value(claim: ClaimDecision, value: float | None) -> str:
+    """Return a value with the decimals that it needs beside the limit of its claim."""
+    if value is None:
+        return DASH
+    return against(value, claim.limit, percent=claim.is_rate)[0]
+
+
+def _limit(claim: ClaimDecision) -> str:
+    """Return the limit of a claim: a value, or the size of a difference."""
+    return _value(claim, claim.limit) if claim.claim == "at_least" else _size(claim, claim.limit)
+
+
+def _size(claim: ClaimDecision, difference: float) -> str:
+    text = _value(claim, abs(difference))
+    return f"{text.removesuffix(' %')} points" if claim.is_rate else text
+
+
+def _signed(claim: ClaimDecision, value: float | None) -> str:
+    if value is None:
+        return DASH
+    return f"{'-' if value < 0 else '+' if value else ''}{_size(claim, value)}"
+
+
+def _numbers(claim: ClaimDecision) -> str:
+    if claim.evidence is not None and claim.evidence_against is not None:
+        needed = 1 / claim.alpha
+        side, value = ("for", claim.evidence) if claim.verdict != "failed" else ("against", claim.evidence_against)
+        return f"evidence {side} it {_odds(value)} : 1, needs {_odds(needed)} : 1"
+    if claim.estimate is None:
+        return "no value"
+    show = _value if claim.claim == "at_least" else _signed
+    label = "" if claim.claim == "at_least" else "difference "
+    estimate = f"{label}{show(claim, claim.estimate)}"
+    if claim.verdict == "undecided":
+        return f"{estimate}, {show(claim, claim.low)} … {show(claim, claim.high)}"
+    is_upper = (claim.verdict == "failed") != claim.lower_is_better
+    return f"{estimate}, {'at most' if is_upper else 'at least'} {show(claim, claim.high if is_upper else claim.low)}"
+
+
+def _odds(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def _remark(claim: ClaimDecision) -> str:
+    parts = [f": {claim.why}" if claim.why else ""]
+    if claim.needed is not None and claim.needed.cases is not None:
+        cases = count(claim.needed.cases, "case")
+        parts.append(f"; about {cases} like these would decide it {_IF}")
+    if claim.needed is not None and claim.needed.attempts is not None:
+        attempts = count(claim.needed.attempts, "attempt")
+        parts.append(f"; about {attempts} of each case would decide it {_IF}")
+    return "".join(parts)
+
+
+def _meaning(claim: ClaimDecision) -> str:
+    """Return the promise of the gate in a sentence."""
+    seer = "" if claim.seen_by is None else f", as {_SEERS[claim.seen_by]}"
+    limit, share = _limit(claim), f"{100 * claim.alpha:.2g} times in 100{seer}"
+    if claim.claim == "at_least":
+        side = "more" if claim.lower_is_better else "less"
+        return f"An agent with {side} than {limit} passes this gate at most {share}."
+    side = "worse by" if claim.claim == "not_worse_by" else "better by less than"
+    return f"An agent that is {side} {limit} passes this gate at most {share}."
+
+
+def _effort(decision: GateDecision) -> str:
+    waves = max((claim.waves or 0) for claim in decision.claims)
+    undecided = any(claim.verdict == "undecided" for claim in decision.claims)
+    cases = decision.runs[-1].cases
+    most = waves + (decision.attempts_saved or 0) // max(1, cases)
+    if undecided:
+        return f"undecided after {waves} of at most {count(most, 'attempt')} of each case"
+    saved = f"; {count(decision.attempts_saved or 0, 'attempt')} saved"
+    return f"decided after {waves} of at most {count(most, 'attempt')} of {count(cases, 'case')}{saved}"

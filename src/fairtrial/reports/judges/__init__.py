@@ -1,0 +1,1 @@
+"""Renders the votes, the calibrations and the report cards of judges."""

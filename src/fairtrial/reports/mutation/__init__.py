@@ -1,0 +1,1 @@
+"""Renders the results of mutation testing."""

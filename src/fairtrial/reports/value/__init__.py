@@ -1,0 +1,1 @@
+"""Renders the values of reasoning traces."""

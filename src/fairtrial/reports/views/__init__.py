@@ -1,0 +1,1 @@
+"""Makes the data that pages and files show from stored records."""

@@ -1,0 +1,142 @@
+"""How does a case look in the list of cases: its attempts, why it failed, and who makes its attempts differ?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fairtrial.judge.flake_cause import cause_of
+from fairtrial.records.attempt import Recording
+from fairtrial.records.attempt_rule import AttemptRules
+from fairtrial.records.ballot import Ballot
+from fairtrial.records.result import CaseResult, Verdict
+from fairtrial.records.score import Score
+from fairtrial.records.trace import Invocation
+from fairtrial.reports.attempts import CaseAttempts
+from fairtrial.reports.views import view_shapes as shapes
+from fairtrial.reports.views.view_attempts import AttemptParts
+
+_QUERY = 120
+_REASON = 240
+_FAILING = (Verdict.FAILED, Verdict.UNSCORED)
+_BROKEN = frozenset((Verdict.FAILED, Verdict.ERROR))
+
+
+@dataclass
+class RowBuilder:
+    """Makes the rows of the list of cases from attempts in file order, and numbers the tools that they called.
+
+    `criteria` are the places of the criteria by their names, `rules` decide the verdicts of cases, and `ballots` are
+    the votes of judges. `take` gets each row when it is whole. The last row is whole after `finish`.
+    """
+
+    criteria: Mapping[str, int]
+    rules: AttemptRules
+    ballots: Mapping[str, Ballot]
+    take: Callable[[shapes.CaseRow], object]
+    tools: dict[str, int] = field(default_factory=dict)
+    labelled: int = 0
+    cases: int = 0
+    _attempts: list[AttemptParts] = field(default_factory=list)
+
+    def add(self, parts: AttemptParts) -> None:
+        """Add an attempt to the row of its case, or begin a new row."""
+        if self._attempts and self._attempts[0].result.position != parts.result.position:
+            self.finish()
+        self._attempts.append(parts)
+        self.labelled += bool(parts.labels)
+
+    def finish(self) -> None:
+        """Make the row of the attempts that were added last."""
+        if not self._attempts:
+            return
+        first = self._attempts[0]
+        reasons = (_reason(parts.result)[:_REASON] for parts in self._attempts)
+        self.cases += 1
+        self.take(
+            shapes.CaseRow(
+                first.result.position,
+                first.result.title,
+                first.result.eval_set,
+                self._verdict().value,  # type: ignore[arg-type]
+                list(map(self._attempt, self._attempts)),
+                _query(first)[:_QUERY],
+                next(filter(None, reasons), ""),
+                self._cause(),
+            )
+        )
+        self._attempts = []
+
+    def _verdict(self) -> Verdict:
+        results = tuple(parts.result for parts in self._attempts)
+        return CaseAttempts(results, self.rules.of(results[0].eval_set, results[0].case_id)).verdict
+
+    def _cause(self) -> shapes.FlakeCause | None:
+        """Return who makes the attempts of the case differ, or None if none failed, if none passed, or if unknown."""
+        verdicts = {parts.result.verdict for parts in self._attempts}
+        if Verdict.PASSED not in verdicts or not verdicts & _BROKEN:
+            return None
+        pairs = ((parts.result, parts.recording.trace if parts.recording else None) for parts in self._attempts)
+        return cause_of(pairs, self.ballots)
+
+    def _attempt(self, parts: AttemptParts) -> shapes.AttemptRow:
+        result = parts.result
+        verdicts = [(self.criteria[outcome.criterion], outcome.verdict) for outcome in result.outcomes]
+        return shapes.AttemptRow(
+            place=parts.place,
+            attempt=result.attempt,
+            verdict=result.verdict.value,  # type: ignore[arg-type]
+            fault=result.fault_side_of(result.verdict),
+            invalid=bool(result.invalidations),
+            failed=[criterion for criterion, verdict in verdicts if verdict is Verdict.FAILED],
+            unscored=[criterion for criterion, verdict in verdicts if verdict is Verdict.UNSCORED],
+            tools=self._tools(parts.recording),
+            labelled=bool(parts.labels),
+            seconds=_seconds(parts.recording),
+        )
+
+    def _tools(self, recording: Recording | None) -> list[int]:
+        if recording is None:
+            return []
+        names = {call.name for invocation in recording.trace.invocations for call in invocation.tool_calls}
+        return sorted(self.tools.setdefault(name, len(self.tools)) for name in sorted(names))
+
+
+def _seconds(recording: Recording | None) -> float | None:
+    """Return the seconds of a conversation, or None unless all of its invocations recorded theirs."""
+    if recording is None:
+        return None
+    durations = [invocation.durations for invocation in recording.trace.invocations]
+    totals = [duration.total for duration in durations if duration is not None and duration.total is not None]
+    return sum(totals) if totals and len(totals) == len(durations) else None
+
+
+def _query(parts: AttemptParts) -> str:
+    """Return the first message of the user, as it was recorded or else as it was expected."""
+    sources: Iterable[Sequence[Invocation]] = (
+        parts.recording.trace.invocations if parts.recording else (),
+        (parts.case.conversation or ()) if parts.case else (),
+    )
+    text = next((invocations[0].query for invocations in sources if invocations), "")
+    if not text and parts.case is not None and parts.case.scenario is not None:
+        text = parts.case.scenario.starting_prompt
+    return text
+
+
+def _reason(result: CaseResult) -> str:
+    """Return why an attempt did not pass: its failure, or the first reason of a criterion that failed."""
+    if result.failure is not None:
+        return result.failure.cause
+    for wanted in _FAILING:
+        for outcome in result.outcomes:
+            if outcome.verdict is wanted:
+                return _first_reason(outcome.score).partition("\n")[0]
+    return ""
+
+
+def _first_reason(score: Score) -> str:
+    """Return the reason of a score, or of its lowest part that has a reason."""
+    if score.reason:
+        return score.reason
+    lowest = sorted(score.parts, key=lambda part: (part.value is not None, part.value or 0.0))
+    return next((reason for part in lowest if (reason := _first_reason(part))), "")

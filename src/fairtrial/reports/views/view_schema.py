@@ -1,0 +1,56 @@
+"""The JSON Schema of the view model. `python -m fairtrial.reports.views.view_schema` prints it."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import msgspec
+
+from fairtrial.reports.views.attempt_shapes import AttemptView
+from fairtrial.reports.views.label_shapes import (
+    AgreementView,
+    ClaimedItems,
+    LabelProgressView,
+    LabelRequest,
+    LabelsView,
+    QueueRequest,
+    WindowRequest,
+)
+from fairtrial.reports.views.view_shapes import PageView
+from fairtrial.reports.views.viewer_shapes import FoundCases, OpenedRuns, RunChange, RunListView
+
+_ROOTS = (
+    PageView,
+    AttemptView,
+    RunListView,
+    OpenedRuns,
+    FoundCases,
+    RunChange,
+    LabelsView,
+    ClaimedItems,
+    LabelProgressView,
+    AgreementView,
+    QueueRequest,
+    WindowRequest,
+    LabelRequest,
+)
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) of the view model."""
+    described = msgspec.json.schema_components(_ROOTS, ref_template="#/$defs/{name}")
+    # msgspec describes an empty tuple as a tuple, and not as a list of JSON.
+    references, components = msgspec.json.decode(msgspec.json.encode(described))
+    for shape in components.values():
+        if "description" in shape:
+            shape["description"] = inspect.cleandoc(shape["description"])  # from 3.13 on Python does so itself
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "anyOf": list(references),
+        "$defs": dict(sorted(components.items())),
+    }
+
+
+if __name__ == "__main__":
+    print(msgspec.json.format(msgspec.json.encode(schema()), indent=2).decode())  # noqa: T201

@@ -1,0 +1,105 @@
+"""Which kinds of secrets may a text hold? Short parts of a text, its signs, show it before any pattern searches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Literal, NamedTuple
+
+from fairtrial.text.layers import decode_layers, find_base64, signs_of_layers
+from fairtrial.text.redaction.secret_names import lower
+
+SecretKind = Literal["private_key", "connection_string", "provider_key", "jwt", "pair", "email"]
+PersonalKind = Literal["person", "card", "account", "phone", "ip_address", "home"]
+Kind = SecretKind | PersonalKind
+Span = tuple[int, int, str]
+
+LAYERS = 4
+"""Secrets are found inside this many encodings, for example in base64 in a URL in JSON in JSON."""
+NUMBER = r"\d"
+"""The sign of a number. A text has it if `may_hold_number` is true."""
+_MANY_SIGNS = 100
+"""With more signs than this, a look for each of them takes longer than the patterns."""
+_AT = re.compile(r"@(?<=[^\s/\"'<>]@)[\w\[]")
+_DIGITS = re.compile(r"\d[\d .:()/-]{4}|[0-9A-Fa-f]{3}:[0-9A-Fa-f]{0,4}:|\d [A-D]\b")
+
+
+class Finder(NamedTuple):
+    """A kind of secret, the signs of a text that may hold such secrets, and the secrets themselves.
+
+    A sign is a part of the text in lower case, for example `password`. `find_signs` gets a text, and the text in lower
+    case. `find` gets a text and all signs of the search, and yields nothing from a text without a sign.
+    """
+
+    kind: Kind
+    find_signs: Callable[[str, str], Collection[str]]
+    find: Callable[[str, Collection[str]], Iterator[Span]]
+
+
+def find_literals(*literals: str) -> Callable[[str, str], list[str]]:
+    """Return a function that returns those of some literals that a text contains, in lower case."""
+    return lambda text, _: [literal.lower() for literal in literals if literal in text]
+
+
+def signs_of_addresses(text: str, _: str) -> list[str]:
+    """Return the signs of e-mail addresses and of passwords in URLs."""
+    return [text[match.start() - 1 : match.end()].lower() for match in _AT.finditer(text)] if "@" in text else []
+
+
+class Search:
+    """The search in a text, or in the parts of a text: which finders it needs, and which parts may hold a secret."""
+
+    def __init__(self, finders: Sequence[Finder], text: str) -> None:
+        self.finders: tuple[tuple[Finder, frozenset[str]], ...] = ()
+        """The finders that may find something, each with its signs."""
+        self._has_numbers = False
+        self._signs: tuple[str, ...] = ()
+        found = _find_signs(finders, text)
+        inner = [_find_signs(finders, inner) for inner in _inner_texts(text)]
+        self.has_layers = any(map(any, inner))
+        """Whether a text in another encoding may hold a secret."""
+        if not self.has_layers and not any(found):  # most texts
+            return
+        kinds = [_union(*signs) for signs in zip(found, *inner, strict=True)]
+        self.finders = tuple((finder, signs) for finder, signs in zip(finders, kinds, strict=True) if signs)
+        signs = _union(*kinds, signs_of_layers(text) if self.has_layers else ())
+        self._has_numbers = NUMBER in signs
+        self._signs = tuple(signs - {NUMBER}) if len(signs) <= _MANY_SIGNS else ("",)
+
+    def may_find(self, text: str) -> bool:
+        """Return whether a part of the text may hold a secret. Most parts hold no sign."""
+        lowered = lower(text)
+        for sign in self._signs:
+            if sign in lowered:
+                return True
+        return self._has_numbers and may_hold_number(text)
+
+
+def may_hold_number(text: str) -> bool:
+    """Return whether a text may hold the number of a person, a card, an account, a telephone or a machine."""
+    return _DIGITS.search(text) is not None
+
+
+def _union(*groups: Iterable[str]) -> frozenset[str]:
+    return frozenset(chain(*groups))
+
+
+def _find_signs(finders: Sequence[Finder], text: str) -> list[Collection[str]]:
+    """Return the signs in a text for each finder."""
+    lowered = lower(text)
+    return [finder.find_signs(text, lowered) for finder in finders]
+
+
+def _inner_texts(text: str) -> Iterator[str]:
+    """Yield the texts in the layers of a text. All texts in base64 of one layer are one text."""
+    seen = {text}
+    texts = [text]
+    for _ in range(LAYERS):
+        inner = [layer.text for outer in texts for layer in decode_layers(outer)]
+        inner += ["\n".join([run.text for run in find_base64(outer)]) for outer in texts]
+        texts = [part for part in dict.fromkeys(inner) if part and part not in seen]
+        if not texts:
+            return
+        yield from texts
+        seen.update(texts)

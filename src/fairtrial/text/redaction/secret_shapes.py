@@ -1,0 +1,321 @@
+"""Which secrets stand further from their names: in objects, lists, tables, cookies, netrc files and command lines?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from fairtrial.text.redaction.pairs import BARE
+from fairtrial.text.redaction.secret_names import kind_of_name
+from fairtrial.text.redaction.secret_values import is_bare_secret, is_mixed, is_placeholder, is_quoted_secret
+
+Span = tuple[int, int, str]
+
+NAME_KEYS = frozenset({"name", "key", "header", "field", "variable", "env", "parameter", "param", "label", "k"})
+VALUE_KEYS = frozenset(
+    {
+        "value",
+        "val",
+        "v",
+        "content",
+        "default",
+        "current",
+        "previous",
+        "new",
+        "old",
+        "plain",
+        "plaintext",
+        "raw",
+        "text",
+    }
+    | {"data", "stringvalue", "string_value", "secretvalue", "secret"}
+)
+"""The keys of an object under which the name of a variable and its value stand, in lower case."""
+ATTRIBUTES = frozenset({"path", "expires", "max-age", "domain", "samesite", "priority", "version"})
+PASSWORD_COMMANDS = frozenset(
+    {
+        "sshpass",
+        "mysql",
+        "mysqldump",
+        "mysqladmin",
+        "mariadb",
+        "docker",
+        "podman",
+        "helm",
+        "az",
+        "cf",
+        "mongo",
+        "mongosh",
+    }
+    | {"7z", "htpasswd", "expect", "mongodump", "mongorestore", "influx", "buildah", "skopeo", "crane", "oc"}
+)
+"""The commands whose option -p is a password. Those of `docker run` are ports, which are never taken."""
+
+_STRING = r"(?:\"(?:\\.|[^\"\\\n]){0,400}\"|'(?:\\.|[^'\\\n]){0,400}')"
+_OBJECT = re.compile(
+    rf"\{{(?>[^{{}}\"']{{1,400}}|{_STRING}|\{{(?>[^{{}}\"']{{1,400}}|{_STRING}){{0,40}}\}}){{0,60}}\}}"
+)
+_MEMBER = re.compile(rf"[\"']([\w.-]{{1,40}})[\"']\s*:\s*({_STRING})")
+_OPENING = re.compile(r":\s*([{\[])")
+_DEEPEST = 4
+"""So many objects or lists under telling names may be inside each other, so that hostile text takes linear time."""
+_ITEMS = re.compile(_STRING)
+_TOKEN = re.compile(rf"{_STRING}|[{{}}\[\]]")
+_YAML = re.compile(
+    r"^[ \t-]*(?:name|key):[ \t]*[\"']?(?P<name>[\w.-]{1,60})[\"']?[ \t]*\n[ \t]*value:[ \t]*(?P<value>[^\n]{1,400})",
+    re.MULTILINE,
+)
+_FLAGGED = re.compile(rf"[\"'](--?[\w-]{{1,40}})[\"']\s*,\s*({_STRING})")
+_ROW = re.compile(r"^[^\n|]{0,400}\|([^\n]*)\|[ \t]*$", re.MULTILINE)
+_RULE = re.compile(r"[\s|:-]+$")
+_COOKIE = re.compile(
+    r"(?<![\w-])(?:set-)?cookie2?[\"']?\s{0,3}[:=,]\s{0,3}[\"']?(?P<cookies>[^\n\"']{1,4000})", re.IGNORECASE
+)
+_CRUMB = re.compile(r"(?P<name>[^\s=;,:]{1,100})=(?P<value>[^\s;,\"']{1,2000})")
+_SESSION = re.compile(r"sess|sid|auth|token|csrf|jwt|login", re.IGNORECASE)
+_SQL_STRING = r"(?:'(?:\\.|''|[^'\\\n]){0,400}'|\"(?:\\.|\"\"|[^\"\\\n]){0,400}\")"
+_SQL_NAME = r"(?:'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"|`[^`\n]{0,80}`|[\w.%-]{1,80})"
+_SQL = re.compile(
+    rf"(?:set\s+password(?:\s+for\s+{_SQL_NAME}(?:@{_SQL_NAME})?)?\s*=\s*(?:\w{{1,20}}\s?\()?"
+    rf"|(?:create|alter)\s+(?:user|role|login)\s[^;\n]{{1,120}}?\s(?:password|by)\s+"
+    rf"|identified\s+with\s+{_SQL_NAME}\s+by\s+|identified\s+by\s+(?={_SQL_STRING}\s+replace\s))[EN]?"
+    rf"(?P<new>{_SQL_STRING})(?:\s+replace\s+(?P<old>{_SQL_STRING}))?",
+    re.IGNORECASE,
+)
+_NETRC = re.compile(r"\blogin\s+\S{1,100}\s+(?:password|passwd)\s+(?P<value>\S{1,200})")
+_COMMAND = re.compile(
+    rf"(?<![\w-])(?P<command>{'|'.join(sorted(PASSWORD_COMMANDS))})\b[^\n|;&]{{0,300}}?\s-p[ =]?"
+    rf"(?P<value>{_STRING}|{BARE})"
+)
+_OTHER_COMMANDS = re.compile(
+    r"(?<![\w-])(?:(?:curl|wget|http|https)\b[^\n|]{0,300}?\s(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,80}:"
+    r"|redis-cli\b[^\n|]{0,300}?\s-a[ =]?[\"']?|(?:unzip|zip)\b[^\n|]{0,300}?\s-P[ =]?[\"']?"
+    r"|ldap\w{3,10}\b[^\n|]{0,300}?\s-w[ =]?[\"']?|-pass(?:in|out)[ =]pass:)"
+    rf"(?P<value>(?<=\")[^\"\n]{{1,200}}|(?<=')[^'\n]{{1,200}}|(?:(?![\"']){BARE}))"
+)
+
+
+def find_named(text: str, lowered: str) -> Iterator[Span]:
+    """Yield start, end and name of each secret that a shape with its name shows, without the quotes around it.
+
+    `lowered` is the text in lower case.
+    """
+    for mark, finder in _NAMED_SHAPES:
+        if mark in lowered:
+            yield from finder(text)
+
+
+def find_in_commands(text: str) -> Iterator[Span]:
+    """Yield start, end and name of each secret in a command line or an argument list, without the quotes around it."""
+    if " -" in text:
+        yield from _commands(text)
+    if '"-' in text or "'-" in text:
+        yield from _argument_lists(text)
+
+
+def find_flags(text: str) -> set[str]:
+    """Return the options after which the secrets of a command line or an argument list stand, in lower case."""
+    return {match[0].lower() for match in _SECRET_FLAG.finditer(text)} if "-" in text else set()
+
+
+def names_secret(name: str) -> bool:
+    """Return whether a name announces a secret or cookies, for example `DB_PASSWORD` or `Set-Cookie`."""
+    return len(name) <= 80 and (kind_of_name(name) is not None or name.lower() in {"cookie", "set-cookie"})
+
+
+def secret_after_flag(flag: object, value: object, command: object) -> bool:
+    """Return whether an item of an argument list is a secret, because of the item before it and the first item."""
+    if not isinstance(flag, str) or not isinstance(value, str) or not flag.startswith("-"):
+        return False
+    if flag == "-p":
+        return str(command).rsplit("/", 1)[-1] in PASSWORD_COMMANDS and _is_short_flag_secret(value)
+    kind = kind_of_name(flag) if len(flag) <= 40 and "=" not in flag else None
+    return kind is not None and is_quoted_secret(value, password=kind == "password") and not value.startswith("--")
+
+
+def find_cookies(text: str, start: int = 0) -> Iterator[Span]:
+    """Yield the values in the value of a cookie header: those of sessions, and long values that look generated."""
+    for crumb in _CRUMB.finditer(text):
+        name, value = crumb["name"].lower(), crumb["value"]
+        if name in ATTRIBUTES or is_placeholder(value):
+            continue
+        if (_SESSION.search(name) and len(value) >= 4) or (len(value) >= 12 and is_mixed(value)):
+            yield start + crumb.start("value"), start + crumb.end("value"), f"cookie {crumb['name']}"
+
+
+def _cookies(text: str) -> Iterator[Span]:
+    for match in _COOKIE.finditer(text):
+        yield from find_cookies(match["cookies"], match.start("cookies"))
+
+
+def _objects(text: str) -> Iterator[Span]:
+    for match in _OBJECT.finditer(text):
+        members = list(_MEMBER.finditer(match[0]))
+        name = next(
+            (inner[2][1:-1] for inner in members if inner[1].lower() in NAME_KEYS and names_secret(inner[2][1:-1])),
+            None,
+        )
+        if name is not None:
+            yield from _values(members, match.start(), name)
+
+
+def _values(members: list[re.Match[str]], start: int, name: str) -> Iterator[Span]:
+    """Yield the members of an object that hold the secret of a name."""
+    for member in members:
+        place = start + member.start(2) + 1
+        value = member[2][1:-1]
+        if member[1].lower() not in VALUE_KEYS:
+            continue
+        if "cookie" in name.lower():
+            yield from find_cookies(value, place)
+        elif is_quoted_secret(value, password=kind_of_name(name) == "password"):
+            yield place, place + len(value), name
+
+
+def _nested(text: str) -> Iterator[Span]:
+    """Yield the secrets in an object or a list under a telling name: `"password": {"value": "..."}`."""
+    ends: list[int] = []
+    for opening in _OPENING.finditer(text):
+        name = _name_before(text, opening.start())
+        if kind_of_name(name) is None:
+            continue
+        start = opening.start(1)
+        ends = [end for end in ends if end > start]
+        if len(ends) >= _DEEPEST:  # the objects around are searched with their members
+            continue
+        end = _close(text, start)
+        ends.append(end)
+        inner = text[start:end]
+        if opening[1] == "{":
+            yield from _values(list(_MEMBER.finditer(inner)), start, name)
+        else:
+            yield from _list_items(inner, start, name)
+
+
+def _name_before(text: str, end: int) -> str:
+    """Return the short text between quotes that ends before a place, or an empty string."""
+    while end and text[end - 1].isspace():
+        end -= 1
+    quote = text[end - 1 : end]
+    if quote not in ("'", '"'):
+        return ""
+    first = max(0, end - 82)
+    start = text.rfind(quote, first, end - 1)
+    while start > 0 and text[start - 1] == "\\":
+        start = text.rfind(quote, first, start - 1)
+    name = _ITEMS.match(text, max(0, start), end)
+    return name[0][1:-1] if name is not None and name.end() == end else ""
+
+
+def _list_items(inner: str, start: int, name: str) -> Iterator[Span]:
+    if "{" in _ITEMS.sub("", inner):  # a list of objects, each of which has its own names
+        return
+    for item in _ITEMS.finditer(inner):
+        if is_quoted_secret(item[0][1:-1], password=kind_of_name(name) == "password"):
+            yield start + item.start() + 1, start + item.end() - 1, name
+
+
+def _close(text: str, start: int, limit: int = 2000) -> int:
+    """Return the place after the bracket that closes the bracket at `start`, or after `limit` characters."""
+    depth = 0
+    for token in _TOKEN.finditer(text, start, start + limit):
+        if token[0] in "{}[]":
+            depth += 1 if token[0] in "{[" else -1
+        if not depth:
+            return token.end()
+    return start + limit
+
+
+def _yaml(text: str) -> Iterator[Span]:
+    for match in _YAML.finditer(text):
+        if names_secret(match["name"]):
+            yield from _cell(match["value"], match.start("value"), match["name"])
+
+
+def _cell(raw: str, start: int, name: str) -> Iterator[Span]:
+    """Yield the secret in a cell of a table or a line of YAML, without the quotes or backticks around it."""
+    value = raw.strip().strip("`\"'")
+    if value and is_bare_secret(value, password=kind_of_name(name) == "password"):
+        place = start + raw.index(value)
+        yield place, place + len(value), name
+
+
+def _tables(text: str) -> Iterator[Span]:
+    """Yield the secrets in Markdown tables: in the cell after a name, and in the cells below a name."""
+    columns: dict[int, str] = {}
+    header: list[str] = []
+    for row in _ROW.finditer(text):
+        if _RULE.match(row[1]):
+            columns = {place: cell.strip() for place, cell in enumerate(header) if _is_cell_name(cell)}
+            continue
+        cells = row[1].split("|")
+        start = row.start(1)
+        for place, cell in enumerate(cells):
+            name = columns.get(place) or (cells[place - 1].strip() if place and _is_cell_name(cells[place - 1]) else "")
+            if name:
+                yield from _cell(cell, start, name)
+            start += len(cell) + 1
+        header = cells
+
+
+def _is_cell_name(cell: str) -> bool:
+    return len(cell) <= 60 and kind_of_name(cell.strip()) is not None
+
+
+def _sql(text: str) -> Iterator[Span]:
+    """Yield the new and the old password of statements that change one."""
+    for match in _SQL.finditer(text):
+        for group in ("new", "old"):
+            start, end = match.span(group)
+            if start >= 0 and is_quoted_secret(text[start + 1 : end - 1], password=True):
+                yield start + 1, end - 1, "password"
+
+
+def _netrc(text: str) -> Iterator[Span]:
+    for match in _NETRC.finditer(text):
+        if not is_placeholder(match["value"]):
+            yield *match.span("value"), "password"
+
+
+def _commands(text: str) -> Iterator[Span]:
+    if " -p" in text:
+        for match in _COMMAND.finditer(text):
+            start, end = match.span("value")
+            value = match["value"]
+            if value[0] in "\"'":
+                start, end, value = start + 1, end - 1, value[1:-1]
+            if _is_short_flag_secret(value):
+                yield start, end, f"{match['command']} -p"
+    for match in _OTHER_COMMANDS.finditer(text):
+        if not is_placeholder(match["value"]) and len(match["value"]) >= 4:
+            yield *match.span("value"), "password"
+
+
+def _is_short_flag_secret(value: str) -> bool:
+    """Return whether the value of -p is a password, and not a port such as `8080:80`."""
+    return len(value) >= 4 and not re.fullmatch(r"[\d.:/-]+(?:tcp|udp)?", value) and not is_placeholder(value)
+
+
+def _argument_lists(text: str) -> Iterator[Span]:
+    for match in _FLAGGED.finditer(text):
+        before = text[max(0, match.start() - 200) : match.start()].rpartition("[")[2]
+        command = before.partition(",")[0].strip(" \"'")
+        value = match[2][1:-1]
+        if secret_after_flag(match[1], value, command):
+            yield match.start(2) + 1, match.end(2) - 1, match[1]
+
+
+_SECRET_FLAG = re.compile(r"-(?<=[\s\"']-)(?:[puawP]|-(?:proxy-)?user)")
+_NAMED_SHAPES: tuple[tuple[str, Callable[[str], Iterator[Span]]], ...] = (
+    ("cookie", _cookies),
+    ("{", _objects),
+    (":", _nested),
+    ("value:", _yaml),
+    ("|", _tables),
+    ("login", _netrc),
+    ("set password", _sql),
+    ("identified ", _sql),
+    ("create ", _sql),
+    ("alter ", _sql),
+)
+"""The shapes with names. Every text with the shape contains the string in lower case."""

@@ -1,0 +1,51 @@
+"""A run that is over, made in a line: reports are written from it without a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fairtrial.analysis.aggregation import aggregate
+from fairtrial.records.attempt import Recording
+from fairtrial.records.ballot import Ballot
+from fairtrial.records.calibration import Calibration
+from fairtrial.records.expectation import ExpectedCase
+from fairtrial.records.label import Label
+from fairtrial.records.reply import Reply
+from fairtrial.records.result import CaseResult
+from fairtrial.records.run import RunInfo
+from fairtrial.records.summary import Summary
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """Everything that a report reads of a run."""
+
+    info: RunInfo
+    results: Sequence[CaseResult]
+    expectations: Sequence[ExpectedCase] = ()
+    recorded: Sequence[tuple[int, Recording]] = ()
+    calibrations: Sequence[Calibration] = ()
+    ballots: Mapping[str, Ballot] = field(default_factory=dict)
+    replies: Mapping[str, Reply] = field(default_factory=dict)
+    labels: Sequence[Label] = ()
+
+    @property
+    def summary(self) -> Summary:
+        """The numbers of the results."""
+        return aggregate(self.results)
+
+    @property
+    def cases(self) -> Iterator[CaseResult]:
+        """The results."""
+        return iter(self.results)
+
+    @property
+    def expected(self) -> Iterator[ExpectedCase]:
+        """The expectations."""
+        return iter(self.expectations)
+
+    @property
+    def recordings(self) -> Iterator[tuple[int, Recording]]:
+        """The recordings."""
+        return iter(self.recorded)
