@@ -7,6 +7,8 @@ import importlib
 import inspect
 import itertools
 import re
+import textwrap
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -41,6 +43,9 @@ from fairtrial.simulate.environment_options import (
 from fairtrial.simulate.user_options import UserOptions
 
 REFERENCE = Path(__file__).parent / "reference"
+ARCHITECTURE = Path(__file__).parent / "explanation" / "architecture.md"
+_PROJECT = Path(__file__).parents[1] / "pyproject.toml"
+_LAYERS_BEGIN, _LAYERS_END = "<!-- layers: `make docs` writes this picture -->", "<!-- end of the layers -->"
 _MADE = "<!-- `make docs` writes this page. -->"
 
 
@@ -255,7 +260,24 @@ def _provider_row(name: str, known: KnownProvider) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def architecture() -> str:
+    """The page about the architecture, with the layers of the import contract between two marks."""
+    page = ARCHITECTURE.read_text(encoding="utf-8")
+    before, _, rest = page.partition(_LAYERS_BEGIN)
+    _, _, after = rest.partition(_LAYERS_END)
+    return f"{before}{_LAYERS_BEGIN}\n{_layers()}\n{_LAYERS_END}{after}"
+
+
+def _layers() -> str:
+    """A picture of the layers. A layer imports only layers below it; a bar keeps its parts apart."""
+    contracts = tomllib.loads(_PROJECT.read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    (contract,) = (contract for contract in contracts if contract["type"] == "layers")
+    rows = [" | ".join(part.strip().strip("()") for part in layer.split("|")) for layer in contract["layers"]]
+    return "\n".join(["```text", *(textwrap.fill(row, 100, subsequent_indent="    ") for row in rows), "```"])
+
+
 PAGES: dict[Path, Callable[[], str]] = {
+    ARCHITECTURE: architecture,
     REFERENCE / "model-providers.md": model_providers,
     REFERENCE / "claims.md": claims,
     REFERENCE / "command-line.md": command_line,

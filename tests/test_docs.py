@@ -37,7 +37,8 @@ from known_answers import by_rule, perfect
 from loopback import Loopback, Request
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+FIRST_PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
+PAGES = sorted([*FIRST_PAGES, *(ROOT / "docs").rglob("*.md")])
 FORKED = tuple(f"{program} " for program in PROGRAMS)
 _BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.DOTALL | re.MULTILINE)
 _SUBSTITUTION = re.compile(r"\$\((fairtrial [^()]*)\)")
@@ -220,6 +221,14 @@ def test_every_key_of_the_report_is_documented() -> None:
     page = "".join((ROOT / "docs" / "reference" / name).read_text(encoding="utf-8") for name in names)
     keys = {key for shape in schema["$defs"].values() for key in shape.get("properties", {})}
     assert sorted(key for key in keys if f"`{key}`" not in page) == []
+
+
+def test_contributing_names_places_that_exist() -> None:
+    """Each module and folder that CONTRIBUTING.md names is in the project, from its root or from the package."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = [name for name in re.findall(r"`([\w./-]+/[\w./-]*)`", page) if "NAME" not in name and name[0] != "."]
+    assert len(named) > 15
+    assert [name for name in named if not any((ROOT / base / name).exists() for base in ("", "src/fairtrial"))] == []
 
 
 def test_every_page_can_be_reached() -> None:

@@ -249,8 +249,10 @@ def packages() -> dict[str, list[Path]]:
 
 
 def pages() -> list[Path]:
-    """The pages of the documentation and the README."""
-    return sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+    """The pages of the documentation, and the pages beside the README."""
+    return sorted(
+        [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")), *(ROOT / "docs").rglob("*.md")]
+    )
 
 
 def prose_of(files: list[Path]) -> Prose:
