@@ -131,7 +131,6 @@ _HOMES = {
     "Usage": "fairtrial.records.trace",
     "UsageError": "fairtrial.errors",
     "UserSimulatorQuality": "fairtrial.metrics.simulator",
-    "ValueModel": "fairtrial.records.value_model",
     "VectorCache": "fairtrial.valuation.novelty",
     "Verdict": "fairtrial.records.result",
     "aevaluate": "fairtrial.api.evaluation",
@@ -141,7 +140,6 @@ _HOMES = {
     "compare": "fairtrial.api.decisions.comparing",
     "evaluate": "fairtrial.api.evaluation",
     "find_duplicates": "fairtrial.valuation.repetitions",
-    "fit_value": "fairtrial.api.value.value_fitting",
     "flaky": "fairtrial.api.decisions.flaky_cases",
     "gate": "fairtrial.api.decisions.gating",
     "iter_recordings": "fairtrial.api.eval_files",
@@ -273,7 +271,6 @@ __all__ = [
     "Usage",
     "UsageError",
     "UserSimulatorQuality",
-    "ValueModel",
     "VectorCache",
     "Verdict",
     "aevaluate",
@@ -283,7 +280,6 @@ __all__ = [
     "compare",
     "evaluate",
     "find_duplicates",
-    "fit_value",
     "flaky",
     "gate",
     "iter_recordings",
@@ -323,7 +319,6 @@ if TYPE_CHECKING:
     from fairtrial.api.stored_runs import open_run as open_run
     from fairtrial.api.value.redacting import redact as redact
     from fairtrial.api.value.selecting import select as select
-    from fairtrial.api.value.value_fitting import fit_value as fit_value
     from fairtrial.errors import AgentError as AgentError
     from fairtrial.errors import CaseError as CaseError
     from fairtrial.errors import ConfigError as ConfigError
@@ -432,7 +427,6 @@ if TYPE_CHECKING:
     from fairtrial.records.trace import Usage as Usage
     from fairtrial.records.trace_selection import SelectedTrace as SelectedTrace
     from fairtrial.records.trace_selection import TraceSelection as TraceSelection
-    from fairtrial.records.value_model import ValueModel as ValueModel
     from fairtrial.records.value_row import Duplicate as Duplicate
     from fairtrial.text.redaction.redact import Redaction as Redaction
     from fairtrial.valuation.novelty import VectorCache as VectorCache

@@ -65,7 +65,7 @@ def test_coverage_with_the_model(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--budget", "1", "--embedder", "none"], "by 'both' needs an embedder"),
+        (["--budget", "1", "--embedder", "none"], "by 'verdict' needs an embedder"),
         (["--budget", "1", "--by", "value", "--embedder", "none", "--output", "traces.jsonl"], "would be written over"),
     ],
 )

@@ -123,7 +123,6 @@ from fairtrial import (
     Usage,
     UsageError,
     UserSimulatorQuality,
-    ValueModel,
     VectorCache,
     Verdict,
     aevaluate,
@@ -133,7 +132,6 @@ from fairtrial import (
     compare,
     evaluate,
     find_duplicates,
-    fit_value,
     flaky,
     gate,
     iter_recordings,
@@ -381,8 +379,6 @@ def main(folder: Path) -> list[str]:
     )
     selected: SelectedTrace = selection.traces[0]
     assert selected.rank == 1
-    fit: Callable[..., ValueModel] = fit_value
-    assert callable(fit)
     worth: TraceValue = value(Trace((EXPECTED, PHOTO)), embedder="none", confidence=0.9, success=True)
     clean, redactions = redact(Trace((EXPECTED,)), people=False)
     removed: tuple[Redaction, ...] = redactions

@@ -14,7 +14,7 @@ from fairtrial.errors import UsageError
 from fairtrial.valuation import facility_location
 from fairtrial.valuation.facility_location import Objective, choose, mean_cosine
 from fairtrial.valuation.selected_traces import Candidates, SelectOptions, select_traces, split_budget
-from reasonings import by_words, many, reasoning
+from reasonings import WORDS, by_words, many, reasoning
 
 Floats = NDArray[np.float32]
 
@@ -119,6 +119,42 @@ def test_the_reasons_name_the_traces_that_are_covered() -> None:
     assert alone.reason.endswith("covers 1 trace")
 
 
+def test_traces_that_failed_are_selected_by_coverage_only() -> None:
+    """By verdict, each selected trace passed, and a budget above the number of passed traces selects fewer."""
+    traces = many(12)
+    for trace in traces[:8]:
+        trace["metadata"] |= {"success": False}
+    by_verdict = fairtrial.select(traces, budget=6, embedder=by_words)
+    assert {trace.id for trace in by_verdict.traces} == {trace["id"] for trace in traces[8:]}
+    assert (by_verdict.count, by_verdict.failed) == (12, 8)
+    assert sum(trace.covers or 0 for trace in by_verdict.traces) == 12
+    by_coverage = fairtrial.select(traces, budget=12, by="coverage", embedder=by_words)
+    assert (len(by_coverage.traces), by_coverage.failed) == (12, None)
+
+
+def test_a_set_without_a_passed_trace_is_refused_by_verdict() -> None:
+    """The message names the goal that allows failed traces."""
+    failed = reasoning()
+    failed["metadata"] |= {"success": False}
+    with pytest.raises(UsageError, match="no trace passed; select by coverage"):
+        fairtrial.select([failed], budget=1, embedder=by_words)
+
+
+@pytest.mark.parametrize("by", ["verdict", "coverage", "value"])
+def test_a_trace_that_repeats_another_is_not_selected(by: Any) -> None:
+    """Of three traces with the same steps the first one is a candidate. A failed trace hides no passed trace."""
+    texts = ["plan query index", "plan query index", "plan query index", "invoice refund patient deploy rollback"]
+    traces = [
+        reasoning(number, steps=[{"step_id": 0, "type": "thought", "content": text}])
+        for number, text in enumerate(texts)
+    ]
+    traces[0]["metadata"] |= {"success": by != "verdict"}
+    selection = fairtrial.select(traces, budget=4, by=by, embedder=by_words)
+    first = "kp:trace:1" if by == "verdict" else "kp:trace:0"
+    assert {trace.id for trace in selection.traces} == {first, "kp:trace:3"}
+    assert selection.repeated == (1 if by == "verdict" else 2)
+
+
 def test_selection_by_value_takes_the_highest_values() -> None:
     """Without vectors, the bound is the objective: nothing can be better."""
     traces = [reasoning(number, outcome={"result_summary": "", "confidence": number / 10}) for number in range(8)]
@@ -153,7 +189,8 @@ def test_quotas_per_group(per: Any, groups: set[str]) -> None:
         is_rare = number < 3
         steps = [{"step_id": 0, "type": "tool_call", "tool": {"name": "grep" if is_rare else "fix"}}]
         content = "한국어로 쓴 추론의 내용입니다" if is_rare else "an English line of reasoning"
-        trace = reasoning(number, steps=[*steps, {"step_id": 1, "type": "thought", "content": f"{content} {number}"}])
+        thought = {"step_id": 1, "type": "thought", "content": f"{' '.join(WORDS[number : number + 3])} {content}"}
+        trace = reasoning(number, steps=[*steps, thought])
         trace["metadata"] |= {"task_domain": "a" if is_rare else "b"}
         trace["task"] = {"objective": content}
         traces.append(trace)
@@ -168,7 +205,7 @@ def test_quotas_per_group(per: Any, groups: set[str]) -> None:
         ({"budget": 0}, "budget: must be at least 1, got 0"),
         ({"budget": 1, "by": "coverrage"}, "did you mean 'coverage'"),
         ({"budget": 1, "per": "tools"}, "per: must be one of tool, language, domain, got 'tools'"),
-        ({"budget": 1, "embedder": "none"}, "by 'both' needs an embedder"),
+        ({"budget": 1, "embedder": "none"}, "by 'verdict' needs an embedder"),
         ({"budget": 1, "vectors": np.zeros((3, 2))}, "vectors: must be 1 rows"),
     ],
 )

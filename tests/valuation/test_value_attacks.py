@@ -1,10 +1,9 @@
-"""Thirty ways to make a trace look better: the fitted value does not rise, and warnings name each of them."""
+"""Thirty ways to make a trace look better: warnings name each of them."""
 
 from __future__ import annotations
 
 import copy
 import random
-import statistics
 from collections.abc import Callable
 from typing import Any
 
@@ -12,10 +11,7 @@ import pytest
 
 from fairtrial.formats import knowledgepulse
 from fairtrial.records.reasoning import ReasoningTrace
-from fairtrial.records.value_model import FitQuality, FittedFeature, Measured, ValueModel
-from fairtrial.valuation.fitted_value import fitted_score
 from fairtrial.valuation.gaming import warnings
-from fairtrial.valuation.trace_features import OBJECTIVE_FEATURES, STEP_FEATURES
 from reasonings import WORDS as ALL_WORDS
 from reasonings import reasoning
 
@@ -136,37 +132,6 @@ def _built(raw: dict[str, Any]) -> ReasoningTrace:
     built = knowledgepulse.build(raw)
     assert isinstance(built, ReasoningTrace), built
     return built
-
-
-def _model(signs: random.Random) -> ValueModel:
-    """A model with the weights that a fit may give: of either sign for the objective, at most 0 for the rest."""
-    features = [(name, -signs.random()) for name in STEP_FEATURES]
-    features += [(name, signs.uniform(-1, 1)) for name in OBJECTIVE_FEATURES]
-    number = Measured(0.7, 0.6, 0.8)
-    return ValueModel(
-        intercept=0.5,
-        features=tuple(FittedFeature(name, 1.5, 0.5, 0.0, 5.0, weight) for name, weight in features),
-        runs=("run-1",),
-        trace_count=100,
-        task_count=20,
-        base_rate=0.5,
-        quality=FitQuality(number, number, 0.2, number, 0.6, ()),
-    )
-
-
-@pytest.mark.parametrize("name", ATTACKS)
-def test_an_attack_does_not_raise_the_fitted_value(name: str) -> None:
-    """The median rise over 20 traces and several models is at most 0.02, and no rise is larger."""
-    attack, _ = ATTACKS[name]
-    rises = []
-    for number in range(20):
-        model = _model(random.Random(number))
-        raw = honest(number)
-        before = fitted_score(_built(copy.deepcopy(raw)), model)
-        attack(raw)
-        rises.append(fitted_score(_built(raw), model) - before)
-    assert statistics.median(rises) <= 0.02
-    assert max(rises) <= 0.02
 
 
 @pytest.mark.parametrize("name", ATTACKS)

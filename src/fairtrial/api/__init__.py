@@ -62,7 +62,6 @@ _HOMES = {
     "export_run": "fairtrial.api.stored_runs",
     "find_base_run": "fairtrial.api.decisions.comparing",
     "find_entry": "fairtrial.metrics.entries",
-    "fit_value": "fairtrial.api.value.value_fitting",
     "flaky": "fairtrial.api.decisions.flaky_cases",
     "gate": "fairtrial.api.decisions.gating",
     "hold_conversation": "fairtrial.api.suites",
@@ -106,7 +105,6 @@ _HOMES = {
     "plan_waves": "fairtrial.api.waves",
     "print_cases": "fairtrial.api.reporting",
     "print_comparison": "fairtrial.api.reporting",
-    "print_fit": "fairtrial.reports.value.fit_report",
     "print_flaky": "fairtrial.api.reporting",
     "print_gate": "fairtrial.api.reporting",
     "print_slices": "fairtrial.api.run_slices",
@@ -305,7 +303,6 @@ if TYPE_CHECKING:
     from fairtrial.api.traffic.reception_plan import plan_receive as plan_receive
     from fairtrial.api.value.selecting import select as select
     from fairtrial.api.value.selecting import select_files as select_files
-    from fairtrial.api.value.value_fitting import fit_value as fit_value
     from fairtrial.api.viewer.html_reports import write_html as write_html
     from fairtrial.api.viewer.view_index import CaseQuery as CaseQuery
     from fairtrial.api.viewer.viewing import StoreViewer as StoreViewer
@@ -361,7 +358,6 @@ if TYPE_CHECKING:
     from fairtrial.reports.report_table import REPORTS as REPORTS
     from fairtrial.reports.report_table import Report as Report
     from fairtrial.reports.report_table import ReportOptions as ReportOptions
-    from fairtrial.reports.value.fit_report import print_fit as print_fit
     from fairtrial.reports.value.selection_report import print_traces as print_traces
     from fairtrial.reports.value.selection_report import selection_document as selection_document
     from fairtrial.reports.viewer_page import viewer_page as viewer_page

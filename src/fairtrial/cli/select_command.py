@@ -19,10 +19,10 @@ _EXAMPLES = 20
 @click.option("--budget", required=True, type=click.IntRange(min=1), metavar="N", help="Select N traces.")
 @click.option(
     "--by",
-    type=click.Choice(["value", "coverage", "both"]),
-    default="both",
+    type=click.Choice(["verdict", "coverage", "value"]),
+    default="verdict",
     show_default=True,
-    help="Select the highest values, the best coverage of the set, or both in equal shares.",
+    help="Cover the set with traces that passed (verdict) or with any (coverage), or take the highest values (value).",
 )
 @click.option(
     "--per", type=click.Choice(["tool", "language", "domain"]), help="Give each group an equal quota of the budget."

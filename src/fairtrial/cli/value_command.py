@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from fairtrial.cli import exit_codes
 from fairtrial.cli.output_files import FileToWrite
-from fairtrial.cli.value_fit_command import fit
 from fairtrial.errors import UsageError
 from fairtrial.text.display import count, visible_line
 
@@ -33,22 +31,10 @@ _OPTIONS = (
     "success",
     "jobs",
 )
-_DEDUP_OPTIONS = ("dedup", "dedup_similarity", "dedup_cosine", "model")
+_DEDUP_OPTIONS = ("dedup", "dedup_similarity", "dedup_cosine")
 
 
-class _WithFit(click.Command):
-    """A command that takes files, and has the subcommand `fit`."""
-
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
-        """Read the arguments of `fit`, if the first argument is its name."""
-        if args[:1] == ["fit"]:
-            return fit.make_context(f"{info_name} fit", args[1:], parent, **extra)
-        return super().make_context(info_name, args, parent, **extra)
-
-
-@click.command(cls=_WithFit)
+@click.command()
 @click.argument("files", nargs=-1, metavar="FILE...")
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object a line to standard output.")
 @click.option("--output", "-o", type=FileToWrite(), help="Write JSON lines to a file.")
@@ -102,12 +88,6 @@ class _WithFit(click.Command):
 )
 @click.option("--confidence", type=float, help="The agent's confidence, 0 to 1, for traces that do not contain it.")
 @click.option("--success/--no-success", default=None, help="The success of traces that do not contain it.")
-@click.option(
-    "--model",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Also score with a model that `fairtrial value fit` wrote, beside the rule.",
-)
 @click.option("--from-run", metavar="RUN", help="Value the traces of a stored run; its verdicts are their success.")
 @click.option("--store", help="The store of --from-run: a SQLAlchemy URL.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes to use. Default: one for each core.")
@@ -120,7 +100,6 @@ def value(files: tuple[str, ...], **options: Any) -> int:
     \b
     fairtrial value traces.jsonl
     fairtrial value traces/ --threshold 0.6 --keep worth_sharing.jsonl --json
-    fairtrial value fit 20260102 -o model.json
     """  # noqa: D301
     try:
         return _value(files, options)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from fairtrial.records.record import Record
 
-By = Literal["value", "coverage", "both"]
+By = Literal["verdict", "coverage", "value"]
 Per = Literal["tool", "language", "domain"]
 
 
@@ -40,6 +40,8 @@ class SelectedTrace(Record, frozen=True):
 class TraceSelection(Record, frozen=True):
     """The traces that were selected from a set of `count`, and how good the selection is.
 
+    Of the set, `failed` traces did not pass and `repeated` traces repeat an earlier trace, so that they could not be
+    selected. `failed` is None if the verdict does not count.
     `objective` is the number that was maximised, and no other selection of the same size has more than `bound`. If
     `clients` is less than `count`, a sample of so many traces stood for all of them, and the bound holds with a
     confidence of 99 %. `coverage` is the mean similarity of all traces to their most similar selected trace, from 0,
@@ -50,6 +52,8 @@ class TraceSelection(Record, frozen=True):
     by: By
     per: Per | None
     count: int
+    failed: int | None
+    repeated: int
     clients: int
     embedder: str
     baseline: float | None

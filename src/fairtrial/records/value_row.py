@@ -34,7 +34,7 @@ class ValueRow(msgspec.Struct, frozen=True, gc=False):
     """The value of one trace with its breakdown, or the problems of a refused document.
 
     A refused document has no score, and only `id`, `score` and `errors` are written. A trace has no `errors`, and has
-    `duplicate` only if duplicates were looked for, and `fitted` only if there is a fitted model.
+    `duplicate` only if duplicates were looked for.
     `tokens_seen` of `tokens` are those that the embedder saw.
     The fields stand in the order of the keys in a JSON line and of the columns in a Parquet file.
     """
@@ -51,7 +51,6 @@ class ValueRow(msgspec.Struct, frozen=True, gc=False):
     nearest: Nearest | UnsetType | None = UNSET
     errors: tuple[Problem, ...] | UnsetType = UNSET
     duplicate: Duplicate | UnsetType | None = UNSET
-    fitted: float | UnsetType = UNSET
     tokens_seen: int | UnsetType | None = UNSET
     tokens: int | UnsetType | None = UNSET
 

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from fairtrial.formats import knowledgepulse
 from fairtrial.records.decoding import msgpack_decoder
 from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
-from fairtrial.records.value_model import ValueModel
 from fairtrial.records.value_row import Duplicate, Nearest, RedactionRow, ValueRow
 from fairtrial.valuation.embed import Reservations
 from fairtrial.valuation.near_duplicates import DuplicateFinder
@@ -112,12 +111,10 @@ def parse_document(document: Document) -> ReasoningTrace | RefusedTrace:
     return document.data if isinstance(document.data, RefusedTrace) else knowledgepulse.parse(document.data)
 
 
-def prepare_chunk(
-    documents: list[Document], embed: TraceEmbedder | None, model: ValueModel | None = None
-) -> PreparedChunk:
+def prepare_chunk(documents: list[Document], embed: TraceEmbedder | None) -> PreparedChunk:
     """Parse documents, score their structure, and embed the valid traces."""
     traces = [parse_document(document) for document in documents]
-    scores = [trace if isinstance(trace, RefusedTrace) else score_structure(trace, model) for trace in traces]
+    scores = [trace if isinstance(trace, RefusedTrace) else score_structure(trace) for trace in traces]
     if embed is None:
         return PreparedChunk(documents, scores, None, [], [])
     valid = [trace for trace in traces if isinstance(trace, ReasoningTrace)]
@@ -168,7 +165,7 @@ def _find_duplicates(prepared: PreparedChunk, finder: DuplicateFinder | None) ->
 
 def value_chunk(documents: list[Document], context: ScoringContext, keep_filter: KeepFilter) -> ValuedChunk:
     """Return the results of documents without an embedder. A chunk then needs nothing from outside."""
-    prepared = prepare_chunk(documents, None, context.model)
+    prepared = prepare_chunk(documents, None)
     return value_prepared(prepared, [None] * len(prepared.scores), context, keep_filter)
 
 

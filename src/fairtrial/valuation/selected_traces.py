@@ -1,9 +1,10 @@
-"""Which k traces of a set are worth keeping, by their value, by what they cover, or by both?"""
+"""Selects the k traces of a set that are worth keeping, by their verdict, their coverage or their value."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from fairtrial.errors import ConfigError, UsageError, lacks_extra, nearest
@@ -11,6 +12,7 @@ from fairtrial.records.reasoning import ReasoningTrace
 from fairtrial.records.record import Record
 from fairtrial.records.trace_selection import By, Per, SelectedTrace, TraceSelection
 from fairtrial.text.language import language_of
+from fairtrial.valuation.near_duplicates import DedupOptions, DuplicateFinder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 
 EXAMPLES = 3
 """The number of covered traces that the reasons of a selected trace name."""
-_COVERAGE_SHARE = {"value": 0.0, "coverage": 1.0, "both": 0.5}
 _BLOCK = 4096
 _RANDOM_SELECTIONS = 20
 _SEED = 7
@@ -32,11 +33,13 @@ class SelectOptions(Record, frozen=True):
     """How many traces are selected, by which goal, and with equal quotas for which groups."""
 
     budget: int
-    by: By = "both"
+    by: By = "verdict"
     per: Per | None = None
 
     def check(self, *, embedded: bool) -> None:
         """Raise UsageError for options that are unknown or that do not fit together."""
+        if find_spec("numpy") is None:
+            raise ConfigError(lacks_extra("select", "select"))
         if self.budget < 1:
             raise UsageError(f"budget: must be at least 1, got {self.budget}")
         for name, choice, kinds in (("by", self.by, By), ("per", self.per, Per)):
@@ -48,13 +51,43 @@ class SelectOptions(Record, frozen=True):
 
 
 class Candidates(NamedTuple):
-    """The traces of a set: their ids, values and groups in order, and a row of unit length for each, if there are."""
+    """The traces of a set: their ids, values and groups in order, and a row of unit length for each, if there are.
+
+    The places in `failed` and `repeated` cannot be selected. Their traces still count as a part of the set to cover.
+    """
 
     ids: Sequence[str]
     scores: Sequence[float]
     groups: Sequence[str]
     vectors: Floats | None
     embedder: str = "none"
+    failed: frozenset[int] = frozenset()
+    repeated: frozenset[int] = frozenset()
+
+    @property
+    def open_places(self) -> list[int]:
+        """The places of the traces that can be selected."""
+        return [place for place in range(len(self.ids)) if place not in self.failed and place not in self.repeated]
+
+
+class EligibilityCheck:
+    """Finds the traces of a set that cannot be selected: by the verdict, or because they repeat an earlier trace."""
+
+    def __init__(self, by: By) -> None:
+        self._by = by
+        self._finder = DuplicateFinder(DedupOptions())
+        self._count = 0
+        self.failed: set[int] = set()
+        self.repeated: set[int] = set()
+
+    def add(self, traces: Sequence[ReasoningTrace]) -> None:
+        """Check the next traces of the set. A trace that failed does not make a later trace a repetition."""
+        for place, trace in enumerate(traces, self._count):
+            if self._by == "verdict" and not trace.metadata.success:
+                self.failed.add(place)
+            elif self._finder.find([trace])[0] is not None:
+                self.repeated.add(place)
+        self._count += len(traces)
 
 
 def group_of(trace: ReasoningTrace, per: Per | None) -> str:
@@ -86,20 +119,24 @@ def split_budget(budget: int, sizes: Sequence[int]) -> list[int]:
 def select_traces(candidates: Candidates, options: SelectOptions) -> TraceSelection:
     """Return the selection from a set, or the whole set if it is not larger than the budget."""
     options.check(embedded=candidates.vectors is not None)
-    try:
-        import numpy as np
+    import numpy as np
 
-        from fairtrial.valuation.facility_location import Objective, choose, mean_cosine
-    except ImportError as error:
-        raise ConfigError(lacks_extra("select", "select")) from error
-    names = sorted(set(candidates.groups))
-    groups = np.array([names.index(group) for group in candidates.groups], dtype=np.int64)
-    quotas = split_budget(options.budget, np.bincount(groups, minlength=len(names)).tolist())
+    from fairtrial.valuation.facility_location import Objective, choose, mean_cosine
+
+    places = candidates.open_places
+    if not places:
+        raise UsageError("nothing to select by verdict: no trace passed; select by coverage to allow failed traces")
+    names = sorted({candidates.groups[place] for place in places})
+    numbers = {name: number for number, name in enumerate(names)}
+    # The group after the last holds the traces that cannot be selected. Its quota is 0.
+    groups = np.full(len(candidates.ids), len(names), dtype=np.int64)
+    groups[places] = [numbers[candidates.groups[place]] for place in places]
+    quotas = [*split_budget(options.budget, np.bincount(groups[places], minlength=len(names)).tolist()), 0]
     vectors = candidates.vectors
     baseline = None if vectors is None else mean_cosine(vectors)
     placement = choose(
         np.zeros((len(groups), 1), dtype=np.float32) if vectors is None else vectors,
-        Objective(_COVERAGE_SHARE[options.by], np.asarray(candidates.scores, dtype=np.float64)),
+        Objective(float(options.by != "value"), np.asarray(candidates.scores, dtype=np.float64)),
         quotas,
         groups,
         baseline or 0.0,
@@ -109,14 +146,16 @@ def select_traces(candidates: Candidates, options: SelectOptions) -> TraceSelect
         by=options.by,
         per=options.per,
         count=len(groups),
+        failed=len(candidates.failed) if options.by == "verdict" else None,
+        repeated=len(candidates.repeated),
         clients=placement.client_count,
         embedder=candidates.embedder,
         baseline=baseline,
         objective=placement.objective,
         bound=placement.bound,
         coverage=None if clusters is None else clusters.coverage,
-        random_coverage=None if clusters is None else _random_coverage(clusters, len(placement.places)),
-        quotas=dict(zip(names, quotas, strict=True)) if options.per else {},
+        random_coverage=None if clusters is None else _random_coverage(clusters, places, len(placement.places)),
+        quotas=dict(zip(names, quotas[:-1], strict=True)) if options.per else {},
         traces=tuple(_describe(rank, candidates, placement, clusters) for rank in range(len(placement.places))),
     )
 
@@ -176,11 +215,12 @@ class _Clusters:
             yield low, np.clip((rows - self._baseline) / (1 - self._baseline), 0.0, 1.0)
 
 
-def _random_coverage(clusters: _Clusters, size: int) -> float:
-    """Return the mean coverage of random selections. For a large set one selection is precise enough."""
+def _random_coverage(clusters: _Clusters, places: Sequence[int], size: int) -> float:
+    """Return the mean coverage of random selections of these places. For a large set, one is precise enough."""
     import numpy as np
 
     count = len(clusters.vectors)
     rng = np.random.default_rng(_SEED)
     times = _RANDOM_SELECTIONS if count * size <= 10**7 else 1
-    return float(np.mean([clusters.coverage_of(rng.choice(count, size, replace=False).tolist()) for _ in range(times)]))
+    selections = (rng.choice(places, size, replace=False).tolist() for _ in range(times))
+    return float(np.mean([clusters.coverage_of(selection) for selection in selections]))

@@ -14,12 +14,10 @@ from fairtrial.protocols import Embedder
 from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Trace
-from fairtrial.records.value_model import ValueModel
 from fairtrial.records.value_row import Nearest
 from fairtrial.valuation import embed as embedding
 from fairtrial.valuation.approximate_search import NeighbourGraph
 from fairtrial.valuation.dimensions import weights_of
-from fairtrial.valuation.fitted_value import load_model
 from fairtrial.valuation.from_trace import from_trace
 from fairtrial.valuation.novelty_index import check_mode, open_index, write_lock
 from fairtrial.valuation.trace_value import ScoringContext, TraceValue, add_novelty, content_digest, score_structure
@@ -47,7 +45,6 @@ def value(
     cache: VectorCache | None = ...,
     index: str | Path | None = ...,
     approximate: bool = ...,
-    model: str | Path | ValueModel | None = ...,
     confidence: float | None = ...,
     success: bool | None = ...,
 ) -> TraceValue: ...
@@ -62,7 +59,6 @@ def value(
     cache: VectorCache | None = ...,
     index: str | Path | None = ...,
     approximate: bool = ...,
-    model: str | Path | ValueModel | None = ...,
     confidence: float | None = ...,
     success: bool | None = ...,
 ) -> tuple[TraceValue, ...]: ...
@@ -76,7 +72,6 @@ def value(
     cache: VectorCache | None = None,
     index: str | Path | None = None,
     approximate: bool = False,
-    model: str | Path | ValueModel | None = None,
     confidence: float | None = None,
     success: bool | None = None,
 ) -> TraceValue | tuple[TraceValue, ...]:
@@ -93,8 +88,6 @@ def value(
     `novelty_of` says which part of them is compared: `contents`, which are the objective and the contents of the
     steps, or `trace`, which is everything: also tools, inputs and results.
 
-    `model` is a model that `fit_value` returned, or its file. Its score is `fitted`, beside the score of the rule.
-
     `embedder` is a name, a callable, None, or `auto`: MiniLM if it is installed. `confidence` and `success` are for
     traces that do not contain them. Raises FormatError for an invalid trace, CaseError for a trace that reasoning
     cannot be derived from, and UsageError for options that do not fit together.
@@ -104,10 +97,10 @@ def value(
     if isinstance(traces, ReasoningTrace | Trace | Mapping | str | bytes) or not isinstance(traces, Iterable):
         alone = [as_reasoning(traces, confidence, success)]
         embed = choose_part(choose_embedder(embedder), novelty_of)
-        return _values(alone, embed, profile, novelty, cache, index, approximate, model)[0]
+        return _values(alone, embed, profile, novelty, cache, index, approximate)[0]
     several = [as_reasoning(trace, confidence, success) for trace in traces]
     embed = choose_part(choose_embedder(embedder), novelty_of)
-    return _values(several, embed, profile, novelty, cache, index, approximate, model)
+    return _values(several, embed, profile, novelty, cache, index, approximate)
 
 
 def shared_cache(embedder: str | Embedder | None = "auto", novelty_of: NoveltyOf = "contents") -> VectorCache | None:
@@ -123,10 +116,8 @@ def _values(
     cache: VectorCache | None,
     index: str | Path | None,
     approximate: bool,
-    model: str | Path | ValueModel | None,
 ) -> tuple[TraceValue, ...]:
     weights_of(profile)
-    fitted_model = load_model(model) if isinstance(model, str | Path) else model
     check_mode(mode, index=index, embedded=embed is not None, approximate=approximate)
     context = ScoringContext(
         profile=profile, mode=mode if embed is not None else "none", embedder=embedding.name_of(embed)
@@ -136,7 +127,7 @@ def _values(
         nearest = _nearest(traces, embed, context, cache, index, approximate=approximate)
     limits = trace_limits(traces, embed)
     return tuple(
-        add_novelty(score_structure(trace, fitted_model), other, context, limit)
+        add_novelty(score_structure(trace), other, context, limit)
         for trace, other, limit in zip(traces, nearest, limits, strict=True)
     )
 
@@ -207,7 +198,6 @@ async def avalue(
     cache: VectorCache | None = None,
     index: str | Path | None = None,
     approximate: bool = False,
-    model: str | Path | ValueModel | None = None,
     confidence: float | None = None,
     success: bool | None = None,
 ) -> TraceValue | tuple[TraceValue, ...]:
@@ -222,7 +212,6 @@ async def avalue(
         cache=cache,
         index=index,
         approximate=approximate,
-        model=model,
         confidence=confidence,
         success=success,
     )

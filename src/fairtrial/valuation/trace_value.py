@@ -5,15 +5,12 @@ from __future__ import annotations
 import hashlib
 
 import msgspec
-from msgspec import UNSET
 
 from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
 from fairtrial.records.record import Record
-from fairtrial.records.value_model import ValueModel
 from fairtrial.records.value_row import Nearest, ValueRow
 from fairtrial.valuation.dimensions import UNKNOWN_NOVELTY, Structure, Weights, structure, total, weights_of
 from fairtrial.valuation.embed import Reservations
-from fairtrial.valuation.fitted_value import fitted_score
 from fairtrial.valuation.gaming import warnings
 
 SAME_DISTANCE = 1e-6
@@ -23,7 +20,6 @@ SAME_DISTANCE = 1e-6
 class TraceValue(Record, frozen=True):
     """The value of one trace, 0..1, with its breakdown. `nearest` is the most similar trace that it was compared with.
 
-    `fitted` is the probability that the trace passes, by a fitted model, if there is one. It never changes the score.
     `tokens_seen` of `tokens` are those that the embedder saw. They are None if it does not count them.
     `novelty` is 0.5 if there was no embedder (`embedder` is "none") or no other trace (`nearest` is None).
     """
@@ -41,7 +37,6 @@ class TraceValue(Record, frozen=True):
     mode: str
     profile: str
     weights: Weights
-    fitted: float | None = None
     tokens_seen: int | None = None
     tokens: int | None = None
 
@@ -52,26 +47,23 @@ class StructuralScore(Record, frozen=True):
     id: str
     structure: Structure
     warnings: tuple[str, ...]
-    fitted: float | None = None
     is_private: bool = False
 
 
 class ScoringContext(Record, frozen=True):
-    """How traces are scored: the profile of weights, the novelty mode, the name of the embedder, a fitted model."""
+    """How traces are scored: the profile of weights, the novelty mode, the name of the embedder."""
 
     profile: str = "default"
     mode: str = "sequence"
     embedder: str = "none"
-    model: ValueModel | None = None
 
 
-def score_structure(trace: ReasoningTrace, model: ValueModel | None = None) -> StructuralScore:
-    """Return the part of a value that the trace alone decides, by the rule and by a fitted model."""
+def score_structure(trace: ReasoningTrace) -> StructuralScore:
+    """Return the part of a value that the trace alone decides."""
     return StructuralScore(
         id=trace.id,
         structure=structure(trace),
         warnings=warnings(trace),
-        fitted=None if model is None else fitted_score(trace, model),
         is_private=trace.is_private,
     )
 
@@ -117,7 +109,6 @@ def add_novelty(
         mode=context.mode,
         profile=context.profile,
         weights=weights,
-        fitted=structural.fitted,
         tokens_seen=limits.tokens.seen if limits.tokens else None,
         tokens=limits.tokens.all if limits.tokens else None,
     )
@@ -138,7 +129,6 @@ def row_of(result: TraceValue | RefusedTrace) -> ValueRow:
         result.warnings,
         result.embedder,
         result.nearest,
-        fitted=UNSET if result.fitted is None else result.fitted,
         tokens_seen=result.tokens_seen,
         tokens=result.tokens,
     )

@@ -20,7 +20,7 @@ from fairtrial.records.trace_selection import By, Per, TraceSelection
 from fairtrial.text.redaction.redact import finders_of
 from fairtrial.valuation import embed as embedding
 from fairtrial.valuation.chunk import Document, parse_document, prepare_chunk, redact_document
-from fairtrial.valuation.selected_traces import Candidates, SelectOptions, group_of, select_traces
+from fairtrial.valuation.selected_traces import Candidates, EligibilityCheck, SelectOptions, group_of, select_traces
 from fairtrial.valuation.single import Valuable, as_reasoning, choose_embedder
 from fairtrial.valuation.trace_value import ScoringContext, StructuralScore, add_novelty, score_structure
 from fairtrial.valuation.whole_trace import NoveltyOf, TraceEmbedder, choose_part, embed_traces
@@ -43,7 +43,7 @@ def select(
     traces: Iterable[Valuable],
     *,
     budget: int,
-    by: By = "both",
+    by: By = "verdict",
     per: Per | None = None,
     embedder: str | Embedder | None = "auto",
     novelty_of: NoveltyOf = "contents",
@@ -53,9 +53,11 @@ def select(
 ) -> TraceSelection:
     """Return the best `budget` traces of a set, in the order of their selection, each with its reasons.
 
-    `by` is the goal: the highest values, the best coverage of the set, or both in equal shares. `per` gives equal
-    quotas to the tools, languages or domains of the set. `novelty_of` is the part of a trace that is embedded: its
-    objective and contents, or everything (`trace`). `vectors` are the vectors of the traces, if they were
+    `by` is the goal: the best coverage of the set by traces that passed (`verdict`), the best coverage by any traces,
+    or the highest values. A trace whose steps nearly repeat those of an earlier trace is never selected.
+
+    `per` gives equal quotas to the tools, languages or domains of the set. `novelty_of` is the part of a trace that is
+    embedded: its objective and contents, or everything (`trace`). `vectors` are the vectors of the traces, if they were
     computed before: one row for each trace. `confidence` and `success` are for traces that do not contain them, as in
     `value`. The same traces always give the same selection. Raises UsageError if options do not fit together.
     """
@@ -66,12 +68,16 @@ def select(
     name = embedding.name_of(embed) if vectors is None else "vectors"
     SelectOptions(budget=budget, by=by, per=per).check(embedded=name != "none")
     rows = vectors if embed is None else embed_traces(reasonings, embed)
+    check = EligibilityCheck(by)
+    check.add(reasonings)
     candidates = Candidates(
         [trace.id for trace in reasonings],
         [_score(score_structure(trace)) for trace in reasonings],
         [group_of(trace, per) for trace in reasonings],
         None if rows is None else _unit_rows(rows, len(reasonings)),
         name,
+        frozenset(check.failed),
+        frozenset(check.repeated),
     )
     return select_traces(candidates, SelectOptions(budget=budget, by=by, per=per))
 
@@ -80,7 +86,7 @@ def select_files(
     paths: Sequence[str],
     *,
     budget: int,
-    by: By = "both",
+    by: By = "verdict",
     per: Per | None = None,
     embedder: str | None = None,
     novelty_of: NoveltyOf = "contents",
@@ -130,24 +136,25 @@ class _Reading:
         scores: list[float] = []
         groups: list[str] = []
         vectors: list[Any] = []
+        check = EligibilityCheck(self._options.by)
         chunks = split_into_chunks(documents, EMBEDDED_AT_ONCE)
         for prepared in self._executor.map(partial(prepare_chunk, embed=self._embed), chunks):
             for document, score in zip(prepared.documents, prepared.scores, strict=True):
                 if isinstance(score, RefusedTrace):
                     self.refused.append(f"{document.origin}: {score.problems[0]}")
                     continue
+                trace = parse_document(document)
+                assert isinstance(trace, ReasoningTrace)  # noqa: S101  # only a trace has a score
+                check.add([trace])
                 ids.append(score.id)
                 scores.append(_score(score))
-                groups.append(self._group(document))
+                groups.append(group_of(trace, self._options.per))
             if prepared.vectors is not None and prepared.ids:
                 vectors.append(prepared.vectors)
-        return Candidates(ids, scores, groups, _joined(vectors), embedding.name_of(self._embed))
-
-    def _group(self, document: Document) -> str:
-        if self._options.per is None:
-            return ""
-        trace = parse_document(document)
-        return group_of(trace, self._options.per) if isinstance(trace, ReasoningTrace) else ""
+        name = embedding.name_of(self._embed)
+        return Candidates(
+            ids, scores, groups, _joined(vectors), name, frozenset(check.failed), frozenset(check.repeated)
+        )
 
 
 def _score(structural: StructuralScore) -> float:

@@ -131,7 +131,7 @@ class Valuation:
         rows = np.concatenate(vectors) if ids else np.empty((0, 0), dtype=np.float32)
         nearest = islice(leave_one_out(ids, rows) if ids else [], finished_traces, None)
         for chunk in split_into_chunks(self.iter_open(), CHUNK):
-            prepared = prepare_chunk(chunk, None, self.context.model)
+            prepared = prepare_chunk(chunk, None)
             count = len(prepared.ids)
             part = slice(finished_traces, finished_traces + count)
             prepared = prepared._replace(vectors=rows[part], limits=limits[part])
@@ -141,9 +141,7 @@ class Valuation:
     def _prepare(
         self, embed: TraceEmbedder | None, documents: Iterable[Document], size: int = EMBEDDED_CHUNK
     ) -> Iterator[PreparedChunk]:
-        return self.executor.map(
-            partial(prepare_chunk, embed=embed, model=self.context.model), split_into_chunks(documents, size)
-        )
+        return self.executor.map(partial(prepare_chunk, embed=embed), split_into_chunks(documents, size))
 
 
 def _embedded(prepared: PreparedChunk) -> ValuedChunk:

@@ -29,7 +29,6 @@ from fairtrial.text.redaction.redact import finders_of
 from fairtrial.valuation import embed as embedding
 from fairtrial.valuation.chunk import Document, KeepFilter, ValuedChunk
 from fairtrial.valuation.dimensions import weights_of
-from fairtrial.valuation.fitted_value import load_model
 from fairtrial.valuation.near_duplicates import DedupOptions
 from fairtrial.valuation.novelty_index import check_mode
 from fairtrial.valuation.single import WITHOUT_EMBEDDER
@@ -67,7 +66,6 @@ class ValueOptions:
     dedup: bool = False
     dedup_similarity: float | None = None
     dedup_cosine: float | None = None
-    model: Path | None = None
 
     @property
     def dedup_options(self) -> DedupOptions | None:
@@ -245,8 +243,6 @@ def plan_value(
         notes.append(f"{options.index}: made from these traces; there is nothing to search yet, so novelty is 0.5")
     if options.index is not None and not options.index.absolute().parent.is_dir():
         raise UsageError(f"--index: {options.index}: its folder does not exist, so the index could not be saved")
-    model = None if options.model is None else load_model(options.model)
-    notes += [] if model is None else [f"{options.model}: {model.origin}"]
     defaults = TraceDefaults(options.confidence, options.success)
     if options.novelty == "leave-one-out" and "-" in files:
         raise UsageError("novelty 'leave-one-out' reads its input twice, which standard input does not allow")
@@ -256,7 +252,6 @@ def plan_value(
             profile=options.profile,
             mode=options.novelty if embed is not None else "none",
             embedder=embedding.name_of(traces_embedder),
-            model=model,
         ),
         embed=traces_embedder,
         keep_filter=outputs.keep_filter,

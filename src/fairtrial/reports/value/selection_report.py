@@ -34,6 +34,8 @@ def print_traces(console: Console, selection: TraceSelection) -> None:
 def summary_lines(selection: TraceSelection) -> list[str]:
     """Return sentences about the quality of a selection."""
     lines = [f"{len(selection.traces):,} of {selection.count:,} traces selected by {_goal(selection)}"]
+    if reasons := _exclusions(selection):
+        lines.append(f"left out: {reasons}")
     confidence = (
         ""
         if selection.clients == selection.count
@@ -51,8 +53,13 @@ def summary_lines(selection: TraceSelection) -> list[str]:
     return lines
 
 
+def _exclusions(selection: TraceSelection) -> str:
+    numbers = ((selection.failed, "failed"), (selection.repeated, "nearly the same as an earlier trace"))
+    return ", ".join(f"{number:,} {reason}" for number, reason in numbers if number)
+
+
 def _goal(selection: TraceSelection) -> str:
-    goal = "value and coverage" if selection.by == "both" else selection.by
+    goal = "verdict and coverage" if selection.by == "verdict" else selection.by
     return f"{goal}, with quotas per {selection.per}" if selection.per else goal
 
 

@@ -167,15 +167,12 @@ def _table(rows: list[tuple[str, ValueRow]]) -> Rows:
     # Rich is imported only if a table is printed: `fairtrial value --json` starts faster without it.
     from fairtrial.reports.rows import Rows
 
-    is_fitted = any(isinstance(row.fitted, float) for _, row in rows)
-    heads = (*_HEADS, "fitted") if is_fitted else _HEADS
-    table = Rows(heads)
+    table = Rows(_HEADS)
     for origin, row in rows:
         if row.score is None:
-            table.add(_plain(row.id or origin), "refused", *[DASH] * (len(heads) - 2), style="red")
+            table.add(_plain(row.id or origin), "refused", *[DASH] * (len(_HEADS) - 2), style="red")
         else:
-            fitted = [_number(row.fitted)] if is_fitted else []
-            table.add(_plain(row.id or ""), f"{row.score:.4f}", *_cells(row), *fitted)
+            table.add(_plain(row.id or ""), f"{row.score:.4f}", *_cells(row))
     return table
 
 
@@ -185,10 +182,6 @@ def _cells(row: ValueRow) -> Iterator[str]:
     yield ", ".join(row.overrides or ()) or DASH
     yield f"{row.nearest.cosine:.3f} {_plain(row.nearest.id)}" if isinstance(row.nearest, Nearest) else DASH
     yield str(len(row.warnings or ()) or DASH)
-
-
-def _number(fitted: object) -> str:
-    return f"{fitted:.3f}" if isinstance(fitted, float) else DASH
 
 
 def _plain(trace_id: str) -> str:
