@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import pickle
-import random
 import subprocess
 import sys
 from pathlib import Path
@@ -15,8 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from fairtrial.errors import UsageError
-from fairtrial.valuation import embed, weights
-from fairtrial.valuation.bert import Bert
+from fairtrial.valuation import weights
 from fairtrial.valuation.embed import MiniLM, embedder, installed_embedder, name_of
 
 
@@ -37,31 +34,6 @@ def test_vectors_are_those_of_the_reference(shared: Path, minilm: MiniLM) -> Non
     texts = [item["text"] for item in items]
     assert np.abs(minilm(texts) - expected).max() < 1e-5
     assert np.abs(np.concatenate([minilm([text]) for text in texts]) - expected).max() < 1e-5
-
-
-def test_vectors_are_the_same_by_both_computations(minilm: MiniLM) -> None:
-    """Onnxruntime computes what numpy computes, to 1e-6, for texts of any length in one batch."""
-    pytest.importorskip("onnx", reason="the extra embed-fast is not installed")
-    pytest.importorskip("onnxruntime", reason="the extra embed-fast is not installed")
-    from fairtrial.valuation.bert_onnx import OnnxBert
-
-    bert = Bert(minilm.folder)
-    rng = random.Random(5)
-    ids = [[101, *(rng.randrange(1000, 30000) for _ in range(size)), 102] for size in (0, 1, 7, 64, 510)]
-    assert np.abs(OnnxBert(bert).encode(ids) - bert.encode(ids)).max() < 1e-6
-
-
-@pytest.mark.shared
-def test_vectors_by_numpy_are_those_of_the_reference(
-    shared: Path, minilm: MiniLM, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without onnxruntime, the texts agree to 1e-5 as well."""
-    items = json.loads((shared / "vectors" / "embeddings.json").read_text(encoding="utf-8"))["items"][:5]
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    embed._loaded.cache_clear()
-    vectors = minilm([item["text"] for item in items])
-    embed._loaded.cache_clear()
-    assert np.abs(vectors - np.array([item["vector"] for item in items])).max() < 1e-5
 
 
 def test_vectors_have_unit_length_and_the_documented_shape(minilm: MiniLM) -> None:
@@ -195,33 +167,6 @@ def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
         embedder(str(tmp_path))
 
 
-def test_a_library_that_is_missing_is_named() -> None:
-    """Without sentence-transformers, its extra is named; nothing is imported to find that out."""
-    if importlib.util.find_spec("sentence_transformers"):
-        pytest.skip("sentence-transformers is installed")
-    with pytest.raises(UsageError, match=r"needs the extra 'sentence-transformers': pip install"):
-        embedder("sentence-transformers:paraphrase-multilingual-MiniLM-L12-v2")
-
-
-def test_a_model_in_a_folder_is_the_same_by_the_library(minilm: MiniLM) -> None:
-    """sentence-transformers, where it is installed, computes what the own forward pass computes, for short texts."""
-    pytest.importorskip("sentence_transformers", reason="the extra sentence-transformers is not installed")
-    by_library = embedder(f"sentence-transformers:{minilm.folder}")
-    assert by_library is not None
-    texts = ["Find the leak", "주문을 취소해 주세요", ""]
-    assert np.abs(by_library(texts) - minilm(texts)).max() < 1e-5
-
-
-@pytest.mark.parametrize("name", ["", "/nowhere/at/all"])
-def test_a_model_that_the_library_cannot_load_is_named(name: str) -> None:
-    """Whatever the library raises, the user reads which embedder it was."""
-    pytest.importorskip("sentence_transformers", reason="the extra sentence-transformers is not installed")
-    chosen = embedder(f"sentence-transformers:{name}")
-    assert chosen is not None
-    with pytest.raises(UsageError, match=f"embedder 'sentence-transformers:{name}': cannot be loaded"):
-        chosen(["a"])
-
-
 def test_a_callable_is_named_by_where_its_code_is() -> None:
     """A user's own function stands beside its numbers as module:name."""
     assert name_of(json.dumps) == "json:dumps"
@@ -233,7 +178,7 @@ def test_help_loads_no_heavy_library() -> None:
         "import sys; from fairtrial.cli.value_command import value; import fairtrial.api.value.valuing\n"
         "try: value(['--help'])\n"
         "except SystemExit: pass\n"
-        "heavy = ('numpy', 'onnx', 'onnxruntime', 'tokenizers', 'safetensors', 'pyarrow', 'torch')\n"
+        "heavy = ('numpy', 'tokenizers', 'safetensors', 'pyarrow', 'torch')\n"
         "print([name for name in heavy if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

