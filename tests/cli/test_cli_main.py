@@ -15,7 +15,7 @@ from commands import enter, eval_set, fairtrial, write
 from fairtrial.api import EXAMPLES
 from fairtrial.cli import COMMANDS, main
 
-_HEAVY = ("sqlalchemy", "rich", "nltk", "numpy", "msgspec", "asyncio", "regex", "difflib")
+_HEAVY = ("sqlalchemy", "rich", "numpy", "msgspec", "asyncio", "regex", "difflib")
 _OF_OTHER_WORK = (
     "valuation",
     "text.redaction.redact",

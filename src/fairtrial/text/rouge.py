@@ -15,7 +15,7 @@ from itertools import pairwise, repeat
 from typing import Any, Literal, NamedTuple
 
 from fairtrial.errors import ConfigError, lacks_extra
-from fairtrial.text.porter import stemmer
+from fairtrial.text.porter import stem
 
 RougeType = Literal["rouge1", "rouge2", "rougeL"]
 Tokens = Literal["characters", "words"]
@@ -113,8 +113,8 @@ class _Stems(dict[str, str]):
     def __missing__(self, word: str) -> str:
         if len(self) >= _MOST_STEMS:
             self.clear()
-        self[word] = stem = str(stemmer().stem(word)) if len(word) > 3 and word.isascii() else word
-        return stem
+        self[word] = found = stem(word) if len(word) > 3 and word.isascii() else word
+        return found
 
 
 _MOST_STEMS = 200_000
