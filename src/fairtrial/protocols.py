@@ -133,15 +133,6 @@ class EndsConversation(Protocol):
 
 
 @runtime_checkable
-class RewritesInstructions(Protocol):
-    """An optional capability of an environment: it changes the instructions of the agents of its conversation."""
-
-    def rewrite_instructions(self, text: str) -> str:
-        """Return instructions as the model shall get them."""
-        ...
-
-
-@runtime_checkable
 class ReportsState(Protocol):
     """An optional capability of an environment: it has a state of its own, which a recording keeps."""
 
@@ -221,16 +212,6 @@ class RefusesEnvironment(Protocol):
     @property
     def refuses_environment(self) -> str:
         """Why an environment cannot be used with the agent. It is empty if it can."""
-        ...
-
-
-@runtime_checkable
-class TakesInstructions(Protocol):
-    """An optional capability of an agent: the environment of a conversation can change the agent's instructions."""
-
-    @property
-    def takes_instructions(self) -> bool:
-        """Whether the agent passes its instructions through `RewritesInstructions` before each request to a model."""
         ...
 
 

@@ -15,11 +15,8 @@ from msgspec.structs import replace
 from shop import CRITERIA, TOOLS, saying
 
 import fairtrial
-from fairtrial import api
 from fairtrial.records.attempt import Recording
-from fairtrial.records.case import EvalCase, EvalSet, SessionInput
-from fairtrial.records.result import Criterion
-from fairtrial.records.trace import Invocation, Message, Trace
+from fairtrial.records.case import SessionInput
 
 HERE = Path(__file__).parent
 _INSTALLED = ("fairtrial", "httpx2")
@@ -151,21 +148,3 @@ def recorded(target: Any, *queries: str, session: SessionInput | None = None, **
     case = replace(eval_set.cases[0], session_input=session)
     run = fairtrial.evaluate(replace(eval_set, cases=(case,)), target, CRITERIA, **options)
     return next(run.recordings)[1]
-
-
-def survivors_of_instructions(agent: Any, expected: str) -> set[tuple[str, str]]:
-    """Return the degraded sentences that an agent which repeats its instructions did not need to say `expected`."""
-    cases = EvalSet("echo", (EvalCase("one", (Invocation(Message("hello"), (), Message(expected)),)),))
-
-    def says(trace: Trace, case: EvalCase) -> bool:
-        return all(case.conversation[0].reply in turn.reply for turn in trace.invocations)  # type: ignore[index]
-
-    report = api.mutate(
-        cases,
-        [Criterion("says", says, 1.0, aggregation="value")],
-        agent=agent,
-        operators=["instruction_dropped", "instruction_weakened"],
-    )
-    caught = {row.operator: row.overall.caught for row in report.operators}
-    assert caught == {"instruction_dropped": 1, "instruction_weakened": 1}
-    return {(survivor.mutation.operator, survivor.mutation.instruction) for survivor in report.survivors}

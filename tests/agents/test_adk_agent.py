@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kinds import HERE, recorded, survivors_of_instructions
+from kinds import HERE, recorded
 from shop import CRITERIA, EVAL_SET, PROMPT_TOKENS, REPLY_TOKENS, cancel_order, get_order
 
 import fairtrial
@@ -290,21 +290,3 @@ def test_a_folder_in_the_folder_of_another_agent_is_found(tmp_path: Path) -> Non
     (tmp_path / "agent.py").write_text("", encoding="utf-8")
     target = folder_with(tmp_path / "shop_inside", "from adk_shop.agent import root_agent\n")
     assert recorded(target, "hello").trace.invocations[0].reply == "You said: hello"
-
-
-def test_instructions_are_degraded_for_one_conversation() -> None:
-    """The model gets the instructions without a sentence, or with a weaker word; other conversations keep them."""
-    from google.adk.agents import Agent
-    from google.adk.models.base_llm import BaseLlm
-    from google.adk.models.llm_response import LlmResponse
-    from google.genai import types
-
-    class RepeatingLlm(BaseLlm):  # type: ignore[misc]
-        async def generate_content_async(self, llm_request: Any, stream: bool = False) -> Any:  # noqa: ARG002
-            text = llm_request.config.system_instruction
-            yield LlmResponse(content=types.Content(role="model", parts=[types.Part(text=text)]))
-
-    agent = Agent(name="echo", model=RepeatingLlm(model="repeating"), instruction="Look it up. You must be kind.")
-    survivors = survivors_of_instructions(agent, "You must be kind.")
-    assert ("instruction_dropped", "Look it up.") in survivors
-    assert ("instruction_dropped", "You must be kind.") not in survivors

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from kinds import recorded, survivors_of_instructions
+from kinds import recorded
 from shop import CRITERIA, get_order, saying
 
 import fairtrial
@@ -18,9 +18,7 @@ pytest.importorskip("agent_framework")
 
 from agent_framework import (  # noqa: E402
     Agent,
-    ChatResponse,
     FunctionInvocationContext,
-    Message,
     MiddlewareTermination,
     function_middleware,
 )
@@ -104,17 +102,6 @@ def test_middleware_may_end_the_run() -> None:
     assert recording.failure is None
     (invocation,) = recording.trace.invocations
     assert [call.name for call in invocation.tool_calls or ()] == ["get_order"]
-
-
-def test_instructions_are_degraded_for_one_conversation() -> None:
-    """The model gets the instructions without a sentence, or with a weaker word; other conversations keep them."""
-
-    class Echo(ScriptedClient):
-        async def _inner_get_response(self, *, options: Any, **_: Any) -> Any:
-            return ChatResponse(messages=[Message("assistant", [options["instructions"]])])
-
-    echo = Agent(Echo(), "Look it up. You must be kind.", name="echo")
-    assert survivors_of_instructions(echo, "You must be kind.") == {("instruction_dropped", "Look it up.")}
 
 
 def test_the_agent_itself_is_not_changed() -> None:

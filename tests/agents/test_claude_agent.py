@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kinds import recorded, survivors_of_instructions
+from kinds import recorded
 from msgspec.structs import replace
 from shop import CRITERIA, TOOLS, saying
 
@@ -329,17 +329,6 @@ def test_the_model_gets_the_parts_of_the_message() -> None:
         "bill.pdf",
         "hi",
     )
-
-
-def test_instructions_are_degraded_for_one_conversation() -> None:
-    """The model gets the instructions without a sentence, or with a weaker word; other conversations keep them."""
-
-    def echo(body: dict[str, Any]) -> Any:
-        return message(text(body["system"][-1]["text"]))
-
-    globals()["make"] = shop_with(echo, system_prompt="Look it up. You must be kind.")
-    survivors = survivors_of_instructions(f"claude:{__name__}:make", "You must be kind.")
-    assert survivors == {("instruction_dropped", "Look it up.")}
 
 
 def test_an_environment_that_reaches_no_tool_is_refused() -> None:

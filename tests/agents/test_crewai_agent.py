@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from kinds import recorded, survivors_of_instructions
+from kinds import recorded
 from shop import TOOLS, cancel_order, get_order
 
 import fairtrial
@@ -186,21 +186,6 @@ def test_a_crew_that_cannot_hear_is_refused() -> None:
     recording = recorded(f"crewai:{__name__}:make", "hello")
     assert recording.failure is not None
     assert "the crew needs an input for the message of the user" in recording.failure.cause
-
-
-def test_instructions_are_degraded_for_one_conversation() -> None:
-    """The model gets the instructions without a sentence, or with a weaker word; other conversations keep them."""
-
-    class Echo(ScriptedLLM):
-        def answer(self, messages: Any) -> Any:
-            return f"Final Answer: {messages[0]['content']}"
-
-    def make() -> Any:
-        return Agent(role="echo", goal="Echo.", backstory="You must be kind.", llm=Echo())
-
-    globals()["make"] = make
-    survivors = survivors_of_instructions(f"crewai:{__name__}:make", "You must be kind.")
-    assert ("instruction_dropped", "You must be kind.") not in survivors
 
 
 def test_a_picture_is_refused() -> None:

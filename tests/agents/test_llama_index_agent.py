@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from kinds import recorded, survivors_of_instructions
+from kinds import recorded
 from shop import CRITERIA, get_order, saying
 
 import fairtrial
@@ -160,17 +160,6 @@ def test_an_agent_that_writes_its_calls_has_thoughts() -> None:
     assert isinstance(result, ToolResult)
     assert (call.args, result.id) == ({"order_id": "A-17"}, call.id)
     assert invocation.reply == "Your teapot is shipped."
-
-
-def test_instructions_are_degraded_for_one_conversation() -> None:
-    """The model gets the instructions without a sentence, or with a weaker word; other conversations keep them."""
-
-    class Echo(ScriptedLLM):
-        def answer(self, messages: Any) -> Any:
-            return ChatResponse(message=ChatMessage(role="assistant", content=messages[0].content))
-
-    echo = shop_with(Echo(), system_prompt="Look it up. You must be kind.")
-    assert survivors_of_instructions(echo, "You must be kind.") == {("instruction_dropped", "Look it up.")}
 
 
 def test_the_agent_itself_is_not_changed() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from chat_server import ChatServer, completion
-from kinds import recorded, survivors_of_instructions
+from kinds import recorded
 from shop import get_order
 
 import fairtrial
@@ -74,12 +74,6 @@ class RepeatingModel(ScriptedModel):
     async def get_response(self, system_instructions: str | None, *_: Any, **__: Any) -> ModelResponse:
         """Answer with the instructions."""
         return ModelResponse([_text(system_instructions or "")], Usage(), None)
-
-
-def test_instructions_are_degraded_for_one_conversation() -> None:
-    """The model gets the instructions without a sentence, or with a weaker word; other conversations keep them."""
-    agent = Agent(name="echo", model=RepeatingModel(), instructions="Look it up. You must be kind.")
-    assert survivors_of_instructions(agent, "You must be kind.") == {("instruction_dropped", "Look it up.")}
 
 
 def test_the_exception_of_a_tool_is_an_error() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from kinds import recorded, survivors_of_instructions
+from kinds import recorded
 from shop import cancel_order, get_order
 
 from fairtrial.records.case import SessionInput
@@ -15,8 +15,6 @@ pytestmark = pytest.mark.agents
 pytest.importorskip("pydantic_ai")
 
 from pydantic_ai import Agent, RunContext, Tool  # noqa: E402
-from pydantic_ai.messages import ModelResponse, TextPart  # noqa: E402
-from pydantic_ai.models.function import FunctionModel  # noqa: E402
 from pydantic_ai_shop import model  # noqa: E402
 
 TARGET = "pydantic-ai:pydantic_ai_shop:agent"
@@ -69,23 +67,3 @@ def test_a_tool_that_is_declared_once_is_declared() -> None:
     about = recorded(agent, "Where is A-17?").trace.invocations[0].about
     assert about is not None
     assert about.agents[0].tool_names == ("get_order", "cancel_order")
-
-
-def test_instructions_are_degraded_for_one_conversation() -> None:
-    """The model gets the instructions without a sentence, or with a weaker word; other conversations keep them."""
-
-    def repeat(_: Any, info: Any) -> ModelResponse:
-        return ModelResponse([TextPart(info.instructions)])
-
-    agent = Agent(FunctionModel(repeat), instructions="Look it up. You must be kind.", name="echo")
-    assert survivors_of_instructions(agent, "You must be kind.") == {("instruction_dropped", "Look it up.")}
-
-
-def test_system_prompts_are_degraded_too() -> None:
-    """A system prompt stands in the messages, where the model gets the degraded text."""
-
-    def repeat(messages: Any, _: Any) -> ModelResponse:
-        return ModelResponse([TextPart(messages[0].parts[0].content)])
-
-    agent = Agent(FunctionModel(repeat), system_prompt="Look it up. You must be kind.", name="echo")
-    assert survivors_of_instructions(agent, "You must be kind.") == {("instruction_dropped", "Look it up.")}

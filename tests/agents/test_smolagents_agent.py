@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from kinds import recorded, survivors_of_instructions
+from kinds import recorded
 from shop import CRITERIA, get_order, saying
 
 import fairtrial
@@ -141,26 +141,6 @@ def test_a_managed_agent_is_recorded_too() -> None:
         ("desk", ("shop",)),
         ("shop", ("get_order",)),
     ]
-
-
-def test_instructions_are_degraded_for_one_conversation() -> None:
-    """The model gets the instructions without a sentence, or with a weaker word; other conversations keep them."""
-
-    class Echo(ScriptedModel):
-        def generate(self, messages: Any, *_: Any, **__: Any) -> Any:
-            reply = super().generate([ChatMessage(MessageRole.USER, [{"text": "New task:\nhello"}])])
-            reply.tool_calls[0].function.arguments = {"answer": messages[0].content[0]["text"]}
-            return reply
-
-    def make() -> Any:
-        agent = ToolCallingAgent([], Echo(), name="echo", description="Echoes.")
-        agent.prompt_templates["system_prompt"] = "Look it up. You must be kind."
-        agent.memory.system_prompt.system_prompt = agent.system_prompt
-        return agent
-
-    globals()["make"] = make
-    survivors = survivors_of_instructions(f"smolagents:{__name__}:make", "You must be kind.")
-    assert survivors == {("instruction_dropped", "Look it up.")}
 
 
 def test_an_agent_without_a_function_is_refused() -> None:

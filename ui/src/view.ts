@@ -399,7 +399,6 @@ export interface Mutation {
   language?: string;
   weight?: number;
   tool?: string;
-  instruction?: string;
 }
 
 export interface Needed {

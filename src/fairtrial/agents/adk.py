@@ -19,7 +19,7 @@ from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.factories import AgentSource
 from fairtrial.agents.nested_runs import ToolAtWork, begin_tool, current_tool, end_tool
 from fairtrial.agents.plain import plain
-from fairtrial.agents.routing import rewriting_of, route_call
+from fairtrial.agents.routing import route_call
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.agents.user_parts import content_of
 from fairtrial.errors import AgentError, UsageError, nearest
@@ -106,11 +106,6 @@ class AdkAgent:
     source: AgentSource | None = field(default=None, repr=False)
     make: Callable[..., Any] | None = field(default=None, repr=False)
     _open: list[object] = field(default_factory=list, repr=False)
-
-    @property
-    def takes_instructions(self) -> bool:
-        """Always true: a plugin sees each request before the model does."""
-        return True
 
     def refuses_parts(self, parts: Sequence[Part]) -> str:  # noqa: ARG002
         """Return an empty text: ADK has a place for files and their URLs."""
@@ -384,13 +379,6 @@ async def _waits(tool: Any, args: dict[str, Any], tool_context: Any) -> bool:
     return confirmation is None or not confirmation.confirmed
 
 
-def _rewrite_instruction(config: Any, environment: Environment | None) -> None:
-    """Let an environment change the system instruction of a request."""
-    rewrite = rewriting_of(environment)
-    if rewrite is not None:
-        config.system_instruction = rewrite(_text(config.system_instruction)) or None
-
-
 def _plugin(watch: _Watch, environment: Environment | None) -> Any:
     """Return a plugin of ADK that reports to a watch, and lets an environment answer the tools of every agent.
 
@@ -400,7 +388,6 @@ def _plugin(watch: _Watch, environment: Environment | None) -> Any:
 
     class Watcher(base):  # type: ignore[misc]
         async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
-            _rewrite_instruction(llm_request.config, environment)
             watch.note_request(callback_context.agent_name, llm_request)
             if environment is not None:
                 # Only the tools of the request are replaced, so that callbacks and confirmations still run around them.

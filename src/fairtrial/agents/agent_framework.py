@@ -15,7 +15,6 @@ from fairtrial.agents.factories import AgentSource
 from fairtrial.agents.nested_runs import observe_method
 from fairtrial.agents.observer import Observer, observer_here
 from fairtrial.agents.plain import as_text, plain
-from fairtrial.agents.routing import rewriting_of
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import data_url
 from fairtrial.formats.messages import arguments_of, response_of
@@ -60,11 +59,6 @@ class FrameworkAgent:
     def refuses_parts(self, parts: Sequence[Part]) -> str:  # noqa: ARG002
         """Return an empty text: the framework passes data and URIs of any type on."""
         return ""
-
-    @property
-    def takes_instructions(self) -> bool:
-        """Whether an environment can change the instructions."""
-        return True
 
     @asynccontextmanager
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[FrameworkSession]:
@@ -168,15 +162,11 @@ def _middleware(author: str, observer: Observer, edited: dict[str, dict[str, Jso
 
 
 def _model_middleware(author: str, observer: Observer) -> Any:
-    rewrite = rewriting_of(observer.environment)
-
     def report_response(response: Any) -> Any:
         observer.note(*_items(response, author))
         return response
 
     async def report_request(context: Any, call_next: Next) -> None:
-        if rewrite is not None:
-            _rewrite_instructions(context, rewrite)
         options = context.options or {}
         texts = [str(options.get("instructions") or "")]
         texts += [message.text for message in context.messages if message.role == "system"]
@@ -217,17 +207,6 @@ def _tool_middleware(author: str, observer: Observer, edited: dict[str, dict[str
             context.result = as_text(answer.value)
 
     return import_extra("agent_framework", EXTRA).function_middleware(answer_call)
-
-
-def _rewrite_instructions(context: Any, rewrite: Callable[[str], str]) -> None:
-    """Change the instructions of a request. Some clients have them among the options, others as a message."""
-    options = dict(context.options or {})
-    if options.get("instructions"):
-        context.options = options | {"instructions": rewrite(str(options["instructions"]))}
-    context.messages = [
-        message.__class__("system", [rewrite(message.text)]) if message.role == "system" else message
-        for message in context.messages
-    ]
 
 
 def _response(value: Any) -> Json:

@@ -18,7 +18,6 @@ from fairtrial.agents.claude_options import (
     block_of,
     instructions_of,
     name_of_tool,
-    rewritten,
     servers_of,
     sub_agent,
     variables_of,
@@ -28,7 +27,7 @@ from fairtrial.agents.factories import AgentSource
 from fairtrial.agents.mcp_calls import McpCall, ObservedServer, Result, ServerError, declaration_of, list_tools
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_text, plain
-from fairtrial.agents.routing import Answer, rewriting_of
+from fairtrial.agents.routing import Answer
 from fairtrial.errors import AgentError
 from fairtrial.formats.chats.anthropic_messages import response
 from fairtrial.protocols import Environment, Item
@@ -91,11 +90,6 @@ class ClaudeAgent:
             return "Claude takes pictures, PDF documents and texts only, and no text at a URL"
         return ""
 
-    @property
-    def takes_instructions(self) -> bool:
-        """Whether an environment can change the instructions."""
-        return True
-
     @asynccontextmanager
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[ClaudeSession]:
         """Open a conversation. Its process ends with it, and its folders are deleted."""
@@ -141,7 +135,6 @@ class ClaudeSession:
     async def open(self, options: Any, folder: Path, policy: Any) -> None:
         """Start Claude Code. `policy` is a function of the user that decides about calls itself."""
         library = import_extra("claude_agent_sdk", EXTRA)
-        options = rewritten(options, rewriting_of(self._observer.environment))
         await self._learn_tools(options)
         asks = policy or (self._decide if options.can_use_tool else None)
         self._options = dataclasses.replace(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -64,22 +63,6 @@ def instructions_of(options: Any) -> str:
     if prompt.get("type") == "file":
         return Path(prompt["path"]).read_text(encoding="utf-8")
     return str(prompt.get("prompt") or prompt.get("append") or "")
-
-
-def rewritten(options: Any, rewrite: Callable[[str], str] | None) -> Any:
-    """Return options with the instructions that the environment wants."""
-    if rewrite is None:
-        return options
-    prompt: Any = instructions_of(options)
-    if isinstance(options.system_prompt, Mapping) and options.system_prompt.get("type") == "preset":
-        prompt = {**options.system_prompt, "append": rewrite(prompt)} if prompt else options.system_prompt
-    else:
-        prompt = rewrite(prompt)
-    agents = options.agents and {
-        name: dataclasses.replace(definition, prompt=rewrite(definition.prompt))
-        for name, definition in options.agents.items()
-    }
-    return dataclasses.replace(options, system_prompt=prompt, agents=agents)
 
 
 def sub_agent(name: str, definition: Any) -> AgentDetails:

@@ -70,11 +70,6 @@ class CrewAgent:
         """Return why a message cannot hold parts."""
         return "agents, crews and flows of CrewAI take only text"
 
-    @property
-    def takes_instructions(self) -> bool:
-        """Whether an environment can change the instructions."""
-        return True
-
     @asynccontextmanager
     async def __call__(
         self, case: EvalCase, environment: Environment | None

@@ -15,7 +15,6 @@ from fairtrial.agents.function import result_in_thread
 from fairtrial.agents.nested_runs import observe_unreached
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_response, as_text, plain
-from fairtrial.agents.routing import rewriting_of
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.errors import AgentError
 from fairtrial.formats.messages import arguments_of, response_of
@@ -97,14 +96,11 @@ class CrewObserver:
         # A shallow copy would count its tokens in the model of all conversations.
         counters = "_token_usage"
         setattr(observed, counters, dict(getattr(observed, counters)))
-        rewrite = rewriting_of(self._observer.environment)
 
         def call(messages: Any, tools: Any = None, *args: Any, **options: Any) -> Any:
             self._check_open()
             agent = options.get("from_agent") or owner
             author = role_of(agent)
-            if rewrite is not None and not isinstance(messages, str):
-                messages = [_rewritten(message, rewrite) for message in messages]
             if not isinstance(messages, str):
                 self._close_calls(messages, author)
             offered = [_offered(tool) for tool in tools] if tools else list(self.tools_of(agent))
@@ -255,12 +251,6 @@ def system_of(messages: Any) -> str:
     if isinstance(messages, str):
         return ""
     return "\n\n".join(as_text(message.get("content") or "") for message in messages if message.get("role") == "system")
-
-
-def _rewritten(message: Any, rewrite: Callable[[str], str]) -> Any:
-    if message.get("role") != "system" or not isinstance(message.get("content"), str):
-        return message
-    return {**message, "content": rewrite(message["content"])}
 
 
 def _offered(tool: Any) -> dict[str, Json]:

@@ -60,11 +60,6 @@ class LlamaIndexAgent:
         """Return an empty text: LlamaIndex has blocks for pictures, sounds, films and documents."""
         return ""
 
-    @property
-    def takes_instructions(self) -> bool:
-        """Whether an environment can change the instructions."""
-        return True
-
     @asynccontextmanager
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[LlamaIndexSession]:
         """Open a conversation. The agent is copied, so that wrappers stand around its steps and tools."""

@@ -9,7 +9,6 @@ from typing import Any
 from fairtrial.agents.nested_runs import current_tool, observe_method
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_response, as_text, plain
-from fairtrial.agents.routing import rewriting_of
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.llm.token_counts import count_of
 from fairtrial.protocols import Item
@@ -49,7 +48,7 @@ class LlamaIndexObserver:
         has_text_calls = not hasattr(agent, "initial_tool_choice")
 
         async def observed_step(ctx: Any, llm_input: Sequence[Any], tools: Sequence[Any], memory: Any) -> Any:
-            messages = self._rewritten(llm_input)
+            messages = list(llm_input)
             texts = (str(message.content or "") for message in messages if str(message.role.value) == "system")
             self._observer.note_request(name, "\n\n".join(texts), map(declaration, tools))
             with self._observer.model_at_work():
@@ -61,18 +60,6 @@ class LlamaIndexObserver:
 
         object.__setattr__(agent, "take_step", observed_step)
         return agent
-
-    def _rewritten(self, messages: Sequence[Any]) -> list[Any]:
-        """Return the messages of a request with the instructions that the environment wants."""
-        rewrite = rewriting_of(self._observer.environment)
-        if rewrite is None:
-            return list(messages)
-        return [
-            message.__class__(role=message.role, content=rewrite(str(message.content or "")))
-            if str(message.role.value) == "system"
-            else message
-            for message in messages
-        ]
 
     def _observed_tool(self, tool: Any) -> Any:
         """Return a copy of a tool that asks the environment, if there is one, and reports its result."""

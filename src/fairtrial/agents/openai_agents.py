@@ -15,7 +15,7 @@ from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.factories import AgentSource
 from fairtrial.agents.nested_runs import ToolAtWork, current_tool, observe_method, observe_unreached, tool_at_work
 from fairtrial.agents.plain import as_text, plain
-from fairtrial.agents.routing import rewriting_of, route_call
+from fairtrial.agents.routing import route_call
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import responses_content
@@ -74,11 +74,6 @@ class OpenAIAgent:
     path: str
     source: AgentSource = field(repr=False)
 
-    @property
-    def takes_instructions(self) -> bool:
-        """Always true: a conversation with an environment has copies of the agents."""
-        return True
-
     def refuses_parts(self, parts: Sequence[Part]) -> str:  # noqa: ARG002
         """Return an empty text: the SDK has a place for pictures, sounds, files and their URLs."""
         return ""
@@ -127,13 +122,6 @@ class _Routing:
             return [self._tool(tool) for tool in await agent.get_mcp_tools(context)]
 
         copied.get_mcp_tools = get_mcp_tools
-        rewrite = rewriting_of(self._environment)
-        if rewrite is not None and agent.instructions is not None:
-
-            async def instructions(context: Any, _: Any) -> str:
-                return rewrite(await agent.get_system_prompt(context) or "")
-
-            copied.instructions = instructions
         return copied
 
     def _handoff(self, handoff: Any) -> Any:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import inspect
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +14,7 @@ from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.factories import AgentSource
 from fairtrial.agents.nested_runs import ToolAtWork, current_tool, observe_method, tool_at_work
 from fairtrial.agents.plain import as_text, plain
-from fairtrial.agents.routing import rewriting_of, route_call
+from fairtrial.agents.routing import route_call
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import content_of, kind_of
@@ -59,11 +58,6 @@ class PydanticAgent:
 
     path: str
     source: AgentSource = field(repr=False)
-
-    @property
-    def takes_instructions(self) -> bool:
-        """Always true: a hook sees each request before the model does."""
-        return True
 
     def refuses_parts(self, parts: Sequence[Part]) -> str:  # noqa: ARG002
         """Return an empty text: the library has a place for pictures, sounds, films, files and their URLs."""
@@ -269,9 +263,6 @@ class _Watch:
 
     async def model(self, _: Any, *, request_context: Any, handler: Any) -> Any:
         """Wrap a model call. The request holds the results of tools, the response holds the next steps."""
-        rewrite = rewriting_of(self._environment)
-        if rewrite is not None:
-            _rewrite_instructions(request_context, rewrite)
         self.note_request(request_context)
         self._items += self._results(request_context.messages[-1])
         self._calls += 1
@@ -378,21 +369,6 @@ def _instructions(messages: list[Any], parameters: Any) -> str:
     latest = getattr(messages[-1], "instructions", None)
     texts = [part.content for part in parts] if parts else [latest or ""]
     return "\n\n".join(text for text in (*prompts, *texts) if text)
-
-
-def _rewrite_instructions(request_context: Any, rewrite: Callable[[str], str]) -> None:
-    """Let an environment change the system prompts and the instructions of a request."""
-    for message in request_context.messages:
-        for part in message.parts:
-            if part.part_kind == "system-prompt":
-                part.content = rewrite(part.content)
-    latest = request_context.messages[-1]
-    if latest.instructions:
-        latest.instructions = rewrite(latest.instructions)
-    parameters = request_context.model_request_parameters
-    if parameters.instruction_parts:
-        rewritten = [dataclasses.replace(part, content=rewrite(part.content)) for part in parameters.instruction_parts]
-        request_context.model_request_parameters = dataclasses.replace(parameters, instruction_parts=rewritten)
 
 
 def _declaration(tool: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from fairtrial.agents.plain import plain
 from fairtrial.errors import SimulatedToolError
-from fairtrial.protocols import EndsConversation, Environment, RewritesInstructions
+from fairtrial.protocols import EndsConversation, Environment
 from fairtrial.records.record import Json
 from fairtrial.records.trace import ToolCall
 
@@ -17,13 +17,6 @@ class Answer(NamedTuple):
 
     value: Any
     own: bool
-
-
-def rewriting_of(environment: Environment | None) -> Callable[[str], str] | None:
-    """Return the function by which an environment changes the instructions of agents, or None if it has none."""
-    if environment is None or not isinstance(environment, RewritesInstructions):
-        return None
-    return environment.rewrite_instructions
 
 
 async def route_call(

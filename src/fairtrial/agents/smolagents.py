@@ -18,7 +18,6 @@ from fairtrial.agents.function import result_in_thread
 from fairtrial.agents.nested_runs import observe_unreached
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_response, as_text, plain
-from fairtrial.agents.routing import rewriting_of
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import content_of, kind_of
 from fairtrial.errors import UsageError
@@ -68,11 +67,6 @@ class SmolAgent:
         if any(kind_of(part) != "image" or part.uri for part in parts):
             return "an agent of smolagents takes pictures only, and their data instead of a URL"
         return ""
-
-    @property
-    def takes_instructions(self) -> bool:
-        """Whether an environment can change the instructions."""
-        return True
 
     @asynccontextmanager
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[SmolSession]:
@@ -144,12 +138,9 @@ class SmolSession:
     def _observed_model(self, agent: Any) -> Any:
         model, author = agent.model, _name(agent)
         is_writing_code = hasattr(agent, "python_executor")
-        rewrite = rewriting_of(self._observer.environment)
 
         def generate(messages: Sequence[Any], *args: Any, **options: Any) -> Any:
             self._close_calls(agent)
-            if rewrite is not None:
-                messages = [_rewritten(message, rewrite) for message in messages]
             texts = [_text(message) for message in messages if _role(message) == "system"]
             self._in_loop(self._observer.note_request, author, "\n\n".join(texts), list(_tools(agent)))
             with self._observer.model_at_work():
@@ -230,12 +221,6 @@ def _text(message: Any) -> str:
     if isinstance(content, str):
         return content
     return "".join(str(part.get("text", "")) for part in content or () if part.get("type") == "text")
-
-
-def _rewritten(message: Any, rewrite: Any) -> Any:
-    if _role(message) != "system":
-        return message
-    return message.__class__(role=message.role, content=[{"type": "text", "text": rewrite(_text(message))}])
 
 
 def _picture(part: Part) -> Any:

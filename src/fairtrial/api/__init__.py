@@ -48,7 +48,6 @@ _HOMES = {
     "DEFAULT_URL": "fairtrial.store",
     "DegradationPlan": "fairtrial.api.mutation.degrading",
     "DEGRADATIONS": "fairtrial.simulate.degradation",
-    "INSTRUCTION_DEGRADATIONS": "fairtrial.simulate.weak_instructions",
     "describe_miss": "fairtrial.reports.judges.judge_check_report",
     "encode_document": "fairtrial.reports.decisions.trust_report",
     "encode_view": "fairtrial.api.viewer.viewing",
@@ -366,7 +365,6 @@ if TYPE_CHECKING:
     from fairtrial.reports.views.label_shapes import QueueRequest as QueueRequest
     from fairtrial.reports.views.label_shapes import WindowRequest as WindowRequest
     from fairtrial.simulate.degradation import DEGRADATIONS as DEGRADATIONS
-    from fairtrial.simulate.weak_instructions import INSTRUCTION_DEGRADATIONS as INSTRUCTION_DEGRADATIONS
     from fairtrial.store import DEFAULT_URL as DEFAULT_URL
     from fairtrial.valuation.single import shared_cache as shared_cache
     from fairtrial.valuation.single import value as value

@@ -34,7 +34,7 @@ _STDOUT = Path("-")
 @click.option(
     "--agent",
     metavar="TARGET",
-    help="Run this agent degraded instead: its tools fail, their results get worse, or its instructions are weakened.",
+    help="Run this agent degraded instead: its tools fail, or their results get worse.",
 )
 @flags.reply_timeout
 @click.option("--resume", metavar="RUN", help="Continue an interrupted run with its own arguments.")
@@ -228,6 +228,5 @@ def _list() -> None:
         languages = f" [{' '.join(operator.languages)}]" if operator.languages else ""
         click.echo(visible_line(f"{operator.name:{width}}  {operator.direction:8}  {before} → {after}{languages}"))
     examples = {name: degradation.example for name, degradation in api.DEGRADATIONS.items()}
-    examples |= {name: degradation.example for name, degradation in api.INSTRUCTION_DEGRADATIONS.items()}
     for name, (before, after) in examples.items():
         click.echo(visible_line(f"{name:{width}}  harmful   {before} → {after} [--agent]"))

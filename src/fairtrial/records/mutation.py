@@ -14,9 +14,8 @@ class Mutation(Record, frozen=True):
     """A change that an operator planted in a recording. `invocation` counts from 1.
 
     `language` is the language of the reply that was changed, or empty if the change does not depend on a language.
-    `weight` orders survivors: the most harmful change has the highest. `tool` is the tool whose answers were degraded,
-    and `instruction` is the sentence of the agent's instructions that was degraded. Both are empty if the recording
-    itself was changed.
+    `weight` orders survivors: the most harmful change has the highest. `tool` is the tool whose answers were degraded.
+    It is empty if the recording itself was changed.
     """
 
     operator: str
@@ -25,7 +24,6 @@ class Mutation(Record, frozen=True):
     language: str = ""
     weight: int = 1
     tool: str = ""
-    instruction: str = ""
 
 
 class CatchRate(Record, frozen=True):

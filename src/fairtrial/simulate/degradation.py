@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from fairtrial.errors import UsageError, nearest
 from fairtrial.planned_case import Environments
-from fairtrial.simulate.environment import InstructionEdit, SimulatedEnvironments
+from fairtrial.simulate.environment import SimulatedEnvironments
 from fairtrial.simulate.environment_options import (
     Chaos,
     Effect,
@@ -19,7 +19,6 @@ from fairtrial.simulate.environment_options import (
     InjectionConfig,
     SimulatedTool,
 )
-from fairtrial.simulate.weak_instructions import INSTRUCTION_DEGRADATIONS, EditedInstructions, InstructionDegradation
 
 Degrade = Callable[[EnvironmentOptions | None, str, int], EnvironmentOptions]
 """Returns the options of an environment in which one tool is degraded. The seed chooses places in answers.
@@ -41,13 +40,6 @@ class Degradation:
         if isinstance(configured, SimulatedEnvironments):
             return dataclasses.replace(configured, options=self.degrade(configured.options, tool, seed))
         return SimulatedEnvironments(self.degrade(None, tool, seed))
-
-
-def with_edit(configured: Environments | None, edit: InstructionEdit) -> Environments:
-    """Return the environments of a case in which the instructions are edited. The configured simulation stays."""
-    if isinstance(configured, SimulatedEnvironments):
-        return dataclasses.replace(configured, edit=edit)
-    return EditedInstructions(edit)
 
 
 def _error(code: int, message: str) -> Degrade:
@@ -94,15 +86,8 @@ DEGRADATIONS: dict[str, Degradation] = {
 
 def degradations_named(names: Sequence[str]) -> tuple[Degradation, ...]:
     """Return the degradations of tools among these names, or all. Raises UsageError for an unknown name."""
-    known = {**DEGRADATIONS, **INSTRUCTION_DEGRADATIONS}
     for name in names:
-        if name not in known:
-            hint = nearest(name, known) or f"; allowed: {', '.join(known)}"
+        if name not in DEGRADATIONS:
+            hint = nearest(name, DEGRADATIONS) or f"; allowed: {', '.join(DEGRADATIONS)}"
             raise UsageError(f"{name!r} is not a degradation of an agent{hint}")
-    return tuple(DEGRADATIONS[name] for name in dict.fromkeys(names or DEGRADATIONS) if name in DEGRADATIONS)
-
-
-def instruction_degradations_named(names: Sequence[str]) -> tuple[InstructionDegradation, ...]:
-    """Return the degradations of instructions among these names, or all."""
-    chosen = dict.fromkeys(names or INSTRUCTION_DEGRADATIONS)
-    return tuple(INSTRUCTION_DEGRADATIONS[name] for name in chosen if name in INSTRUCTION_DEGRADATIONS)
+    return tuple(DEGRADATIONS[name] for name in dict.fromkeys(names or DEGRADATIONS))

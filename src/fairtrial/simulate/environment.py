@@ -42,27 +42,11 @@ TIMED_OUT = {"error_code": 504, "error_message": "the tool did not answer in tim
 
 
 @dataclass(frozen=True)
-class InstructionEdit:
-    """A change of the instructions of agents: a sentence, and the text in its place."""
-
-    sentence: str
-    replacement: str
-
-    def apply(self, text: str) -> str:
-        """Return instructions with the change."""
-        return text.replace(self.sentence, self.replacement, 1)
-
-
-@dataclass(frozen=True)
 class SimulatedEnvironments:
-    """The environments of a run, one for each conversation. `model` plays the tools that the options assign to it.
-
-    `edit` changes the instructions of the agents.
-    """
+    """The environments of a run, one for each conversation. `model` plays the tools that the options assign to it."""
 
     options: EnvironmentOptions
     model: Model | None = None
-    edit: InstructionEdit | None = None
 
     def connect_models(self, pool: ModelPool) -> SimulatedEnvironments:
         """Return the environments with the model of a run behind them, and with their own examples."""
@@ -72,7 +56,6 @@ class SimulatedEnvironments:
     def __call__(self, case: EvalCase, attempt: int) -> SimulatedEnvironment:
         """Return the environment of one conversation."""
         environment = SimulatedEnvironment(self.options, self.model, self._examples, case.id, attempt)
-        environment.edit = self.edit
         environment.world = None if self._domain is None else self._domain.open(case.id)
         return environment
 
@@ -136,7 +119,6 @@ class SimulatedEnvironment:
         self._unfinished: list[_CallRecord] = []
         self._playing = asyncio.Lock()
         self.asking = ""
-        self.edit: InstructionEdit | None = None
         self.world: Tau2World | None = None
         self._played_calls = 0
 
@@ -144,10 +126,6 @@ class SimulatedEnvironment:
     def model_usage(self) -> ModelUsage | None:
         """The usage of the model that plays tools so far, or None if no model plays a tool."""
         return None if self._player is None else self._player.model_usage
-
-    def rewrite_instructions(self, text: str) -> str:
-        """Return instructions with the edit of this environment."""
-        return text if self.edit is None else self.edit.apply(text)
 
     @property
     def user_tools(self) -> list[dict[str, Json]]:

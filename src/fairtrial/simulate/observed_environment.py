@@ -12,7 +12,6 @@ from fairtrial.protocols import (
     Real,
     ReportsState,
     ReportsUsage,
-    RewritesInstructions,
     Simulator,
     TracksCalls,
     UsesTools,
@@ -50,11 +49,6 @@ class ObservedEnvironment:
     def has_unreported_results(self) -> bool:
         """Whether the environment has answered a call that the agent has not reported."""
         return bool(self._results)
-
-    def rewrite_instructions(self, text: str) -> str:
-        """Return instructions as the environment changes them. Most environments leave them as they are."""
-        environment = self._environment
-        return environment.rewrite_instructions(text) if isinstance(environment, RewritesInstructions) else text
 
     def equip(self, user: Simulator) -> None:
         """Give a simulated user the tools that the environment offers, if the user can use tools."""

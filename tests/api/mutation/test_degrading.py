@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ from fairtrial.judge.judges import Judges
 from fairtrial.llm.budget import Budget
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.records.case import EvalCase, EvalSet
-from fairtrial.records.trace import About, AgentDetails, Message, ToolCall, Trace
+from fairtrial.records.trace import ToolCall, Trace
 
 CASES = EvalSet(
     "shop",
@@ -211,37 +209,6 @@ def test_the_recorded_call_is_the_agents_own() -> None:
     assert {(step.name, step.args["number"]) for step in calls} == {("find", 17)}
 
 
-def test_a_degraded_instruction_needs_an_agent_that_takes_it() -> None:
-    """A function does not show its instructions, so that a named degradation of them is refused before the run."""
-    with pytest.raises(UsageError, match="instructions of this agent cannot be changed for one conversation"):
-        api.mutate(CASES, CALLS, agent=honest, operators=["instruction_dropped"])
-
-
-class Instructed:
-    """An agent that takes instructions and may declare them before its first message."""
-
-    takes_instructions = True
-
-    def __init__(self, instructions: str) -> None:
-        self.instructions = instructions
-
-    @asynccontextmanager
-    async def __call__(self, case: EvalCase, environment: Any) -> AsyncIterator[InstructedSession]:  # noqa: ARG002
-        """Open a conversation."""
-        yield InstructedSession(self.instructions)
-
-
-class InstructedSession:
-    """A conversation with an agent that knows its instructions."""
-
-    def __init__(self, instructions: str) -> None:
-        self.about = About((AgentDetails("clerk", instructions),)) if instructions else None
-
-    async def send(self, message: str) -> AsyncIterator[Any]:  # noqa: ARG002
-        """Answer."""
-        yield Message("Hello!")
-
-
 JUDGED: dict[str, Any] = {
     "final_response_match_v2": {"threshold": 0.8, "judge_model_options": {"judge_model": "openai/gpt-4o"}}
 }
@@ -253,41 +220,13 @@ def bill(agent: Any, **options: Any) -> str:
     return api.plan_degradation(CASES, agent, JUDGED, judges=limited, **options).bill
 
 
-def test_the_bill_counts_conversations_with_degraded_instructions() -> None:
-    """Two cases, a tool with 4 degradations, and in each case two dropped sentences and a weaker one: 2 + 4 + 2 * 3."""
-    assert bill(Instructed("You must ask. Be kind.")).startswith("about 12 conversations for final_response_match_v2")
-    assert bill(Instructed("You must ask. Be kind."), sample=5).startswith("about 7 conversations for")
-
-
-def test_the_bill_says_if_the_agent_does_not_declare_its_instructions() -> None:
-    """Nobody knows then how many sentences there are. A sample limits them."""
-    assert bill(Instructed("")).startswith("about 6 conversations (besides those with degraded instructions, which")
-    assert bill(Instructed(""), sample=3).startswith("about 5 conversations for")
+def test_the_bill_counts_conversations() -> None:
+    """Two cases and a tool with 4 degradations: 2 + 4. A sample limits the degraded conversations."""
+    assert bill(honest).startswith("about 6 conversations for final_response_match_v2")
+    assert bill(honest, sample=3).startswith("about 5 conversations for")
 
 
 def test_the_refused_bill_counts_conversations() -> None:
     """Without a limit, the message says about how many conversations the judge would get."""
-    with pytest.raises(UsageError, match="would ask judges about 12 conversations"):
-        api.plan_degradation(CASES, Instructed("You must ask. Be kind."), JUDGED)
-
-
-@pytest.mark.parametrize(
-    ("instructions", "weaker"),
-    [
-        ("You must ask. Be kind.", "You may ask."),
-        ("Do not guess.", "Try not to guess."),
-        ("반드시 주문 번호를 물어보세요.", "가능하면 주문 번호를 물어보세요."),
-        ("必ず確認してください。", "できれば確認してください。"),
-        ("必须先查询订单。", "可以先查询订单。"),
-    ],
-)
-def test_the_first_modal_of_a_sentence_is_weakened(instructions: str, weaker: str) -> None:
-    """A sentence without a modal has no such mutant. The weaker word is of the same language."""
-    (edit,) = api.INSTRUCTION_DEGRADATIONS["instruction_weakened"].edits(instructions)
-    assert edit.replacement == weaker
-
-
-def test_each_sentence_of_the_instructions_is_dropped_once() -> None:
-    """Two sentences make two mutants, each without one of them."""
-    edits = list(api.INSTRUCTION_DEGRADATIONS["instruction_dropped"].edits("Ask first. Be kind. Ask first."))
-    assert [(edit.sentence, edit.replacement) for edit in edits] == [("Ask first.", ""), ("Be kind.", "")]
+    with pytest.raises(UsageError, match="would ask judges about 6 conversations"):
+        api.plan_degradation(CASES, honest, JUDGED)

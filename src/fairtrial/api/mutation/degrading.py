@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,26 +11,17 @@ from msgspec.structs import replace
 
 from fairtrial.api.arguments import Paths
 from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
-from fairtrial.api.declared_agents import declared_agents
 from fairtrial.api.mutation.mutation_sources import check_bill, deciding_criteria, judged_criteria
 from fairtrial.api.planning import Criteria, Plan, plan_run
 from fairtrial.errors import UsageError
 from fairtrial.judge.judges import Judges
 from fairtrial.mutations.planting import sample as sampled
 from fairtrial.planned_case import Environments, Pair, PlannedCase
-from fairtrial.protocols import RefusesEnvironment, TakesInstructions
+from fairtrial.protocols import RefusesEnvironment
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalSet
 from fairtrial.records.mutation import Mutation
-from fairtrial.records.trace import AgentDetails
-from fairtrial.simulate.degradation import (
-    Degradation,
-    degradations_named,
-    instruction_degradations_named,
-    with_edit,
-)
-from fairtrial.simulate.weak_instructions import InstructionDegradation
-from fairtrial.system.event_loop import blocking
+from fairtrial.simulate.degradation import Degradation, degradations_named
 
 Places = Collection[tuple[int, int]]
 """The attempts of a stored run, by position and attempt, that are neither made nor scored again."""
@@ -38,28 +29,20 @@ Places = Collection[tuple[int, int]]
 
 @dataclass(frozen=True)
 class DegradationPlan:
-    """Runs of an agent in degraded environments that have not started. All inputs are read and checked.
-
-    `instructions` are those that the agents declare before the first message. They are None if they are not known.
-    """
+    """Runs of an agent in degraded environments that have not started. All inputs are read and checked."""
 
     plan: Plan
     degradations: tuple[Degradation, ...]
     seed: int = 0
     sample: int | None = None
     judged: tuple[str, ...] = ()
-    of_instructions: tuple[InstructionDegradation, ...] = ()
-    instructions: tuple[str, ...] | None = ()
 
     @property
     def size(self) -> int:
-        """The number of mutants, if the agent calls the tools that the cases expect, with the declared instructions."""
+        """The number of mutants, if the agent calls the tools that the cases expect."""
         tools = sum(len(_tools_in(case.case.conversation or ())) for case in self.plan.cases)
-        edits = sum(len(list(w.edits(text))) for text in self.instructions or () for w in self.of_instructions)
-        mutants = tools * len(self.degradations) + len(self.plan.cases) * edits
-        if self.sample is None:
-            return mutants
-        return self.sample if self.instructions is None else min(mutants, self.sample)
+        mutants = tools * len(self.degradations)
+        return mutants if self.sample is None else min(mutants, self.sample)
 
     @property
     def bill(self) -> str:
@@ -69,10 +52,7 @@ class DegradationPlan:
     @property
     def amount(self) -> str:
         """About the number of conversations, with the baselines, in words."""
-        amount = f"about {len(self.plan.cases) + self.size} conversations"
-        if self.instructions is None and self.sample is None:
-            amount += " (besides those with degraded instructions, which the agent does not declare beforehand)"
-        return amount
+        return f"about {len(self.plan.cases) + self.size} conversations"
 
     def baseline_stage(self, places_to_skip: Places) -> Plan:
         """Return the plan in which the agent runs as it is."""
@@ -101,15 +81,6 @@ class DegradationPlan:
             for degradation in self.degradations:
                 mutation = Mutation(degradation.name, "harmful", invocation, weight=degradation.weight, tool=tool)
                 yield degradation.environments(configured, tool, self.seed), mutation
-        for instructions in _instructions_of(baseline.trace.agents):
-            for weakness in self.of_instructions:
-                for edit in weakness.edits(instructions):
-                    mutation = Mutation(weakness.name, "harmful", 1, weight=weakness.weight, instruction=edit.sentence)
-                    yield with_edit(configured, edit), mutation
-
-
-def _instructions_of(agents: Iterable[AgentDetails]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(agent.instructions for agent in agents))
 
 
 def _tools_in(invocations: Sequence[Any]) -> dict[str, int]:
@@ -155,48 +126,20 @@ def plan_degradation(
     reason = plan.agent.refuses_environment if isinstance(plan.agent, RefusesEnvironment) else ""
     if reason:
         raise UsageError(f"the tools of this agent cannot be degraded: {reason}")
-    weaknesses = _weaknesses(degradations, takes=isinstance(plan.agent, TakesInstructions))
     # A criterion without a threshold cannot catch a mutant.
     cases = tuple(replace(case, criteria=deciding_criteria(case.criteria)) for case in plan.cases)
     judged = judged_criteria(cases)
     config = {
         **plan.info.config,
         "named_operators": list(degradations),
-        "operators": [*(degradation.name for degradation in selection), *(weakness.name for weakness in weaknesses)],
+        "operators": [degradation.name for degradation in selection],
         "seed": seed,
         "sample": sample,
         "judged": list(judged),
         "exclusions": [],
     }
     info = replace(plan.info, kind="mutate", config=config)
-    instructions = _declared_instructions(plan) if weaknesses else ()
     plan = dataclasses.replace(plan, info=info, cases=cases)
-    planned = DegradationPlan(plan, selection, seed, sample, judged, weaknesses, instructions)
+    planned = DegradationPlan(plan, selection, seed, sample, judged)
     check_bill(judged, judges, planned.amount if judged else "")
     return planned
-
-
-def _declared_instructions(plan: Plan) -> tuple[str, ...] | None:
-    """Return the instructions that the agents declare before the first message, or None if they are not known.
-
-    An agent that cannot open a session fails again in its baseline, where the failure is reported.
-    """
-    assert plan.agent is not None  # noqa: S101  (`plan_run` reads it)
-    try:
-        about = blocking(declared_agents(plan.agent, next(iter(plan.cases)).case))
-    except Exception:  # noqa: BLE001  (the code of a user)
-        return None
-    instructions = _instructions_of(about.agents) if about is not None else ()
-    return instructions if any(instructions) else None
-
-
-def _weaknesses(names: Sequence[str], *, takes: bool) -> tuple[InstructionDegradation, ...]:
-    """Return the degradations of instructions. Raises UsageError if one is named, and the agent `takes` none."""
-    weaknesses = instruction_degradations_named(names)
-    if names and weaknesses and not takes:
-        raise UsageError(
-            f"{weaknesses[0].name}: the instructions of this agent cannot be changed for one conversation; use an "
-            "agent of ADK, Agent Framework, CrewAI, LlamaIndex, the OpenAI Agents SDK, Pydantic AI or smolagents, or "
-            "leave the degradation out"
-        )
-    return weaknesses if takes else ()

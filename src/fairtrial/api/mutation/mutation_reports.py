@@ -91,8 +91,8 @@ def report_of(
 
 
 def _is_of_agent(mutation: Mutation) -> bool:
-    """Return whether the agent itself ran again, with a degraded tool or instruction."""
-    return bool(mutation.tool or mutation.instruction)
+    """Return whether the agent itself ran again, with a degraded tool."""
+    return bool(mutation.tool)
 
 
 def _is_inert(baseline: Trace, mutant: Recording) -> bool:

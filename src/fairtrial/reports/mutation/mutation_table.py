@@ -169,8 +169,7 @@ def _finding(title: str, finding: MutantFinding) -> Iterator[Text]:
 
 def operator_text(mutation: Mutation) -> str:
     """Return the operator of a mutant, and the tool that it degraded, for example "tool_fails (find)"."""
-    place = mutation.tool or mutation.instruction
-    return f"{mutation.operator} ({shortened(place, 60)})" if place else mutation.operator
+    return f"{mutation.operator} ({shortened(mutation.tool, 60)})" if mutation.tool else mutation.operator
 
 
 def score_text(score: MutantScore) -> str:
