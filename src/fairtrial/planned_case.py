@@ -1,4 +1,4 @@
-"""Which case is to be run or scored, and by which criteria?"""
+"""A planned case: the case to run or score, with its criteria."""
 
 from __future__ import annotations
 

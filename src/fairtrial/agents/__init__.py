@@ -1,4 +1,4 @@
-"""Which agent does a target mean, for example `adk:my_agent` or `my_module:my_function`?"""
+"""Resolve a target such as `adk:my_agent` or `my_module:my_function` into an agent."""
 
 from __future__ import annotations
 

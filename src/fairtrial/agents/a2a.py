@@ -1,4 +1,4 @@
-"""How does a session talk to an agent behind the Agent2Agent protocol? With the official SDK and the agent's card."""
+"""Sessions with agents behind the Agent2Agent protocol, through the official SDK and the agent card."""
 
 from __future__ import annotations
 

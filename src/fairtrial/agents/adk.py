@@ -1,4 +1,4 @@
-"""How does a session talk to an agent of Google's ADK? With ADK's runner, and with services of its own."""
+"""Sessions with Google ADK agents. They run in ADK's runner, with session services of their own."""
 
 from __future__ import annotations
 

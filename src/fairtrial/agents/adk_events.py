@@ -1,4 +1,4 @@
-"""Which items does an event of Google's ADK hold? An event comes from ADK's runner, or as JSON from its server."""
+"""Convert Google ADK events into session items. An event comes from ADK's runner, or as JSON from its server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a session talk to an agent of Microsoft's Agent Framework? With its own session, and with middleware."""
+"""Sessions with agents of Microsoft's Agent Framework, through its own session and middleware."""
 
 from __future__ import annotations
 

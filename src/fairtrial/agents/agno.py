@@ -1,4 +1,4 @@
-"""How does a session talk to an agent of Agno? With a run for each message, and wrapped models and tools."""
+"""Sessions with Agno agents. Each user message is a run, and models and tools are wrapped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens to a call of a tool that waits for a decision? The case decides, or the user's next message."""
+"""Approvals for tool calls that wait for a decision. The case decides, or the next user message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a function call its tools, so that the calls are recorded and an environment can answer them?"""
+"""Calls that a function makes to its tools, so that they are recorded and an environment can answer them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a session talk to an agent of the Claude Agent SDK? With a client of the SDK, and so with Claude Code."""
+"""Sessions with agents of the Claude Agent SDK, and so with Claude Code, through a client of the SDK."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is in the messages of the Claude Agent SDK? Steps, tokens, the work of sub-agents, and why a turn failed."""
+"""Read Claude Agent SDK messages: steps, tokens, sub-agent work, and the reason if a turn failed."""
 
 from __future__ import annotations
 

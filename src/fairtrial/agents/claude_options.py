@@ -1,4 +1,4 @@
-"""What does fairtrial read from the options of the Claude Agent SDK, and what does it change for a conversation?"""
+"""Read Claude Agent SDK options, and rewrite them for a conversation."""
 
 from __future__ import annotations
 

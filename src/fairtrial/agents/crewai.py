@@ -1,4 +1,4 @@
-"""How does a session talk to an agent or a crew of CrewAI? With a kickoff for each message, and observed models."""
+"""Sessions with CrewAI agents and crews. Each user message is a kickoff with observed models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a session talk to a flow of CrewAI? With a kickoff for each message, in hooks that see crews and models."""
+"""Sessions with CrewAI flows. Each user message is a kickoff, and hooks observe crews and models."""
 
 from __future__ import annotations
 

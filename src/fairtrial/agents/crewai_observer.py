@@ -1,4 +1,4 @@
-"""How are agents and crews of CrewAI observed? By copies of their models and tools that report."""
+"""Observe CrewAI agents and crews through copies of their models and tools that report."""
 
 from __future__ import annotations
 

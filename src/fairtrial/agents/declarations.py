@@ -1,4 +1,4 @@
-"""Which tools does an agent declare, if its requests to the model differ?"""
+"""Merge the tools that an agent declares, if its requests to the model differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a function of the user make an agent for each conversation, with the context that its framework wants?"""
+"""Agent factories: user functions that make an agent for each conversation, with the framework's context."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a Python function act as an agent? It gets the conversation so far, and returns a reply or yields steps."""
+"""Sessions with Python functions, which get the conversation so far and return a reply or yield steps."""
 
 from __future__ import annotations
 

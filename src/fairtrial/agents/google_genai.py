@@ -1,4 +1,4 @@
-"""How does a session talk to a chat of the Google Gen AI SDK? The SDK's requests and functions are observed."""
+"""Sessions with Google Gen AI SDK chats, whose requests and functions are observed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a session talk to a LangGraph graph, or another LangChain runnable? Its messages become steps."""
+"""Sessions with LangGraph graphs and other LangChain runnables. Their messages become steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a session talk to an agent of LlamaIndex? With a run of its workflow for each message, in one context."""
+"""Sessions with LlamaIndex agents. Each user message is a workflow run in one shared context."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How are agents of LlamaIndex observed? By copies of their steps and tools that report."""
+"""Observe LlamaIndex agents through copies of their steps and tools that report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does an environment answer for an MCP server of this process? Between the server and its client."""
+"""Intercept calls between an in-process MCP server and its client, so that an environment can answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does an exception say that a key of a model is missing? Then no request was sent, and the agent is not at fault."""
+"""Recognise exceptions for a missing model key. Then no request was sent, and the agent is not at fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which agents work inside a tool? Their work belongs to the result of the tool, whoever runs them."""
+"""Assign agent runs inside a tool to the tool's result, whoever runs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens in a run of an agent, as wrappers around its models and tools see it?"""
+"""The observer of an agent run. Wrappers around models and tools report to it."""
 
 from __future__ import annotations
 

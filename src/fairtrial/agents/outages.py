@@ -1,4 +1,4 @@
-"""Is an exception of an agent an outage: a server that the agent needs did not answer, or refused to work?"""
+"""Recognise outages in an agent's exceptions: a server that it needs did not answer, or refused to work."""
 
 from __future__ import annotations
 

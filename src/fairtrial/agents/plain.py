@@ -1,4 +1,4 @@
-"""How is a value of foreign code kept as JSON?"""
+"""Convert values of foreign code to plain JSON."""
 
 from __future__ import annotations
 

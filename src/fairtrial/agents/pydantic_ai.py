@@ -1,4 +1,4 @@
-"""How does a session talk to an agent of Pydantic AI? With a run for each message, observed by hooks."""
+"""Sessions with Pydantic AI agents. Each user message is a run, and hooks observe it."""
 
 from __future__ import annotations
 

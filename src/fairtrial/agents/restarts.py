@@ -1,4 +1,4 @@
-"""When does a conversation begin again? When its first call failed with a status that may pass."""
+"""Restarts of a conversation if its first call failed with a transient status."""
 
 from __future__ import annotations
 

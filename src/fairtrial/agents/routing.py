@@ -1,4 +1,4 @@
-"""How does an environment answer a call of a tool, in place of the tool or behind it?"""
+"""Route tool calls to an environment, which answers instead of the tool or rewrites its answer."""
 
 from __future__ import annotations
 

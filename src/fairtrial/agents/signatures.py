@@ -1,4 +1,4 @@
-"""Can a callable be an agent, and what does it take: the conversation, the user's text, or a case?"""
+"""Check whether a callable can be an agent, and whether it takes the conversation, a user text or a case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a session talk to an agent of smolagents? With a run in a thread for each message, and observed tools."""
+"""Sessions with smolagents agents. Each user message is a run in a thread, with observed tools."""
 
 from __future__ import annotations
 

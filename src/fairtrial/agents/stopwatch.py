@@ -1,4 +1,4 @@
-"""How long were models and tools at work?"""
+"""A stopwatch for the time in which models and tools were at work."""
 
 from __future__ import annotations
 

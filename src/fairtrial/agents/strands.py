@@ -1,4 +1,4 @@
-"""How does a session talk to an agent of Strands? With an invocation for each message, observed by hooks."""
+"""Sessions with Strands agents. Each user message is an invocation, and hooks observe it."""
 
 from __future__ import annotations
 

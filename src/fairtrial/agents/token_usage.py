@@ -1,4 +1,4 @@
-"""How many tokens did a model call take, according to a framework that copies the numbers of any provider?"""
+"""Token usage of a model call, from frameworks that copy the numbers of any provider."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a picture or a file in a user's message reach an agent?"""
+"""Convert pictures and files of user messages into the form that an agent takes."""
 
 from __future__ import annotations
 

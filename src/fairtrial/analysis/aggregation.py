@@ -1,4 +1,4 @@
-"""Case results -> Summary: how good, and how sure?"""
+"""Aggregate case results into a summary with estimates and intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which limits decide a claim if people, and not the judge, have the last word?"""
+"""Confidence limits for claims in which people, and not the judge, have the last word."""
 
 from __future__ import annotations
 

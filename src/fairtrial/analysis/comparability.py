@@ -1,4 +1,4 @@
-"""Was a measure taken in the same way in two runs? Otherwise their difference says nothing about the agents."""
+"""Comparability checks: a measure that two runs took in different ways has no difference to report."""
 
 from __future__ import annotations
 

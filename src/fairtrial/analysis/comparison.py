@@ -1,4 +1,4 @@
-"""Two measured runs -> Comparison: is the candidate better than the base, and how sure is that?"""
+"""Compare two measured runs, with paired differences and their uncertainty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which numbers do the outcomes of one criterion make, case by case?"""
+"""The tally of one criterion over the cases of a run."""
 
 from __future__ import annotations
 

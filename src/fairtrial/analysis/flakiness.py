@@ -1,4 +1,4 @@
-"""A measured run -> Flakiness: which cases can be relied on?"""
+"""Find flaky cases in a measured run."""
 
 from __future__ import annotations
 

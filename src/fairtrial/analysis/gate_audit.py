@@ -1,4 +1,4 @@
-"""A measured run and claims -> GateAudit: how often is each claim decided rightly?
+"""Audit gates: how often each claim would be decided rightly for a measured run.
 
 The cases of the run are drawn again, with weights that give them the mean that is asked about. If every case passes or
 fails, all possible results are counted. Otherwise results are drawn, always the same ones.

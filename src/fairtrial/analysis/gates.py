@@ -1,4 +1,4 @@
-"""Measured runs and claims -> GateDecision: may this build go out?
+"""Decide gates: claims about measured runs, and whether the build may go out.
 
 A claim passes if its one-sided limit clears the claim, and fails if the limit on the other side does not reach it.
 Between the two it is undecided. Missing attempts are given the worst and then the best value: only a verdict that

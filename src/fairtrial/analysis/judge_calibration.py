@@ -1,4 +1,4 @@
-"""Labels of people beside the outcomes of a judge -> Calibration: how far may the judge be believed?"""
+"""Calibrate judges: human labels beside judge outcomes give the agreement and the corrected numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which judges stand behind a measure, and what would people say of it instead?"""
+"""The judges behind a measure, and the measure corrected by human labels."""
 
 from __future__ import annotations
 

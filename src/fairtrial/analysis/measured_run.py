@@ -1,4 +1,4 @@
-"""How do the attempts of a run become numbers by case? The case is the unit, and a number that is missing is counted.
+"""The attempts of a run as numbers by case. The case is the unit, and missing numbers are counted.
 
 A criterion gives two measures, its mean `NAME` and its pass rate `NAME:pass`. The measure `cases` is the share of the
 attempts that passed. `cases:pass` is the share of the cases that pass by the rule of their attempts.

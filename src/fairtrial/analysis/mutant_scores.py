@@ -1,4 +1,4 @@
-"""Mutants and their results -> a report: which changes does an evaluation catch, and which criterion catches them?"""
+"""Mutation scores: the share of mutants that an evaluation and each criterion detect."""
 
 from __future__ import annotations
 

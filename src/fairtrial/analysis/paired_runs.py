@@ -1,4 +1,4 @@
-"""Which cases do two runs share, and by how much does a measure differ on them?"""
+"""Pair two runs by their shared cases, with the difference of a measure on each case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded verdicts beside labels -> RecordedJudge: is a judge right, and does the order of replies matter?"""
+"""Measure recorded judges against labels: accuracy, and position bias."""
 
 from __future__ import annotations
 

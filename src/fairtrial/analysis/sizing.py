@@ -1,4 +1,4 @@
-"""Measured runs -> SizePlan: what to buy next, more cases or more attempts?"""
+"""Plan sample sizes from measured runs: more cases, or more attempts."""
 
 from __future__ import annotations
 

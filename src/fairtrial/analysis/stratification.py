@@ -1,4 +1,4 @@
-"""Results of a stratified sample -> Summary: how good is the whole, and how sure?"""
+"""Estimate population numbers, with intervals, from a stratified sample of results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measured runs -> SuiteAudit: which cases and criteria tell nothing?"""
+"""Audit suites: find cases and criteria of measured runs that carry no information."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do the arguments of a call from Python have the right types and ranges?"""
+"""Check types and ranges of arguments in calls from Python."""
 
 from __future__ import annotations
 

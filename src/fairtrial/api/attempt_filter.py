@@ -1,4 +1,4 @@
-"""Which attempts of a run does a user want to see, and in which order?"""
+"""Select and order the attempts of a run that a user wants to see."""
 
 from __future__ import annotations
 

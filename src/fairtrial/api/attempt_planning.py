@@ -1,4 +1,4 @@
-"""How many attempts does each case of a run get, and by which rule does it pass?"""
+"""Plan the number of attempts of each case, and the rule by which the case passes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which labels count in a run, and how far may its judges be believed?"""
+"""Calibrate the judges of a run from the labels that count."""
 
 from __future__ import annotations
 

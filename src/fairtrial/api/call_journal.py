@@ -1,4 +1,4 @@
-"""How are the replies of judges kept in an object store? As objects that bring the database of a killed run back."""
+"""The journal of judge replies in an object store, from which the database of a killed run is restored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a case pass as a test? The verdict over its attempts, and the text that explains it."""
+"""Test results of cases: the verdict over all attempts, and the text that explains it."""
 
 from __future__ import annotations
 

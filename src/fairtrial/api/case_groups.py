@@ -1,4 +1,4 @@
-"""By which properties can the cases of a run be divided, and which ones has each case?"""
+"""Group the cases of a run by their properties."""
 
 from __future__ import annotations
 

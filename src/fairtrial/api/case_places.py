@@ -1,4 +1,4 @@
-"""In which line of which file stands a case that did not pass?"""
+"""Find the file and line of each case that did not pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which format do files have, and can they be used?"""
+"""Check files: recognise their formats, and report whether they can be used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which models, judges and ballots belong to one run? They are made when the run starts, from the plan's options."""
+"""Connect the models, judges and ballots of one run, from the options of its plan."""
 
 from __future__ import annotations
 

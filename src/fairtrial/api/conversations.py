@@ -1,4 +1,4 @@
-"""How do conversations become a file of recordings? First in the order in which they end, at the end in file order."""
+"""Hold conversations, and write them as recordings: by end time while they run, then in file order."""
 
 from __future__ import annotations
 

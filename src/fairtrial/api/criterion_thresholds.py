@@ -1,4 +1,4 @@
-"""Which thresholds does a caller give beside the configuration, for example with `--threshold`?"""
+"""Thresholds that a caller gives beside the configuration, for example with `--threshold`."""
 
 from __future__ import annotations
 

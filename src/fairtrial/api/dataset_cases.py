@@ -1,4 +1,4 @@
-"""Which conversations of a scored data set are attempts at the same case? They are read group by group."""
+"""Group the conversations of a scored data set into attempts at the same case, group by group."""
 
 from __future__ import annotations
 

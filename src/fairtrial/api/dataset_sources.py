@@ -1,4 +1,4 @@
-"""How is the folder of a scored data set compared with other runs? By all results, not by those of the store."""
+"""Measure the folder of a scored data set for comparisons, by all results and not by those in the store."""
 
 from __future__ import annotations
 

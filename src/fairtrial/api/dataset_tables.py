@@ -1,4 +1,4 @@
-"""Which tables does the folder of a scored data set hold, and how do results become rows and rows results again?"""
+"""The tables of a scored data set's folder, with conversions between results and rows."""
 
 from __future__ import annotations
 

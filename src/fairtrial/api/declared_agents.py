@@ -1,4 +1,4 @@
-"""Which instructions and tools does an agent have, before anybody talks to it?"""
+"""Read the instructions and tools that an agent declares, before any conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do eval sets and recordings get from files into a Python program, and back?"""
+"""Load and save eval sets and recordings from Python."""
 
 from __future__ import annotations
 

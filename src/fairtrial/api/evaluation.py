@@ -1,4 +1,4 @@
-"""Which scores does an agent get on an eval set, or do recordings get? Plans a run and executes it."""
+"""Evaluate agents on eval sets, and score recordings: plan a run and execute it."""
 
 from __future__ import annotations
 

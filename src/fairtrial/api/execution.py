@@ -1,4 +1,4 @@
-"""How does a plan run? Every recording and result is stored on its way from stage to stage."""
+"""Execute a plan. Every recording and result is stored on its way from stage to stage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who makes the attempts of stored cases differ, the agent or the judge?"""
+"""Attribute the differences between attempts of stored cases to the agent or to the judge."""
 
 from __future__ import annotations
 

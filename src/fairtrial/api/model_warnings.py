@@ -1,4 +1,4 @@
-"""What should people know about the models of a plan before it runs?"""
+"""Warnings about the models of a plan, before it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many attempts of a run are finished, in a notebook? Elsewhere the Python functions print nothing."""
+"""Progress of a run in a notebook. Elsewhere the Python functions print nothing."""
 
 from __future__ import annotations
 

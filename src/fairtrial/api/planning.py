@@ -1,4 +1,4 @@
-"""Which cases, criteria and models does a run need? Everything is read and checked before anything runs."""
+"""Plan runs: read and check cases, criteria and models before anything runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a run appear in a terminal? Only the attempts that are shown are read from the store."""
+"""Print runs in a terminal. Only the attempts that are shown are read from the store."""
 
 from __future__ import annotations
 

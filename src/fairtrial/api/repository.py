@@ -1,4 +1,4 @@
-"""From which commit does a run come?"""
+"""The Git commit of a run's folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How are the judges of an ordinary run asked in batches? All questions go out in waves before anything is scored.
+"""Ask the judges of an ordinary run in batches. All questions go out in waves before anything is scored.
 
 A run that is interrupted meanwhile goes on if it is started again: its replies are in the store, and its batches are
 in a file beside the store, whose name says which run they belong to.

@@ -1,4 +1,4 @@
-"""May the judges of this run be trusted with it? They are asked about canaries before they judge."""
+"""Check the judges of a run with canaries before they judge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far is a run, and what are its numbers at the end? Both are in the store, whatever ends the process."""
+"""Progress and final numbers of a run. Both are in the store, whatever ends the process."""
 
 from __future__ import annotations
 

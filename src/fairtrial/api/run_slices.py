@@ -1,4 +1,4 @@
-"""How good is a run on each part of its cases? The parts are the values of a property, for example languages."""
+"""Numbers of a run on slices of its cases, by the values of a property such as the language."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which runs does a command compare? Runs of a store, reports written with `--json`, and exported runs."""
+"""Sources of runs for comparisons: runs of a store, reports written with `--json`, and exported runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is a run seen in Python: as text, as HTML in a notebook, as rows and as a data frame?"""
+"""Views of a run in Python: text, HTML in a notebook, rows and data frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which recordings are scored, and against which cases? Everything is read and checked before anything is scored."""
+"""Plan the scoring of recordings. Everything is read and checked before anything is scored."""
 
 from __future__ import annotations
 

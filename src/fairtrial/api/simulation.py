@@ -1,4 +1,4 @@
-"""Who plays the users of scenarios and the tools of agents? A configured model, or the caller's objects."""
+"""Choose the user simulators and tool environments of a run: a configured model, or the caller's objects."""
 
 from __future__ import annotations
 

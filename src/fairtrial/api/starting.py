@@ -1,4 +1,4 @@
-"""Which files does somebody start from? The example that is part of the package, and the beginning of an evaluation."""
+"""Write starter files: the example of the package, and the beginning of an evaluation."""
 
 from __future__ import annotations
 

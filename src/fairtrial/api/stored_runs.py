@@ -1,4 +1,4 @@
-"""How are the runs of a store read, removed, exported and imported?"""
+"""Read, remove, export and import the runs of a store."""
 
 from __future__ import annotations
 

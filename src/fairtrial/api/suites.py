@@ -1,4 +1,4 @@
-"""How does a framework for tests run cases? It lists them, runs some of them, and puts the parts of a run together."""
+"""Run cases for test frameworks: list cases, run some of them, and merge the parts of a run."""
 
 from __future__ import annotations
 

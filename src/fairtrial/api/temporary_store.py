@@ -1,4 +1,4 @@
-"""Where is a run without a store kept? In a temporary folder, which a killed process does not leave for ever."""
+"""A temporary store for runs without a store. A killed process does not leave it for ever."""
 
 from __future__ import annotations
 

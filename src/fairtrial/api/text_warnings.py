@@ -1,4 +1,4 @@
-"""What should people know about the texts that a plan compares?"""
+"""Warnings about the texts that a plan compares."""
 
 from __future__ import annotations
 

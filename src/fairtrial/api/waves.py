@@ -1,4 +1,4 @@
-"""How many attempts does a question need? Attempts are made wave by wave, until every claim is decided."""
+"""Plan attempts wave by wave, until every claim is decided."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where are chunks of a data set worked on: in this process, or in several?
+"""Executors that work on the chunks of a data set, in this process or in several.
 
 A new kind of executor, for example for a cluster, is one more class with the method `map`.
 """

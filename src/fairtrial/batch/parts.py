@@ -1,4 +1,4 @@
-"""How do the rows of a shard become Parquet files? Each shard writes a part of each table."""
+"""Write the rows of a shard as Parquet files. Each shard writes a part of each table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do the machines of a Ray cluster work on chunks?"""
+"""An executor for chunks on the machines of a Ray cluster."""
 
 from __future__ import annotations
 

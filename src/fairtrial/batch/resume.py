@@ -1,4 +1,4 @@
-"""How much of a broken-off output is whole?"""
+"""Cut an interrupted output after its last whole line."""
 
 from __future__ import annotations
 

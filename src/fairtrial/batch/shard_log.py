@@ -1,4 +1,4 @@
-"""Which shards of a data set are finished? A log in the folder of the output says so, also after a kill."""
+"""The log of finished shards in the output folder of a data set. It survives a kill."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which outputs take the rows of a data set? JSON lines and Parquet files, chunk by chunk."""
+"""Sinks for the rows of a data set: JSON lines and Parquet files, chunk by chunk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fairtrial compare`: is one run better than another?"""
+"""The command `fairtrial compare`, which compares two runs."""
 
 from __future__ import annotations
 

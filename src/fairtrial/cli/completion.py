@@ -1,4 +1,4 @@
-"""Which runs and cases of the store does a shell offer?"""
+"""Shell completion for runs and cases of the store."""
 
 from __future__ import annotations
 

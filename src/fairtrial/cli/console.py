@@ -1,4 +1,4 @@
-"""How is text printed to a terminal, to a pipe, and to a reader who has left?"""
+"""Print text to a terminal or a pipe, also to a reader who has left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a data set become a folder, with progress and an end that can be resumed?"""
+"""Score a data set into a folder, with progress and a resumable end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which exit codes do the commands have?"""
+"""The exit codes of the commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fairtrial flaky`: which cases can be relied on?"""
+"""The command `fairtrial flaky`, which finds cases that pass only in some attempts."""
 
 from __future__ import annotations
 

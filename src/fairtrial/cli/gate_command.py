@@ -1,4 +1,4 @@
-"""`fairtrial gate`: may this build go out?"""
+"""The command `fairtrial gate`, which decides whether a build may go out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does a run show in GitHub Actions? Annotations at the lines of cases that did not pass, and a step summary."""
+"""GitHub Actions output: annotations at the lines of cases that did not pass, and a step summary."""
 
 from __future__ import annotations
 

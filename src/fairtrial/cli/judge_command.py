@@ -1,4 +1,4 @@
-"""`fairtrial judge`: is the judge ready, and can it be believed?"""
+"""The command group `fairtrial judge`, which checks and calibrates judges, and its command `ping`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fairtrial mutate`: how much is a green build worth?"""
+"""The command `fairtrial mutate`, which measures how many planted changes an evaluation detects."""
 
 from __future__ import annotations
 

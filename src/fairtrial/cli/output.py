@@ -1,4 +1,4 @@
-"""Which options, reports and exit codes do `run` and `score` share?"""
+"""Options, reports and exit codes that `run` and `score` share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which paths may a command write to?"""
+"""Check the paths to which a command writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fairtrial plan`: how many cases and attempts does a question need?"""
+"""The command `fairtrial plan`, which computes the number of cases and attempts that a question needs."""
 
 from __future__ import annotations
 

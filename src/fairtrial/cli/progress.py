@@ -1,4 +1,4 @@
-"""How many attempts of a run are finished?"""
+"""The progress bar of a run's attempts."""
 
 from __future__ import annotations
 

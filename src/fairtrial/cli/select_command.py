@@ -1,4 +1,4 @@
-"""`fairtrial select`: which traces are the best of their set?"""
+"""The command `fairtrial select`, which selects the best traces of a set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""fairtrial value: what are reasoning traces worth, and which of them are good enough to share?"""
+"""The command `fairtrial value`, which values reasoning traces and marks those that are good enough to share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many attempts does a case get, and when does it pass? The options in `attempts`."""
+"""The options in `attempts`: the number of attempts of a case, and the rule by which it passes."""
 
 from __future__ import annotations
 

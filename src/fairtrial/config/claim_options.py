@@ -1,4 +1,4 @@
-"""Which claim does a file of gates make? The options of an entry."""
+"""The options of an entry in a gate file, which make a claim."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which options does one entry of `criteria` give? A threshold in the range of the criterion, and the metric's own."""
+"""The options of an entry in `criteria`: a threshold in the criterion's range, and the metric's own options."""
 
 from __future__ import annotations
 

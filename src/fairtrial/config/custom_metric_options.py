@@ -1,4 +1,4 @@
-"""Which function is a user's own metric, and which values can it have? The options of an entry of `custom_metrics`."""
+"""The options of an entry in `custom_metrics`: the function of a user's own metric, and its values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which parts does a configuration file have? The reader of options checks them later."""
+"""The parts of a configuration file. The reader of options checks them later."""
 
 from __future__ import annotations
 

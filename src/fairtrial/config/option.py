@@ -1,4 +1,4 @@
-"""Which options does a class have? Its fields with a description, whether it is a Struct or a dataclass."""
+"""The options of a class: its fields with a description, whether it is a Struct or a dataclass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are these options known, given once, of the right type and in range? The one reader of options.
+"""The one reader of options. It checks that they are known, given once, of the right type and in range.
 
 Every problem has the JSON pointer of the option, in the spelling of the file: a file that says `numSamples: 0` gets
 "/judge_model_options/numSamples: must be a whole number of at least 1, got 0".

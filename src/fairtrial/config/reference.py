@@ -1,4 +1,4 @@
-"""Which options are there? The tables of the reference pages, in Markdown."""
+"""The option tables of the reference pages, in Markdown."""
 
 from __future__ import annotations
 

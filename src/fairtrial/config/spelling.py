@@ -1,4 +1,4 @@
-"""How is the name of a key spelt? Files use snake_case and camelCase, records snake_case."""
+"""Key spellings: snake_case and camelCase in files, snake_case in records."""
 
 from __future__ import annotations
 

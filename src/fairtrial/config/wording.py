@@ -1,4 +1,4 @@
-"""How does a message show a value, and describe the values that are allowed?"""
+"""Format a value, and the allowed values, for a message."""
 
 from __future__ import annotations
 

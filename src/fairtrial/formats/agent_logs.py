@@ -1,4 +1,4 @@
-"""Which benchmark or coding agent wrote a file, and which recordings does the file hold?"""
+"""Recognise and read the logs of benchmarks and coding agents."""
 
 from __future__ import annotations
 

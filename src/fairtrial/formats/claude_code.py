@@ -1,4 +1,4 @@
-"""Which conversation does a session of Claude Code hold? Its lines are a tree, and agents of tools stand beside it."""
+"""Read Claude Code sessions. Their lines are a tree, and sub-agent files stand beside it."""
 
 from __future__ import annotations
 

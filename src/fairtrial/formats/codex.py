@@ -1,4 +1,4 @@
-"""Which conversation does a session of Codex hold, and which the output of `codex exec --json`?"""
+"""Read Codex sessions, and the output of `codex exec --json`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rows does a file of columns hold? Phoenix writes Parquet, and Hugging Face's `datasets` Parquet and Arrow."""
+"""Read rows of columnar files. Phoenix writes Parquet, and Hugging Face's `datasets` Parquet and Arrow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which contents did a limit cut off? SDKs cut long attributes, and some instrumentations mark the place."""
+"""Recognise contents that a limit cut off. SDKs cut long attributes, and some instrumentations mark the place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a recording of another tool hold secrets? They are removed before anything is stored or sent."""
+"""Remove secrets from foreign recordings before anything is stored or sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is much data read without the garbage collector in the way?"""
+"""Pause the garbage collector while much data is read."""
 
 from __future__ import annotations
 

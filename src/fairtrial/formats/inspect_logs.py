@@ -1,4 +1,4 @@
-"""Which recordings does a log of Inspect hold? Each sample and epoch is a recording."""
+"""Read Inspect logs. Each sample and epoch is a recording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is each item of a list a recording of its own? Then a file can be read item by item, however large it is."""
+"""Detect lists whose items are recordings. Such a file is read item by item, however large it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What JSON does a file hold? Strict JSON is decoded fast; other JSON is repaired, with a warning for each repair."""
+"""Decode JSON text. Strict JSON is decoded fast; other JSON is repaired, with a warning for each repair."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do KnowledgePulse's JSON-LD files hold a ReasoningTrace, and which problems does an invalid file have?"""
+"""Read and write ReasoningTraces in KnowledgePulse's JSON-LD, and report the problems of invalid files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is the text of a large file held, so that its memory is free before all of the text was read?"""
+"""The text of a large file, whose memory is freed block by block while it is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which conversations do OpenAI chat messages hold, and results of tau-bench with expected actions and rewards?"""
+"""Read OpenAI chat messages, and tau-bench results with their expected actions and rewards."""
 
 from __future__ import annotations
 

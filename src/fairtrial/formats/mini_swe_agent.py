@@ -1,4 +1,4 @@
-"""Which steps does a trajectory of mini-swe-agent hold? Its observations have the role of the user."""
+"""Read mini-swe-agent trajectories. Their observations have the role of the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which format was probably meant by a file that no reader recognises?"""
+"""Suggest the nearest format for a file that no reader recognises."""
 
 from __future__ import annotations
 

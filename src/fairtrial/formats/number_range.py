@@ -1,4 +1,4 @@
-"""Which numbers of a foreign file are taken? Those that have 64 bits, as a float or as a whole number."""
+"""The range of numbers that are read from foreign files: 64 bits, as a float or as a whole number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does a file of options say? In JSON or YAML, no key of an object stands twice."""
+"""Read option files in JSON or YAML. A key that stands twice in an object is an error."""
 
 from __future__ import annotations
 

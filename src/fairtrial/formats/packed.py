@@ -1,4 +1,4 @@
-"""What does a file hold that is packed with gzip or Zstandard? It is unpacked up to a limit."""
+"""Unpack files that are packed with gzip or Zstandard, up to a limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which problems does a file have, and at which places? They are collected while a reader goes on."""
+"""Diagnostics of readers: the problems of a file and their places, collected while a reader goes on."""
 
 from __future__ import annotations
 

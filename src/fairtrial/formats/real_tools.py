@@ -1,4 +1,4 @@
-"""Which tool does a call really run, if one tool passes calls on to others?"""
+"""Find the tool that a call really runs, if one tool passes calls on to others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which kind of file is it? Each kind has a reader, and the result is the content of the file."""
+"""Recognise file kinds, and read each file with the reader of its kind."""
 
 from __future__ import annotations
 

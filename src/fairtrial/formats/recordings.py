@@ -1,4 +1,4 @@
-"""How is a recording written and read back? As JSON, one line for each recording, without loss."""
+"""Write recordings as JSON lines, and read them back without loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Under which key does an expectation stand, if somebody wrote it under a key that nobody knows?"""
+"""Suggest the right key for an expectation under an unknown key."""
 
 from __future__ import annotations
 

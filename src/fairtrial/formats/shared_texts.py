@@ -1,4 +1,4 @@
-"""Which texts do files repeat so often that one object for all of them saves memory and time?"""
+"""Share equal texts of files as one object, which saves memory and time."""
 
 from __future__ import annotations
 

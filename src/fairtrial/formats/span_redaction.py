@@ -1,4 +1,4 @@
-"""How does a span read without its secrets and without personal data, before it is stored?"""
+"""Redact secrets and personal data in spans before they are stored."""
 
 from __future__ import annotations
 

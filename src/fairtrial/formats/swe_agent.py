@@ -1,4 +1,4 @@
-"""Which steps does a trajectory of SWE-agent hold?"""
+"""Read SWE-agent trajectories."""
 
 from __future__ import annotations
 

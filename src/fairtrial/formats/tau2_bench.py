@@ -1,4 +1,4 @@
-"""Which dialogues, expected actions and rewards do results of tau2-bench hold?"""
+"""Read tau2-bench results: dialogues, expected actions and rewards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cases are the tasks of tau2-bench? A task becomes a scenario, with what its evaluation criteria expect."""
+"""Read tau2-bench tasks as cases. A task becomes a scenario, with what its evaluation criteria expect."""
 
 from __future__ import annotations
 

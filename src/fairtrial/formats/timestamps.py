@@ -1,4 +1,4 @@
-"""When did the steps of a conversation happen, and how long did its invocations take?"""
+"""Read step timestamps, and compute the durations of invocations."""
 
 from __future__ import annotations
 

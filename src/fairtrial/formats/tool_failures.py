@@ -1,4 +1,4 @@
-"""Did a tool fail? Tools mark failures in several ways, and all readers use these rules."""
+"""Recognise tool failures. Tools mark failures in several ways, and all readers use these rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What did the agent, the user and the tools of a trace write? Searches in a trace ask here."""
+"""The contents of a trace as text for searches: agent, user and tools."""
 
 from __future__ import annotations
 

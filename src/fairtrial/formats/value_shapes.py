@@ -1,4 +1,4 @@
-"""Which values under unknown keys hold content? Calls, messages and cases must not be lost with their key."""
+"""Recognise content in values under unknown keys. Calls, messages and cases must not be lost with their key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which JSON values does a large file hold, one after the other? Reads JSON lines and JSON arrays block by block."""
+"""Stream JSON values of a large file, from JSON lines or a JSON array, block by block."""
 
 from __future__ import annotations
 

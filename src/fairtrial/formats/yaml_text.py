@@ -1,4 +1,4 @@
-"""What does a YAML file hold, as JSON would hold it?"""
+"""Decode YAML text into JSON values."""
 
 from __future__ import annotations
 

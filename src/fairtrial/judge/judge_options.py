@@ -1,4 +1,4 @@
-"""Which judge does a criterion ask for? The options of `judge_model_options`."""
+"""The options of `judge_model_options`, which configure the judge of a criterion."""
 
 from __future__ import annotations
 

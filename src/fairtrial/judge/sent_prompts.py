@@ -1,4 +1,4 @@
-"""Which different prompts did the calls of a ballot send?"""
+"""Collect the distinct prompts that a ballot's calls sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which votes are requested next, and which items have the votes decided so far?"""
+"""Schedule the votes of a ballot: the next requests, and the items that are decided."""
 
 from __future__ import annotations
 

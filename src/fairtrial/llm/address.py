@@ -1,4 +1,4 @@
-"""Which provider serves a model, at which address, and with which key?"""
+"""Resolve a model name into its provider, address and key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which requests wait for a batch, and which batches are at their provider? A file says so, also after a kill."""
+"""The book of batches in a file: waiting requests and open batches. It survives a kill."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How are the requests about batches sent? With the address and the key of a model's own requests."""
+"""Send the requests about batches, with the address and the key of a model's own requests."""
 
 from __future__ import annotations
 

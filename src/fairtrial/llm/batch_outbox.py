@@ -1,4 +1,4 @@
-"""How do the calls of judges become batches? They are collected, submitted, awaited, and their replies are kept."""
+"""The outbox of judge calls: collects them, submits batches, awaits the replies and keeps them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do providers take many calls in one batch? OpenAI's, Anthropic's and Gemini's interfaces, behind one protocol.
+"""Batch interfaces of OpenAI, Anthropic and Gemini behind one protocol.
 
 Sources: OpenAI's guide "Batch API" (/v1/files, /v1/batches), Anthropic's "Message Batches" (/v1/messages/batches) and
 Google's "Batch API" (batchGenerateContent with inlined requests). Each bills half of the usual price.

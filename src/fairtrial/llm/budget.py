@@ -1,4 +1,4 @@
-"""How many calls may be made, and how much may they cost?"""
+"""Budgets: limits on the number and the cost of model calls."""
 
 from __future__ import annotations
 

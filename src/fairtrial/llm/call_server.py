@@ -1,4 +1,4 @@
-"""How do the workers of a run share its models? One process makes all calls, with one pace, one budget and one cache.
+"""Serve models to the workers of a run. One process makes all calls, with one pace, one budget and one cache.
 
 A call that a worker has sent is finished even if the worker is killed meanwhile: it is paid for, and the worker that
 repeats the work gets its reply from the cache.

@@ -1,4 +1,4 @@
-"""Where does a model listen, what do its requests carry, and which keys may go there?"""
+"""Model endpoints: URL, headers and prices, and the keys that may be sent there."""
 
 from __future__ import annotations
 

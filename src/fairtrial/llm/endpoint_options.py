@@ -1,4 +1,4 @@
-"""At which endpoint does a model of a configuration answer? The options that every model has."""
+"""The endpoint options that every model of a configuration has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which providers of language models are known, and how does each of them take calls?"""
+"""The table of known providers of language models, with the way in which each takes calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which object of pydantic-ai calls the models of a provider? The libraries are loaded when a model is first opened."""
+"""Open pydantic-ai models. The provider libraries are loaded when a model is first opened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Under which limits are models called, and which models are the caller's own?"""
+"""Options of models: limits on calls, batches, and models of the caller's own."""
 
 from __future__ import annotations
 

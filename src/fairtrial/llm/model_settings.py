@@ -1,4 +1,4 @@
-"""Which settings does a language model have? Their names are those of ADK's `GenerateContentConfig`."""
+"""The settings of a language model. Their names are those of ADK's `GenerateContentConfig`."""
 
 from __future__ import annotations
 

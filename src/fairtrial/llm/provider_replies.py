@@ -1,4 +1,4 @@
-"""What does the body of a provider's response say? It is read field by field, because gateways send anything.
+"""Read the body of a provider's response field by field, because gateways send anything.
 
 A field that has another type than the protocol says is converted, or left out. Only a response without any reply is an
 error. Its cause is the message of the server, also if the server sends an error with status 200.

@@ -1,4 +1,4 @@
-"""How does a worker call the models of the process that started it? Over a connection, so that no worker has a key."""
+"""Remote model calls from workers to the process that started them, so that no worker holds a key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Did the model answer that was asked? Providers answer under other spellings of a name, and routers with others."""
+"""Check that the requested model answered. Providers answer under other spellings, and routers with other models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far do the thoughts of a model reach, if its server leaves them in the reply?"""
+"""Separate thoughts from the answer, if a model's server leaves them in the reply."""
 
 from __future__ import annotations
 

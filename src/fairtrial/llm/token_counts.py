@@ -1,4 +1,4 @@
-"""How many tokens did a call take, and what did it cost, according to a reply that may hold anything?"""
+"""Token counts and costs of a call, read from a reply that may hold anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which settings of a model cannot be sent to its provider?"""
+"""Report model settings that cannot be sent to a provider."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cases do recordings belong to, if nothing else names the cases? Keeps them on disk, however many they are."""
+"""The index of cases from recordings, if nothing else names the cases. It is on disk, and so of any size."""
 
 from __future__ import annotations
 

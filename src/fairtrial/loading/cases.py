@@ -1,4 +1,4 @@
-"""Which cases does a run have, and how do reports call them?"""
+"""Load and select the cases of a run, and name them for reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which parts of a damaged file can be read? An item of an array, a line and a row are parts."""
+"""Read the undamaged parts of a damaged file: the items of an array, lines and rows."""
 
 from __future__ import annotations
 

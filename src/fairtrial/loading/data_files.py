@@ -1,4 +1,4 @@
-"""Which files is a data set made of: files, folders, globs, and URLs of object stores?"""
+"""Find and open the files of a data set: files, folders, globs, and URLs of object stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files of a folder are the data of a dataset of Hugging Face?"""
+"""Find the data files in the folder of a Hugging Face dataset."""
 
 from __future__ import annotations
 

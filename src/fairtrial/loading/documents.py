@@ -1,4 +1,4 @@
-"""Which documents with reasoning are in the files that the user named? The documents are never all held."""
+"""Stream reasoning documents from the files that the user named. They are never all held in memory."""
 
 from __future__ import annotations
 

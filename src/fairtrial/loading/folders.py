@@ -1,4 +1,4 @@
-"""Which files of a folder belong to a user, and not to a tool?"""
+"""Walk the files of a folder that belong to the user, and skip those of tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is standard input read, or a pipe? It cannot be read twice, so that a large one goes into a temporary file."""
+"""Read standard input or a pipe. It cannot be read twice, so that a large one goes into a temporary file."""
 
 from __future__ import annotations
 

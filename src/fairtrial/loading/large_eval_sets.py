@@ -1,4 +1,4 @@
-"""How is a large eval set read in little more memory than its cases take?"""
+"""Read a large eval set in little more memory than its cases take."""
 
 from __future__ import annotations
 

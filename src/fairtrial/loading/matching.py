@@ -1,4 +1,4 @@
-"""Which recording answers which case?"""
+"""Match recordings with cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How are files kept in a folder of an object store, which can neither rename nor append?"""
+"""Keep files in a folder of an object store, which can neither rename nor append."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is a stream read or written that is packed with gzip or Zstandard?"""
+"""Read and write streams that are packed with gzip or Zstandard."""
 
 from __future__ import annotations
 

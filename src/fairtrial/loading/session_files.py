@@ -1,4 +1,4 @@
-"""Which files beside a session of a coding agent belong to it? Claude Code writes a file for each agent of a tool."""
+"""Find the files beside a coding agent's session. Claude Code writes a file for each sub-agent."""
 
 from __future__ import annotations
 

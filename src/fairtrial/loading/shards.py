@@ -1,4 +1,4 @@
-"""How is a data set cut into shards that workers read on their own, and which conversations does a shard hold?"""
+"""Cut a data set into shards that workers read on their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files did the user name, and what do they hold?"""
+"""Read the files that the user named, with their recognised contents."""
 
 from __future__ import annotations
 

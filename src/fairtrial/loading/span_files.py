@@ -1,4 +1,4 @@
-"""Which recordings do files of spans hold together?"""
+"""Combine spans of several files into recordings."""
 
 from __future__ import annotations
 

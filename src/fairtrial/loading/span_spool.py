@@ -1,4 +1,4 @@
-"""Where are the spans of large files while they become conversations? In a temporary database, not in memory."""
+"""Spool the spans of large files in a temporary database while they become conversations."""
 
 from __future__ import annotations
 

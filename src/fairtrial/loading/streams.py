@@ -1,4 +1,4 @@
-"""How are files with many recordings read without holding them? Once to check them, and again to score them."""
+"""Stream files with many recordings: one pass checks them, and the next one scores them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where does loading keep what does not fit in memory? In a database of SQLite that nobody else sees."""
+"""A private temporary SQLite database for data that does not fit in memory."""
 
 from __future__ import annotations
 

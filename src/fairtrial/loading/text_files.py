@@ -1,4 +1,4 @@
-"""How is a file read and written line by line, plain or packed, in the encoding that it has?"""
+"""Read and write text files line by line, plain or packed, in their own encoding."""
 
 from __future__ import annotations
 

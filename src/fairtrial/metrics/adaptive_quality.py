@@ -1,4 +1,4 @@
-"""Is a reply good by rubrics that the judge makes for each user message?"""
+"""The adaptive criteria, whose rubrics the judge makes for each user message."""
 
 from __future__ import annotations
 

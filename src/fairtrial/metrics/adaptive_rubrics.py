@@ -1,4 +1,4 @@
-"""Which rubrics does a judge make for a user message, if nobody has written any?"""
+"""Make rubrics for a user message with a judge, if nobody has written any."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does the alignment of two lists of calls become data of a score, which reports can show?"""
+"""Store the alignment of two call lists in a score, so that reports can show it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do two lists of calls differ, side by side and with the first difference marked?"""
+"""Align two call lists side by side, and mark the first difference."""
 
 from __future__ import annotations
 

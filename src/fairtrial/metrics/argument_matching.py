@@ -1,4 +1,4 @@
-"""Are two calls the same call? Names, and arguments by equality or by a matcher of the user's choice."""
+"""Match calls by name and arguments. Arguments match by equality or by a matcher of the user's choice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which score follows from the votes of a judge, and from the scores of the invocations?"""
+"""Compute scores from judge votes and from invocation scores."""
 
 from __future__ import annotations
 

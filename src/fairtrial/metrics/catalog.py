@@ -1,4 +1,4 @@
-"""Which criteria does a configuration ask for? Builds them from the catalog and from the users' own metrics."""
+"""Build the criteria of a configuration, from the catalog and from the users' own metrics."""
 
 from __future__ import annotations
 

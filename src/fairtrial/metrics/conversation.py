@@ -1,4 +1,4 @@
-"""Did the conversation reach its goal, in a good way, with a good use of tools?"""
+"""Conversation criteria: task success, trajectory quality and tool use quality."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a user's own metric run, with our two arguments or with ADK's four?"""
+"""Run a user's own metric, with our two arguments or with ADK's four."""
 
 from __future__ import annotations
 

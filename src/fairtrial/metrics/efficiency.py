@@ -1,4 +1,4 @@
-"""How many calls, inferences, tokens and seconds did the agent need? Lower is better."""
+"""Efficiency criteria: calls, inferences, tokens, seconds and cost. Lower is better."""
 
 from __future__ import annotations
 

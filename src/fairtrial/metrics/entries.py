@@ -1,4 +1,4 @@
-"""Which criteria are there? For each: its purpose, its needs, its metric, and which criteria go together."""
+"""The catalog of criteria: purpose, needs and metric of each, and those that go together."""
 
 from __future__ import annotations
 

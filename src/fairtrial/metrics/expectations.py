@@ -1,4 +1,4 @@
-"""Is the expectation of a case itself at fault, because no agent could meet it, or because it cannot be intended?"""
+"""Check the expectation of a case: impossible for any agent, or plainly not intended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What makes an attempt invalid? Problems on any side but the agent's, whether or not the attempt passed."""
+"""Find the faults that make an attempt invalid: problems on any side except the agent's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Did the conversation leave the session in the expected state?"""
+"""The criterion `final_state_match_v1`, which compares the session's final state with the expected state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is every sentence of the reply supported by the information that the agent had?"""
+"""The criteria `hallucinations_v1` and `grounding_v1`: every sentence is supported by the agent's information."""
 
 from __future__ import annotations
 

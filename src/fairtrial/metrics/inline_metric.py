@@ -1,4 +1,4 @@
-"""How does code run that stands in a configuration of agents-cli? In a process of its own, with a time limit."""
+"""Run metric code from an agents-cli configuration, in a process of its own with a time limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which score does the code of a configuration give?
+"""The program that runs the metric code of a configuration in its own process.
 
 This is a script for a process of its own, and imports only the library of Python. It reads one object from standard
 input, `{"code": ..., "instance": ...}`, and writes one line of JSON to standard output.

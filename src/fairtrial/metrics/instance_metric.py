@@ -1,4 +1,4 @@
-"""How does a metric run that was written for agents-cli? It takes one `instance`, a dictionary of the whole case."""
+"""Run metrics that were written for agents-cli. They take one `instance`, a dictionary of the whole case."""
 
 from __future__ import annotations
 

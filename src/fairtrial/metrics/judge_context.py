@@ -1,4 +1,4 @@
-"""Which texts does a judge see of a conversation? Their names are ours, and their content is the recorded text."""
+"""The texts of a conversation for judge prompts. Their names are ours, and their content is the recorded text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a criterion ask a judge? Its scale of answers, its templates, and the users' own standards."""
+"""The base of judged criteria: answer scales, prompt templates, and the users' own standards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which recorded invocation answers which expected invocation, and what if one of the two is missing?"""
+"""Pair recorded invocations with expected invocations, and score those that are missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which score does a judge give for a user's own prompt, as `prompt_template` of agents-cli asks for it?"""
+"""The criterion of a user's own judge prompt, like `prompt_template` of agents-cli."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much is the reasoning of a trace worth to others? KnowledgePulse's value score as a criterion."""
+"""The criterion `trace_value_v1`: KnowledgePulse's value score of a trace's reasoning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many words does the reply share with the reference?"""
+"""The criterion `response_match_score`: the word overlap of reply and reference, measured by ROUGE."""
 
 from __future__ import annotations
 

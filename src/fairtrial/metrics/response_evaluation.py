@@ -1,4 +1,4 @@
-"""How coherent is the reply?"""
+"""The criterion `response_evaluation_score`, which rates the coherence of replies."""
 
 from __future__ import annotations
 

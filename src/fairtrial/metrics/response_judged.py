@@ -1,4 +1,4 @@
-"""Does the reply mean what the reference means?"""
+"""The criterion `final_response_match_v2`, which judges whether reply and reference mean the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do a reply, a use of tools, or a conversation have the properties that rubrics name?"""
+"""The rubric criteria, which judge properties of replies, of tool use and of conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is the reply harmless?"""
+"""The criterion `safety_v1`, which judges whether replies are harmless."""
 
 from __future__ import annotations
 

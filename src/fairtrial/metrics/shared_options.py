@@ -1,4 +1,4 @@
-"""Which options do several criteria share? Their judge, their backend, and an option of ADK."""
+"""Options that several criteria share: their judge, their backend, and an option of ADK."""
 
 from __future__ import annotations
 

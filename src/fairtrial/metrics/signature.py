@@ -1,4 +1,4 @@
-"""Which code and which options produced a number?"""
+"""The signature of a metric: a digest of the code and options that produce a number."""
 
 from __future__ import annotations
 

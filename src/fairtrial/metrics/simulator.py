@@ -1,4 +1,4 @@
-"""Did the simulated user keep to its plan?"""
+"""The criterion `per_turn_user_simulator_quality_v1`, which judges whether the simulated user keeps to its plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Was the backend of a tool down, so that the agent could not know what the reference expects it to say?"""
+"""Recognise tool outages, after which the agent could not know what the reference expects it to say."""
 
 from __future__ import annotations
 

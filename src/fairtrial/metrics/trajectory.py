@@ -1,4 +1,4 @@
-"""Did the agent call the right tools with the right arguments?"""
+"""The criterion `tool_trajectory_avg_score`, which compares tool calls and arguments with the expected calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does Vertex AI's evaluation service score a reply, or a conversation?"""
+"""Criteria that Vertex AI's evaluation service scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does an eval set exercise, and what is declared and never expected?"""
+"""Coverage of an eval set: what it exercises, and what is declared but never expected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do Korean syllables and particles change when the word before them changes?"""
+"""Hangul syllables and Korean particles, which change with the word before them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What helps against a mutant that survives?"""
+"""Hints for surviving mutants: how an eval set could detect them."""
 
 from __future__ import annotations
 

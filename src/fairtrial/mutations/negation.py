@@ -1,4 +1,4 @@
-"""How is a sentence negated in English, Korean, Japanese or Chinese?"""
+"""Negation of a sentence in English, Korean, Japanese or Chinese."""
 
 from __future__ import annotations
 

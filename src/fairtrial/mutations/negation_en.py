@@ -1,4 +1,4 @@
-"""How is an English sentence negated? Auxiliaries decide. For example, "is" becomes "is not"."""
+"""Negation of English sentences. Auxiliaries decide. For example, "is" becomes "is not"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is a Japanese sentence negated? Its last predicate decides, by the endings of です・ます and of だ・である."""
+"""Negation of Japanese sentences. The last predicate decides, by the endings of です・ます and of だ・である."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is a Korean sentence negated? Its last predicate decides, by the endings of 합니다체 and 해요체."""
+"""Negation of Korean sentences. The last predicate decides, by the endings of 합니다체 and 해요체."""
 
 from __future__ import annotations
 

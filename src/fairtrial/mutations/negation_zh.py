@@ -1,4 +1,4 @@
-"""How is a Chinese sentence negated? One verb decides, in simplified or traditional characters."""
+"""Negation of Chinese sentences. One verb decides, in simplified or traditional characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does an operator look at, and what does it return? One operator plants one change in one invocation."""
+"""The interface of mutation operators. One operator plants one change in one invocation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which mutants does a conversation have? At most one for each operator and invocation, and all of them by a seed."""
+"""Plant mutants in conversations, at most one for each operator and invocation, and sample them by a seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is a sentence written in another level of politeness, in Korean and Japanese?"""
+"""Change the politeness level of a Korean or Japanese sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which operators are there? One row for each: its name, direction, function, example, languages and weight."""
+"""The table of mutation operators: name, direction, function, example, languages and weight of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which numbers, dates and units does a text hold, and which other value may stand in the place of each?"""
+"""Find numbers, dates and units in a text, and make other values for each."""
 
 from __future__ import annotations
 

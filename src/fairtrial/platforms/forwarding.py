@@ -1,4 +1,4 @@
-"""How does a receiver pass requests on to another service, unchanged?"""
+"""Forward received requests to another service, unchanged."""
 
 from __future__ import annotations
 

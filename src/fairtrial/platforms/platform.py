@@ -1,4 +1,4 @@
-"""What can a service do that keeps traces? It gives pages of traces, takes scores, and gives the labels of people."""
+"""The protocols of trace services, which give pages of traces, take scores and give human labels."""
 
 from __future__ import annotations
 

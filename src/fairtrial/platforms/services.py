@@ -1,4 +1,4 @@
-"""Which services can traces be pulled from, and which services take scores?"""
+"""The services that traces are pulled from and that scores are pushed to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cases does a mark `fairtrial` mean, and how are they run?"""
+"""Case sources of a `fairtrial` mark or file, and the way in which their cases run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do marks and eval sets become tests?"""
+"""Collect marks and eval sets as pytest tests."""
 
 from __future__ import annotations
 

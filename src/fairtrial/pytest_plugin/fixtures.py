@@ -1,4 +1,4 @@
-"""How can a test use a case or an agent? These are the objects behind the fixtures."""
+"""The objects behind the pytest fixtures for cases and agents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which options does pytest get from fairtrial? Each is an option of the command line and a setting of the ini file."""
+"""The options of the pytest plugin. Each is an option of the command line and a setting of the ini file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which results does a session leave? One run in the store, its reports, and its numbers in the terminal."""
+"""The results of a pytest session: one run in the store, its reports, and its numbers in the terminal."""
 
 from __future__ import annotations
 

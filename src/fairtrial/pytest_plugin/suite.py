@@ -1,4 +1,4 @@
-"""How are the cases of a session run? All cases of a group start together, when the first of their tests is reached."""
+"""Run the cases of a pytest session. All cases of a group start when the first of their tests is reached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does `--dist load` of pytest-xdist distribute cases? Each worker gets its share of a group whole.
+"""Distribute cases for `--dist load` of pytest-xdist. Each worker gets its share of a group whole.
 
 pytest-xdist alone sends a worker few tests at a time, and only the cases of a worker's queue start together.
 """

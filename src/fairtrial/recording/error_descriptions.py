@@ -1,4 +1,4 @@
-"""Whose fault is an exception, and how is it described?"""
+"""Describe exceptions, and attribute them to a side: agent, simulator, environment or infrastructure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is one conversation held and recorded, whatever the agent and the simulated user do?"""
+"""Hold and record one conversation, whatever the agent and the simulated user do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do the items of a session become an invocation?"""
+"""Build invocations from session items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When does a case with several attempts pass?"""
+"""Attempt rules: when a case with several attempts passes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is a gate, or a set of cases, worth?"""
+"""The records of audits of gates and suites."""
 
 from __future__ import annotations
 

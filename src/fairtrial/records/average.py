@@ -1,4 +1,4 @@
-"""What is the mean of some numbers, free of rounding errors?"""
+"""Means of numbers, free of rounding errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far may a judge be believed, and what would people say of the run?"""
+"""The record of a judge's calibration: its agreement with people, and the corrected numbers of the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which contents of a conversation are not in its recording, and for which reason?"""
+"""Contents of a conversation that are not in its recording, with the reason for each."""
 
 from __future__ import annotations
 

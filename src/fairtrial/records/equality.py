@@ -1,4 +1,4 @@
-"""Are two JSON values equal?"""
+"""Equality of JSON values."""
 
 from __future__ import annotations
 

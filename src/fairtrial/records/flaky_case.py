@@ -1,4 +1,4 @@
-"""Which cases pass in some attempts and fail in others, and who makes the difference?"""
+"""The record of flaky cases, which pass in some attempts and fail in others, with the cause."""
 
 from __future__ import annotations
 

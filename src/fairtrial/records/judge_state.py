@@ -1,4 +1,4 @@
-"""What labels of people say about a judge."""
+"""The state of a judge: the result of its human labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a person judge one outcome, or one part of it, and which sample of outcomes do people judge?"""
+"""Labels: the verdict of a person on an outcome or on a part, and the sampled queue of outcomes."""
 
 from __future__ import annotations
 

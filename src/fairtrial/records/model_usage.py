@@ -1,4 +1,4 @@
-"""How much were language models used?"""
+"""The usage of language models: calls, tokens and cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How good are judges on items whose right answer is known?"""
+"""The report card of judges: their results on items with known answers."""
 
 from __future__ import annotations
 

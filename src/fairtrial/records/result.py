@@ -1,4 +1,4 @@
-"""Which verdict does a score get from its criterion, and a case from its outcomes?"""
+"""Results and verdicts: a score gets its verdict from its criterion, and a case from its outcomes."""
 
 from __future__ import annotations
 

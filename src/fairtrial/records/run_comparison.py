@@ -1,4 +1,4 @@
-"""Two runs side by side: which differences are there, and how sure are they?"""
+"""The record of two compared runs: differences, and their uncertainty."""
 
 from __future__ import annotations
 

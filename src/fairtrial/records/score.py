@@ -1,4 +1,4 @@
-"""Which value does a metric give to a trace, or why does it give none?"""
+"""Scores: the value that a metric gives to a trace, or the reason for a missing value."""
 
 from __future__ import annotations
 

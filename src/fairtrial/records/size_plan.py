@@ -1,4 +1,4 @@
-"""How many cases and attempts does a question need, and what do they cost?"""
+"""The plan of a sample size: cases, attempts and costs."""
 
 from __future__ import annotations
 

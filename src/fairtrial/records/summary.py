@@ -1,4 +1,4 @@
-"""How good is an agent in numbers, and how uncertain are they?"""
+"""The summary of a run: estimates, and their uncertainty."""
 
 from __future__ import annotations
 

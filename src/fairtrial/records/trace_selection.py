@@ -1,4 +1,4 @@
-"""Which traces of a set were selected, and why?"""
+"""The record of selected traces, with the reason for each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does `fairtrial value` write about each document?"""
+"""The rows that `fairtrial value` writes, one for each document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which attempts belong to a case, and which verdict has the case?"""
+"""Group attempts by case, with the verdict of each case."""
 
 from __future__ import annotations
 

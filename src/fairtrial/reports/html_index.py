@@ -1,4 +1,4 @@
-"""How does the HTML report hold its index of all cases without memory for them? As pieces, from a temporary file."""
+"""The index of cases in an HTML report, held as pieces of a temporary file and not in memory."""
 
 from __future__ import annotations
 

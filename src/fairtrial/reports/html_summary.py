@@ -1,4 +1,4 @@
-"""How does a run look if no script may run, for example in a mail preview? A summary in plain HTML."""
+"""The plain HTML summary of a run, for readers without scripts, for example in a mail preview."""
 
 from __future__ import annotations
 

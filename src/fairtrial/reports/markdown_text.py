@@ -1,4 +1,4 @@
-"""How does foreign text stand in Markdown without becoming a link, a mention, an image or HTML?
+"""Escape foreign text for Markdown, without links, mentions, images or HTML.
 
 In code, neither CommonMark nor GitHub or GitLab looks for markup, `@names`, `#123` or addresses. Therefore foreign text
 stands in code spans and fences only.

@@ -1,4 +1,4 @@
-"""How does something look in a notebook? As static HTML without a script, in which every text is escaped."""
+"""Notebook views, as static HTML without a script, in which every text is escaped."""
 
 from __future__ import annotations
 

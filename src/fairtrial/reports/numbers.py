@@ -1,4 +1,4 @@
-"""How is a number written for people?"""
+"""Format numbers for people."""
 
 from __future__ import annotations
 

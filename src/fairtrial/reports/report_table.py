@@ -1,4 +1,4 @@
-"""Which reports can be written to files? A new report is a new module and a row of this table."""
+"""The table of reports that can be written to files. A new report is a new module and a row of this table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a table of names and numbers fit a terminal of any width?"""
+"""Tables of names and numbers that fit a terminal of any width."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which pictures does a run have?"""
+"""The plots of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a record stay short enough to be laid out? A terminal lays out a megabyte too slowly."""
+"""Shorten the texts of a record for its layout. A terminal lays out a megabyte too slowly."""
 
 from __future__ import annotations
 

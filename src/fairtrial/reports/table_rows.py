@@ -1,4 +1,4 @@
-"""Which rows do the tables of a run have? Every row names its run, so that tables of several runs can be joined."""
+"""The rows of a run's tables. Every row names its run, so that tables of several runs can be joined."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where do lines of a terminal begin: behind a mark, or behind a margin?"""
+"""Layout of terminal lines behind a mark or a margin."""
 
 from __future__ import annotations
 

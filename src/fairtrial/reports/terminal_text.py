@@ -1,4 +1,4 @@
-"""How does something for the terminal look as plain text?"""
+"""Plain text of terminal output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which conversation led to a result, beside which expectation?"""
+"""Transcripts: the conversation that led to a result, beside the expectation."""
 
 from __future__ import annotations
 

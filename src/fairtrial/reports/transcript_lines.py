@@ -1,4 +1,4 @@
-"""How is a conversation written for people: its messages, its calls and its expectation?"""
+"""The lines of a transcript: messages, calls and expectations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does an environment get worse on purpose? One degradation changes the answers of one tool, in every call."""
+"""Degraded environments. One degradation changes the answers of one tool, in every call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which faults are injected, and who answers for which tool? The options in `environment_simulation_config`."""
+"""The options in `environment_simulation_config`: injected faults, and simulated tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which scenarios would test an agent? A language model writes them, and repetitions are left out."""
+"""Generate test scenarios for an agent with a language model, and leave out repetitions."""
 
 from __future__ import annotations
 

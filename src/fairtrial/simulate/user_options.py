@@ -1,4 +1,4 @@
-"""Who plays the users, and for how long? The options in `user_simulator_config`."""
+"""The options in `user_simulator_config`: the user's model, and the limit of invocations."""
 
 from __future__ import annotations
 

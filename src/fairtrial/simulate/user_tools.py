@@ -1,4 +1,4 @@
-"""Which tools does a simulated user have, and what did they answer? The user's model calls them in its text."""
+"""The tools of a simulated user. The user's model calls them in its text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far does a judge agree with people, and how far do people agree with each other?
+"""Inter-rater agreement: kappa, alpha, Matthews and Youden coefficients with intervals.
 
 A table counts pairs of answers: `table[i][j]` is the number, or the total weight, of the items that people put into
 category i and the judge into category j. For pass or fail, category 0 is pass and category 1 is fail.

@@ -1,4 +1,4 @@
-"""How is a Beta variable distributed? Probabilities and quantiles without a library.
+"""The Beta distribution: probabilities and quantiles without a library.
 
 The probability of at least k successes of n trials of chance x is `beta_cdf(x, k, n - k + 1)`, and k and n need not
 be whole. So the limits of Clopper and Pearson (1934, Biometrika 26) are quantiles of Beta variables.

@@ -1,4 +1,4 @@
-"""How sure is a mean of rates if the trials come in clusters, for example several mutants of one case?"""
+"""Intervals for a mean of rates with clustered trials, for example several mutants of one case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do cases that resemble each other count? A cluster of them, for example of one template, is one unit."""
+"""Clusters of similar cases. A cluster, for example of one template, is one unit."""
 
 from __future__ import annotations
 

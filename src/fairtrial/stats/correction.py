@@ -1,4 +1,4 @@
-"""What would people say of a whole run, if they labelled a part of it and a judge judged all of it?"""
+"""Bias correction: what people would say of a whole run, from their labels on a part and a judge on all of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much better is one run than another, if their cases are paired? The two extra cases."""
+"""The paired difference of two runs, with its interval and p value. Two extra cases widen the interval."""
 
 from __future__ import annotations
 

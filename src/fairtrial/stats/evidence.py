@@ -1,4 +1,4 @@
-"""Is the mean of these cases above a limit? Evidence that may be read after every wave of attempts.
+"""Sequential evidence that a mean is above a limit. It may be read after every wave of attempts.
 
 A wave is one attempt of every case. If the mean is not above the limit, then the evidence ever reaches 20 in at most
 5 % of all runs, however many waves are looked at (Ville's inequality).

@@ -1,4 +1,4 @@
-"""How sure is a number about exactly these cases, if only the attempts are random?"""
+"""Intervals for a fixed set of cases, in which only the attempts are random."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Between which values does the truth probably lie? Intervals for the mean of cases."""
+"""Confidence intervals for the mean of cases."""
 
 from __future__ import annotations
 

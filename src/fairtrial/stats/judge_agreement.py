@@ -1,4 +1,4 @@
-"""Which numbers of agreement do labelled outcomes have, and why do others not exist?"""
+"""Agreement numbers of labelled outcomes, with the reason if one does not exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do intervals need to know of some numbers? A few sums, however many numbers there are."""
+"""Moments: the few sums that intervals need, however many numbers there are."""
 
 from __future__ import annotations
 

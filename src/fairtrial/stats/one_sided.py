@@ -1,4 +1,4 @@
-"""On which side of a limit does the truth lie? One-sided limits for claims, exact if every case passes or fails.
+"""One-sided confidence limits for claims, exact if every case passes or fails.
 
 A claim states its error. So its limits are those of Clopper and Pearson (1934, Biometrika 26), for the effective number
 of trials (Korn and Graubard 1998, Survey Methodology 24). Near 0 and 1, limits by Wilson err up to four times as often.

@@ -1,4 +1,4 @@
-"""How often do k attempts all pass, and how often does at least one of them pass?"""
+"""The rates pass^k and pass@k: all of k attempts pass, or at least one."""
 
 from __future__ import annotations
 

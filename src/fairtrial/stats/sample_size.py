@@ -1,4 +1,4 @@
-"""How many cases does a question need?"""
+"""Sample sizes: the number of cases that a question needs, and the difference that cases can detect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which p values are still small if several are looked at, and which counts of changed cases are a surprise?"""
+"""Multiple tests by Holm's method, and McNemar's test of changed cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Could a difference be chance? The exact sign-flip test of paired cases.
+"""The exact sign-flip test of paired differences.
 
 If both runs were made alike, each difference is as probable as its negative. The p value counts the choices of signs
 whose sum is at least as far from 0 as the sum that was seen. Source: Fisher (1935), "The Design of Experiments", 21.

@@ -1,4 +1,4 @@
-"""What does a stratified random sample say about the mean of the whole from which it was drawn?"""
+"""Estimates of a population mean from a stratified random sample."""
 
 from __future__ import annotations
 

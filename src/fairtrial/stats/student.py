@@ -1,4 +1,4 @@
-"""How is Student's t distributed? Quantiles and probabilities without a library."""
+"""Student's t distribution: quantiles and probabilities without a library."""
 
 from __future__ import annotations
 

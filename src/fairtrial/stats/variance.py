@@ -1,4 +1,4 @@
-"""Where is the noise: between the cases, between the attempts of a case, or in the votes of the judge?"""
+"""Variance components: between cases, between attempts of a case, and in the judge's votes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is a record written into a column, so that it can be read years later?
+"""Encode records into columns, so that they can be read years later.
 
 A body is compressed JSON with every field of the record, defaults included. A field that a later version adds gets its
 default. A field that this version does not know is ignored. Any other difference makes the body unreadable, for example

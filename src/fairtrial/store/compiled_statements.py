@@ -1,4 +1,4 @@
-"""How do all SQLite stores of a process share the statements that SQLAlchemy has compiled?
+"""Share compiled SQLAlchemy statements among all SQLite stores of a process.
 
 SQLAlchemy keeps compiled statements for one engine, and for one dialect object. A process that opens many stores, for
 example a test session, would compile the same statements for each. That takes a quarter of the time of a short run.

@@ -1,4 +1,4 @@
-"""How do statements reach a database, also if a server has ended the connections meanwhile?
+"""Connections to a database, also if a server has ended them meanwhile.
 
 A statement whose connection was cut gets one more try, over a new connection. Rows replace the rows with the same key,
 so that a second try changes nothing if the first one succeeded. Only a label may then stand twice.

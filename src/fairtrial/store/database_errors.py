@@ -1,4 +1,4 @@
-"""Why did a database fail, and what can a user do about it?"""
+"""Translate database errors into messages that say what a user can do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does the label of a person become a row, and how does the row become the label again?"""
+"""Convert human labels to rows, and rows to labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which process may write a run? Only one process at a time, so that no conversation is held and paid for twice."""
+"""Leases of runs. Only one process at a time may write a run, so that no conversation is held and paid for twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How are the replies and the ballots of a run read and written? As mappings that live in the database."""
+"""Mappings for the replies and ballots of a run that live in the database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is a database opened, and is it a store that this version can read?"""
+"""Open a database, and check that it is a store of a readable version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which outcomes wait in a queue for a person, who has them, and which are labelled?
+"""The rows of label queues: waiting outcomes, the people who have them, and labelled ones.
 
 An item is handed out with one statement that changes its row only if the item is free, so that two windows never get
 the same copy. A label and the mark that its item is done are written in one transaction.

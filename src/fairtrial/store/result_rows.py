@@ -1,4 +1,4 @@
-"""How does the result of an attempt become rows, and how do the rows become the result again?"""
+"""Convert attempt results to rows, and rows to results."""
 
 from __future__ import annotations
 

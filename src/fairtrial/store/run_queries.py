@@ -1,4 +1,4 @@
-"""Which cases, numbers and labels does a run have? Comparisons and calibrations need them without the bodies."""
+"""Queries for the cases, numbers and labels of a run. Comparisons and calibrations need them without the bodies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tables does a store have?
+"""The database schema of a store.
 
 Runs and criteria are numbers in the tables that refer to them. Their names would be most of a store of a million
 rows. `fairtrial_criteria` holds the name and the threshold of a criterion, once per run. The long table

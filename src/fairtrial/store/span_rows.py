@@ -1,4 +1,4 @@
-"""Which spans has a receiver got, and which of them are scored? Spans are in the store before they are acknowledged."""
+"""The rows of received spans. Spans are in the store before they are acknowledged."""
 
 from __future__ import annotations
 

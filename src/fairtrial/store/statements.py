@@ -1,4 +1,4 @@
-"""How is a row put in the place of an earlier row with the same key? Each database has its own words for it."""
+"""Upsert statements, in the words of each database."""
 
 from __future__ import annotations
 

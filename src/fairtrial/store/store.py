@@ -1,4 +1,4 @@
-"""How is a run written to a database and read again: cases, recordings, results, judge calls and labels?"""
+"""The store of runs in a database: cases, recordings, results, judge calls and labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a run leave a store as a file, and how does it come into another store?
+"""Export runs of a store to files, and import them into another store.
 
 A file holds one JSON object per line: the run, then its cases, recordings, results, judge calls, labels and queues of
 labels, and last a line that counts them. The lines hold records with every field, not rows, so a file does not depend

@@ -1,4 +1,4 @@
-"""What does a viewer need of a run that may still be going on? Only what changed, and only what a page shows."""
+"""Queries for a viewer of a run that may still be going on. They read changes, and rows that a page shows."""
 
 from __future__ import annotations
 

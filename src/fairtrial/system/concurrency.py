@@ -1,4 +1,4 @@
-"""How do many coroutines run at once, up to a limit and in bounded memory?"""
+"""Run many coroutines at once, up to a limit and in bounded memory."""
 
 from __future__ import annotations
 

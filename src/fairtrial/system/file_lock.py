@@ -1,4 +1,4 @@
-"""Does another process use a file?"""
+"""Lock files against other processes."""
 
 from __future__ import annotations
 

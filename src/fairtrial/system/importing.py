@@ -1,4 +1,4 @@
-"""Which Python object does an import path name?"""
+"""Import Python objects by import path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is a module imported whose objects live as long as the process?"""
+"""Import modules whose objects live as long as the process."""
 
 from __future__ import annotations
 

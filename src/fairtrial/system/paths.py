@@ -1,4 +1,4 @@
-"""Is there something at a path? With an error where the system cannot look, in every version of Python."""
+"""Check that a path exists, with an error if the system cannot look, in every version of Python."""
 
 from __future__ import annotations
 

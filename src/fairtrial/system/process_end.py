@@ -1,4 +1,4 @@
-"""What happens if an agent ends the process before the run is finished? The process never exits with 0."""
+"""Keep the process alive if an agent ends it before the run is finished. It never exits with 0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rows of stores could not be read? They are left out, and every command says how many they are."""
+"""Count unreadable rows of stores. They are left out, and every command says how many they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which words are written with a full stop that does not end a sentence?"""
+"""Abbreviations, whose full stop does not end a sentence."""
 
 from __future__ import annotations
 

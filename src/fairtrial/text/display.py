@@ -1,4 +1,4 @@
-"""How can foreign text be shown safely, and how can values be shown briefly?"""
+"""Display foreign text safely, and values briefly."""
 
 from __future__ import annotations
 

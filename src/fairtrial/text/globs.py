@@ -1,4 +1,4 @@
-"""Does a name fit a pattern of * and ?"""
+"""Match names with patterns of `*` and `?`."""
 
 from __future__ import annotations
 

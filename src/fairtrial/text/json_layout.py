@@ -1,4 +1,4 @@
-"""How does JSON text read with other strings and numbers? Everything around them stays as it was written."""
+"""Replace strings and numbers in JSON text. Everything around them stays as it was written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which values of a JSON document does a JSONPath name?
+"""Select values of a JSON document by JSONPath.
 
 The paths are a part of RFC 9535: `$`, `.name`, `['name']`, `[0]`, `[-1]`, `[*]`, `.*`, `..name`, and filters that
 compare a value with a constant or ask for its existence, for example `$.steps[?(@.type=='tool')].name`.

@@ -1,4 +1,4 @@
-"""In which of four languages is a text: English, Korean, Japanese or Chinese?"""
+"""Detect the language of a text: English, Korean, Japanese or Chinese."""
 
 from __future__ import annotations
 

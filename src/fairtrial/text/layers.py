@@ -1,4 +1,4 @@
-"""Which texts are encoded inside a text: with JSON's escapes, in a URL, in full-width letters, or in base64?"""
+"""Decode text layers: JSON escapes, URLs, full-width letters and base64."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which words before a number say what it is: the number of a telephone, a card, a person, an order or a version?"""
+"""Words before a number that say what it is: a telephone, a card, a person, an order or a version."""
 
 from __future__ import annotations
 

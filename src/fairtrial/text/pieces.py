@@ -1,4 +1,4 @@
-"""How is a long text cut into pieces that are short enough?"""
+"""Split a long text into pieces below a limit."""
 
 from __future__ import annotations
 

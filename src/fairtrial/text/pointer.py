@@ -1,4 +1,4 @@
-"""How is a key written in a JSON pointer?"""
+"""Escape keys for JSON pointers."""
 
 from __future__ import annotations
 

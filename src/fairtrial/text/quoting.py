@@ -1,4 +1,4 @@
-"""Does a text contain a quote, apart from differences in writing such as punctuation, case, escapes and typing errors?
+"""Find quotes in a text, apart from differences in punctuation, case, escapes and typing errors.
 
 Only letters and digits are compared. A quote may have typing errors, at most one in ten characters, but none in a
 number, a negation or another character that turns the meaning around.

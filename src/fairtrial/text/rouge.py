@@ -1,4 +1,4 @@
-"""How many words do two texts share? ROUGE-1, ROUGE-2 and ROUGE-L over tokens of any script.
+"""Word overlap of two texts: ROUGE-1, ROUGE-2 and ROUGE-L over tokens of any script.
 
 The tokens and the stemming are those of google-adk 2.13 (its `_UnicodeAwareTokenizer` over rouge_score 0.1.2), so that
 the numbers are the same to the last bit. Source of the measure: Lin (2004), "ROUGE: A Package for Automatic Evaluation

@@ -1,4 +1,4 @@
-"""Where does a text have long runs of some characters? Most texts have no word that is long enough to be a key."""
+"""Find long character runs in a text. Most texts have no word that is long enough to be a key."""
 
 from __future__ import annotations
 

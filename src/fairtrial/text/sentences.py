@@ -1,4 +1,4 @@
-"""How is a text of a language model cut into sentences, in Korean, Japanese, Chinese and English?
+"""Split the text of a language model into sentences, in Korean, Japanese, Chinese and English.
 
 The rules are our own and not a library's, because the judge's questions depend on the cut. The same text must be cut
 alike on every machine, whatever the versions of other packages. Every character belongs to exactly one piece.

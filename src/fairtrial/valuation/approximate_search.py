@@ -1,4 +1,4 @@
-"""Which vectors of a large index are probably the nearest? A graph beside the index finds them quickly.
+"""Approximate nearest neighbours in a large vector index, by a graph beside the index.
 
 The graph is a hierarchical navigable small world (Malkov and Yashunin 2018, arXiv 1603.09320) of the library usearch.
 """

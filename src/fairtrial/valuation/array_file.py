@@ -1,4 +1,4 @@
-"""How are arrays read from a file of numpy, if the largest of them should not be read at all but memory-mapped?"""
+"""Read arrays from a NumPy file, and memory-map the largest of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What are the traces of one chunk worth? Everything here runs in a worker, and is picklable."""
+"""Value the traces of one chunk. Everything here runs in a worker, and is picklable."""
 
 from __future__ import annotations
 

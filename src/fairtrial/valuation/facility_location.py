@@ -1,4 +1,4 @@
-"""Which k items cover a set best, and how far can any other k items be ahead of them?
+"""Facility location: choose k items that cover a set best, with a bound on any other choice.
 
 The objective is monotone and submodular: the mean similarity of each client to its nearest selected item (facility
 location), and the mean worth of the selected items. The greedy algorithm then reaches at least 1 - 1/e of the best

@@ -1,4 +1,4 @@
-"""What in a trace looks as if it were there for the score? Reported only: it never changes the score."""
+"""Warnings about gaming: text in a trace that seems to be there for the score. It never changes the score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which steps of a trace look as if they were invented, for the score or to convince a reader?"""
+"""Recognise steps of a trace that seem invented, for the score or to convince a reader."""
 
 from __future__ import annotations
 

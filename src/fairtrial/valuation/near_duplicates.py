@@ -1,4 +1,4 @@
-"""Which traces repeat an earlier trace of their set, and why do they count as its repetition?"""
+"""Find near-duplicates of earlier traces in a set, with the reason for each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which earlier traces is each trace of a data set compared with?"""
+"""The novelty index: the earlier traces with which each trace of a data set is compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which traces that a Python program holds repeat an earlier trace?"""
+"""Find duplicates among traces that a Python program holds."""
 
 from __future__ import annotations
 

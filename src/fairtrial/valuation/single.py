@@ -1,4 +1,4 @@
-"""What are traces that a Python program holds worth?"""
+"""Value traces that a Python program holds."""
 
 from __future__ import annotations
 

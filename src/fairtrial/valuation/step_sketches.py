@@ -1,4 +1,4 @@
-"""How much of their steps do two traces have in common?
+"""Sketches of trace steps, which estimate the share of steps that two traces have in common.
 
 MinHash estimates it from signatures of fixed length (Broder 1997, doi:10.1109/SEQUEN.1997.666900), and bands of the
 signatures lead to the traces that are worth an exact comparison.

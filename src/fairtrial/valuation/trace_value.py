@@ -1,4 +1,4 @@
-"""What is a reasoning trace worth, and which numbers is its score made of?"""
+"""The value of a reasoning trace, and the numbers that make up its score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is a large file written, so that all of it is there or nothing, even if the machine stops?"""
+"""Write large files whole or not at all, even if the machine stops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which vector stands for everything in a trace: task, steps, tools, inputs, results and outcome?
+"""Embed a whole trace as one vector: task, steps, tools, inputs, results and outcome.
 
 Half of the cosine of two vectors compares their meaning: the mean of the embeddings of windows over all tokens. A mean
 alone would hide one difference among a hundred windows. The other half therefore compares their wording: the counts of

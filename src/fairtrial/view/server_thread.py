@@ -1,4 +1,4 @@
-"""How does an ASGI application answer requests while the command works in its own thread?"""
+"""Serve an ASGI application in a thread while the command works in its own thread."""
 
 from __future__ import annotations
 

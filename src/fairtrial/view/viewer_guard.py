@@ -1,4 +1,4 @@
-"""Which requests does a viewer answer? Those of the browser of its user, from its own page, and no others."""
+"""Guard the viewer: it answers its user's browser, from its own page, and nobody else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a session talk to an agent of ADK's own server (`adk api_server`)? The server keeps the session."""
+"""Sessions with agents on ADK's own server (`adk api_server`). The server keeps the session."""
 
 from __future__ import annotations
 

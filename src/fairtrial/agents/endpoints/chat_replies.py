@@ -1,4 +1,4 @@
-"""What does a chat endpoint reply: a JSON object, or a stream of events? And what in it is a thought?"""
+"""Read replies of chat endpoints, as JSON or as an event stream, and separate thoughts from answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a session exchange JSON with the server of an agent?"""
+"""The HTTP client with which sessions exchange JSON with an agent server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which requests does an endpoint take, and where in its replies are the reply and the calls? A template says both."""
+"""The template of an endpoint: its requests, and the paths of the reply and the calls in its responses."""
 
 from __future__ import annotations
 

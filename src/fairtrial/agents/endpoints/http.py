@@ -1,4 +1,4 @@
-"""How does a session talk to an agent behind an OpenAI-compatible chat endpoint?"""
+"""Sessions with agents behind an OpenAI-compatible chat endpoint."""
 
 from __future__ import annotations
 

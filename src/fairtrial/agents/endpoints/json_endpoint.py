@@ -1,4 +1,4 @@
-"""How does a session talk to any endpoint that takes and returns JSON? As a template describes it."""
+"""Sessions with any endpoint that takes and returns JSON, as a template describes it."""
 
 from __future__ import annotations
 

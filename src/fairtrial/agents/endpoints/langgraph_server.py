@@ -1,4 +1,4 @@
-"""How does a session talk to a graph on a LangGraph server? The server keeps the conversation, as a thread."""
+"""Sessions with graphs on a LangGraph server. The server keeps the conversation as a thread."""
 
 from __future__ import annotations
 

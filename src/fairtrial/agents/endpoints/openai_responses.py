@@ -1,4 +1,4 @@
-"""How does a session talk to an agent behind OpenAI's Responses API? The server keeps the conversation."""
+"""Sessions with agents behind OpenAI's Responses API. The server keeps the conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a session talk to a program? It writes lines of JSON to the program, and reads lines of JSON from it."""
+"""Sessions with a program that reads and writes JSON lines."""
 
 from __future__ import annotations
 

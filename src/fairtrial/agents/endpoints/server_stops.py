@@ -1,4 +1,4 @@
-"""Why does a graph on a LangGraph server stop, and how does it go on? The state of its thread tells."""
+"""Interrupts and breakpoints of a graph on a LangGraph server, read from its thread state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a text the URL of an agent, and does a server answer there?"""
+"""Parse agent URLs, and check that a server answers there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a session talk to a workflow of LangGraph's functional API? Its tasks return messages, not a state."""
+"""Sessions with workflows of LangGraph's functional API. Their tasks return messages, not a state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which models and tools do graphs of LangChain call in a run? Its callbacks tell also of graphs in nodes and tools."""
+"""Watch model and tool runs of LangChain graphs, also inside nodes and tools, through callbacks."""
 
 from __future__ import annotations
 

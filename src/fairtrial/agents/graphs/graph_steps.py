@@ -1,4 +1,4 @@
-"""How do the messages of a graph's state and the runs inside the graph become the steps of an agent?"""
+"""Turn state messages and inner runs of a LangGraph graph into agent steps."""
 
 from __future__ import annotations
 

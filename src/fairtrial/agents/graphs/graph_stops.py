@@ -1,4 +1,4 @@
-"""Why does a LangGraph graph stop, and how does it go on? A middleware or a breakpoint waits for a decision."""
+"""Stops of a LangGraph graph, at a middleware or a breakpoint, and the resumption after a decision."""
 
 from __future__ import annotations
 

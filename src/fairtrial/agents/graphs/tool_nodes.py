@@ -1,4 +1,4 @@
-"""How does an environment answer the tool calls of a LangGraph graph? Copies of its tool nodes ask it."""
+"""Route tool calls of a LangGraph graph to an environment through copies of its tool nodes."""
 
 from __future__ import annotations
 

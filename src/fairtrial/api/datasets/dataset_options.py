@@ -1,4 +1,4 @@
-"""How much of a data set is scored, and which problems stop it?"""
+"""Options for scoring a data set: how much of it is scored, and which problems stop it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Can a data set be scored into a folder as it is asked for? Everything but its conversations is read and checked."""
+"""Plan the scoring of a data set. Everything except its conversations is read and checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How is a data set scored into a folder, however large it is? Shard by shard, on any executor, and resumable."""
+"""Score a data set of any size into a folder, shard by shard, on any executor, and resumable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which conversations of a data set does a sample take? Those with the smallest hashes of each stratum."""
+"""Draw a stratified sample of conversations: those with the smallest hashes of each stratum."""
 
 from __future__ import annotations
 

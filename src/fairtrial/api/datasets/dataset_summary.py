@@ -1,4 +1,4 @@
-"""Which numbers follow from the folder of a scored data set? They are computed without holding it."""
+"""Summarize the folder of a scored data set without holding it in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What will the judges of a data set cost, about? The first conversations say it, before any call is made."""
+"""Estimate the judge costs of a data set from its first conversations, before any call is made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which shards of a data set are finished in an object store? An object for each of them says so."""
+"""The log of finished shards in an object store, with one object for each shard."""
 
 from __future__ import annotations
 

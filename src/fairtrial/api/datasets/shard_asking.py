@@ -1,4 +1,4 @@
-"""Which questions to judges does a shard of a data set raise? Its worker asks them, so that they go into batches."""
+"""Collect the judge questions of a data set's shard, so that they go into batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a worker score a shard of a data set, and write its results into the folder?"""
+"""Score a shard of a data set in a worker, and write its results into the folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do the workers of a data set ask models? This process makes all calls, and keeps each reply once."""
+"""Share models among the workers of a data set. This process makes all calls, and keeps each reply once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is a gate, or a suite of cases, worth? Reads runs, and audits them."""
+"""Read runs, and audit gates and suites."""
 
 from __future__ import annotations
 

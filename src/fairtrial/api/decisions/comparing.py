@@ -1,4 +1,4 @@
-"""Is one run better than another? Reads both runs, and compares the cases that they share."""
+"""Read two runs, and compare the cases that they share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cases of a run are flaky, and is it the agent or the judge? Only flaky cases are read with their traces."""
+"""Read a run, and find its flaky cases. Only flaky cases are read with their traces."""
 
 from __future__ import annotations
 

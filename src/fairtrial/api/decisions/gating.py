@@ -1,4 +1,4 @@
-"""May this build go out? Reads runs and claims, and decides."""
+"""Read runs and claims, and decide a gate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be bought next? Reads runs, their prices and the agreement of their judges, and plans."""
+"""Read runs, prices and judge agreement, and plan the next sample size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does an eval set become a file of another format, and what is lost on the way?"""
+"""Convert an eval set into another format, and report every loss."""
 
 from __future__ import annotations
 

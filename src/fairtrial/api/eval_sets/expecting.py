@@ -1,4 +1,4 @@
-"""How does a conversation that went well become the expectation of an eval set?"""
+"""Turn a successful conversation into the expectations of an eval set."""
 
 from __future__ import annotations
 

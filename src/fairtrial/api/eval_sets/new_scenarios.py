@@ -1,4 +1,4 @@
-"""Which scenarios would test this agent?"""
+"""Generate new test scenarios for an agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which labels have people given to a run, and what do they say of its judges?"""
+"""Calibrate the judges of a run from human labels."""
 
 from __future__ import annotations
 

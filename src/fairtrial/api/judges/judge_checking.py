@@ -1,4 +1,4 @@
-"""Does a judge decide rightly? Asks the questions with known answers that are part of the package."""
+"""Check judges with the package's questions that have known answers."""
 
 from __future__ import annotations
 

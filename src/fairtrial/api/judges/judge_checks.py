@@ -1,4 +1,4 @@
-"""Which verdicts does a judge give to items whose right answer is known?"""
+"""Collect verdicts of judges on items with known answers."""
 
 from __future__ import annotations
 

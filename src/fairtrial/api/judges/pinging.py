@@ -1,4 +1,4 @@
-"""Does a model answer in form, and are its answers right? How long do they take, and what do they cost?"""
+"""Ping models: check form and correctness of their answers, latency and cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How good is a judge, apart from any run?"""
+"""Make the report card of a judge, independent of any run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do the references that people corrected become an eval set?"""
+"""Write an eval set from the references that people corrected."""
 
 from __future__ import annotations
 

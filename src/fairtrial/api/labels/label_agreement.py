@@ -1,4 +1,4 @@
-"""How far do the people who labelled a run agree with each other and with its judges, and where do they not?"""
+"""Agreement between the people who labelled a run, and between people and judges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do people label a run in a browser: which item is theirs, what do they see of it, and where does the label go?
+"""The label desk: assign items of a queue to people in a browser, show them, and store the labels.
 
 Every answer is in the store before the next item is shown. An item that a window holds returns to the queue when the
 window gives it back, or when it has not asked for `PATIENCE` seconds.

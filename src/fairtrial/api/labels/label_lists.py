@@ -1,4 +1,4 @@
-"""Which labels does a run have, and how far do the people agree who gave them?"""
+"""List the labels of a run, with the agreement of the people who gave them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which queue of a run do people label, and which outcomes are drawn for a queue that is new?"""
+"""Open the label queue of a run, and draw the outcomes of a new queue."""
 
 from __future__ import annotations
 

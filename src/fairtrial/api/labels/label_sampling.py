@@ -1,4 +1,4 @@
-"""Which outcomes should people label? Every draw states the probability with which it takes each outcome.
+"""Sample outcomes for labels. Every draw states the probability with which it takes each outcome.
 
 Estimates from labels need the probabilities: an outcome that was drawn with probability p stands for 1/p outcomes.
 """

@@ -1,4 +1,4 @@
-"""Which outcomes of a run should people label, and which labels have they given?"""
+"""Write samples of outcomes for people to label, and add their labels to the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far do the people who labelled parts of outcomes agree with the judge about these parts?"""
+"""Agreement of people and judges about the parts of outcomes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which name and tags has a run, and which of its cases are to run again?"""
+"""Names and tags of runs, and the selection of failed cases for another run."""
 
 from __future__ import annotations
 

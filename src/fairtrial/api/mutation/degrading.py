@@ -1,4 +1,4 @@
-"""Does an evaluation notice an agent whose tools got worse? The agent runs again in degraded environments."""
+"""Run an agent again in degraded environments, and measure whether the evaluation notices."""
 
 from __future__ import annotations
 

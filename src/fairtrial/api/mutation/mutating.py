@@ -1,4 +1,4 @@
-"""How much is a green build worth? Plants changes in conversations that pass, and scores them like any other run."""
+"""Plan and execute mutation testing: plant changes in passing conversations, and score the mutants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do the stored mutants of a run say about its criteria?"""
+"""Build mutation reports from the stored mutants of a run."""
 
 from __future__ import annotations
 

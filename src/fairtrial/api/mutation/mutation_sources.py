@@ -1,4 +1,4 @@
-"""Which conversations are mutated, and which differences do their criteria allow?"""
+"""Choose the conversations to mutate, with the differences that their criteria allow."""
 
 from __future__ import annotations
 

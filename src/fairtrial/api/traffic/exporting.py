@@ -1,4 +1,4 @@
-"""How do the recordings of a run become a file for another tool?"""
+"""Export the recordings of a run into files for other tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which conversation does a received trace without an id go on with? Its history says so."""
+"""Join received traces without a conversation id by their message histories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which traces made a conversation of a run that goes on? Its recording tells most of them, and its spans the rest."""
+"""Known message histories of a run's conversations, from recordings first and from spans for the rest."""
 
 from __future__ import annotations
 

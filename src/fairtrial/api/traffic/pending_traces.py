@@ -1,4 +1,4 @@
-"""Which conversations are finished? A receiver scores a conversation when nothing came for it for a while."""
+"""Pending traces of a receiver. A conversation is scored when nothing came for it for a while."""
 
 from __future__ import annotations
 

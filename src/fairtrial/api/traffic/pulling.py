@@ -1,4 +1,4 @@
-"""How do the traces of a service become a file of recordings? Page by page, so that an interrupted pull goes on."""
+"""Pull traces from a service into a file of recordings, page by page, and resumable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do the scores of a run come to the service that keeps its traces, and the labels of people back?"""
+"""Push the scores of a run to the service that keeps its traces, and pull human labels back."""
 
 from __future__ import annotations
 

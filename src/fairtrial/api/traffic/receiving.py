@@ -1,4 +1,4 @@
-"""How do spans that arrive become results? A receiver stores them at once, and scores finished conversations."""
+"""Receive spans. A receiver stores them at once, and scores finished conversations."""
 
 from __future__ import annotations
 

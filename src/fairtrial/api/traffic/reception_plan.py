@@ -1,4 +1,4 @@
-"""Which criteria and cases does a receiver need? Everything is read and checked before the first span comes."""
+"""Plan a receiver. Criteria and cases are read and checked before the first span comes."""
 
 from __future__ import annotations
 

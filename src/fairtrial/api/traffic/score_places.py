@@ -1,4 +1,4 @@
-"""Where in the traces of their source do the scores and the labels of a run belong?"""
+"""Map scores and labels of a run to the places in the source traces that they belong to."""
 
 from __future__ import annotations
 

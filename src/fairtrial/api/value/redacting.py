@@ -1,4 +1,4 @@
-"""How do texts, JSON values, traces and files read without their secrets and without personal data?"""
+"""Redact secrets and personal data in texts, JSON values, traces and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which traces of files, or of a Python program, are the best of their set? Composes everything for `select`."""
+"""Select the best traces of files, or of a Python program. Composes everything for `select`."""
 
 from __future__ import annotations
 

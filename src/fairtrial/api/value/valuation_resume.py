@@ -1,4 +1,4 @@
-"""Which part of a valuation is finished, and which part is left?"""
+"""Resume a valuation: separate its finished rows from the rest."""
 
 from __future__ import annotations
 

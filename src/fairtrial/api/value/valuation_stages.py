@@ -1,4 +1,4 @@
-"""How do the documents of a data set become rows? Load -> prepare in workers -> compare with other traces -> value."""
+"""The stages of a valuation: load documents, prepare them in workers, compare them with other traces, value them."""
 
 from __future__ import annotations
 

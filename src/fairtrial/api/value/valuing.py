@@ -1,4 +1,4 @@
-"""What are the traces of files, or of a stored run, worth? Composes everything that `fairtrial value` needs."""
+"""Value the traces of files, or of a stored run. Composes everything that `fairtrial value` needs."""
 
 from __future__ import annotations
 

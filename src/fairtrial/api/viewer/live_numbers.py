@@ -1,4 +1,4 @@
-"""Which numbers has a run that may still be going on, without a reader that waits for them?"""
+"""Current numbers of a run that may still be going on. Readers do not wait for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cases of a run does a query find, and in which order? The marks of all attempts are held, and no text."""
+"""The index of a run's cases for queries. It holds the marks of all attempts, and no text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does a viewer of a store show: its runs, their numbers, their cases, two runs side by side, and changes?"""
+"""The viewer of a store: runs, numbers, cases, two runs side by side, and changes."""
 
 from __future__ import annotations
 

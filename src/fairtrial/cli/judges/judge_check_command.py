@@ -1,4 +1,4 @@
-"""`fairtrial judge check`: does the judge decide rightly?"""
+"""The command `fairtrial judge check`, which asks a judge questions with known answers."""
 
 from __future__ import annotations
 

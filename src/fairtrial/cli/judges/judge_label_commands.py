@@ -1,4 +1,4 @@
-"""`fairtrial judge sample` and `fairtrial judge calibrate`: do people agree with the judge?"""
+"""The commands `fairtrial judge sample` and `fairtrial judge calibrate`, which compare a judge with people."""
 
 from __future__ import annotations
 

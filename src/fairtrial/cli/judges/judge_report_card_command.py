@@ -1,4 +1,4 @@
-"""`fairtrial judge report-card`: how good is a judge, apart from any run?"""
+"""The command `fairtrial judge report-card`, which measures a judge apart from any run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which options of `fairtrial score` are about data sets that are scored into a folder?"""
+"""Options of `fairtrial score` for data sets that are scored into a folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which keys and endpoints do `.env` files contain? The agent's folder comes first, then the folder of the config."""
+"""Read keys and endpoints from `.env` files, first in the agent's folder, then in the configuration's folder."""
 
 from __future__ import annotations
 

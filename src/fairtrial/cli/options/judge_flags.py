@@ -1,4 +1,4 @@
-"""Which options about judges and models do the commands share?"""
+"""Options about judges and models that the commands share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which options do all commands take that write an HTML report?"""
+"""Options of all commands that write an HTML report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which option sends the scores of a run to a service at its end, and who is asked before?"""
+"""The option that pushes scores to a service when a run ends, and the question that confirms it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""With which arguments does an interrupted run go on?"""
+"""Arguments with which an interrupted run is resumed."""
 
 from __future__ import annotations
 

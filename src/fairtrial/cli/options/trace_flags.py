@@ -1,4 +1,4 @@
-"""Which options say how traces of other tools become conversations?"""
+"""Options for the conversion of foreign traces into conversations."""
 
 from __future__ import annotations
 

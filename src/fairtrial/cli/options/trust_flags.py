@@ -1,4 +1,4 @@
-"""Which options do the commands share that say how sure you can be?"""
+"""Options about confidence and claims that the commands share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where does a viewer listen, and is it opened in a browser? The options of the commands that start a viewer."""
+"""Options of the commands that start a viewer: its address, and whether a browser opens it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files does a report of mutation testing become? The same files at its end and from the store."""
+"""Write the files of a mutation report, the same at its end and from the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files does a report of a run become? The same files at the end of a run and from the store."""
+"""Write the report files of a run, the same at the end of a run and from the store."""
 
 from __future__ import annotations
 

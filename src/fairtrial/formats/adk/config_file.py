@@ -1,4 +1,4 @@
-"""Which parts does an `EvalConfig` have? The reader of options says what the parts mean."""
+"""Read the parts of ADK's `EvalConfig`. The reader of options says what the parts mean."""
 
 from __future__ import annotations
 

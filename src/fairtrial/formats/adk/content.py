@@ -1,4 +1,4 @@
-"""Which messages, thoughts, calls and results does a genai `Content` hold?"""
+"""Read messages, thoughts, calls and results of a genai `Content`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cases does an ADK eval set hold? The current schema, in snake_case, camelCase or both, and tRPC-Agent-Go's."""
+"""Read cases of an ADK eval set: the current schema in any key spelling, and tRPC-Agent-Go's."""
 
 from __future__ import annotations
 

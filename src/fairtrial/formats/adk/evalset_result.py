@@ -1,4 +1,4 @@
-"""Which cases and recordings does an `.evalset_result.json` of ADK or tRPC-Agent-Go hold?"""
+"""Read cases and recordings of an `.evalset_result.json`, from ADK or tRPC-Agent-Go."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cases do ADK's two older formats hold? Lists of queries, with or without a name around them."""
+"""Read cases of ADK's two older formats: lists of queries, with or without a name around them."""
 
 from __future__ import annotations
 

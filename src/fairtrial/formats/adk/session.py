@@ -1,4 +1,4 @@
-"""Which invocations does a recorded ADK session hold? Its events are grouped at the messages of the user."""
+"""Read the invocations of a recorded ADK session. Its events are grouped at the user messages."""
 
 from __future__ import annotations
 

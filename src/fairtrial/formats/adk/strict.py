@@ -1,4 +1,4 @@
-"""Which parts of an invocation does ADK's own reader accept? It refuses a file for any other key."""
+"""The parts of an invocation that ADK's own reader accepts. It refuses a file for any other key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which unknown keys of a case hold an expectation? The value says it: no list of names is complete."""
+"""Report unknown keys of a case that hold an expectation. The value says it, as no list of names is complete."""
 
 from __future__ import annotations
 

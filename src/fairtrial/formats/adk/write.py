@@ -1,4 +1,4 @@
-"""How are cases and recordings written for ADK? In ADK's snake_case, and without loss of anything that was read."""
+"""Write cases and recordings for ADK, in its snake_case and without loss."""
 
 from __future__ import annotations
 

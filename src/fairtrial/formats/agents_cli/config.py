@@ -1,4 +1,4 @@
-"""Which criteria does an `eval_config` of agents-cli ask for?
+"""Read the criteria of an agents-cli `eval_config`.
 
 Its metrics have no thresholds: they inform, unless our own key `thresholds` says otherwise. `attempts` is our own
 key, too.

@@ -1,4 +1,4 @@
-"""Which cases and recordings does a dataset of Google's agents-cli hold?
+"""Read cases and recordings of a Google agents-cli dataset.
 
 The dataset is the input of the GenAI evaluation SDK, too. Its cases stand in `eval_cases`, as in ADK's eval sets, but
 under other keys: `eval_case_id`, and a `prompt` or `agent_data`.

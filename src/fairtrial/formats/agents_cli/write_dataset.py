@@ -1,4 +1,4 @@
-"""How are cases and recordings written as a dataset of agents-cli, and which expectations does it have no place for?"""
+"""Write cases and recordings as an agents-cli dataset, and report expectations that it has no place for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which entries does a message of Anthropic's Messages API hold?"""
+"""The dialect of Anthropic's Messages API: the entries of its messages."""
 
 from __future__ import annotations
 

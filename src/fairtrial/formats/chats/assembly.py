@@ -1,4 +1,4 @@
-"""How do the messages of any provider become a trace? Each dialect turns its messages into the same entries."""
+"""Assemble provider messages into a trace. Each dialect turns its messages into the same entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which entries does a message of Amazon Bedrock's Converse API hold?"""
+"""The dialect of Amazon Bedrock's Converse API: the entries of its messages."""
 
 from __future__ import annotations
 

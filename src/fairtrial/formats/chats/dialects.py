@@ -1,4 +1,4 @@
-"""In which dialect is a list of messages, and which conversation does it hold?"""
+"""Detect the dialect of a message list, and read its conversation."""
 
 from __future__ import annotations
 

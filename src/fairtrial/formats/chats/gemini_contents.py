@@ -1,4 +1,4 @@
-"""Which entries does one of Gemini's `contents` hold?"""
+"""The dialect of Gemini's `contents`: the entries of a content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which requests go on with an earlier request? A log of a provider's client holds a conversation many times."""
+"""Join requests that continue an earlier request. A log of a provider's client holds a conversation many times."""
 
 from __future__ import annotations
 

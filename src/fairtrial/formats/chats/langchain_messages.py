@@ -1,4 +1,4 @@
-"""Which entries does a message of LangChain hold? Three forms are read. The envelopes of `lc` are only data."""
+"""The dialect of LangChain messages. Three forms are read. The envelopes of `lc` are only data."""
 
 from __future__ import annotations
 

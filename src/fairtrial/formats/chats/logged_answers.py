@@ -1,4 +1,4 @@
-"""Which answer stands beside the messages of a request? A proxy logs both in one object."""
+"""Read the answer beside the messages of a request. A proxy logs both in one object."""
 
 from __future__ import annotations
 

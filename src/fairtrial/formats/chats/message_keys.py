@@ -1,4 +1,4 @@
-"""Which keys of messages does nobody read? A call under a key of the writer's own must not be lost with its key."""
+"""Report message keys that nobody reads. A call under a key of the writer's own must not be lost with its key."""
 
 from __future__ import annotations
 

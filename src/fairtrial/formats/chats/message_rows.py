@@ -1,4 +1,4 @@
-"""Which conversations do the rows of a table of messages hold? Each row is a message, and names its conversation."""
+"""Read conversations from message tables. Each row is a message, and names its conversation."""
 
 from __future__ import annotations
 

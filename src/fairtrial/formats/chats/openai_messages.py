@@ -1,4 +1,4 @@
-"""Which entries does a chat message of OpenAI hold?"""
+"""The dialect of OpenAI chat messages: the entries of a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which results of tools stand without their call? A result proves a call, so that none of them may vanish."""
+"""Recover calls from tool results without a call. A result proves a call, so that none of them may vanish."""
 
 from __future__ import annotations
 

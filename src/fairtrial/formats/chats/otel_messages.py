@@ -1,4 +1,4 @@
-"""Which entries does a message of OpenTelemetry's GenAI conventions hold? Each message is a role and parts."""
+"""The dialect of OpenTelemetry's GenAI messages. Each message is a role and parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which entries does a message of Pydantic AI hold? Requests hold prompts and results, responses the agent's parts."""
+"""The dialect of Pydantic AI messages. Requests hold prompts and results, responses the agent's parts."""
 
 from __future__ import annotations
 

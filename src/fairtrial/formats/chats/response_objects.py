@@ -1,4 +1,4 @@
-"""Which conversations do responses of OpenAI's Responses API hold, if nobody kept the requests?"""
+"""Read conversations from OpenAI Responses API responses, if nobody kept the requests."""
 
 from __future__ import annotations
 

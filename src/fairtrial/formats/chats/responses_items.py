@@ -1,4 +1,4 @@
-"""Which entries does an item of OpenAI's Responses API hold? The sessions of the Agents SDK keep the same items."""
+"""The dialect of OpenAI Responses API items. The sessions of the Agents SDK keep the same items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which messages with the role of the user did a user write? smolagents gives that role to observations, too."""
+"""Tell user messages from observations in smolagents logs, which give both the role of the user."""
 
 from __future__ import annotations
 

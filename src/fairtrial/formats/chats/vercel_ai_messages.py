@@ -1,4 +1,4 @@
-"""Which entries does a message of the Vercel AI SDK hold, written for a model or for a user interface?"""
+"""The dialect of Vercel AI SDK messages, both for a model and for a user interface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which call does a result, a repeated call or the span of a tool belong to?"""
+"""Assign tool results, repeated calls and tool spans to their calls."""
 
 from __future__ import annotations
 

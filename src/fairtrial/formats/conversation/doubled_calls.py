@@ -1,4 +1,4 @@
-"""Which spans report the same call, and which calls happen inside the call of a tool?"""
+"""Merge spans that report the same call, and find the calls inside a tool call."""
 
 from __future__ import annotations
 

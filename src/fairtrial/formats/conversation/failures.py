@@ -1,4 +1,4 @@
-"""Did an agent or a model break an invocation?"""
+"""Failures of an agent or a model that break an invocation."""
 
 from __future__ import annotations
 

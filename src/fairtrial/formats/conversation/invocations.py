@@ -1,4 +1,4 @@
-"""Which invocations do the calls of a conversation make? Model calls are read in the order of their start."""
+"""Split the calls of a conversation into invocations. Model calls are read in the order of their start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which traces are one conversation? Traces with the same conversation id, and traces that go on with each other."""
+"""Join traces into conversations, by conversation id or by message history."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which conversation is a trace part of, while its spans still arrive?"""
+"""Assign a trace to its conversation while its spans still arrive."""
 
 from __future__ import annotations
 

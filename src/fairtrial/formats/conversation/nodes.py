@@ -1,4 +1,4 @@
-"""How do the spans of traces hang together? Each span becomes a node with its facts, its parent and its children."""
+"""The tree of spans. Each span becomes a node with its facts, its parent and its children."""
 
 from __future__ import annotations
 

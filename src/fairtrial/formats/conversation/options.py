@@ -1,4 +1,4 @@
-"""How does the user want spans to become conversations?"""
+"""Options for the conversion of spans into conversations."""
 
 from __future__ import annotations
 

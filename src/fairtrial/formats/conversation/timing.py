@@ -1,4 +1,4 @@
-"""When did an invocation happen, and how long did its models and tools take?"""
+"""Timing of invocations: start, end, and the durations of model and tool calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do the nodes of a conversation become a trace?"""
+"""Assemble the nodes of a conversation into a trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which turns of the user do the messages to a model hold?"""
+"""Read user turns from the messages to a model."""
 
 from __future__ import annotations
 

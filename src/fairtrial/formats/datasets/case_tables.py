@@ -1,4 +1,4 @@
-"""Which cases and recordings does a table hold? One row is one case."""
+"""Read cases and recordings from tables. One row is one case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which column of a table holds the input, the expectation, the reply and the rest?"""
+"""The roles of table columns: input, expectation, reply and the rest."""
 
 from __future__ import annotations
 

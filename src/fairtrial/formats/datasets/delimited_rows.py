@@ -1,4 +1,4 @@
-"""Which rows does a text file of a spreadsheet hold? CSV with commas, semicolons, tabs or bars, row by row."""
+"""Read rows of delimited text files: CSV with commas, semicolons, tabs or bars, row by row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which case does a row of a table hold, and which recording?"""
+"""Convert a table row into a case and a recording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do dialects read messages, answers of tools and numbers in attributes?"""
+"""Read messages, tool answers and numbers in span attributes, for all dialects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In which dialects is a span written, and what does it say?
+"""The table of span dialects. It finds the dialects of a span, and reads its facts.
 
 A dialect is a module of this package that makes one `Dialect`, and one row in `DIALECTS`:
 

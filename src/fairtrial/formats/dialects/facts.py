@@ -1,4 +1,4 @@
-"""What does a span say of an agent, in words that no instrumentation has of its own?"""
+"""Facts about an agent that a span states, in terms that are independent of the instrumentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which messages does a span of the GenAI conventions hold? They stand in attributes, or else in events."""
+"""Read messages in spans of the GenAI conventions, from attributes or else from events."""
 
 from __future__ import annotations
 

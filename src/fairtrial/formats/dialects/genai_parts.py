@@ -1,4 +1,4 @@
-"""Which entries do the messages in a span of OpenTelemetry's GenAI conventions hold?"""
+"""Read message entries in spans of OpenTelemetry's GenAI conventions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which contents in the messages of a span are only marks, or were dropped by the limits of an SDK?"""
+"""Recognise message contents of spans that are only marks, or that SDK limits dropped."""
 
 from __future__ import annotations
 

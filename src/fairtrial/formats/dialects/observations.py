@@ -1,4 +1,4 @@
-"""Which messages do the inputs and outputs hold that platforms keep of any function, in the shape of its arguments?
+"""Read messages from the inputs and outputs that platforms keep of any function, in its arguments' shape.
 
 A platform such as Langfuse does not translate the input of a model. It keeps the request of the provider, a list of
 messages, a text, or the arguments of any function.

@@ -1,4 +1,4 @@
-"""Which entries do the messages of OpenInference hold? Each message stands in numbered attributes."""
+"""Read OpenInference messages. Each message stands in numbered attributes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which JSON do many spans repeat? Each call of a model repeats all earlier messages, and each of them is read once."""
+"""A cache of JSON that many spans repeat. Each model call repeats all earlier messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many tokens did a call of a model take? Several dialects count them in the same places."""
+"""Token usage of model calls, in the places that several dialects share."""
 
 from __future__ import annotations
 

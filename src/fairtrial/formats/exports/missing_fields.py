@@ -1,4 +1,4 @@
-"""Which fields of a recording do its exported spans not tell exactly? They are added in attributes of our own.
+"""Add the recording fields that exported spans do not state exactly, in attributes of our own.
 
 The conventions have no place for the reason of a missing content or the outcome of a conversation, for example. The
 spans are read as anybody reads them, and the result is compared with the recording.

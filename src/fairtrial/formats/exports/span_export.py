@@ -1,4 +1,4 @@
-"""How does a recording become the spans of a trace? Ids come from its content, so that a second export is equal.
+"""Export recordings as spans. Ids come from the content, so that a second export is equal.
 
 The root span is the conversation. Below it is a span for each invocation, and below that the answers of the agent and
 the calls of tools, in their order. The form, OpenTelemetry's conventions or OpenInference's, gives the attributes.

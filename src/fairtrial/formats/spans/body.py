@@ -1,4 +1,4 @@
-"""Which spans does a body of data hold? Several files are one body: each span counts once, with its log records."""
+"""Read the spans of a body of data. Several files are one body: each span counts once, with its log records."""
 
 from __future__ import annotations
 

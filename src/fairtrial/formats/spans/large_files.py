@@ -1,4 +1,4 @@
-"""How are the spans of a large file read without holding the file? Document by document, as often as needed."""
+"""Read the spans of a large file document by document, as often as needed."""
 
 from __future__ import annotations
 

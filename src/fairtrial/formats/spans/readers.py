@@ -1,4 +1,4 @@
-"""Which reader turns a file into spans?
+"""The readers that turn files into spans, and the choice among them.
 
 A reader is a module of this package with two functions, and one row in `READERS`:
 

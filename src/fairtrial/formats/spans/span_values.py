@@ -1,4 +1,4 @@
-"""How do files of spans write ids, times, numbers and values? Every reader of spans asks here."""
+"""Decode ids, times, numbers and values in span files, for all readers of spans."""
 
 from __future__ import annotations
 

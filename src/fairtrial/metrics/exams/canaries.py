@@ -1,4 +1,4 @@
-"""Which verdict of a judge is certain? Canaries for each judged criterion."""
+"""Canaries of each judged criterion: items whose right verdict is certain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions with known answers: how are they stored, and what can come out of them?"""
+"""Questions with known answers: their tables in the package, and the possible results."""
 
 from __future__ import annotations
 

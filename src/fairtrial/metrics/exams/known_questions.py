@@ -1,4 +1,4 @@
-"""Does a judge decide rightly? Questions with known answers for every prompt, in four languages."""
+"""Questions with known answers for every judge prompt, in four languages."""
 
 from __future__ import annotations
 

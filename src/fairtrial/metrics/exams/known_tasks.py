@@ -1,4 +1,4 @@
-"""Does a model write rightly? Tasks with known results for the prompts that let a model write instead of answer."""
+"""Tasks with known results for prompts in which a model writes instead of answering."""
 
 from __future__ import annotations
 

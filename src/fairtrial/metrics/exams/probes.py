@@ -1,4 +1,4 @@
-"""Which changes of a reply, or of rubrics, must not matter to a judge?"""
+"""Invariance probes: changes of a reply, or of rubrics, that must not matter to a judge."""
 
 from __future__ import annotations
 

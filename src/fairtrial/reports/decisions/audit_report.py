@@ -1,4 +1,4 @@
-"""How do audits of gates and of suites look in a terminal?"""
+"""Terminal reports of gate audits and suite audits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do two runs side by side look in a terminal?"""
+"""The terminal table of two compared runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does the decision about claims look in a terminal?"""
+"""Terminal and Markdown reports of gate decisions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do pass^k and pass@k look in a terminal?"""
+"""Terminal rows for pass^k and pass@k."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do plans and flaky cases look in a terminal?"""
+"""Terminal reports of plans and of flaky cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does the check of a judge look in a terminal?"""
+"""The terminal report of a judge check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""May the judges of a run be believed? The sentence about each state, and the table of corrected numbers."""
+"""Judge states in reports: a sentence about each state, and the table of corrected numbers."""
 
 from __future__ import annotations
 

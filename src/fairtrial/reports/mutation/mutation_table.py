@@ -1,4 +1,4 @@
-"""How does a report of mutation testing look in a terminal?"""
+"""The terminal report of mutation testing."""
 
 from __future__ import annotations
 

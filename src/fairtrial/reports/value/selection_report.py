@@ -1,4 +1,4 @@
-"""How does a selection of traces look in a terminal and as JSON?"""
+"""Reports of selected traces, in a terminal and as JSON."""
 
 from __future__ import annotations
 

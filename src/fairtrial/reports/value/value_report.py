@@ -1,4 +1,4 @@
-"""How does the value of traces look in a terminal?"""
+"""The terminal report of trace values."""
 
 from __future__ import annotations
 

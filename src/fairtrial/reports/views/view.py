@@ -1,4 +1,4 @@
-"""How does a run look in the view model? Its numbers, its cases and its comparison with another run."""
+"""View models of a run: numbers, cases, and the comparison with another run."""
 
 from __future__ import annotations
 

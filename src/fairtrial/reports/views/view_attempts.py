@@ -1,4 +1,4 @@
-"""How does one attempt look in the view model: its conversation, its outcomes and its ballots?"""
+"""View models of an attempt: conversation, outcomes and ballots."""
 
 from __future__ import annotations
 

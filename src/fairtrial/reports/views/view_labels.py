@@ -1,4 +1,4 @@
-"""What does a person see of an attempt while they label it, and of the agreement of people and judges afterwards?
+"""View models for labels: the blind item that a person labels, and the agreement of people and judges.
 
 A blind view is built from the fields that a person needs. A field that is added to a recording or to a score later
 stays hidden until somebody lists it here.

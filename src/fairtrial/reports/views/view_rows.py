@@ -1,4 +1,4 @@
-"""How does a case look in the list of cases: its attempts, why it failed, and who makes its attempts differ?"""
+"""View models of case rows: attempts, failure reasons, and the cause of differing attempts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does an older store become one of this version? A module `to_VERSION` for each version after the first.
+"""Upgrade older stores, with a module `to_VERSION` for each version after the first.
 
 Each module has a function `upgrade(operations)` that changes the tables of the version before. For example, version 2
 might add a column, in `to_2.py`:

@@ -1,4 +1,4 @@
-"""Which secrets stand beside their names in a text: `password=...`, `"api_key": "..."`, 비밀번호: ..., Bearer ...?"""
+"""Find secrets beside their names in a text: `password=...`, `"api_key": "..."`, 비밀번호: ..., Bearer ..."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which personal data does a text hold beside numbers of persons: cards, accounts, IP addresses and home folders?"""
+"""Find personal data without persons' numbers: cards, accounts, IP addresses, e-mail and home folders."""
 
 from __future__ import annotations
 

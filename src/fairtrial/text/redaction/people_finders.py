@@ -1,4 +1,4 @@
-"""Which finders search for personal data? They are imported only if somebody asks for them."""
+"""The finders of personal data. They are imported only if somebody asks for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which numbers of persons of eight countries does a text hold?
+"""Find personal identification numbers of eight countries.
 
 A number is found only if its check digits fit. If these are weak, the name of the number must stand before it.
 """

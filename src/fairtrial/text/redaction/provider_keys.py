@@ -1,4 +1,4 @@
-"""What do the keys of the providers look like, old forms and new?"""
+"""Find provider keys by their forms, old and new."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which secrets does a text or a JSON value contain, and how does it read without them?
+"""Redact secrets in texts and JSON values.
 
 These are found: provider keys, JWTs, private keys, passwords in connection strings, secrets beside their names, and
 e-mail addresses. They are found in JSON inside JSON, in URLs and in base64, too.

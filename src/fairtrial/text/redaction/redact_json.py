@@ -1,4 +1,4 @@
-"""How does a JSON value read without its secrets? Keys, names beside values, and lists of arguments tell of them."""
+"""Redact secrets in JSON values, by keys, by names beside values, and in lists of arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a file of any size read without its secrets? Lines of JSON are read as JSON, and all other lines as text."""
+"""Redact files of any size. Lines of JSON are read as JSON, and all other lines as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which names announce a secret: `password`, `api_key`, 비밀번호, トークン, 令牌?"""
+"""Names that announce a secret: `password`, `api_key`, 비밀번호, トークン, 令牌."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a value beside a telling name refer to a secret that stands elsewhere: a variable, code, a file or a vault?"""
+"""Recognise values that refer to a secret elsewhere: a variable, code, a file or a vault."""
 
 from __future__ import annotations
 

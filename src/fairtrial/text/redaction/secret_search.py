@@ -1,4 +1,4 @@
-"""Which kinds of secrets may a text hold? Short parts of a text, its signs, show it before any pattern searches."""
+"""Search for the kinds of secrets in a text. Short signs show them before any pattern searches."""
 
 from __future__ import annotations
 

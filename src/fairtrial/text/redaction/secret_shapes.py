@@ -1,4 +1,4 @@
-"""Which secrets stand further from their names: in objects, lists, tables, cookies, netrc files and command lines?"""
+"""Find secrets apart from their names: objects, lists, tables, cookies, netrc files and command lines."""
 
 from __future__ import annotations
 

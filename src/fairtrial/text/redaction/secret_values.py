@@ -1,4 +1,4 @@
-"""Is a value beside a telling name a secret, or does it only stand for a secret?"""
+"""Recognise secrets among the values beside a telling name, and placeholders that only stand for one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which telephone numbers does a text hold? The numbering plans of all countries decide."""
+"""Find telephone numbers in a text, by the numbering plans of all countries."""
 
 from __future__ import annotations
 
