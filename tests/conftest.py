@@ -1,4 +1,4 @@
-"""What all tests share: how much Hypothesis tries, and which tests need something that may not be there."""
+"""Shared settings of all tests: the effort of Hypothesis, and markers for tests with special needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do audits say how often a gate is right, and which cases and criteria tell nothing?"""
+"""Audits report how often a gate is right, and which cases and criteria tell nothing."""
 
 from __future__ import annotations
 

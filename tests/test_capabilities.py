@@ -1,4 +1,4 @@
-"""Do the stages ask objects for capabilities that are declared, rather than for their classes?"""
+"""The stages ask objects for declared capabilities, and not for their classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do the GitHub Action and the GitLab snippet run as they are written?"""
+"""The GitHub Action and the GitLab snippet run as they are written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do cases that resemble each other count once: in a run, a comparison, a gate and a plan?"""
+"""Cases that resemble each other count once: in a run, a comparison, a gate and a plan."""
 
 from __future__ import annotations
 

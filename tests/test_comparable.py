@@ -1,4 +1,4 @@
-"""Is a claim about a difference undecided if the runs were not measured in the same way, or on the same cases?"""
+"""Claims about a difference are undecided if the runs were measured in other ways, or on other cases."""
 
 from __future__ import annotations
 

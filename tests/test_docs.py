@@ -1,4 +1,4 @@
-"""Does everything that the documentation shows work?
+"""Everything that the documentation shows works.
 
 Each page runs in a folder of its own that holds `examples/`, block by block:
 

@@ -1,4 +1,4 @@
-"""Do messages say which file, and which name was meant?"""
+"""Messages name the file, and suggest the name that was meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do the parts of the package keep to their places?"""
+"""The layers of the package: unknown fields stay in the formats, and new parts stay closed to front ends."""
 
 from __future__ import annotations
 

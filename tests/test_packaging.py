@@ -1,4 +1,4 @@
-"""Is what people install complete, and does its page on an index lead somewhere?"""
+"""Installed packages are complete, and their page on an index leads somewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is what `import fairtrial` offers complete, sorted and light?"""
+"""The names that `import fairtrial` offers are complete, sorted and light."""
 
 from __future__ import annotations
 

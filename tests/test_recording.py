@@ -1,4 +1,4 @@
-"""Does every conversation end in a recording, whatever an agent does?"""
+"""Every conversation ends in a recording, whatever an agent does."""
 
 from __future__ import annotations
 

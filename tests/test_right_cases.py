@@ -1,4 +1,4 @@
-"""Do the commands about finished runs speak of the cases that ran, if only some cases of an eval set did?"""
+"""Commands about finished runs report the cases that ran, if only some cases of an eval set did."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does scoring end with a result for every recording, whatever a metric does?"""
+"""Scoring ends with a result for every recording, whatever a metric does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are runs compared on parts of their cases, without calling a part worse by chance?"""
+"""Runs are compared on parts of their cases, without calling a part worse by chance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is the project written in plain English, and are its names words of the domain?
+"""The project is written in plain English, and its names are words of the domain.
 
 `python tests/support/words.py` prints the counts; `words.py` says how they are made, and holds the limits.
 """

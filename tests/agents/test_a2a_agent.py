@@ -1,4 +1,4 @@
-"""Is an agent behind a real A2A server recorded whole?"""
+"""Agents behind a real A2A server are recorded whole."""
 
 from __future__ import annotations
 

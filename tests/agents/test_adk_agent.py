@@ -1,4 +1,4 @@
-"""Is an ADK agent recorded as ADK itself would record it?"""
+"""ADK agents are recorded as ADK itself records them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is an agent of Microsoft's Agent Framework recorded whole?"""
+"""Agents of Microsoft's Agent Framework are recorded whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is the work of an agent recorded that works inside a tool of another agent, in every framework?"""
+"""Agents that work inside a tool of another agent are recorded, in every framework."""
 
 from __future__ import annotations
 

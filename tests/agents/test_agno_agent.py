@@ -1,4 +1,4 @@
-"""Is an agent of Agno recorded whole?"""
+"""Agno agents are recorded whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a call that needs a decision wait for it, whatever the agent is made with, and does the trace show it?"""
+"""Calls that need a decision wait for it, in every framework, and the trace shows it."""
 
 from __future__ import annotations
 

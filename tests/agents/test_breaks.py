@@ -1,4 +1,4 @@
-"""Does an agent that breaks, hangs, or says nothing or too much, break alone, whatever it is made with?"""
+"""Agents that break, hang, or say nothing or too much break only their own conversation, in every framework."""
 
 from __future__ import annotations
 

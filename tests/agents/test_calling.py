@@ -1,4 +1,4 @@
-"""What does a function get that calls its tools through us, and what is recorded of it?"""
+"""Functions that call tools through fairtrial get answers, and their calls are recorded."""
 
 from __future__ import annotations
 

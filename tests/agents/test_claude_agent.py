@@ -1,4 +1,4 @@
-"""Are agents of the Claude Agent SDK recorded whole, with the real Claude Code and an API on a socket?"""
+"""Claude Agent SDK agents are recorded whole, with the real Claude Code and an API on a socket."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a conversation recorded whole, whatever the agent is made with?"""
+"""Conversations are recorded whole, in every framework."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are agents and crews of CrewAI recorded whole?"""
+"""CrewAI agents and crews are recorded whole."""
 
 from __future__ import annotations
 

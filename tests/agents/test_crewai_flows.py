@@ -1,4 +1,4 @@
-"""Are flows of CrewAI recorded whole, with the crews, agents and models that their steps use?"""
+"""CrewAI flows are recorded whole, with the crews, agents and models that their steps use."""
 
 from __future__ import annotations
 

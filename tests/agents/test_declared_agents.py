@@ -1,4 +1,4 @@
-"""Is it known what an agent declares, before it speaks and if it never speaks?"""
+"""The declarations of an agent are known before it speaks, and if it never speaks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is an agent recorded whole behind a Responses API, a LangGraph server, an ADK server, or an endpoint of its own?"""
+"""Agents behind a Responses API, a LangGraph server, an ADK server or an own endpoint are recorded whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does an environment do the same to the tools of every agent, whatever it is made with?"""
+"""Environments do the same to the tools of every agent, in every framework."""
 
 from __future__ import annotations
 

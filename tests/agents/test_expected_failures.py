@@ -1,4 +1,4 @@
-"""Is a guardrail that fires an outcome that a case can expect, and a guardrail that does not fire a failure?"""
+"""Guardrails that fire are outcomes that a case can expect, and a guardrail that does not fire is a failure."""
 
 from __future__ import annotations
 

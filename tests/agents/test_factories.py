@@ -1,4 +1,4 @@
-"""Do factories make agents with the context of their framework, as the first examples of the documentations do?"""
+"""Factories make agents with the context of their framework, as the first examples of the documentations do."""
 
 from __future__ import annotations
 

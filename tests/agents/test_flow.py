@@ -1,4 +1,4 @@
-"""Can every criterion be applied to what is recorded, with a simulated user too, whatever the agent is made with?"""
+"""Every criterion applies to recorded conversations, also with a simulated user, in every framework."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a framework that is too old refused before anything runs, and an error of our own never the agent's?"""
+"""Frameworks that are too old are refused before anything runs, and an own error is never the agent's."""
 
 from __future__ import annotations
 

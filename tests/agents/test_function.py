@@ -1,4 +1,4 @@
-"""Is every kind of Python function an agent?"""
+"""Every kind of Python function is an agent."""
 
 from __future__ import annotations
 

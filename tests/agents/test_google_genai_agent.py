@@ -1,4 +1,4 @@
-"""Is a chat of the Google Gen AI SDK recorded whole?"""
+"""Google Gen AI SDK chats are recorded whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is an agent behind a chat endpoint recorded whole, and does it break alone?"""
+"""Agents behind a chat endpoint are recorded whole, and break only their own conversation."""
 
 from __future__ import annotations
 

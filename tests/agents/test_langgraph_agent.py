@@ -1,4 +1,4 @@
-"""Is a graph of LangChain recorded whole?"""
+"""LangChain graphs are recorded whole."""
 
 from __future__ import annotations
 

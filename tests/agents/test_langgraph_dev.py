@@ -1,4 +1,4 @@
-"""Is an agent recorded whole behind a real LangGraph server?"""
+"""Agents behind a real LangGraph server are recorded whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is an agent of LlamaIndex recorded whole?"""
+"""LlamaIndex agents are recorded whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is every kind of target named where a user looks for it?"""
+"""Every kind of target is named in the places in which a user looks for it."""
 
 from __future__ import annotations
 

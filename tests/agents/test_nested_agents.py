@@ -1,4 +1,4 @@
-"""Are the tokens of agents counted that work inside a tool of another agent?"""
+"""Tokens of agents that work inside a tool of another agent are counted."""
 
 from __future__ import annotations
 

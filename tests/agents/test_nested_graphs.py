@@ -1,4 +1,4 @@
-"""Are the calls of agents recorded that work inside the nodes and tools of a graph of LangChain?"""
+"""Calls of agents inside the nodes and tools of a LangChain graph are recorded."""
 
 from __future__ import annotations
 

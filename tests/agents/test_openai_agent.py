@@ -1,4 +1,4 @@
-"""Is an agent of the OpenAI Agents SDK recorded whole?"""
+"""OpenAI Agents SDK agents are recorded whole."""
 
 from __future__ import annotations
 

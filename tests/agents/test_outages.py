@@ -1,4 +1,4 @@
-"""Is an outage counted against the infrastructure, whatever agent it stops, and is a first call tried again?"""
+"""Outages count against the infrastructure, whatever agent they stop, and a first call is tried again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of foreign values is kept?"""
+"""Foreign values are kept as plain JSON."""
 
 from __future__ import annotations
 

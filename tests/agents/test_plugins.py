@@ -1,4 +1,4 @@
-"""Can an installed package add a kind of agent?"""
+"""Installed packages can add a kind of agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a program that speaks lines of JSON recorded whole, and does it break alone?"""
+"""Programs that speak JSON lines are recorded whole, and break only their own conversation."""
 
 from __future__ import annotations
 

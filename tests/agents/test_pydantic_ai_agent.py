@@ -1,4 +1,4 @@
-"""Is an agent of Pydantic AI recorded whole?"""
+"""Pydantic AI agents are recorded whole."""
 
 from __future__ import annotations
 

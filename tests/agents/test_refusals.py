@@ -1,4 +1,4 @@
-"""Is a target that means no agent found out before anything runs, whatever agents of its kind are made with?"""
+"""Targets without an agent are found out before anything runs, in every framework."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Has a recording the same shape, whatever the agent is made with?"""
+"""Recordings have the same shape in every framework."""
 
 from __future__ import annotations
 

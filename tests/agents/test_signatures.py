@@ -1,4 +1,4 @@
-"""Which callables are agents, and is every other callable refused before anything runs?"""
+"""Callables that can be agents are accepted, and all others are refused before anything runs."""
 
 from __future__ import annotations
 

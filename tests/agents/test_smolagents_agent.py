@@ -1,4 +1,4 @@
-"""Is an agent of smolagents recorded whole?"""
+"""Agents of smolagents are recorded whole."""
 
 from __future__ import annotations
 

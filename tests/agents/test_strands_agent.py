@@ -1,4 +1,4 @@
-"""Is an agent of Strands recorded whole?"""
+"""Strands agents are recorded whole."""
 
 from __future__ import annotations
 

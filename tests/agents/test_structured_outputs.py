@@ -1,4 +1,4 @@
-"""Is a structured answer the reply as JSON, and no call, in every framework?"""
+"""Structured answers are the reply as JSON, and not a call, in every framework."""
 
 from __future__ import annotations
 

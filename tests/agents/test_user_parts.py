@@ -1,4 +1,4 @@
-"""Do pictures and files in a user's message reach the model of every agent, and do judges learn of them?"""
+"""Pictures and files in a user message reach the model of every agent, and judges learn of them."""
 
 from __future__ import annotations
 

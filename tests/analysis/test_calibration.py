@@ -1,4 +1,4 @@
-"""Does the state of a judge follow from the labels, and is each number that of the labelled outcomes?"""
+"""The state of a judge follows from the labels, and each number is that of the labelled outcomes."""
 
 from __future__ import annotations
 

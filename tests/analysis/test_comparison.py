@@ -1,4 +1,4 @@
-"""Are two runs compared case by case, and is everything that is left out said?"""
+"""Two runs are compared case by case, and everything that is left out is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a gate pass, fail or stay undecided as it should, and does it never leave a missing attempt out?"""
+"""Gates pass, fail or stay undecided as documented, and never leave a missing attempt out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do plans and lists of flaky cases say what a run shows, and no more?"""
+"""Plans and lists of flaky cases report what a run shows, and no more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do the stages together do what was asked?"""
+"""The stages of the Python API work together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a notebook show how far a run is, and does nothing else print it?"""
+"""Notebooks show how far a run is, and nothing else prints it."""
 
 from __future__ import annotations
 

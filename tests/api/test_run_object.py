@@ -1,4 +1,4 @@
-"""What can be done with the `Run` that `evaluate` and `score` return?"""
+"""The `Run` that `evaluate` and `score` return gives access to results, views and exports."""
 
 from __future__ import annotations
 

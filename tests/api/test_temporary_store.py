@@ -1,4 +1,4 @@
-"""Does a run without a store leave nothing behind, also after its process was killed?"""
+"""Runs without a store leave nothing behind, also after their process was killed."""
 
 from __future__ import annotations
 

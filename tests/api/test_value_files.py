@@ -1,4 +1,4 @@
-"""Which files does `fairtrial value` take: globs, folders, packed files and Parquet, with broken conversations?"""
+"""The command `fairtrial value` takes globs, folders, packed files and Parquet, also with broken conversations."""
 
 from __future__ import annotations
 

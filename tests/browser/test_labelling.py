@@ -1,4 +1,4 @@
-"""Do people label in a real browser by keys alone, without a hint at the verdict, and without losing a label?"""
+"""People label in a real browser by keys alone, without a hint at the verdict, and without losing a label."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the page do in a real browser what it promises: keys, links, languages, accessibility, hostile texts?"""
+"""The HTML report works in a real browser: keys, links, languages, accessibility and hostile texts."""
 
 from __future__ import annotations
 

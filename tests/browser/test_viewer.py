@@ -1,4 +1,4 @@
-"""Does the viewer do in a real browser what it promises: runs, comparison, a run that goes on, keys, hostile texts?"""
+"""The viewer works in a real browser: runs, comparison, a run that goes on, keys and hostile texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a case with several attempts have the same verdict everywhere: exit code, reports, gate and comparison?"""
+"""Cases with several attempts have the same verdict in exit code, reports, gate and comparison."""
 
 from __future__ import annotations
 

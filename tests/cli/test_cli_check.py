@@ -1,4 +1,4 @@
-"""Does `fairtrial check` say what files are, and what is wrong with them?"""
+"""The command `fairtrial check` reports the formats of files, and what is wrong with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a run at home in a CI server: annotations, a summary, names and tags, cases that failed, and an early stop?"""
+"""Runs in CI servers: annotations, a summary, names and tags, failed cases, and an early stop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does `fairtrial compare` read runs from a store, from reports and from exports?"""
+"""The command `fairtrial compare` reads runs from a store, from reports and from exports."""
 
 from __future__ import annotations
 

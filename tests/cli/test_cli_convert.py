@@ -1,4 +1,4 @@
-"""Does `fairtrial convert` write eval sets in another format?"""
+"""The command `fairtrial convert` writes eval sets in another format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does `fairtrial criteria` explain what there is, and print configs that work?"""
+"""The command `fairtrial criteria` explains the criteria, and prints configurations that work."""
 
 from __future__ import annotations
 

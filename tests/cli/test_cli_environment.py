@@ -1,4 +1,4 @@
-"""Which `.env` files are read, and which of them wins?"""
+"""The precedence of `.env` files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does `fairtrial expect` turn recordings into an eval set?"""
+"""The command `fairtrial expect` turns recordings into an eval set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does `fairtrial export` write what `fairtrial score` reads again?"""
+"""The command `fairtrial export` writes files that `fairtrial score` reads again."""
 
 from __future__ import annotations
 

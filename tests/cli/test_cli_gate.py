@@ -1,4 +1,4 @@
-"""Does `fairtrial gate` exit with the verdict, and does `run --until-decided` stop in time?"""
+"""The command `fairtrial gate` exits with the verdict, and `run --until-decided` stops in time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do `fairtrial judge sample` and `judge calibrate` bring the labels of people beside the verdicts of a judge?"""
+"""The commands `fairtrial judge sample` and `judge calibrate` compare human labels with judge verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does `fairtrial judge report-card` measure judges whose verdicts are recorded?"""
+"""The command `fairtrial judge report-card` measures judges whose verdicts are recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does `fairtrial label` open a queue, and do its labels reach the judge's calibration and files?"""
+"""The command `fairtrial label` opens a queue, and its labels reach the judge's calibration and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does `fairtrial labels` list, exchange and compare the labels of people?"""
+"""The command `fairtrial labels` lists, exchanges and compares the labels of people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the command line start light, help, and fail with words?"""
+"""The command line starts light, helps, and fails with a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the command line write Markdown for a comment, and compare with a baseline?"""
+"""The command line writes Markdown for a comment, and compares with a baseline."""
 
 from __future__ import annotations
 

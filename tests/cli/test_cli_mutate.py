@@ -1,4 +1,4 @@
-"""Does `fairtrial mutate` print, write and exit as documented?"""
+"""The command `fairtrial mutate` prints, writes and exits as documented."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do `fairtrial plan`, `flaky` and `show` print plans, flaky cases and pass^k?"""
+"""The commands `fairtrial plan`, `flaky` and `show` print plans, flaky cases and pass^k."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does `fairtrial receive` end on Ctrl-C with the report, and what does it refuse?"""
+"""The command `fairtrial receive` ends on Ctrl-C with the report, and refuses wrong options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does `fairtrial record` write what `fairtrial score` reads?"""
+"""The command `fairtrial record` writes files that `fairtrial score` reads."""
 
 from __future__ import annotations
 

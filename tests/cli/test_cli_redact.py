@@ -1,4 +1,4 @@
-"""Does `fairtrial redact` remove secrets from files, and say where they were?"""
+"""The command `fairtrial redact` removes secrets from files, and reports their places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does `fairtrial report` write pages about stored runs, and do other commands write the same page?"""
+"""The command `fairtrial report` writes pages about stored runs, and other commands write the same page."""
 
 from __future__ import annotations
 

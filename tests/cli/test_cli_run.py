@@ -1,4 +1,4 @@
-"""Does `fairtrial run` do what its options say?"""
+"""The options of `fairtrial run`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do `fairtrial runs` and `fairtrial show` read the store back?"""
+"""The commands `fairtrial runs` and `fairtrial show` read the store back."""
 
 from __future__ import annotations
 

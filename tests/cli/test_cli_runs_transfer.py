@@ -1,4 +1,4 @@
-"""Do `fairtrial runs rm`, `export` and `import` move whole runs?"""
+"""The commands `fairtrial runs rm`, `export` and `import` move whole runs."""
 
 from __future__ import annotations
 

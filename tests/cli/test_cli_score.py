@@ -1,4 +1,4 @@
-"""Does `fairtrial score` hold recordings against the right expectations?"""
+"""The command `fairtrial score` compares recordings with the right expectations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Can every report be made again from the store alone, byte for byte?"""
+"""Every report can be made again from the store alone, byte for byte."""
 
 from __future__ import annotations
 

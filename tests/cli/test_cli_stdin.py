@@ -1,4 +1,4 @@
-"""Which commands read standard input, if `-` stands for a file?"""
+"""Commands read standard input if `-` stands for a file."""
 
 from __future__ import annotations
 

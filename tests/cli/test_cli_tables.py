@@ -1,4 +1,4 @@
-"""Do the commands take tables, and say which column was taken for what?"""
+"""The commands take tables, and report the role of each column."""
 
 from __future__ import annotations
 

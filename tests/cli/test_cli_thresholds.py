@@ -1,4 +1,4 @@
-"""Does `--threshold` decide, and does a configuration that cannot state thresholds inform?"""
+"""The option `--threshold` decides, and a configuration that cannot state thresholds informs."""
 
 from __future__ import annotations
 

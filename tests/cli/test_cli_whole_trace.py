@@ -1,4 +1,4 @@
-"""Do the commands compare whole traces if they are asked to, in every mode, and with a graph of neighbours?"""
+"""The commands compare whole traces on request, in every mode, and with a graph of neighbours."""
 
 from __future__ import annotations
 

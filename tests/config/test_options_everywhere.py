@@ -1,4 +1,4 @@
-"""Does the same mistake get the same message wherever options are read, with the pointer of the file?"""
+"""The same mistake in options gets the same message everywhere, with the pointer of the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same conversation for both: how is it made, and how does each side load and score it?"""
+"""The same conversation for both sides: making it, and loading and scoring it on each side."""
 
 from __future__ import annotations
 

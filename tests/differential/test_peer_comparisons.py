@@ -1,4 +1,4 @@
-"""Do our statistics agree with scipy and statsmodels on random data?"""
+"""The statistics agree with scipy and statsmodels on random data."""
 
 from __future__ import annotations
 

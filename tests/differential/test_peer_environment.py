@@ -1,4 +1,4 @@
-"""Do google-adk 2.13 and we read the same environments?"""
+"""The package and google-adk 2.13 read the same environments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are the statistics of judges those of krippendorff, scikit-learn, statsmodels and ppi-python, on random data?"""
+"""Judge statistics equal those of krippendorff, scikit-learn, statsmodels and ppi-python, on random data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does whatever an agent or a metric of a user does stay in its own case?"""
+"""Failures of an agent or of a user's metric stay in their own case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a run notice a judge that gets certain verdicts wrong, before it believes the judge?"""
+"""Runs notice a judge that gets certain verdicts wrong, before they believe the judge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a command whose store fails end in words, with an exit code of its own, and can the run go on?"""
+"""Commands whose store fails end with a message and an exit code of its own, and the run can go on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does every evaluation that checks nothing, or less than its author meant, end otherwise than green?
+"""Evaluations that check nothing, or less than their author meant, never end green.
 
 Each situation is a real run of the command line with an agent that only says "ok". A gate that lets one of them pass
 with exit code 0 gives its user false confidence. The expected codes are 1 (failed), 2 (refused) and 3 (unscored).

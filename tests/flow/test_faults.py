@@ -1,4 +1,4 @@
-"""Does a run say on whose side an attempt went wrong, and does it count without those that say nothing?"""
+"""Runs report on whose side an attempt went wrong, and count without those that say nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is what was finished kept, whatever ends a run, and does --resume go on from there?"""
+"""Finished work is kept, whatever ends a run, and `--resume` goes on from there."""
 
 from __future__ import annotations
 

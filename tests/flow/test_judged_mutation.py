@@ -1,4 +1,4 @@
-"""Does mutation testing keep to its budget with a judge on a server, and can a cassette play the judge?"""
+"""Mutation testing keeps to its budget with a judge on a server, and a cassette can play the judge."""
 
 from __future__ import annotations
 

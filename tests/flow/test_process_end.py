@@ -1,4 +1,4 @@
-"""Does a run in which an agent or a metric ends the process never exit with 0?"""
+"""Runs in which an agent or a metric ends the process never exit with 0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the command behave among other processes: exit codes, pipes, encodings, a shared store?"""
+"""The command behaves among other processes: exit codes, pipes, encodings and a shared store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is the result of `score` the same if several processes score?"""
+"""Results of `score` are the same if several processes score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do logs of benchmarks and coding agents hold, and what in them did no user and no agent write?"""
+"""Logs of benchmarks and coding agents are read, apart from the parts that no user and no agent wrote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are Google's current files read, written, and refused in words where they cannot be used?"""
+"""Google's current files are read, written, and refused with a message if they cannot be used."""
 
 from __future__ import annotations
 

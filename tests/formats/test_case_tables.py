@@ -1,4 +1,4 @@
-"""Are the tables that people have read as eval sets and as recordings, and is a guess never silent?"""
+"""Tables of people are read as eval sets and as recordings, and a guess is never silent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are the message lists of every provider and framework read as events, and never as messages of another?"""
+"""Message lists of every provider and framework are read as events, and never as messages of another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is an EvalConfig read as people write it?"""
+"""EvalConfigs are read as people write them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do spans become the conversation that happened?"""
+"""Spans become the conversation that happened."""
 
 from __future__ import annotations
 

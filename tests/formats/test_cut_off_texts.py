@@ -1,4 +1,4 @@
-"""Is a content that a limit cut off kept apart from a complete one?"""
+"""Contents that a limit cut off are kept apart from complete ones."""
 
 from __future__ import annotations
 

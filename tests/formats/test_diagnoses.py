@@ -1,4 +1,4 @@
-"""Does a file that cannot be read say where, what was got and what is allowed?"""
+"""Files that cannot be read are reported with the place, the value and the allowed values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is every shape of ADK's current eval set read for what it says?"""
+"""Every shape of ADK's current eval set is read for what it says."""
 
 from __future__ import annotations
 

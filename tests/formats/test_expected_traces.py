@@ -1,4 +1,4 @@
-"""Does every file of traces hold what people who read it by hand found in it?"""
+"""Every file of traces holds what people who read it by hand found in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does an exported recording read as the recording that it was?"""
+"""Exported recordings read as the recordings that they were."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are labels read as spreadsheets write them, and are mistakes named with their line?"""
+"""Labels are read as spreadsheets write them, and mistakes are named with their line."""
 
 from __future__ import annotations
 

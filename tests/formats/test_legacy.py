@@ -1,4 +1,4 @@
-"""Are ADK's two old list forms read?"""
+"""ADK's two old list formats are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is the answer read that stands beside the messages of a request, or refused with its place?"""
+"""Answers beside the messages of a request are read, or refused with their place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a value under an unknown key refused or said if it holds calls, messages or cases, whatever its name is?"""
+"""Values under unknown keys are refused or reported if they hold calls, messages or cases, whatever the name is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are OpenAI chat messages read as what happened?"""
+"""OpenAI chat messages are read as what happened."""
 
 from __future__ import annotations
 

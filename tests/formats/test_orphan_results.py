@@ -1,4 +1,4 @@
-"""Does the result of a tool count as a call if the messages do not hold the call?"""
+"""Tool results count as a call if the messages do not hold the call."""
 
 from __future__ import annotations
 

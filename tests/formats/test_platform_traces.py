@@ -1,4 +1,4 @@
-"""Does the same dialogue give the same recording, whichever platform kept its trace?"""
+"""The same dialogue gives the same recording, whichever platform kept its trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is the tool behind a tool that passes calls on named?"""
+"""The tool behind a tool that passes calls on is named."""
 
 from __future__ import annotations
 

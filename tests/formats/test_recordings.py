@@ -1,4 +1,4 @@
-"""Are recordings read back as they were written, and what is none told?"""
+"""Recordings are read back as they were written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is an eval set result read as expectation and recordings?"""
+"""Eval set results are read as expectations and recordings."""
 
 from __future__ import annotations
 

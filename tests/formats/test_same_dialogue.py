@@ -1,4 +1,4 @@
-"""Does one eval set score the same dialogue alike, whichever instrumentation recorded it?"""
+"""One eval set scores the same dialogue alike, whichever instrumentation recorded it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a recorded ADK session read as what happened?"""
+"""Recorded ADK sessions are read as what happened."""
 
 from __future__ import annotations
 

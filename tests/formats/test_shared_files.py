@@ -1,4 +1,4 @@
-"""Are the files that users have read, every one of them?"""
+"""Every file that users have is read, or refused with its kind."""
 
 from __future__ import annotations
 

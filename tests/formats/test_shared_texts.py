@@ -1,4 +1,4 @@
-"""Are equal texts one object, and is memory bounded?"""
+"""Equal texts are one object, and memory is bounded."""
 
 from __future__ import annotations
 

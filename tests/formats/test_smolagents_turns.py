@@ -1,4 +1,4 @@
-"""Are the turns, the replies and the arguments in spans of smolagents those of its users and tools?"""
+"""Turns, replies and arguments in spans of smolagents are those of its users and tools."""
 
 from __future__ import annotations
 

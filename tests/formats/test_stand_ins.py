@@ -1,4 +1,4 @@
-"""Is a file refused in words if it holds something in the place of its content, or if it is too large?"""
+"""Files with a stand-in instead of their content, and files that are too large, are refused with a message."""
 
 from __future__ import annotations
 

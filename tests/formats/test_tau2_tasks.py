@@ -1,4 +1,4 @@
-"""Which cases are the tasks of tau2-bench?"""
+"""The tasks of tau2-bench are read as cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which results of tools are failures?"""
+"""The tool results that are failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a part that nobody knows leave a gap that every criterion sees, instead of a shorter conversation?"""
+"""Unknown parts leave a gap that every criterion sees, instead of a shorter conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are contents that a span hides, drops or cannot hold kept apart from empty contents?"""
+"""Contents that a span hides, drops or cannot hold are kept apart from empty contents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which names are names of the same model? The table is written by hand from the documentation of providers."""
+"""Names of the same model. The table is written by hand from the documentation of providers."""
 
 from __future__ import annotations
 

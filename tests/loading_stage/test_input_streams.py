@@ -1,4 +1,4 @@
-"""Are spans on standard input and in pipes read as those in files, and without holding them?"""
+"""Spans on standard input and in pipes are read like those in files, and without holding them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are requests that follow one another one conversation?"""
+"""Requests that follow one another are one conversation."""
 
 from __future__ import annotations
 

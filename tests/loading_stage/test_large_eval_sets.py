@@ -1,4 +1,4 @@
-"""Is a large eval set, whose text is given back while it is read, read as a small one is?"""
+"""Large eval sets, whose text is freed while it is read, are read like small ones."""
 
 from __future__ import annotations
 

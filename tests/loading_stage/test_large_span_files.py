@@ -1,4 +1,4 @@
-"""Do the spans of large files become the same recordings as those of small files?"""
+"""Spans of large files become the same recordings as those of small files."""
 
 from __future__ import annotations
 

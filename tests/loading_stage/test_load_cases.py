@@ -1,4 +1,4 @@
-"""Which cases are there to do, and what are they called?"""
+"""Loading finds the cases of a run, and names them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which criteria does a file, or a configuration, ask for?"""
+"""Loading finds the criteria of a file or of a configuration."""
 
 from __future__ import annotations
 

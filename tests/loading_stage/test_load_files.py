@@ -1,4 +1,4 @@
-"""Which files are meant, and what do they hold?"""
+"""Loading finds the files that are meant, and their contents."""
 
 from __future__ import annotations
 

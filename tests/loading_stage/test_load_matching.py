@@ -1,4 +1,4 @@
-"""Which recording answers which case?"""
+"""Recordings are matched with the cases that they answer."""
 
 from __future__ import annotations
 

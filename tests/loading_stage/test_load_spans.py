@@ -1,4 +1,4 @@
-"""Are files of spans one body of data, and is a folder of recordings read whole?"""
+"""Files of spans are one body of data, and a folder of recordings is read whole."""
 
 from __future__ import annotations
 

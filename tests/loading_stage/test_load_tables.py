@@ -1,4 +1,4 @@
-"""Are tables read from files and folders, and large tables without holding them?"""
+"""Tables are read from files and folders, and large tables without holding them."""
 
 from __future__ import annotations
 

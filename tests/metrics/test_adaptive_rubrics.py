@@ -1,4 +1,4 @@
-"""Does the judge make rubrics where nobody has written any, and are the replies judged by them?"""
+"""The judge makes rubrics if nobody has written any, and the replies are judged by them."""
 
 from __future__ import annotations
 

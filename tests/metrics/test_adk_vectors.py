@@ -1,4 +1,4 @@
-"""Are the numbers those of google-adk 2.13, except where criteria.md says that they are not?"""
+"""Numbers equal those of google-adk 2.13, except if criteria.md says that they do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a score say which expected call stands beside which actual call?"""
+"""Scores state which expected call stands beside which actual call."""
 
 from __future__ import annotations
 

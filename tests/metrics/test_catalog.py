@@ -1,4 +1,4 @@
-"""Does a configuration build the criteria that it names, and say what it gets wrong?"""
+"""Configurations build the criteria that they name, and report mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are calls, tokens and seconds counted where they were recorded, and only there?"""
+"""Calls, tokens and seconds are counted if they were recorded, and only then."""
 
 from __future__ import annotations
 

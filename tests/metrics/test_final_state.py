@@ -1,4 +1,4 @@
-"""Is the state at the end of a conversation compared with the expected state?"""
+"""The state at the end of a conversation is compared with the expected state."""
 
 from __future__ import annotations
 

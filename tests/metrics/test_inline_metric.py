@@ -1,4 +1,4 @@
-"""Does code in a configuration run only if it is allowed, in a process that cannot hurt the run?"""
+"""Code in a configuration runs only if it is allowed, in a process that cannot hurt the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a metric that was written for agents-cli run here, from the file that its configuration names?"""
+"""Metrics that were written for agents-cli run from the file that their configuration names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do judges see what was said before the recording began?"""
+"""Judges see the messages from before the recording began."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a judge is shown: kinds of texts, an equal beginning, examples in its language, and the users' own standards."""
+"""Judge prompts: kinds of texts, an equal beginning, examples in its language, and the users' own standards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each judged criterion asks, of whom, and what it makes of the answers."""
+"""The questions of each judged criterion, and the scores that follow from the answers."""
 
 from __future__ import annotations
 

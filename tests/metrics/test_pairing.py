@@ -1,4 +1,4 @@
-"""What becomes of invocations that are missing, broken or too many?"""
+"""Invocations that are missing, broken or too many are paired and scored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does every part of a score say what it is about?"""
+"""Every part of a score states its key."""
 
 from __future__ import annotations
 

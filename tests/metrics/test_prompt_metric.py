@@ -1,4 +1,4 @@
-"""Does a judge score a `prompt_template` of agents-cli, and is the template never filled in?"""
+"""Judges score a `prompt_template` of agents-cli, and the template is never filled in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is `response_match_score` what criteria.md says?"""
+"""The criterion `response_match_score` is as criteria.md describes it."""
 
 from __future__ import annotations
 

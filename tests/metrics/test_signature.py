@@ -1,4 +1,4 @@
-"""Does a signature tell what produced a number, and stay the same where that is the same?"""
+"""Signatures identify what produced a number, and stay the same if that is the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is `tool_trajectory_avg_score` what criteria.md says, option by option?"""
+"""The criterion `tool_trajectory_avg_score` is as criteria.md describes it, option by option."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which backend a criterion has, what the service is told, and how it is read; the service itself is played."""
+"""The backend of a criterion, the requests to the service, and its replies. The service itself is played."""
 
 from __future__ import annotations
 

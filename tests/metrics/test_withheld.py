@@ -1,4 +1,4 @@
-"""Is a content that was not recorded ever compared, or shown to a judge as an empty text?"""
+"""Contents that were not recorded are never compared, or shown to a judge as an empty text."""
 
 from __future__ import annotations
 

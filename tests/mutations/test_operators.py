@@ -1,4 +1,4 @@
-"""Does every operator plant exactly one change, the same for the same seed, in the direction that it states?"""
+"""Every operator plants exactly one change, the same for the same seed, in the direction that it states."""
 
 from __future__ import annotations
 

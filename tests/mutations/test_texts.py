@@ -1,4 +1,4 @@
-"""Do the rules of each language change a sentence as a speaker would?"""
+"""The rules of each language change a sentence as a speaker would."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are the traces of a service pulled whole, page by page, and without a word about keys?"""
+"""The traces of a service are pulled whole, page by page, and without a word about keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do scores arrive where people look, once, and do the scores of people come back as labels?"""
+"""Scores arrive in the service once, and the scores of people come back as labels."""
 
 from __future__ import annotations
 

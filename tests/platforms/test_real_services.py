@@ -1,4 +1,4 @@
-"""Do `pull`, `push` and `labels --from` work with real servers of Phoenix and MLflow (`make test-services`)?"""
+"""The commands `pull`, `push` and `labels --from` work with real Phoenix and MLflow servers (`make test-services`)."""
 
 from __future__ import annotations
 

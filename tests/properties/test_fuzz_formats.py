@@ -1,4 +1,4 @@
-"""Is the outcome of reading any bytes whatever a file that was read, or a diagnosis?"""
+"""Reading any bytes ends in a file that was read, or in a diagnosis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for every pair of conversations?"""
+"""Properties of every metric, for every pair of conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is what was read written back without loss?"""
+"""Everything that was read is written back without loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the way in which spans were sent and written change what is read from them?"""
+"""The way in which spans were sent and written does not change what is read from them."""
 
 from __future__ import annotations
 

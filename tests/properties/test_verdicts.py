@@ -1,4 +1,4 @@
-"""What holds for every tree of scores?"""
+"""Properties of verdicts, for every tree of scores."""
 
 from __future__ import annotations
 

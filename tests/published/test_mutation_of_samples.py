@@ -1,4 +1,4 @@
-"""How much does the peer's default gate notice on its own samples? The table of docs/explanation/mutation.md."""
+"""Detection rates of the peer's default gate on its own samples. The table of docs/explanation/mutation.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do recorded judges have the numbers that their authors published?"""
+"""Recorded judges have the numbers that their authors published."""
 
 from __future__ import annotations
 

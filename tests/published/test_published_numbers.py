@@ -1,4 +1,4 @@
-"""Do the numbers that others printed come out?"""
+"""The numbers that others printed are reproduced."""
 
 from __future__ import annotations
 

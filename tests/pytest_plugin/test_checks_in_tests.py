@@ -1,4 +1,4 @@
-"""Can a test hold a conversation with an agent, and check it, without an eval set?"""
+"""Tests hold a conversation with an agent, and check it, without an eval set."""
 
 from __future__ import annotations
 

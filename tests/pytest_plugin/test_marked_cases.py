@@ -1,4 +1,4 @@
-"""Does a mark become a test for each case, with the outcome that the case deserves?"""
+"""Marks become a test for each case, with the outcome that the case deserves."""
 
 from __future__ import annotations
 

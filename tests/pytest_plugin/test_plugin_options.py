@@ -1,4 +1,4 @@
-"""Do the options work on the command line and in the ini file, and does the plugin cost nothing without them?"""
+"""The options work on the command line and in the ini file, and the plugin costs nothing without them."""
 
 from __future__ import annotations
 

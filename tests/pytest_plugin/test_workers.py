@@ -1,4 +1,4 @@
-"""Do evaluations work with pytest-xdist: each case once, one run, one table?"""
+"""Evaluations work with pytest-xdist: each case once, one run, one table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a rule make the verdict of a case from its attempts, whatever is missing?"""
+"""Attempt rules make the verdict of a case from its attempts, whatever is missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a mean free of the errors of rounding that a threshold would see?"""
+"""Means are free of rounding errors that a threshold would see."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a case the same case in every run, and another one when its expectation is another?"""
+"""Cases keep their key in every run, and get another one when their expectation changes."""
 
 from __future__ import annotations
 

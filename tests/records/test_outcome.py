@@ -1,4 +1,4 @@
-"""From scores to verdicts: what is each outcome, case and trace taken for?"""
+"""Verdicts of outcomes, cases and traces follow from their scores."""
 
 from __future__ import annotations
 

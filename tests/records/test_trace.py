@@ -1,4 +1,4 @@
-"""What is the reply, who are the agents, what do tokens add up to?"""
+"""Replies, agents and token totals of traces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Can ADK's own tools, and we ourselves, read the result files?"""
+"""ADK's own tools, and the package itself, read the ADK result files."""
 
 from __future__ import annotations
 

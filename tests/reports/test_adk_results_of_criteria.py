@@ -1,4 +1,4 @@
-"""Does ADK's result file hold the right number of every criterion for every invocation?"""
+"""ADK's result file holds the right number of every criterion for every invocation."""
 
 from __future__ import annotations
 

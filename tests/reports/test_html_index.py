@@ -1,4 +1,4 @@
-"""Does the index of the HTML report hold every case, without memory for them?"""
+"""The index of the HTML report holds every case, without memory for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the HTML report hold the whole run, and nothing that a browser could run by mistake?"""
+"""The HTML report holds the whole run, and nothing that a browser could run by mistake."""
 
 from __future__ import annotations
 

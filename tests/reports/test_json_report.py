@@ -1,4 +1,4 @@
-"""Is the JSON report what its contract says?"""
+"""The JSON report keeps its contract."""
 
 from __future__ import annotations
 

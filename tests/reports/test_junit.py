@@ -1,4 +1,4 @@
-"""Is the JUnit file XML that a CI server reads, whatever stands in it?"""
+"""The JUnit file is XML that a CI server reads, whatever stands in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a run as Markdown fit a comment, say what a reviewer needs, and keep foreign text dead?"""
+"""A run as Markdown fits a comment, says what a reviewer needs, and keeps foreign text dead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do records look right in a notebook, and does hostile text stay text there?"""
+"""Records look right in a notebook, and hostile text stays text there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are numbers written so that nobody is misled?"""
+"""Numbers are written so that nobody is misled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do the pictures of a run show its numbers, with labelled axes and readable glyphs?"""
+"""The pictures of a run show its numbers, with labelled axes and readable glyphs."""
 
 from __future__ import annotations
 

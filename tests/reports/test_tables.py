@@ -1,4 +1,4 @@
-"""Do other libraries read the tables of a run, with the numbers of the run and dead text?"""
+"""Other libraries read the tables of a run, with the numbers of the run and dead text."""
 
 from __future__ import annotations
 

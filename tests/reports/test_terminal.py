@@ -1,4 +1,4 @@
-"""Is the terminal report readable, honest and safe, whatever an agent said?"""
+"""The terminal report is readable, honest and safe, whatever an agent said."""
 
 from __future__ import annotations
 

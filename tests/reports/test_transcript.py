@@ -1,4 +1,4 @@
-"""Does a report show the conversation: who wrote what, which tools were called, and why a judge decided so?"""
+"""Reports show the conversation: who wrote what, which tools were called, and why a judge decided so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is the JSON of comparisons described by its schema and its page?"""
+"""The JSON of comparisons is described by its schema and its page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens to an answer, and does chance depend on nothing but its place?"""
+"""Environment effects on an answer, and chance that depends on nothing but its place."""
 
 from __future__ import annotations
 

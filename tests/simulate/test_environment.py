@@ -1,4 +1,4 @@
-"""Who answers a call, in which order, and what of a conversation does its environment remember?"""
+"""Environments answer calls in their order, and remember their conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is an environment_simulation_config read as google-adk reads it, and is what it misspells told?"""
+"""An environment_simulation_config is read as google-adk reads it, and misspellings are reported."""
 
 from __future__ import annotations
 

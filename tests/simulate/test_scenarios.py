@@ -1,4 +1,4 @@
-"""Are new scenarios varied, and is nothing that the model writes taken on trust?"""
+"""New scenarios are varied, and nothing that the model writes is taken on trust."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are the domains of tau2-bench refused if they are not here, and do they answer and compare if they are?
+"""The domains of tau2-bench are refused if they are not installed, and answer and compare if they are.
 
 The package index has no tau2-bench. The tests of its mock domain run where somebody has installed it.
 """

@@ -1,4 +1,4 @@
-"""What a simulated user says, and what it is shown."""
+"""The messages of a simulated user, and the texts that it gets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a simulated user use the tools that an environment offers, and does the recording keep the state?"""
+"""Simulated users use the tools that an environment offers, and the recording keeps the state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do the measures of agreement give the numbers of other libraries, and say when there is no number?"""
+"""Measures of agreement equal those of other libraries, and report if a number does not exist."""
 
 from __future__ import annotations
 

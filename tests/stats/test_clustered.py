@@ -1,4 +1,4 @@
-"""Is the interval of a mean of rates as wide as its clusters demand?"""
+"""The interval of a mean of rates is as wide as its clusters demand."""
 
 from __future__ import annotations
 

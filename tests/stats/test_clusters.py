@@ -1,4 +1,4 @@
-"""Do intervals keep their word if cases resemble each other, and does a cluster of cases count once?"""
+"""Intervals keep their level if cases resemble each other, and a cluster of cases counts once."""
 
 from __future__ import annotations
 

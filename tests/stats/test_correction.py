@@ -1,4 +1,4 @@
-"""Are corrected means those of other libraries, and do they behave as a correction must?"""
+"""Corrected means equal those of other libraries, and behave as a correction must."""
 
 from __future__ import annotations
 

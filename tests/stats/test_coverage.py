@@ -1,4 +1,4 @@
-"""Do intervals hold the truth as often as they say? A small set of what `benchmarks/intervals.py` counts in full."""
+"""Coverage of intervals. A small set of what `benchmarks/intervals.py` counts in full."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do the intervals of judges hold the truth as often as they say? `benchmarks/judged_means.py` counts in full."""
+"""Coverage of judge intervals. `benchmarks/judged_means.py` counts in full."""
 
 from __future__ import annotations
 

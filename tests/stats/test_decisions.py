@@ -1,4 +1,4 @@
-"""Does each decision keep its word? The finite situations of `benchmarks/decisions.py`, summed over every outcome."""
+"""Error rates of decisions. The finite situations of `benchmarks/decisions.py`, summed over every outcome."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is the difference of two runs what it should be, also if the cases hardly differ?"""
+"""The difference of two runs, also if the cases hardly differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""May evidence be read after every wave, and does it say what it should?"""
+"""Evidence may be read after every wave, and keeps its error rate."""
 
 from __future__ import annotations
 

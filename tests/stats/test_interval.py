@@ -1,4 +1,4 @@
-"""Are intervals what they should be, also where the data is small, extreme or alike?"""
+"""Intervals hold if the data is small, extreme or alike."""
 
 from __future__ import annotations
 

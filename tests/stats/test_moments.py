@@ -1,4 +1,4 @@
-"""Do moments say what their numbers say, without holding them?"""
+"""Moments replace their numbers, without holding them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a one-sided limit err as seldom as it says? The errors are summed over every possible outcome."""
+"""Error rates of one-sided limits. The errors are summed over every possible outcome."""
 
 from __future__ import annotations
 

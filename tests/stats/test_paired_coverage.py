@@ -1,4 +1,4 @@
-"""Do comparisons, pass^k and evidence keep their promises? A small set of what `benchmarks/comparisons.py` counts."""
+"""Coverage of comparisons, pass^k and evidence. A small set of what `benchmarks/comparisons.py` counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do plans, splits and pass^k keep their promises at small and extreme numbers?"""
+"""Plans, splits and pass^k keep their promises at small and extreme numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the test of sign flips count what it says, and does it err as seldom as it says?"""
+"""The sign-flip test counts its permutations right, and errs as seldom as it states."""
 
 from __future__ import annotations
 

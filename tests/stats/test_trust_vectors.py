@@ -1,4 +1,4 @@
-"""Do our statistics agree with scipy, statsmodels, confseq and R? Their numbers are recorded in vectors."""
+"""The statistics agree with scipy, statsmodels, confseq and R. Their numbers are recorded in vectors."""
 
 from __future__ import annotations
 

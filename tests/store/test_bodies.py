@@ -1,4 +1,4 @@
-"""Is every field of a record written, so that no later version reads another value?"""
+"""Every field of a record is written, so that no later version reads another value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Can a store be read if nothing can be written beside it, as on a read-only mount?"""
+"""Stores are read if nothing can be written beside them, as on a read-only mount."""
 
 from __future__ import annotations
 

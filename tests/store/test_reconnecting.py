@@ -1,4 +1,4 @@
-"""Does a run survive the end of its connections to a server, and does a second end stop it in words?"""
+"""Runs survive the end of their connections to a server, and a second end stops them with a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is what was finished still there, whoever writes and whatever happens?"""
+"""Finished work is still in the store, whoever writes and whatever happens."""
 
 from __future__ import annotations
 

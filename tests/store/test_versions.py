@@ -1,4 +1,4 @@
-"""Does a store of every version stay readable, and is what is not a store of ours refused in words?"""
+"""Stores of every version stay readable, and other files are refused with a message."""
 
 from __future__ import annotations
 

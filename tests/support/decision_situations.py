@@ -1,4 +1,4 @@
-"""Situations in which the truth is known: how often is a decision wrong, how often does an interval hold the truth?
+"""Situations with a known truth, in which the errors of decisions and the coverage of intervals are counted.
 
 Finite situations are summed over every outcome. The others are drawn at random with a fixed seed. Outcomes that occur
 again are not computed again.

@@ -1,4 +1,4 @@
-"""When are the numbers of two summaries equal?"""
+"""Comparison of the numbers in two summaries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Situations in which it is known what people would say: how often do intervals of judges hold the truth?"""
+"""Situations in which the verdicts of people are known, for the coverage of judge intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pairs of runs and repeated attempts with a known truth: how often do intervals hold it, and how often do claims lie?
+"""Pairs of runs and repeated attempts with a known truth, for the coverage of intervals and the errors of claims.
 
 The bench of comparisons uses them too. Each function returns shares of repetitions.
 """

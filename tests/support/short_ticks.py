@@ -1,4 +1,4 @@
-"""How do servers of tests end at once? uvicorn looks ten times a second whether to end, and then waits for a tenth."""
+"""A fast end of test servers. uvicorn looks ten times a second whether to end, and then waits for a tenth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which recorded vectors no longer hold, and why? Every other vector of the same group holds."""
+"""Recorded vectors that no longer hold, with reasons. Every other vector of the same group holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do many things run at once, but not too many, and does an error end them all?"""
+"""Many coroutines run at once, but not too many, and an error ends them all."""
 
 from __future__ import annotations
 

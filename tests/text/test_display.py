@@ -1,4 +1,4 @@
-"""Is text that somebody else wrote shown safely and shortly?"""
+"""Text that somebody else wrote is shown safely and briefly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a JSONPath name the values that RFC 9535 says?"""
+"""JSONPaths name the values that RFC 9535 says."""
 
 from __future__ import annotations
 

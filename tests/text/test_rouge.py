@@ -1,4 +1,4 @@
-"""Are texts of every script cut and compared as people expect?"""
+"""Texts of every script are cut and compared as people expect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do the fast searches before the search for secrets miss nothing?"""
+"""The fast searches before the search for secrets miss nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a script with every public name run? Type checkers read it in their strict modes (`make types`)."""
+"""Scripts with every public name run. Type checkers read this one in their strict modes (`make types`)."""
 
 from __future__ import annotations
 

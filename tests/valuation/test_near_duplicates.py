@@ -1,4 +1,4 @@
-"""Which traces are merged, and why?"""
+"""Near-duplicates are merged, with the reason for each."""
 
 from __future__ import annotations
 

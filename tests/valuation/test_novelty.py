@@ -1,4 +1,4 @@
-"""How new a vector is: cached, searched, in blocks, left out one by one."""
+"""The novelty of a vector: cached, searched, in blocks, left out one by one."""
 
 from __future__ import annotations
 

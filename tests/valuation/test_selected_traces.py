@@ -1,4 +1,4 @@
-"""Which traces are selected, how good is the selection, and is its bound true?"""
+"""Selected traces, the quality of a selection, and its bound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a server stay free for honest requests, whatever connections others open?"""
+"""Servers stay free for honest requests, whatever connections others open."""
 
 from __future__ import annotations
 

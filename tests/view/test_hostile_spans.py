@@ -1,4 +1,4 @@
-"""Does a receiver survive every span, and score the conversations of others?"""
+"""Receivers survive every span, and score the conversations of others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the viewer give items to people and take their labels, from its own page only?"""
+"""The viewer gives items to people and takes their labels, from its own page only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a receiver answer as OTLP says, and score each conversation once?"""
+"""Receivers answer as OTLP says, and score each conversation once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the viewer answer the browser of its user only, whatever other pages and programs send?"""
+"""The viewer answers the browser of its user only, whatever other pages and programs send."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the viewer show what the store holds, and only what changed?"""
+"""The viewer shows what the store holds, and only what changed."""
 
 from __future__ import annotations
 

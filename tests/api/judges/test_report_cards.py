@@ -1,4 +1,4 @@
-"""Do canaries, probes and gold items show how a judge decides?"""
+"""Canaries, probes and gold items show how a judge decides."""
 
 from __future__ import annotations
 

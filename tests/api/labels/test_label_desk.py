@@ -1,4 +1,4 @@
-"""Do people get outcomes of a run to label, each of them once, without a hint at the judge's verdict?"""
+"""People get outcomes of a run to label, each of them once, without a hint at the judge's verdict."""
 
 from __future__ import annotations
 

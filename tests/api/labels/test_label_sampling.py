@@ -1,4 +1,4 @@
-"""Is each outcome drawn as often as its stated probability says?"""
+"""Each outcome is drawn as often as its stated probability says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does mutation testing of an agent say which degraded tools an evaluation notices?"""
+"""Mutation testing of an agent reports which degraded tools an evaluation notices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does mutation testing say which changes an evaluation catches, and does it refuse everything else in words?"""
+"""Mutation testing reports which changes an evaluation catches, and refuses everything else with a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are received traces joined as the traces of a file are, in whatever order they come?"""
+"""Received traces are joined like the traces of a file, in whatever order they come."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the public function remove secrets from everything that a program holds?"""
+"""The public function `redact` removes secrets from everything that a program holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which personal data is redacted on request, and which look-alikes stay?"""
+"""Personal data that is redacted on request, and look-alikes that stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is redacted, what stays, and how often each kind is found."""
+"""Redacted secrets, look-alikes that stay, and counts of each kind."""
 
 from __future__ import annotations
 

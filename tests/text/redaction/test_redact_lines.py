@@ -1,4 +1,4 @@
-"""Do files of lines keep everything but their secrets, wherever a secret stands?"""
+"""Files of lines keep everything except their secrets, wherever a secret stands."""
 
 from __future__ import annotations
 
