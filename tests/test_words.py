@@ -38,6 +38,51 @@ def test_names_are_nouns_of_the_domain(package: str) -> None:
     assert names.share <= words.MOST_EMPTY_NAMES or names.empty.total() <= 1, names.empty
 
 
+@pytest.mark.parametrize("folder", ["src", "tests"])
+def test_module_docstrings_begin_with_a_statement(folder: str) -> None:
+    """A module is found by the statement that its docstring begins with. A search does not find a question."""
+    assert words.asking_modules(words.files_below(words.ROOT / folder)) == []
+
+
+@pytest.mark.parametrize(
+    ("docstring", "asks"),
+    [
+        ("Which reports can be written to files?", True),
+        ("How many words two texts share.", True),
+        ("Case results -> Summary: how good, and how sure?", True),
+        ("`fairtrial gate`: may this build go out? Reads a run.", True),
+        ("The table of reports that can be written to files.", False),
+        ("Match names with patterns of `*` and `?`.", False),
+        ("Recognise outages. Which server failed? The exception names it.", False),
+        ("", False),
+    ],
+)
+def test_a_docstring_that_asks_is_found(docstring: str, asks: bool) -> None:
+    """A docstring asks if its first sentence holds a question mark or begins with a question word."""
+    assert words.asks(docstring) is asks
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ('raise ValueError("the end of the file")', "the end of the file"),
+        ('raise ValueError(f"{path} is a part of a folder")', "code is a part of a folder"),
+        ("raise ValueError(text)", ""),
+    ],
+)
+def test_messages_of_exceptions_are_read(code: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The texts of raised exceptions are counted, and a value in a text is one word."""
+    monkeypatch.setattr(words, "ROOT", tmp_path)
+    (tmp_path / "module.py").write_text(code)
+    assert words.messages(tmp_path / "module.py") == {"module.py:1": text}
+
+
+def test_words_of_possession_are_measured() -> None:
+    """The measure "of the, a, its" counts each of them, and no other "of"."""
+    prose = words.count({"page": "The end of the file, of a line and of its text, one of many."})
+    assert prose.count("of the, a, its") == 3
+
+
 @pytest.mark.parametrize(
     ("rule", "sentence"),
     [

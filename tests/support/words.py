@@ -1,7 +1,8 @@
-"""Counting the words of docstrings, pages, comments and names.
+"""Counting the words of docstrings, pages, comments, names, error messages and commits.
 
-    python tests/support/words.py                          the table of every package and of the documentation
+    python tests/support/words.py                          the table of every package, the tests and the documentation
     python tests/support/words.py src/fairtrial/judge      one package, with each place that a rule counts
+    python tests/support/words.py tests                    the tests, in the same way
     python tests/support/words.py docs/index.md            one page
 
 `test_words.py` holds these counts against the limits below.
@@ -12,6 +13,8 @@ from __future__ import annotations
 import ast
 import functools
 import re
+import shutil
+import subprocess
 import sys
 import tokenize
 from collections import Counter
@@ -33,6 +36,8 @@ MOST = {
 }
 # The fewest per 1,000 words: half of the lowest figure of the same projects.
 FEWEST = {"if, when": 4.7, "for example": 0.75}
+# Counted without a limit.
+MEASURED = ("of the, a, its",)
 # A minimum holds for texts of this many words only, because a shorter text may not need the word.
 ENOUGH_WORDS = 1000
 # The largest share of names that say nothing: pronouns and bare participles.
@@ -40,6 +45,9 @@ MOST_EMPTY_NAMES = 0.01
 
 LONGEST_SENTENCE = 25
 
+_QUESTION_WORDS = """
+    are can did do does has have how is may shall should was were what when where whether which who whom whose why will
+"""
 _PRONOUNS = """
     anybody anything each every everything it many none nothing one ones other others same some something such that them
     these they this those what which who whom whose
@@ -66,6 +74,7 @@ _URL = re.compile(r"\w+://\S+")
 _ROW_OF_CODE = re.compile(r"^ *(>>>|\.\.\.( |$)|[-=~#]{3,} *$)|^ {4,}\S.*(?<![.:,;])$|^ *\|[-| :]+\| *$")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _STOP = re.compile(r"(?<=[.!?:])[\"'”’)\]*_]*(?:\s+|$)|\n\s*\n|\n(?=\s*(?:[-*+]|\d+\.|#+)\s)|\||\n(?=#)")
+_END = re.compile(r"(?<=[.!?])\s|\n\s*\n")
 _INITIALS = re.compile(r"\b(?:i\.e|etc|cf|vs|al)\.", re.IGNORECASE)
 _EXAMPLE = re.compile(r"\be\.g\.", re.IGNORECASE)
 # A "what" after these words is an indirect question with a subject and a verb before it: "shows what was expected".
@@ -147,6 +156,7 @@ def _rules_counting(sentence: str) -> Iterator[str]:
     yield from ["semicolon"] * sentence.count(";")
     yield from ["for example"] * len(re.findall(r"\bfor (?:example|instance)\b", lower))
     yield from ["told, said, heard"] * len(re.findall(r"\b(?:told|said|heard)\b", lower))
+    yield from ["of the, a, its"] * len(re.findall(r"\bof (?:the|an?|its)\b", lower))
     yield from ["is no X"] * len(re.findall(r"\b(?:is|are|was|were) no (?!longer|more|less|fewer)\w+", lower))
     if not sentence.endswith("?"):
         yield from ["headless what"] * len(re.findall(r"\bwhat\b", _ASKING.sub("", lower)))
@@ -185,6 +195,48 @@ def docstrings(file: Path) -> dict[str, str]:
         for node in _statements(_tree(file))
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
     }
+
+
+def asks(docstring: str) -> bool:
+    """Whether the first sentence of a docstring is a question, so that a search for a statement misses it."""
+    first = _END.split(_plain(docstring).strip())[0]
+    word = _WORD.search(first)
+    return "?" in first or (word is not None and word[0].lower() in _QUESTION_WORDS.split())
+
+
+def asking_modules(files: list[Path]) -> list[str]:
+    """The modules whose docstring begins with a question, with the docstring's first line."""
+    named = [(file, ast.get_docstring(_tree(file)) or "") for file in files if file.suffix == ".py"]
+    return [f"{file.relative_to(ROOT)}: {text.splitlines()[0]}" for file, text in named if asks(text)]
+
+
+def messages(file: Path) -> dict[str, str]:
+    """The texts of the exceptions that a module raises. Values in a text become one word each."""
+    raised = [node.exc for node in _statements(_tree(file)) if isinstance(node, ast.Raise)]
+    return {
+        f"{file.relative_to(ROOT)}:{call.lineno}": "\n\n".join(map(_text, call.args))
+        for call in raised
+        if isinstance(call, ast.Call)
+    }
+
+
+def _text(expression: ast.expr) -> str:
+    """The text that a literal, or a literal with values, shows."""
+    match expression:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=values):
+            return "".join(_text(value) if isinstance(value, ast.Constant) else "code" for value in values)
+    return ""
+
+
+def commits() -> dict[str, str]:
+    """The messages of all commits by their short ids. Outside of a repository there are none."""
+    git = shutil.which("git")
+    if git is None or not (ROOT / ".git").exists():
+        return {}
+    log = subprocess.run([git, "log", "--format=%h%n%B%x00"], cwd=ROOT, capture_output=True, text=True, check=True)
+    return dict(commit.strip().split("\n", 1) for commit in log.stdout.split("\0") if "\n" in commit.strip())
 
 
 def _dedented(docstring: str) -> str:
@@ -264,17 +316,23 @@ def prose_of(files: list[Path]) -> Prose:
 
 
 def _row(title: str, files: list[Path]) -> str:
-    """One line of the table."""
-    prose, modules = prose_of(files), [file for file in files if file.suffix == ".py"]
-    rates = "".join(f"{prose.rate(rule):>14.1f}" for rule in [*MOST, *FEWEST])
+    """One line of the table for docstrings and pages, with the names and comments of modules."""
+    modules = [file for file in files if file.suffix == ".py"]
     code = f"{100 * names(modules).share:>11.1f} %{comments(modules):>10.0f}" if modules else f"{'–':>13}{'–':>10}"
-    return f"{title:<16}{prose.words:>7}{rates}{code}"
+    return _rates(title, prose_of(files)) + code
+
+
+def _rates(title: str, prose: Prose) -> str:
+    """The rates of one line of the table."""
+    rates = (f"{prose.rate(rule):>14.1f}" for rule in [*MOST, *FEWEST, *MEASURED])
+    return f"{title:<16}{prose.words:>7}{''.join(rates)}"
 
 
 def table(rows: dict[str, list[Path]]) -> Iterator[str]:
     """The lines of a table: rules, limits, and the figures of each row."""
-    rules = "".join(f"{rule[:13]:>14}" for rule in [*MOST, *FEWEST])
+    rules = "".join(f"{rule[:13]:>14}" for rule in [*MOST, *FEWEST, *MEASURED])
     limits = [f"<= {most}" for most in MOST.values()] + [f">= {fewest}" for fewest in FEWEST.values()]
+    limits += ["none"] * len(MEASURED)
     yield f"{'per 1,000':<16}{'words':>7}{rules}{'empty names':>13}{'comments':>10}"
     yield f"{'limit':<16}{'':>7}" + "".join(f"{limit:>14}" for limit in limits) + f"{'<= 1 %':>13}"
     for title, files in rows.items():
@@ -282,10 +340,11 @@ def table(rows: dict[str, list[Path]]) -> Iterator[str]:
 
 
 def places(files: list[Path]) -> Iterator[str]:
-    """Each place that a rule of MOST counts, and the names that say nothing."""
+    """Each place that a rule of MOST counts, the modules that begin with a question, and the names that say nothing."""
     prose = prose_of(files)
     for rule in MOST:
         yield from (f"{rule:>18}  {place}" for place in prose.places.get(rule, []))
+    yield from (f"{'question':>18}  {place}" for place in asking_modules(files))
     empty = names([file for file in files if file.suffix == ".py"]).empty
     yield f"{'empty names':>18}  " + ", ".join(f"{name} {times}" for name, times in empty.most_common())
 
@@ -298,7 +357,11 @@ def files_below(path: Path) -> list[Path]:
 def _lines(arguments: list[str]) -> Iterator[str]:
     """The lines that the script prints."""
     if not arguments:
-        yield from table(packages() | {"documentation": pages()})
+        source = files_below(ROOT / "src")
+        whole = {"src": source, "tests": files_below(ROOT / "tests"), "documentation": pages()}
+        yield from table(packages() | whole)
+        yield _rates("messages", count({place: text for file in source for place, text in messages(file).items()}))
+        yield _rates("commits", count(commits()))
     for argument in arguments:
         files = files_below(Path(argument).resolve())
         yield from table({argument[-16:]: files})

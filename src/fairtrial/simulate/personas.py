@@ -1,4 +1,4 @@
-"""Whom a simulated user may be: the three built-in personas, as data in our own words."""
+"""The three built-in personas of simulated users, as data in our own words."""
 
 from __future__ import annotations
 
