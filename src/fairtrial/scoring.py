@@ -1,4 +1,4 @@
-"""Recordings x criteria -> case results: only this module awaits metrics."""
+"""Score recordings by criteria. Only this module awaits metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numbers of a run whose cases come in clusters -> the same numbers, with intervals that know it."""
+"""Summaries of runs with clustered cases. Their intervals account for the clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waves of attempts and claims -> GateDecision that may be asked for after every wave: evidence.
+"""Sequential decisions of claims. Evidence is evaluated after every wave of attempts.
 
 A wave is one attempt of every case. A claim is decided when the evidence for it, or against it, reaches 1 / alpha.
 Later waves cannot take a decision back: that is why looking after every wave is allowed.

@@ -1,4 +1,4 @@
-"""Files -> eval sets, criteria, recordings."""
+"""Load eval sets, criteria and recordings from files."""
 
 from fairtrial.loading.case_index import CaseIndex
 from fairtrial.loading.cases import TOOL_MODEL, LoadedSet, plan_cases, select_cases

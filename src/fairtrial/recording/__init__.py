@@ -1,4 +1,4 @@
-"""EvalSet x Agent -> recordings: the stage that holds the conversations."""
+"""Record conversations of an eval set with an agent."""
 
 from __future__ import annotations
 

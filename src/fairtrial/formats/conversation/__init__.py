@@ -1,4 +1,4 @@
-"""Spans -> conversations. Nothing here knows a dialect: it reads the facts that the dialects give."""
+"""Build conversations from spans. Nothing here knows a dialect: it reads the facts that the dialects give."""
 
 from __future__ import annotations
 

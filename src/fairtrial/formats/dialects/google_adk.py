@@ -1,4 +1,4 @@
-"""google-adk's own spans: the request and the response of a model as JSON in `gcp.vertex.agent.*`."""
+"""The dialect of google-adk spans: request and response of a model as JSON in `gcp.vertex.agent.*`."""
 
 from __future__ import annotations
 
