@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from fairtrial import Invocation, Recording, ToolCall, ToolResult
-from fairtrial.formats.conversation import TraceOptions, recordings_of
+from fairtrial.formats.conversation.options import TraceOptions
+from fairtrial.formats.conversation.span_conversations import recordings_of
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import read
 from span_files import START, below, call, failed, lasting, messages, otlp, request, span, tool

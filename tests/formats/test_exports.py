@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fairtrial import api
-from fairtrial.formats.conversation import DEFAULTS, recordings_of
+from fairtrial.formats.conversation.options import DEFAULTS
+from fairtrial.formats.conversation.span_conversations import recordings_of
 from fairtrial.formats.exports.genai_form import GenAiForm
 from fairtrial.formats.exports.message_export import losses_of, messages_of
 from fairtrial.formats.exports.openinference_form import OpenInferenceForm

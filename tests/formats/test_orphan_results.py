@@ -9,7 +9,7 @@ import pytest
 
 from builders import load
 from fairtrial import EvalCase, Invocation, Message, ToolTrajectory
-from fairtrial.formats.conversation import recordings_of
+from fairtrial.formats.conversation.span_conversations import recordings_of
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import read
 from fairtrial.records.trace import ToolResult, Trace

@@ -15,7 +15,7 @@ from builders import load
 from fairtrial import loading
 from fairtrial.config.spelling import snake
 from fairtrial.errors import FormatError
-from fairtrial.formats.conversation import recordings_of
+from fairtrial.formats.conversation.span_conversations import recordings_of
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import ToolResult

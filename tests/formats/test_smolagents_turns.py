@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fairtrial import Message, Recording, Thought, ToolResult
-from fairtrial.formats.conversation import recordings_of
+from fairtrial.formats.conversation.span_conversations import recordings_of
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import read
 from span_files import below, call, messages, otlp, span

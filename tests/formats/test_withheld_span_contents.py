@@ -9,7 +9,7 @@ import pytest
 
 from fairtrial import EvalCase, Invocation, Message, Recording, ToolCall, Trace
 from fairtrial.formats import cut_off_texts
-from fairtrial.formats.conversation import recordings_of
+from fairtrial.formats.conversation.span_conversations import recordings_of
 from fairtrial.formats.dialects import dialect_table
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import read

@@ -10,7 +10,7 @@ import pytest
 
 import fairtrial
 from fairtrial import UsageError
-from fairtrial.formats.conversation import TraceOptions
+from fairtrial.formats.conversation.options import TraceOptions
 from fairtrial.loading import sources
 from span_files import call, otlp
 

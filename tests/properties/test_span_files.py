@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairtrial import FormatError, Recording
-from fairtrial.formats.conversation import recordings_of
+from fairtrial.formats.conversation.span_conversations import recordings_of
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import read
 from packers import PACKERS

@@ -29,7 +29,7 @@ from fairtrial.loading.sources import (
     sources,
 )
 from fairtrial.loading.span_files import with_conversations
-from fairtrial.loading.span_spool import case_ids_of
+from fairtrial.loading.spooled_recordings import case_ids_of
 from fairtrial.loading.streams import (
     RECORDED,
     FilePass,

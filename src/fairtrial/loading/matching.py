@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from fairtrial.loading.cases import LoadedSet
 from fairtrial.loading.sources import Source
-from fairtrial.loading.span_spool import SpooledRecording, SpooledRecordings
+from fairtrial.loading.spooled_recordings import SpooledRecording, SpooledRecordings
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.case import EvalCase, EvalSet

@@ -29,7 +29,7 @@ from fairtrial.loading.input_streams import STDIN, read_stream
 from fairtrial.loading.large_eval_sets import large_eval_set
 from fairtrial.loading.session_files import belongs_to_session, with_agents
 from fairtrial.loading.span_files import with_conversations
-from fairtrial.loading.span_spool import SpooledRecordings
+from fairtrial.loading.spooled_recordings import SpooledRecordings
 from fairtrial.records.case import EvalSet
 from fairtrial.records.record import Record
 from fairtrial.system.paths import exists

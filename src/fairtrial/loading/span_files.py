@@ -9,11 +9,10 @@ from itertools import chain
 from msgspec.structs import replace
 
 from fairtrial.errors import FormatError
-from fairtrial.formats.conversation import TraceOptions, recordings_of
+from fairtrial.formats.conversation.options import TraceOptions
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import Loaded
 from fairtrial.formats.spans.large_files import LargeFile
-from fairtrial.loading.span_spool import SpanSpool
 from fairtrial.records.attempt import Recording
 
 _NO_AGENT = (
@@ -29,6 +28,9 @@ def with_conversations(files: Sequence[Loaded], options: TraceOptions) -> list[L
     """
     if not files:
         return []
+    from fairtrial.formats.conversation.span_conversations import recordings_of
+    from fairtrial.loading.span_spool import SpanSpool
+
     first = files[0]
     # A warning may be about the spans of any file, so that it names their folder.
     reading = Diagnostics(first.path if len(files) == 1 else os.path.commonpath([loaded.path for loaded in files]))

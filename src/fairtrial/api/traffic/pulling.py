@@ -15,7 +15,7 @@ import msgspec
 
 from fairtrial.errors import UsageError
 from fairtrial.formats import recordings
-from fairtrial.formats.conversation import DEFAULTS, TraceOptions
+from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.span_redaction import SpanRedactor
 from fairtrial.formats.spans.readers import reader_of

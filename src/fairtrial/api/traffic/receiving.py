@@ -20,9 +20,9 @@ from fairtrial.api.traffic.known_histories import KnownHistories
 from fairtrial.api.traffic.pending_traces import DueConversation, PendingTraces
 from fairtrial.api.traffic.reception_plan import ReceptionPlan
 from fairtrial.errors import FormatError
-from fairtrial.formats.conversation import joined_message, single_conversation
 from fairtrial.formats.conversation.joining import HistoryKeys, possible_ids
 from fairtrial.formats.conversation.live_traces import TraceState, state_of_trace
+from fairtrial.formats.conversation.span_conversations import joined_message, single_conversation
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.real_tools import with_real_tools
 from fairtrial.formats.span_redaction import SpanRedactor

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairtrial.formats.conversation import single_conversation
 from fairtrial.formats.conversation.joining import HistoryKeys, conversation_id, history_keys
 from fairtrial.formats.conversation.nodes import nodes_of
 from fairtrial.formats.conversation.options import TraceOptions
+from fairtrial.formats.conversation.span_conversations import single_conversation
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.body import spans_of
 from fairtrial.formats.spans.span import SpanItem

@@ -12,7 +12,7 @@ from math import isclose
 import msgspec
 from msgspec.structs import replace
 
-from fairtrial.formats.conversation import recordings_of
+from fairtrial.formats.conversation.span_conversations import recordings_of
 from fairtrial.formats.dialects.fairtrial_exports import INVOCATION_FIELDS, RECORDING_FIELDS, TRACE_FIELDS
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans import otlp_json
