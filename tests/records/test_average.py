@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import pickle
 import random
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairtrial.records.average import RunningMean, mean
+from fairtrial.records.average import RunningMean, mean, mean_of_counts
 from fairtrial.records.result import Outcome, Verdict
 from fairtrial.records.score import Score, mean_of
 
@@ -50,13 +51,52 @@ def test_a_running_mean_is_the_mean(values: list[float], cut: int) -> None:
     assert (means[0].count, means[0].value) == (len(values), mean(values))
 
 
-@pytest.mark.parametrize("values", [[0.7, 0.8, 0.9], [0.55, 0.8, 0.9], [0.1] * 9 + [0.3], [1 / 3, 1.0, 0.4]])
+@pytest.mark.parametrize(
+    "values", [[1 / 3, 1.0, 0.4], [2 / 3, 5 / 6], [0.1 + 0.2, 0.3, 0.7], [1e7 / 3, 0.1], [1e-10, 3.0]]
+)
 def test_only_the_mean_is_rounded(values: list[float]) -> None:
-    """As exact fractions say it: 2.4 / 3 is below 0.8, the mean of 0.7, 0.8 and 0.9."""
+    """If a number has more decimals than a person reads, the numbers are exactly their floats."""
+    assert mean(values) == running_mean(values).value == float(sum(map(Fraction, values)) / len(values))
+
+
+def running_mean(values: list[float]) -> RunningMean:
+    """Return the running mean of all values."""
     running = RunningMean(values[0])
     for value in values[1:]:
         running.add(value)
-    assert mean(values) == running.value == float(sum(map(Fraction, values)) / len(values))
+    return running
+
+
+@st.composite
+def decimals(draw: st.DrawFn) -> list[str]:
+    """Texts of numbers with at most nine decimals."""
+    places = draw(st.integers(0, 9))
+    numbers = draw(st.lists(st.integers(-(10**places), 10**places), min_size=1, max_size=40))
+    return [f"{Decimal(number).scaleb(-places):f}" for number in numbers]
+
+
+@given(decimals())
+def test_the_mean_of_decimals_is_the_float_nearest_to_their_decimal_mean(texts: list[str]) -> None:
+    """As fractions of the texts say it: 0.7 and 0.9 have the mean 0.8, which a threshold of 0.8 reads from its text."""
+    values = list(map(float, texts))
+    expected = float(sum(map(Fraction, texts)) / len(texts))
+    assert mean(values) == running_mean(values).value == mean_of_counts([(value, 1) for value in values]) == expected
+
+
+@given(st.lists(st.integers(0, 100), min_size=1, max_size=12), st.integers(0, 100))
+def test_a_mean_of_scores_decides_as_its_decimals_do(cents: list[int], limit: int) -> None:
+    """A mean of two-decimal scores meets a threshold, a least and a largest one, exactly if the decimals do."""
+    score = mean_of([Score(cent / 100) for cent in cents])
+    for lower_is_better in (False, True):
+        meets = sum(cents) <= limit * len(cents) if lower_is_better else sum(cents) >= limit * len(cents)
+        outcome = Outcome("m", score, limit / 100, lower_is_better=lower_is_better)
+        assert outcome.verdict is (Verdict.PASSED if meets else Verdict.FAILED)
+
+
+@given(st.lists(st.tuples(st.sampled_from([0.1, 0.7, 1 / 3, 0.25, 1.0]), st.integers(1, 9)), min_size=1))
+def test_a_mean_of_counts_is_the_mean_of_the_numbers(counts: list[tuple[float, int]]) -> None:
+    """Also if the numbers are not decimals."""
+    assert mean_of_counts(counts) == mean([value for value, count in counts for _ in range(count)])
 
 
 def test_a_running_mean_stays_small() -> None:

@@ -1,11 +1,21 @@
-"""Means of numbers, free of rounding errors."""
+"""Means of numbers, free of rounding errors.
+
+Numbers with few decimals count as the decimals that people read: 0.7 and 0.9 have the mean 0.8, although the float 0.7
+is below 7/10. Otherwise a threshold of 0.8 would fail a mean of 0.8.
+"""
 
 from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+
+_UNITS = 10**9
+_SAMPLE = 8
+_MOST = 1e6
+"""Below this magnitude, a decimal with nine places has at most 15 digits, and no two of them are the same float."""
 
 
 def mean(values: Sequence[float]) -> float:
@@ -19,18 +29,55 @@ def mean(values: Sequence[float]) -> float:
     low, high = min(values), max(values)
     if low == high:
         return low
+    # Counting many numbers takes time, and most lists with a number that is not a decimal begin with such numbers.
+    if all(map(_is_decimal, values[:_SAMPLE])) and (units := _sum_of_units(Counter(values).items())) is not None:
+        return units / (_UNITS * len(values))
     return min(max(divide_sum(values, len(values)), low), high)
+
+
+def mean_of_counts(counts: Sequence[tuple[float, int]]) -> float:
+    """Return the mean of numbers of which each occurs a number of times, below 2^26: the same as `mean` of them all."""
+    size = sum(count for _, count in counts)
+    low, high = min(value for value, _ in counts), max(value for value, _ in counts)
+    if low == high:
+        return low
+    units = _sum_of_units(counts)
+    return min(max(divide_sum(products(counts), size), low), high) if units is None else units / (_UNITS * size)
+
+
+def _units_of(value: float) -> int | None:
+    """Return a decimal with at most nine places in billionths, or None for any other number, for example 1/3."""
+    if not -_MOST < value < _MOST:
+        return None
+    units = round(value * _UNITS)
+    return units if units / _UNITS == value else None
+
+
+def _is_decimal(value: float) -> bool:
+    return _units_of(value) is not None
+
+
+def _sum_of_units(counts: Iterable[tuple[float, int]]) -> int | None:
+    """Return the sum of numbers that occur a number of times in billionths, or None if a number is not a decimal."""
+    total = 0
+    for value, count in counts:
+        units = _units_of(value)
+        if units is None:
+            return None
+        total += units * count
+    return total
 
 
 class RunningMean:
     """The mean of numbers that come one after another: the same as `mean` of all of them, in little memory."""
 
-    __slots__ = ("_addends", "_high", "_low", "count")
+    __slots__ = ("_addends", "_high", "_low", "_units", "count")
 
     def __init__(self, value: float) -> None:
         self.count = 1
         self._low = self._high = value
         self._addends = array("d", (value,))
+        self._units = _units_of(value)
 
     def add(self, value: float) -> None:
         """Add a number."""
@@ -39,6 +86,9 @@ class RunningMean:
             self._low = value
         elif value > self._high:
             self._high = value
+        if self._units is not None:
+            units = _units_of(value)
+            self._units = None if units is None else self._units + units
         self._addends.append(value)
         if len(self._addends) >= _MOST_ADDENDS:
             self._shorten()
@@ -47,6 +97,8 @@ class RunningMean:
         """Add the numbers behind another mean."""
         self.count += running.count
         self._low, self._high = min(self._low, running._low), max(self._high, running._high)
+        own, other = self._units, running._units
+        self._units = None if own is None or other is None else own + other
         self._addends.extend(running._addends)
         self._shorten()
 
@@ -71,6 +123,7 @@ class RunningMean:
         """Return the same mean, to which other numbers can be added."""
         copied = RunningMean(0.0)
         copied.count, copied._low, copied._high, copied._addends = self.count, self._low, self._high, self._addends[:]
+        copied._units = self._units
         return copied
 
     @property
@@ -78,6 +131,8 @@ class RunningMean:
         """The mean so far."""
         if self._low == self._high:
             return self._low
+        if self._units is not None:
+            return self._units / (_UNITS * self.count)
         return min(max(divide_sum(self._addends, self.count), self._low), self._high)
 
 
@@ -94,3 +149,16 @@ def divide_sum(values: Sequence[float], count: int) -> float:
         return total / count if not lost else float((Fraction(total) + Fraction(lost)) / count)
     except OverflowError:  # the sum is out of range, but the mean is not
         return math.fsum(value / count for value in values)
+
+
+def products(counts: Iterable[tuple[float, int]]) -> list[float]:
+    """Return numbers with exactly the sum of the products: those of half of a value's bits are exact (Dekker 1971)."""
+    products: list[float] = []
+    for value, count in counts:
+        scaled = value * _SPLITTER
+        upper_half = scaled - (scaled - value)
+        products += (upper_half * count, (value - upper_half) * count)
+    return products
+
+
+_SPLITTER = 2.0**27 + 1

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from fairtrial.records.average import divide_sum, mean
+from fairtrial.records.average import mean, mean_of_counts, products
 
 _AT_ONCE = 4096
 """So many numbers are held before they are summed up. The mean of fewer numbers is exact."""
@@ -60,8 +60,8 @@ class Moments:
         pairs = list(counts)
         size = sum(count for _, count in pairs)
         low, high = min(value for value, _ in pairs), max(value for value, _ in pairs)
-        middle = low if low == high else min(max(divide_sum(_products(pairs), size), low), high)
-        squares = 0.0 if low == high else math.fsum(_products(((value - middle) ** 2, count) for value, count in pairs))
+        middle = mean_of_counts(pairs)
+        squares = 0.0 if low == high else math.fsum(products(((value - middle) ** 2, count) for value, count in pairs))
         moments = cls()
         moments._sums = _Sums(size, middle, squares, low, high)
         return moments
@@ -143,16 +143,3 @@ Numbers = Sequence[float] | Moments
 def moments_of(numbers: Numbers) -> Moments:
     """Return the moments of numbers."""
     return numbers if isinstance(numbers, Moments) else Moments(numbers)
-
-
-def _products(counts: Iterable[tuple[float, int]]) -> list[float]:
-    """Return numbers with exactly the sum of the products: those of half of a value's bits are exact (Dekker 1971)."""
-    products: list[float] = []
-    for value, count in counts:
-        scaled = value * _SPLITTER
-        upper_half = scaled - (scaled - value)
-        products += (upper_half * count, (value - upper_half) * count)
-    return products
-
-
-_SPLITTER = 2.0**27 + 1
