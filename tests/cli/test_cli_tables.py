@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
 import pytest
 
 from commands import fairtrial
+from fairtrial import load_eval_set
 
 CONFIG = '{"criteria": {"response_match_score": 0.8}}'
 AGENT = "def reply(trace):\n    return 'It ships on ' + trace.invocations[-1].query.rpartition(' ')[2]\n"
@@ -26,15 +28,42 @@ def write(name: str, *lines: str) -> None:
 
 
 def test_a_table_is_run() -> None:
-    """A column that is named, and a column that is guessed; the note says both."""
+    """An answer is what is expected, because the run makes the replies; the note says so."""
     write("table_agent.py", *AGENT.splitlines())
     write("qa.csv", "id,question,answer", "a,When does A ship? Friday,It ships on Friday", "b,When? Monday,No idea")
-    refused = fairtrial("run", "qa.csv", "--agent", "table_agent:reply", "--store", "none")
-    assert (refused.code, "write --map expected=answer or --map reply=answer" in refused.err) == (2, True)
-    done = fairtrial("run", "qa.csv", "--agent", "table_agent:reply", "--map", "expected=answer", "--store", "none")
+    done = fairtrial("run", "qa.csv", "--agent", "table_agent:reply", "--store", "none")
     assert done.err.startswith("note: qa.csv: read with --map input=question,expected=answer,id=id\n")
     assert "✓ a  passed" in done.out
     assert done.code == 1
+
+
+@pytest.mark.parametrize("name", ["qa.csv", "qa.jsonl", "qa.csv.gz"])
+def test_an_answer_is_expected_if_nobody_looks_for_replies(name: str) -> None:
+    """`record`, `--against` and `load_eval_set` have one reading of a table; `score` and `check` have two."""
+    write("answering.py", *AGENT.splitlines())
+    text = "question,answer\nWhen does A ship? Friday,It ships on Friday\n"
+    row = {"question": "When does A ship? Friday", "answer": "It ships on Friday"}
+    packed = name.endswith(".gz")
+    data = json.dumps(row).encode() if name.endswith(".jsonl") else text.encode()
+    Path(name).write_bytes(gzip.compress(data) if packed else data)
+    (case,) = load_eval_set(name).cases
+    assert case.conversation is not None
+    assert case.conversation[-1].final_response is not None
+    assert case.conversation[-1].final_response.text == "It ships on Friday"
+    recorded = fairtrial("record", name, "--agent", "answering:reply", "-o", "replies.jsonl")
+    assert (recorded.code, "expected=answer" in recorded.err) == (0, True)
+    assert fairtrial("score", "replies.jsonl", "--against", name, "--store", "none").code == 0
+    for command in (["score", name, "--store", "none"], ["check", name]):
+        refused = fairtrial(*command)
+        told = "write --map expected=answer or --map reply=answer" in refused.out + refused.err
+        assert (refused.code, told) == (2, True), command
+
+
+def test_two_columns_of_answers_stay_a_question() -> None:
+    """Nobody knows which of them is expected."""
+    write("qa.csv", "question,answer,답변", "Hi?,Hello,안녕")
+    refused = fairtrial("run", "qa.csv", "--agent", "table_agent:reply", "--store", "none")
+    assert (refused.code, "'answer' may be what is expected" in refused.err) == (2, True)
 
 
 def test_a_run_of_a_table_goes_on_with_its_columns() -> None:

@@ -34,7 +34,7 @@ def load_eval_set(path: str | Path, *, lenient: bool = False, columns: Mapping[s
     `columns` names the columns of a table, for example `{"input": "question"}`.
     """
     check_columns(columns)
-    loaded = read_file(Path(path), lenient=lenient, columns=columns)
+    loaded = read_file(Path(path), lenient=lenient, columns=columns, as_reference=True)
     if loaded.eval_set is None:
         raise FormatError(str(path), [f"holds {loaded.kind}, but an eval set is needed"])
     return loaded.eval_set

@@ -70,13 +70,22 @@ class Diagnostics:
 
     `columns` are the columns of a table that the user named, by the parts of a case. `document` is the content of the
     file if it is a configuration, whose places are written with its own spelling of keys. `unread` is the reason why a
-    conversation is not read in full, for example an unknown part of a message.
+    conversation is not read in full, for example an unknown part of a message. `as_reference` says that only
+    expectations are read, and not recordings: an ambiguous column of a table is then an expectation.
     """
 
-    def __init__(self, path: str, *, lenient: bool = False, columns: Mapping[str, str] = NO_COLUMNS) -> None:
+    def __init__(
+        self,
+        path: str,
+        *,
+        lenient: bool = False,
+        columns: Mapping[str, str] = NO_COLUMNS,
+        as_reference: bool = False,
+    ) -> None:
         self.path = path
         self.lenient = lenient
         self.columns = columns
+        self.as_reference = as_reference
         self.notes: list[str] = []
         self.errors: list[str] = []
         self.warnings: list[str] = []

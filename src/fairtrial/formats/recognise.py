@@ -80,18 +80,27 @@ class Loaded(Record, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def read(data: bytes, path: str, *, lenient: bool = False, columns: Mapping[str, str] = NO_COLUMNS) -> Loaded:
+def read(
+    data: bytes,
+    path: str,
+    *,
+    lenient: bool = False,
+    columns: Mapping[str, str] = NO_COLUMNS,
+    as_reference: bool = False,
+) -> Loaded:
     """Return the content of a file.
 
     Raises FormatError with every problem found, each with its line and column or its JSON pointer. `lenient` makes
-    misspelt keys a warning. `columns` are the columns of a table, by the parts of a case.
+    misspelt keys a warning. `columns` are the columns of a table, by the parts of a case. With `as_reference`, a column
+    such as `answer` is the expectation if nothing else says so.
     """
-    reading = Diagnostics(path, lenient=lenient, columns=columns)
+    reading = Diagnostics(path, lenient=lenient, columns=columns, as_reference=as_reference)
     nearest_format.refuse_stand_in(data, path)
     if inspect_logs.is_archive(data) or columnar_rows.is_parquet(data) or columnar_rows.is_arrow(path):
         return _with_diagnostics(_binary(data, reading), reading)
     if packed.packing_at(data):
-        return read(packed.unpacked(data, path), path, lenient=lenient, columns=columns)
+        unpacked = packed.unpacked(data, path)
+        return read(unpacked, path, lenient=lenient, columns=columns, as_reference=as_reference)
     if delimited_rows.is_named_so(path):
         return _with_diagnostics(
             _table(delimited_rows.rows_of(delimited_rows.blocks_of(data), reading), reading), reading
@@ -106,7 +115,7 @@ def read(data: bytes, path: str, *, lenient: bool = False, columns: Mapping[str,
         loaded = _document(yaml_text.decode(data, path) if is_yaml else evalset.split(data) or members(data), reading)
     except ValueError:
         strict = False
-        reading = Diagnostics(path, lenient=lenient, columns=columns)
+        reading = Diagnostics(path, lenient=lenient, columns=columns, as_reference=as_reference)
         if (of_lines := _lines(data, reading)) is not None:
             loaded = of_lines
         elif delimited_rows.looks_so(data):

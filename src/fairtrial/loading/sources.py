@@ -103,14 +103,21 @@ def check_name(path: Path) -> None:
         raise FormatError(ascii(str(path)), ["has a name that is not UTF-8; rename the file"]) from None
 
 
-def read_file(path: Path, *, lenient: bool = False, columns: Mapping[str, str] = NO_COLUMNS) -> Loaded:
+def read_file(
+    path: Path, *, lenient: bool = False, columns: Mapping[str, str] = NO_COLUMNS, as_reference: bool = False
+) -> Loaded:
     """Return the content of a file, or of standard input. Raises FormatError."""
-    loaded, _ = read_part(path, lenient=lenient, columns=columns, hashed=False)
+    loaded, _ = read_part(path, lenient=lenient, columns=columns, hashed=False, as_reference=as_reference)
     return with_conversations([loaded], DEFAULTS)[0] if loaded.spans else loaded
 
 
 def read_part(
-    path: Path, *, lenient: bool = False, columns: Mapping[str, str] = NO_COLUMNS, hashed: bool = True
+    path: Path,
+    *,
+    lenient: bool = False,
+    columns: Mapping[str, str] = NO_COLUMNS,
+    hashed: bool = True,
+    as_reference: bool = False,
 ) -> tuple[Loaded, str]:
     """Return the content of a file as `read_file` does, but spans are not made into recordings yet.
 
@@ -126,11 +133,13 @@ def read_part(
             content = read_stream(path)
             if content.spans is not None:
                 return Loaded(str(path), content.spans.kind, spans=content.spans), content.sha256
-            return read(content.data, str(path), lenient=lenient, columns=columns), content.sha256
+            loaded = read(content.data, str(path), lenient=lenient, columns=columns, as_reference=as_reference)
+            return loaded, content.sha256
         data = with_agents(path, path.read_bytes())
     except OSError as error:
         raise FormatError(str(path), [error.strerror or str(error)]) from None
-    return read(data, str(path), lenient=lenient, columns=columns), hashlib.sha256(data).hexdigest() if hashed else ""
+    loaded = read(data, str(path), lenient=lenient, columns=columns, as_reference=as_reference)
+    return loaded, hashlib.sha256(data).hexdigest() if hashed else ""
 
 
 def digest_of(path: Path) -> str:
@@ -162,7 +171,7 @@ def sources(
     """
 
     def read_source(file: FoundFile, _number: int) -> Source:
-        loaded, digest = read_part(file.path, lenient=lenient, columns=columns)
+        loaded, digest = read_part(file.path, lenient=lenient, columns=columns, as_reference=not recorded)
         check_useful(loaded, recorded=recorded)
         return file.source_of(loaded, digest)
 

@@ -125,7 +125,7 @@ def _open(rows: Iterable[Row], reading: Diagnostics) -> tuple[Columns, Iterator[
         reading.finish()
         raise OtherContentError(reading.path, ["holds no rows"])
     try:
-        columns = choose_columns([row for _, row in sample], reading.columns)
+        columns = choose_columns([row for _, row in sample], reading.columns, as_reference=reading.as_reference)
     except ColumnsError as error:
         raise OtherContentError(reading.path, [str(problem) for problem in error.args]) from None
     reading.notes = [_note(columns, reading.path)]

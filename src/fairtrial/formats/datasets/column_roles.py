@@ -161,9 +161,12 @@ def _head(column: str) -> str:
     return whole if whole in _KNOWN else _name(column.partition(".")[0])
 
 
-def choose_columns(rows: Sequence[Mapping[str, Any]], named_columns: Mapping[str, str]) -> Columns:
+def choose_columns(
+    rows: Sequence[Mapping[str, Any]], named_columns: Mapping[str, str], *, as_reference: bool = False
+) -> Columns:
     """Return the columns of a table: those that the user named, and a guess for the rest, from the first rows.
 
+    With `as_reference`, nobody looks for replies: a column `answer` without a column of expectations is expected.
     Raises ColumnsError if the guess is ambiguous, or if a named column does not exist.
     """
     names = list(dict.fromkeys(name for row in rows for name in row))
@@ -180,7 +183,8 @@ def choose_columns(rows: Sequence[Mapping[str, Any]], named_columns: Mapping[str
         path = _path(role, columns, rows, problems)
         if path is not None:
             paths[role] = path
-    _add_either(paths, [name for name in names if name not in used_columns and _name(name) in _EITHER], problems)
+    either = [name for name in names if name not in used_columns and _name(name) in _EITHER]
+    _add_either(paths, either, problems, as_reference=as_reference)
     if not problems and INPUT not in paths and not {REPLY, ID} <= paths.keys():
         problems.append(f"has no column of the user's messages; write --map input=COLUMN; {_columns(names)}")
     if problems:
@@ -259,12 +263,13 @@ def _chosen_member(role: str, members: Mapping[str, str], problems: list[str], p
     return None
 
 
-def _add_either(paths: dict[str, Path], either: list[str], problems: list[str]) -> None:
+def _add_either(paths: dict[str, Path], either: list[str], problems: list[str], *, as_reference: bool) -> None:
     """Add a column such as `answer`. Beside an expectation it is the reply, and beside a reply the expectation."""
     if not either or {EXPECTED, REPLY} <= paths.keys():
         return
     name = either[0]
-    if len(either) > 1 or (EXPECTED not in paths and REPLY not in paths):
+    is_known = as_reference or EXPECTED in paths or REPLY in paths
+    if len(either) > 1 or not is_known:
         advice = f"write --map expected={name} or --map reply={name}"
         problems.append(f"{name!r} may be what is expected, or what the agent replied; {advice}")
         return
