@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 import fairtrial
-from fairtrial.errors import UsageError
+from fairtrial.errors import FormatError, UsageError
 from fairtrial.valuation import facility_location
 from fairtrial.valuation.facility_location import Objective, choose, mean_cosine
 from fairtrial.valuation.selected_traces import Candidates, SelectOptions, select_traces, split_budget
@@ -213,6 +216,40 @@ def test_options_that_cannot_be_used_are_refused(options: dict[str, Any], messag
     """The message names the option, its value and the allowed values."""
     with pytest.raises(UsageError, match=message):
         fairtrial.select([reasoning()], **{"embedder": by_words, **options})
+
+
+def test_paths_stand_for_the_traces_in_their_files(tmp_path: Path) -> None:
+    """One path, or several, of files and folders, as text or as Path; the selection is that of the objects."""
+    traces = many(6)
+    file, other = tmp_path / "a.jsonl", tmp_path / "folder" / "b.json"
+    other.parent.mkdir()
+    file.write_text("\n".join(map(json.dumps, traces[:4])), encoding="utf-8")
+    other.write_text(json.dumps(traces[4:]), encoding="utf-8")
+    expected = fairtrial.select(traces, budget=3, embedder=by_words)
+    assert fairtrial.select([file, str(other.parent)], budget=3, embedder=by_words) == expected
+    expected = fairtrial.select(traces[:4], budget=3, embedder=by_words)
+    assert fairtrial.select(str(file), budget=3, embedder=by_words) == expected
+    assert fairtrial.select(file, budget=3, embedder=by_words) == expected
+
+
+def test_a_damaged_trace_of_a_file_is_refused_by_its_place(tmp_path: Path) -> None:
+    """And a path without a file, as the command says it."""
+    file = tmp_path / "a.jsonl"
+    file.write_text("\n".join([json.dumps(reasoning()), json.dumps(reasoning() | {"steps": 3})]), encoding="utf-8")
+    with pytest.raises(FormatError, match=r"a\.jsonl:2: /steps: "):
+        fairtrial.select(file, budget=1, embedder=by_words)
+    with pytest.raises(UsageError, match="nowhere: no such file or folder"):
+        fairtrial.select(tmp_path / "nowhere", budget=1, embedder=by_words)
+
+
+def test_a_text_is_not_taken_for_a_list_of_letters() -> None:
+    """Also where paths are not read: the message shows the whole text."""
+    path: Any = "examples/traces.jsonl"
+    functions: tuple[Callable[[Any], object], ...] = (fairtrial.find_duplicates, fairtrial.value)
+    for function in functions:
+        with pytest.raises(UsageError, match=r"traces: must be a ReasoningTrace, .* got 'examples/traces.jsonl'"):
+            function(path)
+    assert fairtrial.find_duplicates(reasoning()) == (None,)
 
 
 def test_a_budget_above_the_number_of_traces_selects_all() -> None:

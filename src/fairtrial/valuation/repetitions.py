@@ -8,12 +8,12 @@ from fairtrial.errors import ConfigError, lacks_extra
 from fairtrial.protocols import Embedder
 from fairtrial.records.value_row import Duplicate
 from fairtrial.valuation.near_duplicates import DedupOptions, DuplicateFinder
-from fairtrial.valuation.single import Valuable, as_reasoning, choose_embedder
+from fairtrial.valuation.single import Valuable, as_reasoning, choose_embedder, list_traces
 from fairtrial.valuation.whole_trace import NoveltyOf, choose_part, embed_traces
 
 
 def find_duplicates(
-    traces: Iterable[Valuable],
+    traces: Valuable | Iterable[Valuable],
     *,
     embedder: str | Embedder | None = "none",
     novelty_of: NoveltyOf = "contents",
@@ -34,7 +34,7 @@ def find_duplicates(
     options.check()
     try:
         finder = DuplicateFinder(options)
-        reasonings = [as_reasoning(trace, confidence, success) for trace in traces]
+        reasonings = [as_reasoning(trace, confidence, success) for trace in list_traces(traces)]
         embed = choose_part(choose_embedder(embedder), novelty_of)
         return tuple(finder.find(reasonings, None if embed is None else embed_traces(reasonings, embed)))
     except ImportError as error:

@@ -94,13 +94,10 @@ def value(
     """
     if confidence is not None and not 0.0 <= confidence <= 1.0:
         raise UsageError(f"confidence: must be a number from 0 to 1, got {confidence!r}")
-    if isinstance(traces, ReasoningTrace | Trace | Mapping | str | bytes) or not isinstance(traces, Iterable):
-        alone = [as_reasoning(traces, confidence, success)]
-        embed = choose_part(choose_embedder(embedder), novelty_of)
-        return _values(alone, embed, profile, novelty, cache, index, approximate)[0]
-    several = [as_reasoning(trace, confidence, success) for trace in traces]
+    reasonings = [as_reasoning(trace, confidence, success) for trace in list_traces(traces)]
     embed = choose_part(choose_embedder(embedder), novelty_of)
-    return _values(several, embed, profile, novelty, cache, index, approximate)
+    values = _values(reasonings, embed, profile, novelty, cache, index, approximate)
+    return values[0] if _is_alone(traces) else values
 
 
 def shared_cache(embedder: str | Embedder | None = "auto", novelty_of: NoveltyOf = "contents") -> VectorCache | None:
@@ -160,6 +157,15 @@ def _nearest(
         nearest = sequence.nearest(ids, vectors, digests)
         sequence.save()
     return nearest
+
+
+def list_traces(traces: Any) -> list[Any]:
+    """Return traces as a list. One trace, or one path, is a list of one: a text is not a list of its letters."""
+    return [traces] if _is_alone(traces) else list(traces)
+
+
+def _is_alone(traces: Any) -> bool:
+    return isinstance(traces, ReasoningTrace | Trace | Mapping | str | bytes) or not isinstance(traces, Iterable)
 
 
 def as_reasoning(trace: Valuable, confidence: float | None, success: bool | None) -> ReasoningTrace:

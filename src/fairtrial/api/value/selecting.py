@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from fairtrial.api.arguments import Paths
 from fairtrial.batch.executors import ProcessPool, count_cores, split_into_chunks
 from fairtrial.batch.sinks import JsonLines
-from fairtrial.errors import UsageError
+from fairtrial.errors import FormatError, UsageError
 from fairtrial.loading.documents import TraceDefaults, document_files, iter_documents
 from fairtrial.protocols import Embedder
 from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
@@ -21,7 +22,7 @@ from fairtrial.text.redaction.redact import finders_of
 from fairtrial.valuation import embed as embedding
 from fairtrial.valuation.chunk import Document, parse_document, prepare_chunk, redact_document
 from fairtrial.valuation.selected_traces import Candidates, EligibilityCheck, SelectOptions, group_of, select_traces
-from fairtrial.valuation.single import Valuable, as_reasoning, choose_embedder
+from fairtrial.valuation.single import Valuable, as_reasoning, choose_embedder, list_traces
 from fairtrial.valuation.trace_value import ScoringContext, StructuralScore, add_novelty, score_structure
 from fairtrial.valuation.whole_trace import NoveltyOf, TraceEmbedder, choose_part, embed_traces
 
@@ -40,7 +41,7 @@ class FileSelection:
 
 
 def select(
-    traces: Iterable[Valuable],
+    traces: Paths | Valuable | Iterable[Valuable],
     *,
     budget: int,
     by: By = "verdict",
@@ -53,15 +54,19 @@ def select(
 ) -> TraceSelection:
     """Return the best `budget` traces of a set, in the order of their selection, each with its reasons.
 
+    The traces are objects, or the paths of files, folders and URLs, as the command `select` takes them.
+
     `by` is the goal: the best coverage of the set by traces that passed (`verdict`), the best coverage by any traces,
     or the highest values. A trace whose steps nearly repeat those of an earlier trace is never selected.
 
     `per` gives equal quotas to the tools, languages or domains of the set. `novelty_of` is the part of a trace that is
     embedded: its objective and contents, or everything (`trace`). `vectors` are the vectors of the traces, if they were
     computed before: one row for each trace. `confidence` and `success` are for traces that do not contain them, as in
-    `value`. The same traces always give the same selection. Raises UsageError if options do not fit together.
+    `value`. The same traces always give the same selection. Raises UsageError if options do not fit together, and
+    FormatError for an invalid trace.
     """
-    reasonings = [as_reasoning(trace, confidence, success) for trace in traces]
+    defaults = TraceDefaults(confidence, success)
+    reasonings = [own for trace in list_traces(traces) for own in _reasonings(trace, defaults)]
     if not reasonings:
         raise UsageError("traces: must hold at least one trace, got none")
     embed = choose_part(choose_embedder(embedder), novelty_of) if vectors is None else None
@@ -80,6 +85,18 @@ def select(
         frozenset(check.repeated),
     )
     return select_traces(candidates, SelectOptions(budget=budget, by=by, per=per))
+
+
+def _reasonings(trace: Any, defaults: TraceDefaults) -> Iterator[ReasoningTrace]:
+    """Yield a trace of a Python program, or each trace of the files at a path."""
+    if not isinstance(trace, str | Path):
+        yield as_reasoning(trace, *defaults[:2])
+        return
+    for document in iter_documents(document_files([str(trace)]), defaults):
+        parsed = parse_document(document)
+        if isinstance(parsed, RefusedTrace):
+            raise FormatError(document.origin, [str(problem) for problem in parsed.problems])
+        yield parsed
 
 
 def select_files(
