@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -262,6 +263,19 @@ def test_rows_of_a_later_version_are_left_out_and_counted(table: str, command: t
     done = fairtrial(*(run_id if word == "RUN" else word for word in command), "--store", KEPT)
     assert f"{skipped} cannot be read, and left out: a later fairtrial wrote them" in done.err
     assert done.code == 0
+
+
+@pytest.mark.parametrize(("since", "listed"), [("0001-01-01", True), ("9999-12-31T23:59:59", False)])
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Seoul", "America/New_York"])
+def test_every_date_is_a_start(since: str, *, listed: bool, zone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also the first and the last of the calendar, which are outside of it in another zone."""
+    run()
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", zone)
+        time.tzset()
+        done = fairtrial("runs", "--store", KEPT, "-q", "--since", since)
+    time.tzset()
+    assert (done.code, bool(done.out)) == (0, listed)
 
 
 def test_the_results_that_can_be_read_are_shown() -> None:

@@ -176,9 +176,32 @@ def test_annotations_of_langfuse_become_labels_once() -> None:
         done = fairtrial("labels", run, *options)
         again = fairtrial("labels", run, *options)
     assert "labels added from langfuse: 1" in done.err
-    assert "name no criterion of this run: other" in done.err
+    assert "name no criterion of this run, or no value of its range: other" in done.err
     assert "labels added from langfuse: 0" in again.err
     assert labels(run) == [(CRITERION, 0.0, "ann", "rude")]
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**30), 1e300])
+def test_a_number_that_is_no_score_leaves_the_other_labels(value: float) -> None:
+    """It is named, in every service, and ends nothing."""
+    langfuse, phoenix, langsmith = FakeLangfuse(), FakePhoenix(), FakeLangSmith()
+    annotation = {"name": CRITERION, "authorUserId": "ann", "source": "ANNOTATION"}
+    langfuse.scores = {
+        "1": {**annotation, "value": value, "traceId": TRACE_IDS[0]},
+        "2": {**annotation, "value": 1.0, "traceId": TRACE_IDS[1]},
+    }
+    for place, score in ((TRACE_IDS[0], value), (TRACE_IDS[1], 1.0)):
+        human = {"name": CRITERION, "annotator_kind": "HUMAN", "identifier": "", "trace_id": place}
+        phoenix.annotations["trace", place, CRITERION, ""] = {**human, "result": {"score": score}}
+    for number, score in ((1, value), (2, 1.0)):
+        person = {"key": CRITERION, "run_id": langsmith_id(number), "score": score}
+        langsmith.feedback[str(number)] = {**person, "feedback_source": {"type": "app", "user_id": "cy"}}
+    for name, platform in (("langfuse", langfuse), ("phoenix", phoenix), ("langsmith", langsmith)):
+        with running(platform.service()) as service:
+            run = pulled(name, service)
+            done = fairtrial("labels", run, "--from", name, "--url", service.url)
+        assert (done.code, f"added from {name}: 1" in done.err) == (0, True), done.err
+        assert f"or no value of its range: {CRITERION}" in done.err
 
 
 def test_annotations_of_people_in_phoenix_become_labels() -> None:

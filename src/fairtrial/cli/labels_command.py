@@ -80,7 +80,10 @@ def labels(
         click.echo(f"labels added from {source}: {report.added}", err=True)
         if report.unknown_names:
             listed = visible_line(", ".join(report.unknown_names))
-            click.echo(f"scores left out because they name no criterion of this run: {listed}", err=True)
+            click.echo(
+                f"scores left out because they name no criterion of this run, or no value of its range: {listed}",
+                err=True,
+            )
     if references is not None:
         replaced = api.write_references(stored_run, references)
         click.echo(f"wrote {references} with {count(replaced, 'better reference')}")

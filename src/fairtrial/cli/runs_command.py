@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import BinaryIO
 
 import click
@@ -74,7 +74,7 @@ def runs(
         kind,
         agent,
         eval_set,
-        None if since is None else since.astimezone(),
+        None if since is None else _in_local_time(since),
         name,
         tags,
     )
@@ -84,6 +84,13 @@ def runs(
             click.echo(run.id)
     else:
         _print_table(runs_that_fit)
+
+
+def _in_local_time(moment: datetime) -> datetime:
+    try:
+        return moment.astimezone()
+    except (ValueError, OverflowError):  # the calendar ends there, and no run is as old or as new
+        return moment.replace(tzinfo=UTC)
 
 
 def _print_table(listed_runs: Sequence[RunInfo]) -> None:

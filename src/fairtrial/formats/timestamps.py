@@ -21,6 +21,14 @@ def seconds_of(raw: Any) -> float | None:
         return None
 
 
+def time_text(milliseconds: float) -> str:
+    """Return milliseconds since 1970 in ISO 8601 and local time, or an empty text beyond the calendar."""
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, UTC).astimezone().isoformat()
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
 def with_durations(trace: Trace) -> Trace:
     """Return a trace whose invocations begin with their first step and end with their last, as the steps say."""
     return replace(trace, invocations=tuple(map(_timed, trace.invocations)))

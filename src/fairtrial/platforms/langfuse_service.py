@@ -10,7 +10,7 @@ from urllib.parse import quote
 from fairtrial.errors import UsageError
 from fairtrial.formats.spans.span_values import member
 from fairtrial.platforms.http_client import HttpClient, RefusedRequestError
-from fairtrial.platforms.platform import GivenLabel, Page, PullQuery, PushedScore
+from fairtrial.platforms.platform import GivenLabel, Page, PullQuery, PushedScore, score_value
 from fairtrial.records.record import Json
 
 KEYS = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
@@ -102,7 +102,7 @@ class Langfuse:
                 if is_of_run and isinstance(score.get("value"), int | float):
                     yield GivenLabel(
                         str(score.get("name") or ""),
-                        float(score["value"]),
+                        score_value(score["value"]),
                         str(score.get("authorUserId") or "Langfuse"),
                         str(score.get("comment") or ""),
                         str(score.get("timestamp") or ""),

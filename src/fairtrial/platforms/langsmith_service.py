@@ -12,7 +12,7 @@ import msgspec
 from fairtrial.errors import UsageError
 from fairtrial.formats.spans.span_values import member
 from fairtrial.platforms.http_client import HttpClient
-from fairtrial.platforms.platform import GivenLabel, Page, PullQuery, PushedScore
+from fairtrial.platforms.platform import GivenLabel, Page, PullQuery, PushedScore, score_value
 from fairtrial.records.record import Json
 
 KEYS = ("LANGSMITH_API_KEY",)
@@ -122,7 +122,7 @@ def _label_of(feedback: dict[str, Any]) -> GivenLabel | None:
         return None
     return GivenLabel(
         str(feedback.get("key") or ""),
-        float(feedback["score"]),
+        score_value(feedback["score"]),
         str(source.get("user_name") or source.get("user_id") or "LangSmith"),
         str(feedback.get("comment") or ""),
         str(feedback.get("created_at") or ""),

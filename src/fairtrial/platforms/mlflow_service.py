@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from fairtrial.errors import UsageError
-from fairtrial.platforms.platform import Annotator, GivenLabel, Page, PullQuery, PushedScore
+from fairtrial.formats.timestamps import time_text
+from fairtrial.platforms.platform import Annotator, GivenLabel, Page, PullQuery, PushedScore, score_value
 from fairtrial.system.importing import import_extra
 from fairtrial.text.display import described, shortened
 
@@ -92,9 +93,9 @@ class MLflow:
                 value, source = feedback.value, feedback.source
                 is_ours = _ID in (feedback.metadata or {})
                 if source.source_type == "HUMAN" and not is_ours and isinstance(value, bool | int | float):
-                    at = datetime.fromtimestamp((feedback.create_time_ms or 0) / 1000).astimezone().isoformat()
-                    author = str(source.source_id or "MLflow")
-                    yield GivenLabel(feedback.name, float(value), author, feedback.rationale or "", at, trace_id)
+                    number = score_value(value)
+                    at, author = time_text(feedback.create_time_ms or 0), str(source.source_id or "MLflow")
+                    yield GivenLabel(feedback.name, number, author, feedback.rationale or "", at, trace_id)
 
     def _feedback(self, trace_id: str) -> list[Any]:
         trace = self._call(self._client.get_trace, trace_id)

@@ -10,7 +10,7 @@ from fairtrial.errors import FormatError
 from fairtrial.formats.recognise import read
 from fairtrial.formats.spans.span import LogRecord, SpanEvent
 from fairtrial.platforms.otlp_logs import EVENT
-from fairtrial.platforms.platform import GivenLabel, PushedScore
+from fairtrial.platforms.platform import GivenLabel, PushedScore, score_value
 
 
 class EvaluationFile:
@@ -45,7 +45,7 @@ def _label_of(event: SpanEvent, trace_id: str, span_id: str) -> GivenLabel | Non
         return None
     return GivenLabel(
         str(attributes.get("gen_ai.evaluation.name") or ""),
-        float(value),
+        score_value(value),
         str(attributes.get("gen_ai.evaluation.evaluator") or "OpenTelemetry"),
         str(attributes.get("gen_ai.evaluation.explanation") or ""),
         datetime.fromtimestamp(event.time / 1e9, UTC).isoformat(),

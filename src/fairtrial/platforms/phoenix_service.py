@@ -10,7 +10,7 @@ from urllib.parse import quote
 from fairtrial.errors import UsageError
 from fairtrial.formats.spans.span_values import member
 from fairtrial.platforms.http_client import HttpClient, RefusedRequestError
-from fairtrial.platforms.platform import GivenLabel, Page, PullQuery, PushedScore
+from fairtrial.platforms.platform import GivenLabel, Page, PullQuery, PushedScore, score_value
 from fairtrial.records.record import Json
 
 KEYS = ("PHOENIX_API_KEY",)
@@ -106,7 +106,7 @@ class Phoenix:
             if is_human and not _is_ours(annotation) and isinstance(result.get("score"), int | float):
                 yield GivenLabel(
                     str(annotation.get("name") or ""),
-                    float(result["score"]),
+                    score_value(result["score"]),
                     str(annotation.get("user_id") or "Phoenix"),
                     str(result.get("explanation") or ""),
                     str(annotation.get("updated_at") or ""),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
+from fairtrial.formats.number_range import finite
 from fairtrial.records.record import Json, Record
 
 Annotator = Literal["CODE", "LLM", "HUMAN"]
@@ -59,16 +60,24 @@ class PushedScore(Record, frozen=True):
 
 
 class GivenLabel(Record, frozen=True):
-    """A score that a person gave in a service, for a trace or a span of it, or for a session."""
+    """A score that a person gave in a service, for a trace or a span of it, or for a session.
+
+    `value` is None for a number that is not finite or beyond 64 bits. `at` is empty if the time is not a time.
+    """
 
     name: str
-    value: float
+    value: float | None
     author: str = ""
     note: str = ""
     at: str = ""
     trace_id: str = ""
     span_id: str = ""
     session_id: str = ""
+
+
+def score_value(raw: Any) -> float | None:
+    """Return the number or the yes or no of a person as a finite number of 64 bits, or None for any other."""
+    return finite(int(raw) if isinstance(raw, bool) else raw)
 
 
 class Service(Protocol):

@@ -118,14 +118,14 @@ class _LabelPlaces:
                 self._by_place.setdefault(recording.trace.session_id, (*attempt, None))
 
     def label_of(self, foreign: GivenLabel, criterion: str) -> Label | None:
-        """Return a score of a person as a label, or None if it is of no criterion or no attempt of the run."""
+        """Return a score of a person as a label, or None without a place in the run or a value of the criterion."""
         names = (foreign.span_id, foreign.trace_id, foreign.session_id)
         place = next((self._by_place[name] for name in names if name and name in self._by_place), None)
         if place is None:
             return None
         position, attempt, number = place
         outcome = self._outcomes.get((position, attempt), {}).get(criterion)
-        if outcome is None or foreign.value not in outcome.range:
+        if outcome is None or foreign.value is None or foreign.value not in outcome.range:
             return None
         case, trace = self._attempts[position, attempt]
         part = None if number is None else invocation_key(number)

@@ -103,7 +103,8 @@ def _iso_nanoseconds(text: str) -> int | None:
     except ValueError:
         return None
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return int(moment.timestamp()) * _NANOSECONDS + fraction
+    time = int(moment.timestamp()) * _NANOSECONDS + fraction
+    return time if is_in_range(time) else None
 
 
 def structured(value: Json) -> Json:
