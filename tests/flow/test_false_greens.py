@@ -457,6 +457,32 @@ def test_a_config_of_another_usual_name_is_found(name: str) -> None:
     assert (done.code, f"criteria: evals/{name}" in done.out) == (0, True)
 
 
+def test_a_config_of_another_program_stops_nothing() -> None:
+    """It is named, because a misspelt criterion looks the same."""
+    write("t.evalset.json", eval_set("a"))
+    write("model.config.json", {"criteria": {"speed": "high"}, "model": "x"})
+    done = fairtrial("run", "t.evalset.json", "--agent", "commands:obedient")
+    assert (done.code, "model.config.json: holds no criterion that is known here, and is not used" in done.err) == (
+        0,
+        True,
+    )
+
+
+@pytest.mark.parametrize("place", ["config.json", "../test_config.json"])
+def test_criteria_that_nobody_needs_stop_no_recording(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`record` scores nothing. A configuration that says how conversations go is refused there, too."""
+    Path("evals").mkdir()
+    monkeypatch.chdir("evals")
+    write("t.evalset.json", eval_set("a"))
+    write(place, REPLY)
+    record = ("record", "t.evalset.json", "--agent", "commands:obedient", "-o", "out.jsonl")
+    done = fairtrial(*record)
+    assert (done.code, "config.json: is a configuration" in done.err) == (0, place == "config.json"), done.err
+    assert fairtrial("run", "t.evalset.json", "--agent", "commands:obedient").code == 2
+    write(place, {**REPLY, "attempts": {"runs": 2}})
+    assert fairtrial(*record).code == 2
+
+
 def test_a_config_that_is_not_found_is_named() -> None:
     """Otherwise the defaults would decide, which the author of the configuration does not expect."""
     write("t.evalset.json", eval_set("a"))

@@ -111,8 +111,13 @@ def plan_run(
     judges: Judges | None = None,
     users: Users | None = None,
     environment: Environments | Mapping[str, Any] | None = None,
+    is_scored: bool = True,
 ) -> Plan:
-    """Read and check everything that `evaluate` needs. Raises UsageError."""
+    """Read and check everything that `evaluate` needs. Raises UsageError.
+
+    If the conversations are only recorded, and not scored, a configuration of criteria beside the eval set may stay
+    unused.
+    """
     from fairtrial.api.simulation import check_names, check_parts, check_reachable, with_environments, with_users
 
     attempt_choices = options_in(attempts)
@@ -129,6 +134,7 @@ def plan_run(
         columns=columns,
         allow_code=allow_code,
         judges=judges,
+        is_scored=is_scored,
     )
     cases = loading.select_cases(loading.plan_cases(loaded_sets), loaded_sets, only)
     cases = with_counts(cases, loaded_sets, attempt_choices)
@@ -235,6 +241,7 @@ def load_sets(
     judges: Judges,
     columns: Mapping[str, str] = NO_COLUMNS,
     allow_code: bool = False,
+    is_scored: bool = True,
 ) -> tuple[list[loading.LoadedSet], Notes]:
     """Return eval sets with their criteria, and notes on both."""
     if isinstance(eval_set, EvalSet):
@@ -253,7 +260,14 @@ def load_sets(
     files = loading.sources(eval_set, lenient=lenient, columns=columns)
     sets = [file.loaded.eval_set or EvalSet("") for file in files]
     return load_with_criteria(
-        files, criteria, sets, thresholds=thresholds, lenient=lenient, allow_code=allow_code, judges=judges
+        files,
+        criteria,
+        sets,
+        thresholds=thresholds,
+        lenient=lenient,
+        allow_code=allow_code,
+        judges=judges,
+        is_scored=is_scored,
     )
 
 
@@ -278,11 +292,13 @@ def load_with_criteria(
     lenient: bool,
     judges: Judges,
     allow_code: bool = False,
+    is_scored: bool = True,
 ) -> tuple[list[loading.LoadedSet], Notes]:
     """Return an eval set for each file with the criteria for that file, and notes on both."""
     same_for_all = _criteria(criteria, lenient=lenient, allow_code=allow_code, judges=judges)
     config_criteria = [
-        same_for_all or loading.criteria_for(file, lenient=lenient, allow_code=allow_code, judges=judges)
+        same_for_all
+        or loading.criteria_for(file, lenient=lenient, allow_code=allow_code, judges=judges, is_scored=is_scored)
         for file in files
     ]
     loaded_sets = [

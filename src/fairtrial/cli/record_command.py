@@ -75,6 +75,7 @@ def record(
         lenient=lenient,
         columns=columns,
         judges=api.Judges(models=models),
+        is_scored=False,
     )
     cassette = models.cassette
     inputs = [*inputs_of(plan.info.config), *environment_files, *([cassette] if cassette else [])]

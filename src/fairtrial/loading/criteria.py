@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -15,6 +17,7 @@ from fairtrial.judge.judges import Judges
 from fairtrial.loading.cases import TOOL_MODEL, USER_MODEL, ModelPointers
 from fairtrial.loading.sources import CONFIG_NAMES, Source, no_such_path, read_file, read_part
 from fairtrial.metrics.catalog import build
+from fairtrial.metrics.entries import CATALOG
 from fairtrial.records.record import Record
 from fairtrial.records.result import Criterion
 from fairtrial.simulate.environment_options import EnvironmentOptions, environment_options
@@ -118,31 +121,56 @@ def criteria_in(
     return replace(criteria, warnings=(*loaded.warnings, *criteria.warnings))
 
 
-def _unused_configs(folder: Path) -> Iterator[str]:
-    """Yield a problem for each configuration beside an eval set that has another name than the names looked for.
+class _UnusedConfig(NamedTuple):
+    """A configuration beside an eval set that has another name than the names looked for."""
+
+    path: Path
+    config: EvalConfig
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it holds a criterion that is known here. Other programs have criteria of their own."""
+        return bool(self.config.custom_metrics) or any(part.name in CATALOG for part in self.config.criteria)
+
+    @property
+    def plays(self) -> bool:
+        """Whether it says how conversations go, and not only how they are scored."""
+        return any((self.config.user_simulator, self.config.environment, self.config.attempts))
+
+    def __str__(self) -> str:
+        advice = f"give it with --config, call it {CONFIG_NAMES[0]}"
+        if not self.is_ours:
+            return f"{self.path}: holds no criterion that is known here, and is not used; if it is meant, {advice}"
+        problem = "is a configuration, but would not be used"
+        return f"{self.path}: {problem}; {advice}, or let the defaults decide with --lenient"
+
+
+def _unused_configs(folder: Path) -> Iterator[_UnusedConfig]:
+    """Yield the configurations beside an eval set that are not looked for.
 
     For example, the author of `shop.config.json` does not expect that the defaults decide.
     """
     for path in sorted(folder.glob("*config*")):
         if path.suffix in (".json", ".yaml", ".yml") and path.is_file():
-            try:
-                loaded = read_file(path, lenient=True)
-            except FormatError:
-                continue
-            if loaded.config is not None:
-                yield (
-                    f"{path}: is a configuration, but would not be used; give it with --config, call it "
-                    f"{CONFIG_NAMES[0]}, or let the defaults decide with --lenient"
-                )
+            with suppress(FormatError):
+                config = read_file(path, lenient=True).config
+                if config is not None:
+                    yield _UnusedConfig(path, config)
 
 
 def criteria_for(
-    source: Source, *, lenient: bool = False, allow_code: bool = False, judges: Judges | None = None
+    source: Source,
+    *,
+    lenient: bool = False,
+    allow_code: bool = False,
+    judges: Judges | None = None,
+    is_scored: bool = True,
 ) -> Criteria:
     """Return the criteria of the nearest configuration, from beside the file up to the folder that was given.
 
     A configuration is a `test_config.json` or an `eval_config`. A dataset of agents-cli stands in a folder below its
-    configuration, so that the parent folder is searched, too. Without a configuration: ADK's defaults.
+    configuration, so that the parent folder is searched, too. Without a configuration: ADK's defaults. A configuration
+    that nobody uses is an error, or a warning if nothing `is_scored` and it says nothing about conversations.
     """
     folder = Path(source.loaded.path).parent
     last = Path(source.root)
@@ -158,19 +186,22 @@ def criteria_for(
             return criteria_in(configs[0], lenient=lenient, allow_code=allow_code, judges=judges)
         if folder in (last, folder.parent):
             if source.loaded.eval_set is not None:
-                _refuse_config_above(last)
+                _refuse_config_above(last, is_scored=is_scored)
             unused = tuple(_unused_configs(Path(source.loaded.path).parent))
-            if unused and not lenient:
-                raise ConfigError(*unused)
-            return replace(criteria_of(DEFAULT_CONFIG, origin=DEFAULTS), warnings=unused)
+            wanted = [str(own) for own in unused if own.is_ours and (is_scored or own.plays)]
+            if wanted and not lenient:
+                raise ConfigError(*wanted)
+            return replace(criteria_of(DEFAULT_CONFIG, origin=DEFAULTS), warnings=tuple(map(str, unused)))
         folder = folder.parent
 
 
-def _refuse_config_above(folder: Path) -> None:
+def _refuse_config_above(folder: Path, *, is_scored: bool) -> None:
     """Raise ConfigError for a configuration in the folder above the one that is searched."""
-    for name in CONFIG_NAMES:
-        path = folder.resolve().parent / name
-        if path.is_file():
+    above = folder.resolve().parent
+    playing = [] if is_scored else [own.path.name for own in _unused_configs(above) if own.plays]
+    for name in CONFIG_NAMES if is_scored else playing:
+        path = above / name
+        if name in CONFIG_NAMES and path.is_file():
             raise ConfigError(
                 f"{folder}: holds no {CONFIG_NAMES[0]}, but the folder above holds {path}, which is not read; "
                 f"name the criteria with --config"
