@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from builders import eval_set, load, said
+from fairtrial import EvalCase, EvalSet, UsageError, api, evaluate
 from fairtrial.errors import FormatError
 from fairtrial.formats import jsontext
 
@@ -315,7 +318,7 @@ def test_anything_else_says_what_would_be_read(document: Any) -> None:
     [
         ({"eval_case": []}, "an eval set {"),
         ({"evalset_id": "t", "evals": [{"eval_id": "a"}]}, "an eval set {"),
-        ({"criterion": {"response_match_score": 1}}, "an EvalConfig {"),
+        ({"response_match_score": 1}, "an EvalConfig {"),
         ({"session_events": [], "app_name": "x", "user_id": "y"}, "a session {"),
         ([{"querys": "hi", "references": "x", "expected_tool_uses": []}], "an old test file ["),
         ({"message": [{"role": "user"}]}, "chat messages {"),
@@ -387,3 +390,64 @@ def test_more_repairs_than_anyone_would_write_are_refused() -> None:
     """A file of a hundred thousand trailing commas is not worth a guess."""
     (problem,) = problems("[" + "[1,]," * 100_001 + "1]")
     assert problem == "is not JSON: a trailing comma stands in more than 100,000 places; write JSON"
+
+
+NOT_KNOWN = "which is not a known key; got an object with the keys"
+CONFIG_FORM = "an EvalConfig is {'criteria': {NAME: THRESHOLD}}"
+
+
+@pytest.mark.parametrize(
+    ("document", "problem"),
+    [
+        (
+            {"criterai": {"response_match_score": 0.5}, "attempts": 3},
+            "/criterai: is not a known key; got an object with the keys 'criterai', 'attempts'; "
+            + "did you mean 'criteria'?",
+        ),
+        (
+            {"evaluation": {"criteria": {"response_match_score": {"threshold": 0.5}}}},
+            f"/evaluation/criteria: stands below 'evaluation', {NOT_KNOWN} 'evaluation'; {CONFIG_FORM}",
+        ),
+        (
+            {"a/b": {"Criteria": {"response_match_score": 0.5}}},
+            f"/a~1b/Criteria: stands below 'a/b', {NOT_KNOWN} 'a/b'; {CONFIG_FORM}",
+        ),
+    ],
+)
+def test_misplaced_criteria_are_named_by_their_place(document: Any, problem: str) -> None:
+    """The nearest format would be another: a recording has attempts, too."""
+    assert problems(document) == (problem,)
+
+
+def test_a_misspelt_key_hides_no_problem_of_the_criteria(tmp_path: Path) -> None:
+    """The command, the check and Python name all problems of a configuration at once."""
+    content = {"criteria": {"response_match_scor": 0.5}, "foo": {"x": 1}}
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    expected = [
+        "/foo: is not a known key; known are",
+        "/criteria/response_match_scor: is not a criterion; did you mean",
+    ]
+    (checked,) = api.check([str(path)])
+    with pytest.raises(UsageError) as of_a_file:
+        evaluate(EvalSet("s", (EvalCase("a"),)), str, path)
+    with pytest.raises(UsageError) as of_python:
+        evaluate(EvalSet("s", (EvalCase("a"),)), str, content)
+    for told in (checked.problems, str(of_a_file.value).splitlines(), str(of_python.value).splitlines()):
+        assert [part in line for part, line in zip(expected, told, strict=True)] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("criteria", "problem"),
+    [
+        ({"criterai": {"response_match_score": 0.5}}, "/criterai: is not a known key; did you mean 'criteria'?"),
+        (
+            {"attempts": 3, "response_match_score": 0.5},
+            "/response_match_score: is not a known key; known are 'criteria'",
+        ),
+    ],
+)
+def test_a_configuration_in_python_is_not_taken_for_criteria(criteria: Any, problem: str) -> None:
+    """Its keys are the keys of a configuration, with a mistake."""
+    with pytest.raises(UsageError, match=re.escape(f"arguments: {problem}")):
+        evaluate(EvalSet("s", (EvalCase("a"),)), str, criteria)

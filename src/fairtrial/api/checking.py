@@ -91,7 +91,7 @@ def _checked(path: Path, *, lenient: bool, columns: Mapping[str, str], is_named:
             return Checked(str(path), f"{_content_of(path)} of another kind, left out")
         return Checked(str(path), "cannot be read", error.problems)
     except FormatError as error:
-        return Checked(str(path), "cannot be read", error.problems)
+        return Checked(str(path), "cannot be read", loading.problems_of(error, path, allow_code=True))
     warnings = tuple(warning.removeprefix(f"{path}: ") for warning in loaded.warnings)
     problems: list[str] = []
     if loaded.config is None:

@@ -26,8 +26,9 @@ from fairtrial.api.text_warnings import text_warnings
 from fairtrial.config.attempt_options import AttemptOptions
 from fairtrial.config.criterion_options import threshold_of
 from fairtrial.config.eval_config import EvalConfig
-from fairtrial.errors import ConfigError, UsageError
+from fairtrial.errors import ConfigError, UsageError, collecting
 from fairtrial.formats.adk.config_file import config as read_config
+from fairtrial.formats.adk.config_file import is_config
 from fairtrial.formats.datasets.column_roles import check_columns
 from fairtrial.formats.reading import NO_COLUMNS, Diagnostics
 from fairtrial.judge.judges import Judges
@@ -357,12 +358,18 @@ def _criteria(criteria: Criteria, *, lenient: bool, allow_code: bool, judges: Ju
         return loading.Criteria(_check_all(list(criteria)), "arguments")
     functions = {name: entry for name, entry in criteria.items() if callable(entry)}
     entries = {name: entry for name, entry in criteria.items() if name not in functions}
-    diagnostics = Diagnostics("criteria")
-    content = entries if isinstance(entries.get("criteria"), Mapping) else {"criteria": entries}
+    diagnostics = Diagnostics("arguments", lenient=lenient)
+    content = entries if is_config(entries) else {"criteria": entries}
     config = read_config(content, diagnostics) if entries else EvalConfig(())
-    diagnostics.finish()
     own = tuple(_check(Criterion(name, function)) for name, function in functions.items())
-    return loading.criteria_of(config, origin="arguments", own=own, lenient=lenient, judges=judges)
+    problems = [f"arguments: {problem}" for problem in diagnostics.errors]
+    if problems and not (config.criteria or own):
+        raise ConfigError(*problems)
+    with collecting(problems):
+        loaded = loading.criteria_of(config, origin="arguments", own=own, lenient=lenient, judges=judges)
+    if problems:
+        raise ConfigError(*problems)
+    return replace(loaded, warnings=(*diagnostics.warnings, *loaded.warnings))
 
 
 def _check_all(criteria: Sequence[Criterion]) -> tuple[Criterion, ...]:

@@ -8,9 +8,10 @@ from typing import Any
 
 from fairtrial.config.spelling import snake
 from fairtrial.config.wording import format_value
-from fairtrial.errors import FormatError
+from fairtrial.errors import FormatError, nearest
 from fairtrial.records.record import Record
 from fairtrial.text.display import shortened
+from fairtrial.text.pointer import escape
 
 
 class _Format(Record, frozen=True):
@@ -58,6 +59,7 @@ _FORMATS = (
     _Format("chat messages", "[{'role': ..., 'content': ...}]", ("role", "content", "tool_calls"), is_array=True),
     _Format("tau-bench results", "[{'task_id': ..., 'traj': [...]}]", ("task_id", "traj", "info"), is_array=True),
 )
+_CRITERIA = "criteria"
 _FOREIGN = (
     ("spans without their ids: its keys are attributes of a span", ("gen_ai.operation.name",)),
     ("spans without their ids: its keys are attributes of a span", ("gen_ai.input.messages",)),
@@ -106,7 +108,35 @@ def refuse_stand_in(data: bytes, path: str) -> None:
 
 
 def problem(document: Any) -> str:
-    """Return the problem of a document that no reader recognises, with its keys and the nearest format."""
+    """Return the problem of a document that no reader recognises, with its place, its keys and the nearest format."""
+    if isinstance(document, dict) and (misplaced := _misplaced_criteria(document)) is not None:
+        problem_in_words, advice = misplaced
+        return f"{problem_in_words}; got {described(document)}; {advice}"
+    return f"/: {_unknown_format(document)}"
+
+
+def _misplaced_criteria(document: dict[str, Any]) -> tuple[str, str] | None:
+    """Return the problem of criteria that have a misspelt name or stand below another key, and what to do."""
+    for key in _few(document):
+        value = document[key]
+        if not isinstance(value, dict):
+            continue
+        if _is_criteria(key, value):
+            return f"/{escape(key)}: is not a known key", f"did you mean {_CRITERIA!r}?"
+        inner = next((own for own in _few(value) if _is_criteria(own, value[own])), None)
+        if inner is not None:
+            place = f"/{escape(key)}/{escape(inner)}"
+            return f"{place}: stands below {key!r}, which is not a known key", f"{_CONFIG.name} is {_CONFIG.sample}"
+    return None
+
+
+def _is_criteria(key: str, value: Any) -> bool:
+    """Whether a key nearly spells `criteria`, and its value holds thresholds or options by name."""
+    is_near = len(key) <= _LONGEST_KEY and nearest(snake(key), [_CRITERIA]) != ""
+    return is_near and isinstance(value, dict) and all(isinstance(own, int | float | dict) for own in value.values())
+
+
+def _unknown_format(document: Any) -> str:
     item = document[0] if isinstance(document, list) and document else document
     if isinstance(item, dict):
         for name, keys in _FOREIGN:

@@ -203,7 +203,7 @@ def _document(top: Any, reading: Diagnostics, *, are_lines: bool = False) -> Loa
         inner = read(top.encode(), reading.path, lenient=reading.lenient, columns=reading.columns)
         reading.warnings += inner.warnings
         return inner
-    raise OtherContentError(reading.path, [f"/: {nearest_format.problem(top)}"])
+    raise OtherContentError(reading.path, [nearest_format.problem(top)])
 
 
 def _items(values: list[Any], item_format: ItemFormat, reading: Diagnostics, *, alone: bool = False) -> Loaded:
@@ -248,7 +248,7 @@ def _recorded_object(whole: dict[str, Any], reading: Diagnostics, stem: str) -> 
         return _messages(whole, reading, stem)
     if messages.is_tau(whole) or is_response(whole):
         return _array([whole], reading, stem)
-    raise OtherContentError(reading.path, [f"/: {nearest_format.problem(whole)}"])
+    raise OtherContentError(reading.path, [nearest_format.problem(whole)])
 
 
 def _traces(lines: list[Any], reading: Diagnostics, stem: str) -> Loaded | None:
@@ -416,4 +416,4 @@ def _by_hand(items: list[Any], first: Any, reading: Diagnostics, stem: str) -> L
             raise FormatError(
                 path, ["/: holds tRPC-Agent-Go metrics; write them as an EvalConfig: {'criteria': {NAME: THRESHOLD}}"]
             )
-    raise OtherContentError(path, [f"/: {nearest_format.problem(items)}"])
+    raise OtherContentError(path, [nearest_format.problem(items)])

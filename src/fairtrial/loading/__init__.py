@@ -2,7 +2,15 @@
 
 from fairtrial.loading.case_index import CaseIndex
 from fairtrial.loading.cases import TOOL_MODEL, LoadedSet, plan_cases, select_cases
-from fairtrial.loading.criteria import DEFAULT_CONFIG, DEFAULTS, Criteria, criteria_for, criteria_in, criteria_of
+from fairtrial.loading.criteria import (
+    DEFAULT_CONFIG,
+    DEFAULTS,
+    Criteria,
+    criteria_for,
+    criteria_in,
+    criteria_of,
+    problems_of,
+)
 from fairtrial.loading.folders import walk_files
 from fairtrial.loading.matching import (
     CaseFinder,
@@ -69,6 +77,7 @@ __all__ = [
     "match_each",
     "merge_sources",
     "plan_cases",
+    "problems_of",
     "read_file",
     "read_part",
     "recordings_of",

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fairtrial.config.attempt_options import AttemptOptions, attempt_options
 from fairtrial.config.eval_config import ConfigPart, EvalConfig
 from fairtrial.config.spelling import file_pointer
-from fairtrial.errors import ConfigError, FormatError, collecting
+from fairtrial.errors import ConfigError, FormatError, OtherContentError, collecting
 from fairtrial.judge.judges import Judges
 from fairtrial.loading.cases import TOOL_MODEL, USER_MODEL, ModelPointers
 from fairtrial.loading.sources import CONFIG_NAMES, Source, no_such_path, read_file, read_part
@@ -112,13 +112,28 @@ def criteria_in(
         is_file = exists(path) and path.is_file()
     if not is_file:
         raise ConfigError(f"{path}: no such configuration file")
-    loaded, digest = read_part(path, lenient=lenient)
+    try:
+        loaded, digest = read_part(path, lenient=lenient)
+    except FormatError as error:
+        raise FormatError(str(path), problems_of(error, path, allow_code=allow_code, judges=judges)) from None
     if loaded.config is None:
         raise FormatError(str(path), [f"must hold an EvalConfig ({{'criteria': ...}}), got {loaded.kind}"])
     criteria = criteria_of(
         loaded.config, origin=str(path), lenient=lenient, allow_code=allow_code, digest=digest, judges=judges
     )
     return replace(criteria, warnings=(*loaded.warnings, *criteria.warnings))
+
+
+def problems_of(
+    error: FormatError, path: Path, *, allow_code: bool = False, judges: Judges | None = None
+) -> tuple[str, ...]:
+    """Return the problems that keep a file from being read, and those of its criteria if it is a configuration."""
+    more: list[str] = []
+    with suppress(FormatError), collecting(more):
+        config = None if isinstance(error, OtherContentError) else read_file(path, lenient=True).config
+        if config is not None and config.criteria:
+            criteria_of(config, origin=str(path), allow_code=allow_code, judges=judges)
+    return (*error.problems, *(problem.removeprefix(f"{path}: ") for problem in more))
 
 
 class _UnusedConfig(NamedTuple):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from fairtrial.config.eval_config import ConfigPart, EvalConfig
 from fairtrial.config.spelling import spellings
+from fairtrial.errors import nearest
 from fairtrial.formats.reading import Diagnostics, Place
 
 CONFIG = spellings(
@@ -16,6 +18,11 @@ CONFIG = spellings(
     "live_model_config",
     "attempts",
 )
+
+
+def is_config(raw: Mapping[str, Any]) -> bool:
+    """Whether an object is a configuration, perhaps with a misspelt key, and not the criteria alone."""
+    return any(key in CONFIG or nearest(key, ["criteria"]) for key in raw)
 
 
 def config(raw: Any, reading: Diagnostics) -> EvalConfig:
