@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import fairtrial
@@ -30,3 +31,11 @@ def test_nothing_keeps_the_old_name() -> None:
     names = {str(file.relative_to(ROOT)): file for file in files}
     assert len(names) > 1000
     assert [name for name, file in names.items() if OLD_NAME.search(name.encode() + file.read_bytes())] == []
+
+
+def test_no_module_of_the_page_imports_itself() -> None:
+    """Also not through others, and not for a type alone. import-linter reads only Python."""
+    files = [file for file in (ROOT / "ui" / "src").iterdir() if file.suffix in (".ts", ".tsx")]
+    assert len(files) > 30
+    imports = {file.stem: re.findall(r'from "\./(\w+)"', file.read_text(encoding="utf-8")) for file in files}
+    assert set(TopologicalSorter(imports).static_order()) == set(imports)

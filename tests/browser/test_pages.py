@@ -122,6 +122,19 @@ _OVERFLOW = """() => {
 }"""
 
 
+def test_a_criterion_without_a_value_is_unscored_with_its_reason(visit: Visit, addresses: dict[str, str]) -> None:
+    """In the numbers and in the case. A default that found no data in the whole run is only named."""
+    visit.open(addresses["run"], "[role=row] .name")
+    heads = visit.page.locator("#criteria-title ~ * th[scope=row]").all_inner_texts()
+    assert [any(name in head for head in heads) for name in ("politeness", "invocation_duration_v1")] == [True, False]
+    assert "Without data: invocation_duration_v1" in visit.page.locator("p.note").all_inner_texts()
+    visit.open(addresses["run"] + "#page=case&case=4", ".case .invocation")
+    shown = visit.page.locator("details.informational > .outcome", has_text="politeness")
+    assert "unscored" in shown.locator(".verdict").inner_text()
+    assert shown.locator(".reason").is_visible()
+    assert visit.page.locator("details.informational > .outcome", has_text="invocation_duration_v1").count() == 0
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_page_speaks_the_language_of_the_browser(browser: Any, addresses: dict[str, str], language: str) -> None:
     """Its texts, its `lang`, and glyphs that a font has."""

@@ -393,6 +393,7 @@ def test_more_repairs_than_anyone_would_write_are_refused() -> None:
 
 
 NOT_KNOWN = "which is not a known key; got an object with the keys"
+MISSPELT = "/criterai: is not a known key; got an object with the keys 'criterai', 'attempts'; did you mean 'criteria'?"
 CONFIG_FORM = "an EvalConfig is {'criteria': {NAME: THRESHOLD}}"
 
 
@@ -401,8 +402,7 @@ CONFIG_FORM = "an EvalConfig is {'criteria': {NAME: THRESHOLD}}"
     [
         (
             {"criterai": {"response_match_score": 0.5}, "attempts": 3},
-            "/criterai: is not a known key; got an object with the keys 'criterai', 'attempts'; "
-            + "did you mean 'criteria'?",
+            MISSPELT,
         ),
         (
             {"evaluation": {"criteria": {"response_match_score": {"threshold": 0.5}}}},

@@ -28,6 +28,7 @@ from fairtrial.reports.views.view import repeat_command
 from fairtrial.reports.views.view_schema import schema
 from finished import FinishedRun
 from html_pages import page_of
+from report_pages import run
 from secret_corpus import positives
 
 ROOT = Path(__file__).parents[2]
@@ -222,6 +223,15 @@ def test_the_command_that_repeats_a_run_has_its_options() -> None:
     info = RunInfo("1", "2026", "0", "run", {**config, "thresholds": {"match": 0.5}, "lenient": True})
     expected = "fairtrial run 'my evals' --agent shop:reply --attempts 3 --only 'a*' --threshold match=0.5 --lenient"
     assert repeat_command(info) == expected
+
+
+def test_the_page_knows_which_criteria_found_nothing() -> None:
+    """As the terminal does: a default without data has no row, and a criterion that somebody asked for has."""
+    criteria = {
+        criterion["name"]: criterion.get("has_data", True)
+        for criterion in page_of(run("r")).view["runs"][0]["criteria"]
+    }
+    assert (criteria["politeness"], criteria["invocation_duration_v1"]) == (True, False)
 
 
 def test_the_types_of_the_program_are_those_of_the_view_model() -> None:

@@ -123,6 +123,8 @@ def _outcomes(own: dict[str, str], value: float | None, ballot: str) -> tuple[Ou
             judge_stats=JudgeStats(5, 0, 1, 0.0123, 0.8, 0.7),
         ),
         Outcome("token_usage_v1", Score(1280.0)),
+        Outcome("politeness", Score(None, own["reason"])),
+        Outcome("invocation_duration_v1", Score(None, "the recording has no durations")),
     )
 
 

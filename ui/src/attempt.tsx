@@ -124,11 +124,13 @@ function sorted(outcomes: readonly OutcomeView[]): OutcomeView[] {
 }
 
 function Informational({ outcomes, attempt }: { outcomes: readonly OutcomeView[]; attempt: AttemptView }) {
-  const { language } = usePage();
-  const own = outcomes.filter((outcome) => outcome.verdict === "informational" && typeof outcome.value === "number");
+  const { language, run } = usePage();
+  // A criterion that is computed by default and found nothing in the whole run says nothing about this case.
+  const empty = new Set(run.criteria.filter((criterion) => criterion.has_data === false).map((criterion) => criterion.name));
+  const own = outcomes.filter((outcome) => outcome.verdict === "informational" && !empty.has(outcome.criterion));
   if (own.length === 0) return null;
   return (
-    <details class="informational">
+    <details class="informational" open={own.some((outcome) => typeof outcome.value !== "number")}>
       <summary>{language.text("informational", { count: own.length })}</summary>
       {own.map((outcome) => (
         <Outcome key={outcome.criterion} outcome={outcome} attempt={attempt} />

@@ -2,14 +2,20 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useLanguage } from "./context";
 import { Conversation } from "./conversation";
+import type { TextName } from "./i18n";
 import { type Key, type LabelAction, badgeIn } from "./keys";
-import type { Answer } from "./labelling";
 import { Name, Verdict } from "./marks";
 import { Foreign } from "./text";
 import type { LabelItemView, LabelRequest, QueueView } from "./view";
 import { visibleLine } from "./visible";
 
 const SIDES = ["agent", "expectation", "environment", "simulator", "judge", "infrastructure"] as const;
+
+/** An answer that has a key. */
+export interface Answer {
+  readonly text: TextName | { readonly answer: string };
+  readonly value: number;
+}
 
 /** What a person adds to an answer. */
 export interface Draft {

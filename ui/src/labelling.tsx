@@ -6,9 +6,8 @@ import type { Choices } from "./choices";
 import { type Client, run as pathOf, ServerProblem } from "./client";
 import { LanguageContext, ReadingContext } from "./context";
 import { Help } from "./help";
-import type { TextName } from "./i18n";
 import { type LabelAction, actionIn, isTyping, labelKeys } from "./keys";
-import { Answers, type Draft, EMPTY, LabelItem } from "./labelitem";
+import { type Answer, Answers, type Draft, EMPTY, LabelItem } from "./labelitem";
 import { Name } from "./marks";
 import { remember, remembered } from "./memory";
 import { problemOf } from "./server";
@@ -288,11 +287,6 @@ function Desk({ client, choices, run, queue: number, labeler }: LabellingProps &
 
 function placeOf(item: LabelItemView): string {
   return `${item.number}/${item.copy}`;
-}
-
-export interface Answer {
-  readonly text: TextName | { readonly answer: string };
-  readonly value: number;
 }
 
 /** The answers that have a key. A queue that asks for a number has none. */

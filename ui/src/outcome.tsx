@@ -7,12 +7,14 @@ import type { AttemptView, BallotView, OutcomeView, PartView, QuoteView, StepVie
 
 export function Outcome({ outcome, attempt }: { outcome: OutcomeView; attempt: AttemptView }) {
   const { language } = usePage();
-  const isOpen = outcome.verdict === "failed" || outcome.verdict === "unscored";
+  // A criterion that only informs has no verdict. Without a value, it is as unscored as another.
+  const verdict = outcome.verdict === "informational" && typeof outcome.value !== "number" ? "unscored" : outcome.verdict;
+  const isOpen = verdict === "failed" || verdict === "unscored";
   const [value, limit] = language.beside(outcome.value, outcome.threshold);
   const body = <Body outcome={outcome} attempt={attempt} />;
   const head = (
     <>
-      <Verdict verdict={outcome.verdict} />
+      <Verdict verdict={verdict} />
       <span class="outcome-name">
         <Name text={outcome.criterion} />
       </span>
@@ -27,7 +29,7 @@ export function Outcome({ outcome, attempt }: { outcome: OutcomeView; attempt: A
     </>
   );
   return (
-    <details class={`outcome ${outcome.verdict}`} open={isOpen}>
+    <details class={`outcome ${verdict}`} open={isOpen}>
       <summary>{head}</summary>
       {body}
     </details>

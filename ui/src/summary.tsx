@@ -131,7 +131,7 @@ export function Usage({ usage }: { usage: UsageView }) {
 function Criteria({ criteria }: { criteria: readonly CriterionView[] }) {
   const { language, link, state } = usePage();
   const hasRates = criteria.some((criterion) => typeof criterion.threshold === "number");
-  const shown = criteria.filter((criterion) => typeof criterion.mean.value === "number" || criterion.threshold != null);
+  const shown = criteria.filter((criterion) => criterion.has_data !== false);
   const empty = criteria.filter((criterion) => !shown.includes(criterion));
   return (
     <>

@@ -193,6 +193,7 @@ export interface CriterionView {
   pair_agreements?: PairAgreement[];
   cost?: number | null;
   unpriced_calls?: number;
+  has_data?: boolean;
 }
 
 export interface DecisionView {

@@ -7,7 +7,6 @@ from collections.abc import Collection, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.metrics.entries import CATALOG
 from fairtrial.records.calibration import Calibration
 from fairtrial.records.judge_state import JudgeState
 from fairtrial.records.result import Verdict
@@ -18,6 +17,7 @@ from fairtrial.reports.decisions.pass_k_table import pass_k_rows
 from fairtrial.reports.judges.judge_states import judge_states
 from fairtrial.reports.numbers import DASH, dollars, estimate_of, estimated, interval, rate, with_unit
 from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.reports.shown_criteria import informative
 from fairtrial.reports.spending import spending_rows
 from fairtrial.text.display import count, visible, visible_line
 
@@ -37,8 +37,6 @@ _COUNTS = {
     "not_applicable": "n/a",
     "informational": "info",
 }
-
-_ALWAYS_COMPUTED = frozenset(entry.name for entry in CATALOG.values() if entry.always_computed)
 
 
 def tables(summary: Summary, calibrations: Sequence[Calibration] = ()) -> RenderableType:
@@ -102,20 +100,6 @@ def _valid(summary: Summary) -> Rows:
 
 def _style(criterion: CriterionSummary) -> str:
     return "dim" if criterion.threshold is None else ""
-
-
-def informative(summary: Summary) -> list[CriterionSummary]:
-    """Return the criteria with a mean or a threshold, and those that somebody asked for and that applied to a case.
-
-    The other criteria were computed by default and found no data. For example, token counts may not be recorded.
-    """
-    return [
-        criterion
-        for criterion in summary.criteria
-        if criterion.mean.value is not None
-        or criterion.threshold is not None
-        or (criterion.informational and criterion.criterion not in _ALWAYS_COMPUTED)
-    ]
 
 
 def _pairs(summary: Summary) -> Rows:

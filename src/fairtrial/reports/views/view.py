@@ -19,6 +19,7 @@ from fairtrial.records.run_comparison import Comparison
 from fairtrial.records.summary import CriterionSummary, Estimate, RunUsage, Summary
 from fairtrial.reports.numbers import estimate_of, unit_of
 from fairtrial.reports.report_table import ReportedRun
+from fairtrial.reports.shown_criteria import has_data
 from fairtrial.reports.views import view_shapes as shapes
 from fairtrial.reports.views.attempt_shapes import AttemptView
 from fairtrial.reports.views.view_attempts import AgentIndex, AttemptParts, attempt_view, usage_view
@@ -249,6 +250,7 @@ def _criterion(summary: CriterionSummary, calibration: Calibration | None) -> sh
         pair_agreements=list(summary.pair_agreements),
         cost=summary.cost,
         unpriced_calls=summary.unpriced_calls,
+        has_data=has_data(summary),
     )
 
 

@@ -72,7 +72,8 @@ class JudgeView(ViewShape, frozen=True):
 class CriterionView(ViewShape, frozen=True):
     """A criterion over the run. `possible` is the range that the mean could have if all attempts were scored.
 
-    `unit` is the symbol of the unit of its values, for example s.
+    `unit` is the symbol of the unit of its values, for example s. `has_data` is false if nobody asked for the
+    criterion and it found nothing to measure. The page then names it, without a row.
     """
 
     name: str
@@ -91,6 +92,7 @@ class CriterionView(ViewShape, frozen=True):
     pair_agreements: list[PairAgreement] = []
     cost: float | None = None
     unpriced_calls: int = 0
+    has_data: bool = True
 
 
 class UsageView(ViewShape, frozen=True):
