@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import fairtrial
 from builders import turn
+from fairtrial.errors import StoreError
 from fairtrial.records.case import EvalCase, EvalSet
 
 CASES = EvalSet("shop", (EvalCase("first", (turn(reply="yes"),)),))
@@ -33,6 +36,17 @@ def test_the_folder_lives_as_long_as_the_run(folder: Path) -> None:
     assert len(run.cases) == 1
     del run
     assert list(folder.iterdir()) == []
+
+
+def test_no_message_names_the_temporary_file(folder: Path) -> None:
+    """A user of Python gave no store, and knows none by that name."""
+    run = fairtrial.evaluate(CASES, lambda _: "yes")
+    (database,) = folder.glob("*/run.db")
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("DROP TABLE fairtrial_results")
+    with pytest.raises(StoreError, match=r"^the store of this process failed: no such table") as failed:
+        list(run.cases)
+    assert str(folder) not in str(failed.value)
 
 
 def test_the_next_run_removes_the_folder_of_a_killed_process(folder: Path) -> None:

@@ -15,7 +15,7 @@ import { RUNS, labelsOf } from "./state";
 import type { ClaimedItems, LabelItemView, LabelProgressView, LabelRequest, QueueView } from "./view";
 import { visibleLine } from "./visible";
 
-const HEARTBEAT = 60_000;
+const HEARTBEAT = 10_000;
 const RETRY = 5_000;
 
 interface LabellingProps {

@@ -16,7 +16,6 @@ from fairtrial.system.file_lock import try_to_lock
 if TYPE_CHECKING:
     from fairtrial.store import Store
 
-_PREFIX = "fairtrial-run-"
 _LOCK = "in-use"
 _YOUNG = 60.0
 """The time in seconds in which a new folder may not be locked yet."""
@@ -24,8 +23,10 @@ _YOUNG = 60.0
 
 def temporary_store() -> Store:
     """Return a store in a folder that is removed when the store is garbage. Folders of killed processes are removed."""
-    _remove_abandoned()
-    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    from fairtrial.store import TEMPORARY_PREFIX  # SQL is imported only if there is a store to open
+
+    _remove_abandoned(TEMPORARY_PREFIX)
+    folder = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX))
     lock = (folder / _LOCK).open("w", encoding="utf-8")
     try_to_lock(lock)
     store = open_store(f"sqlite:///{folder}/run.db")
@@ -36,12 +37,12 @@ def temporary_store() -> Store:
     return store
 
 
-def _remove_abandoned() -> None:
-    """Remove the folders whose process no longer holds their lock. The folders of other users stay.
+def _remove_abandoned(prefix: str) -> None:
+    """Remove the folders of stores whose process no longer holds their lock. The folders of other users stay.
 
     Without file locks, nobody knows whether a folder is in use, and every folder stays.
     """
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+    for folder in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
         with suppress(OSError), (folder / _LOCK).open("r+", encoding="utf-8") as lock:
             if time.time() - folder.stat().st_mtime > _YOUNG and try_to_lock(lock):
                 shutil.rmtree(folder)

@@ -1,10 +1,20 @@
 """Stored runs. Each report can be made again from the store alone."""
 
 from fairtrial.store.bodies import UnreadableBodyError
-from fairtrial.store.database_errors import shown_url
+from fairtrial.store.database_errors import TEMPORARY_PREFIX, shown_url
 from fairtrial.store.leases import Lease
 from fairtrial.store.queue_rows import QueueItem
 from fairtrial.store.store import DEFAULT_URL, SECONDS, Store
 from fairtrial.store.view_queries import AttemptMark
 
-__all__ = ["DEFAULT_URL", "SECONDS", "AttemptMark", "Lease", "QueueItem", "Store", "UnreadableBodyError", "shown_url"]
+__all__ = [
+    "DEFAULT_URL",
+    "SECONDS",
+    "TEMPORARY_PREFIX",
+    "AttemptMark",
+    "Lease",
+    "QueueItem",
+    "Store",
+    "UnreadableBodyError",
+    "shown_url",
+]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -20,6 +21,10 @@ _ADVICE = {
     "unable to open": "copy the file, and its -wal file if it has one, to a folder that can be written",
 }
 """The advice for an error, by words in the message of SQLite."""
+
+TEMPORARY_PREFIX = "fairtrial-run-"
+"""The name of the folder of a store that lives as long as its process begins so."""
+_OF_PROCESS = "the store of this process"
 
 _CUT = ("57P01", "57P02", "57P03", "08000", "08003", "08006")
 """Codes of Postgres for a connection that ends: the server stops, an administrator ends it, the network fails."""
@@ -68,8 +73,13 @@ def _sqlite_code(error: BaseException | None) -> int:
 
 
 def shown_url(url: str) -> str:
-    """Return a URL without its password, and without its parameters, which may hold another password."""
+    """Return a URL without its password, and without its parameters, which may hold another password.
+
+    A store that lives as long as its process has no name that a user knows.
+    """
     try:
+        if Path(sa.make_url(url).database or "").parent.name.startswith(TEMPORARY_PREFIX):
+            return _OF_PROCESS
         return sa.make_url(url).set(query={}).render_as_string(hide_password=True)
     except (sa.exc.ArgumentError, ValueError):
         return "that URL"
@@ -84,7 +94,8 @@ def first_line(error: BaseException) -> str:
 def _message(error: Exception, url: str) -> str:
     cause = _postgres_fields(error).get("M") or first_line(error)
     advice = next((f"; {advice}" for words, advice in _ADVICE.items() if words in cause), "")
-    return f"the store {shown_url(url)} failed: {cause}{advice}"
+    store = shown_url(url)
+    return f"{store if store == _OF_PROCESS else f'the store {store}'} failed: {cause}{advice}"
 
 
 def _postgres_code(error: BaseException) -> str:

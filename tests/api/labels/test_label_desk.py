@@ -6,6 +6,7 @@ import dataclasses
 import json
 import math
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,7 @@ import pytest
 from fairtrial import open_run
 from fairtrial.api import QueueRequest, agreement_of_labelers, encode_view
 from fairtrial.api.labels.label_agreement import agreement_view
-from fairtrial.api.labels.label_desk import PATIENCE, ItemLostError, LabelDesk
+from fairtrial.api.labels.label_desk import OWN_PATIENCE, PATIENCE, ItemLostError, LabelDesk
 from fairtrial.errors import UsageError
 from fairtrial.records.record import Json
 from fairtrial.records.score import Score
@@ -27,6 +28,7 @@ from report_pages import run as report_run
 from viewers import FIRST, fill
 
 CRITERION = "final_response_quality"
+LABELLING = Path(__file__).parents[3] / "ui" / "src" / "labelling.tsx"
 NAMES = {"ann": WindowRequest("ann", "window-a1"), "ben": WindowRequest("ben", "window-b1")}
 
 
@@ -200,9 +202,23 @@ def test_a_person_resumes_after_their_window_was_killed(desk: LabelDesk, clock: 
     queue = desk.open(FIRST, QueueRequest(CRITERION, sample=4))
     answer(desk, queue, desk.claim(FIRST, queue.number, NAMES["ann"]))
     desk.claim(FIRST, queue.number, NAMES["ann"])
-    clock.now += PATIENCE + 1
+    clock.now += OWN_PATIENCE + 1
     claimed = desk.claim(FIRST, queue.number, WindowRequest("ann", "window-a2"))
     assert (claimed.queue.progress.mine, len(claimed.items)) == (1, 2)
+
+
+def test_the_page_of_a_person_keeps_its_items_from_their_other_window(desk: LabelDesk, clock: Clock) -> None:
+    """As long as it asks, as often as the program of the page does."""
+    (milliseconds,) = re.findall(r"HEARTBEAT = ([0-9_]+);", LABELLING.read_text(encoding="utf-8"))
+    heartbeat = int(milliseconds) / 1000
+    assert 2 * heartbeat < OWN_PATIENCE
+    queue = desk.open(FIRST, QueueRequest(CRITERION, sample=2))
+    held = desk.claim(FIRST, queue.number, NAMES["ann"])
+    for _ in range(20):
+        clock.now += heartbeat
+        desk.hold(FIRST, queue.number, NAMES["ann"])
+        assert desk.claim(FIRST, queue.number, WindowRequest("ann", "window-a2")).items == []
+    answer(desk, queue, held)
 
 
 def test_a_label_that_is_sent_twice_is_stored_once(desk: LabelDesk, store: Store) -> None:

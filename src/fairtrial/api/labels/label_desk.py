@@ -1,7 +1,8 @@
 """The label desk: assign items of a queue to people in a browser, show them, and store the labels.
 
 Every answer is in the store before the next item is shown. An item that a window holds returns to the queue when the
-window gives it back, or when it has not asked for `PATIENCE` seconds.
+window gives it back, or when it has not asked for `PATIENCE` seconds. The same person gets it after `OWN_PATIENCE`
+seconds in another window.
 """
 
 from __future__ import annotations
@@ -39,7 +40,11 @@ from fairtrial.text.redaction.redact import redact
 T = TypeVar("T")
 
 PATIENCE = 180.0
-"""Seconds after which an item of a window that does not ask any more is free. An open page asks every minute."""
+"""Seconds after which an item of a window that does not ask any more is free. Browsers let a hidden page ask once a
+minute."""
+OWN_PATIENCE = 30.0
+"""Seconds after which a person gets the items of their own other window, which may have crashed. A page that is seen
+asks every ten seconds."""
 MOST_QUEUES = 2**31 - 1
 """The largest number of a queue that every database holds."""
 SOURCE = "view"
@@ -196,11 +201,13 @@ class LabelDesk:
         items = queues.items(desk.number)
         own = [item for item in items if item.holder == holder and not item.done]
         queues.hold(desk.number, holder, now)
-        free = (item for item in self._open_items(desk, items, labeler_of(holder), now) if item.holder != holder)
+        labeler = labeler_of(holder)
+        free = (item for item in self._open_items(desk, items, labeler, now) if item.holder != holder)
         for item in free:
             if len(own) >= _HELD:
                 break
-            if queues.claim(desk.number, item, holder, now, expired=now - PATIENCE) and self._keeps(desk, item, holder):
+            expired = now - _patience(item, labeler)
+            if queues.claim(desk.number, item, holder, now, expired=expired) and self._keeps(desk, item, holder):
                 own.append(item)
         return own[:_HELD]
 
@@ -216,7 +223,7 @@ class LabelDesk:
     @staticmethod
     def _has(item: QueueItem, labeler: str, now: float) -> bool:
         """Return whether a person has labelled an item, or holds it in a window that is open."""
-        return labeler_of(item.holder) == labeler and (item.done or item.held >= now - PATIENCE)
+        return labeler_of(item.holder) == labeler and (item.done or item.held >= now - OWN_PATIENCE)
 
     def _open_items(self, desk: _Desk, items: Iterable[QueueItem], labeler: str, now: float) -> Iterable[QueueItem]:
         """Return the items that a person may get: free, and neither theirs already nor labelled by them before."""
@@ -225,7 +232,7 @@ class LabelDesk:
         labelled = self._store.label_queues(desk.run).labelled_places(desk.queue.criterion, labeler)
         numbers: set[int] = set()
         for item in items:
-            is_free = not item.holder or item.held < now - PATIENCE
+            is_free = not item.holder or item.held < now - _patience(item, labeler)
             if item.done or not is_free or item.number in taken or item.number in numbers:
                 continue
             key = desk.keys[item.position]
@@ -307,6 +314,10 @@ def _stored(found: Iterator[T]) -> T:
     for own in found:
         return own
     raise UsageError("the run does not have this item any more; draw another queue with another --seed")
+
+
+def _patience(item: QueueItem, labeler: str) -> float:
+    return OWN_PATIENCE if labeler_of(item.holder) == labeler else PATIENCE
 
 
 def _holder(request: shapes.WindowRequest) -> str:
