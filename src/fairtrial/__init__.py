@@ -40,6 +40,7 @@ _HOMES = {
     "Criterion": "fairtrial.records.result",
     "CriterionSummary": "fairtrial.records.summary",
     "Duplicate": "fairtrial.records.value_row",
+    "Durations": "fairtrial.records.trace",
     "Embedder": "fairtrial.protocols",
     "Endpoint": "fairtrial.llm.endpoint",
     "Environment": "fairtrial.protocols",
@@ -180,6 +181,7 @@ __all__ = [
     "Criterion",
     "CriterionSummary",
     "Duplicate",
+    "Durations",
     "Embedder",
     "Endpoint",
     "Environment",
@@ -415,6 +417,7 @@ if TYPE_CHECKING:
     from fairtrial.records.summary import Summary as Summary
     from fairtrial.records.trace import About as About
     from fairtrial.records.trace import AgentDetails as AgentDetails
+    from fairtrial.records.trace import Durations as Durations
     from fairtrial.records.trace import Injection as Injection
     from fairtrial.records.trace import Invocation as Invocation
     from fairtrial.records.trace import Message as Message

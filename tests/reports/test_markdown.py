@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import cycle
@@ -14,6 +15,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from msgspec.structs import replace
 
+from fairtrial.records.attempt import Failure
 from fairtrial.records.result import CaseResult, Outcome, Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Range, Score
@@ -80,6 +82,32 @@ def test_a_reviewer_sees_verdict_numbers_and_reasons() -> None:
     assert "two words differ" in text
     assert "agent: boom" in text
     assert text.endswith("Look closer: `fairtrial show 20260101-000000-aaaaaa`\n")
+
+
+def test_the_details_of_a_long_name_begin_with_the_reason() -> None:
+    """The head of an attempt is in the summary of the fold, also if it is several lines long."""
+    text = report(replace(FAILED, case_id="word " * 60), options=DEFAULTS)
+    block = text.partition("```text\n")[2]
+    assert block.lstrip().startswith("✗ match"), block
+
+
+def test_an_error_of_many_attempts_is_told_once() -> None:
+    """With the number of the others. An error with another cause has details of its own."""
+    broken = [replace(BROKEN, case_id=f"c{n}", position=n, failure=Failure("agent", "boom", str(n))) for n in range(50)]
+    text = report(*broken, replace(BROKEN, case_id="other", position=50, failure=Failure("agent", "bang", "")))
+    assert text.count("<details>") == 2
+    assert "- 49 more attempts ended with the same error: `agent: boom`\n" in text
+    assert "that did not pass" not in text
+
+
+def test_every_attempt_that_did_not_pass_is_counted_once() -> None:
+    """In a fold, among equal errors, or among the rest."""
+    errors = [replace(BROKEN, case_id=f"e{n}", position=n) for n in range(7)]
+    failed = [replace(FAILED, case_id=f"f{n}", position=7 + n) for n in range(60)]
+    text = report(*errors, *failed)
+    (same,) = re.findall(r"^- ([0-9]+) more attempts? ended", text, re.MULTILINE)
+    (rest,) = re.findall(r"… and ([0-9]+) more attempts? that did not pass", text)
+    assert (text.count("<details>") + int(same) + int(rest), same) == (67, "6")
 
 
 def test_an_amount_has_its_unit() -> None:

@@ -13,6 +13,8 @@ from typing import Any, TextIO
 from rich.console import Console
 
 _PIPED_WIDTH = 120
+_WIDTH = re.compile("[1-9][0-9]{1,3}")
+"""A number of columns that a table fits in: 10 to 9999."""
 _TRAILING_SPACES = re.compile(r" +(?=\n|$)")
 
 
@@ -25,12 +27,17 @@ class _Console(Console):
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console. In a pipe or a file it prints plain text, 120 characters wide, without trailing spaces."""
+    """Return a console. In a pipe or a file it prints plain text without trailing spaces.
+
+    This text is as wide as the variable COLUMNS says, otherwise 120 characters.
+    """
     stream = sys.stderr if stderr else sys.stdout
     if stream.isatty():
         return _Console(file=stream, highlight=False, emoji=False, markup=False, force_jupyter=False)
     plain: Any = _Trimmed(stream)
-    return _Console(file=plain, width=_PIPED_WIDTH, highlight=False, emoji=False, markup=False, force_jupyter=False)
+    columns = os.environ.get("COLUMNS", "")
+    width = int(columns) if _WIDTH.fullmatch(columns) else _PIPED_WIDTH
+    return _Console(file=plain, width=width, highlight=False, emoji=False, markup=False, force_jupyter=False)
 
 
 class _Trimmed:

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import BinaryIO
 
+from msgspec.structs import replace
+
+from fairtrial.records.attempt import Failure
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.run_comparison import ComparedMeasure, Comparison
@@ -40,6 +44,7 @@ _MOST_CRITERIA = 50
 _MOST_REASONS = 10
 _REASON_LENGTH = 300
 _WIDTH = 100
+_SAME_ERROR = "ended with the same error:"
 
 
 def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions) -> None:
@@ -131,17 +136,48 @@ def _failures(cases: Iterable[CaseAttempts], summary: Summary, length: int) -> s
     The attempts of a case that passes by its rule are left out.
     """
     problems = _problems(cases)
+    errors: Counter[Failure] = Counter()
+    distinct = _distinct(problems, errors)
     parts: list[str] = []
-    for result, several in islice(problems, LISTED):
+    rest: Iterable[object] = problems
+    for result, several in islice(distinct, LISTED):
         part = _attempt(result, several=several)
-        if len(part) > length:
-            problems = chain([(result, several)], problems)
+        room = len(part) + (_REASON_LENGTH + len(_SAME_ERROR) if result.failure is not None else 0)
+        if room > length:
+            rest = chain([(result, several)], problems)
+            if result.failure is not None and result.verdict is Verdict.ERROR:
+                errors[_without_traceback(result.failure)] -= 1
             break
-        length -= len(part)
+        length -= room
         parts.append(part)
-    if more := _count_rest(problems, summary, len(parts)):
+    repeated = {error: number - 1 for error, number in errors.items() if number > 1}
+    if more := _count_rest(rest, summary, len(parts) + sum(repeated.values())):
         parts.append(f"\n… and {count(more, 'more attempt')} that did not pass\n")
+    for error, number in repeated.items():
+        cause = code_span(f"{error.side}: {error.cause}", _REASON_LENGTH)
+        parts.append(f"\n- {count(number, 'more attempt')} {_SAME_ERROR} {cause}\n")
     return "".join(parts)
+
+
+def _distinct(
+    problems: Iterable[tuple[CaseResult, bool]], errors: Counter[Failure]
+) -> Iterator[tuple[CaseResult, bool]]:
+    """Yield problems without attempts that ended with the error of an earlier attempt, which are only counted.
+
+    An attempt that failed a criterion, too, has details of its own.
+    """
+    for result, several in problems:
+        if result.failure is not None and result.verdict is Verdict.ERROR:
+            error = _without_traceback(result.failure)
+            errors[error] += 1
+            if errors[error] > 1:
+                continue
+        yield result, several
+
+
+def _without_traceback(failure: Failure) -> Failure:
+    """Return an error without its traceback, in which equal errors may differ."""
+    return replace(failure, traceback="")
 
 
 def _problems(cases: Iterable[CaseAttempts]) -> Iterator[tuple[CaseResult, bool]]:
@@ -170,6 +206,6 @@ def _attempt(result: CaseResult, *, several: bool) -> str:
 
 def _details(result: CaseResult) -> str:
     """Return the criteria of an attempt and their reasons, as a terminal shows them."""
-    # The first line repeats the summary of the fold.
-    _, _, text = plain_text(case(Transcript(with_short_texts(result))), _WIDTH).partition("\n")
+    # The head, which may be several lines long, would repeat the summary of the fold.
+    text = plain_text(case(Transcript(with_short_texts(result)), has_head=False), _WIDTH)
     return shortened(text or "nothing else is recorded", _ATTEMPT_LENGTH)

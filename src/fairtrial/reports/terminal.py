@@ -155,18 +155,17 @@ def case(
     full: bool = False,
     criterion: str = "",
     hint: str = "",
+    has_head: bool = True,
 ) -> RenderableType:
     """Return one attempt: its verdict, its criteria, its conversation, and the reason if a criterion did not pass.
 
     `several` says that the case has several attempts. Then the line contains the number of this attempt. `full` folds
     no text. Without `everything`, a long conversation is folded, and `hint` says how the rest is shown. With
-    `criterion`, only that criterion is shown.
+    `criterion`, only that criterion is shown. Without `has_head`, the line of the verdict is left out.
     """
     result = transcript.result
-    lines: list[RenderableType] = [
-        _head(result, *_remarks(result), several=several),
-        *_invalidations(result),
-    ]
+    lines: list[RenderableType] = [_head(result, *_remarks(result), several=several)] if has_head else []
+    lines += _invalidations(result)
     if result.failure is not None:
         # If the failure made the attempt invalid, its cause already stands among the invalidations.
         if result.failure.side not in {fault.side for fault in result.invalidations or ()}:
