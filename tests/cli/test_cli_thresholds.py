@@ -50,9 +50,9 @@ def test_a_run_without_thresholds_informs() -> None:
     assert (done.code, done.json["verdict"]) == (0, "informational")
     assert "INFORMATIONAL: no thresholds" in done.err
     assert "`--threshold NAME=X`" in " ".join(done.err.split())
-    suite, run = ET.parse("junit.xml").getroot()  # noqa: S314  (our own file)
+    (suite,) = ET.parse("junit.xml").getroot()  # noqa: S314  (our own file)
     assert (suite.get("tests"), suite.get("errors"), suite.get("failures")) == ("1", "0", "0")
-    assert "informational" in (run.findtext("system-out") or "")
+    assert "informational" in (suite.findtext("system-out") or "")
 
 
 def test_a_run_that_informs_does_not_stop_a_check_in_python() -> None:

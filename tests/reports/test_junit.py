@@ -31,7 +31,7 @@ INFORMS = CaseResult("informs", 4, (Outcome("tokens", Score(3.0)),))
 
 
 def suites(folder: Path, *results: CaseResult, allow_unscored: bool = False, info: RunInfo = INFO) -> list[ET.Element]:
-    """The test suites in the file that is written of these results. The last suite is about the run as a whole."""
+    """The test suites in the file that is written of these results. The last suite has the output of the run."""
     file = folder / "junit.xml"
     with file.open("wb") as stream:
         junit.write(stream, FinishedRun(info, results), ReportOptions(allow_unscored))
@@ -41,9 +41,9 @@ def suites(folder: Path, *results: CaseResult, allow_unscored: bool = False, inf
 
 
 def suite(folder: Path, *results: CaseResult, allow_unscored: bool = False) -> ET.Element:
-    """The only suite of an eval set."""
-    only, _ = suites(folder, *results, allow_unscored=allow_unscored)
-    return only
+    """The suite of the only eval set."""
+    first, *_ = suites(folder, *results, allow_unscored=allow_unscored)
+    return first
 
 
 def output(folder: Path, *results: CaseResult) -> str | None:
@@ -78,20 +78,18 @@ def test_the_names_are_the_same_in_every_run(tmp_path: Path) -> None:
     """A suite has the name and the file of its eval set. No name holds the id of the run."""
     config = {"eval_sets": [["evals/shop.evalset.json", "0"]], "eval_set_ids": ["shop"]}
     info = replace(INFO, config=config)
-    first, run = suites(tmp_path, replace(PASSED, eval_set="shop"), info=info)
-    assert (first.get("name"), first.get("file"), run.get("name")) == (
-        "shop",
-        "evals/shop.evalset.json",
-        "fairtrial: the run",
+    (first,) = suites(tmp_path, replace(PASSED, eval_set="shop"), info=info)
+    assert (first.get("name"), first.get("file")) == ("shop", "evals/shop.evalset.json")
+    assert [sorted(one.keys()) for one in first.findall("testcase")] == [["classname", "name", "time"]], (
+        "what Jenkins' schema allows"
     )
-    assert [sorted(one.keys()) for one in first] == [["classname", "name", "time"]], "what Jenkins' schema allows"
     assert INFO.id not in (tmp_path / "junit.xml").read_text()
 
 
 def test_a_set_in_memory_has_no_file(tmp_path: Path) -> None:
     """Its name is no path."""
     info = replace(INFO, config={"eval_sets": [["shop", "0"]], "eval_set_ids": ["shop"]})
-    first, _ = suites(tmp_path, replace(PASSED, eval_set="shop"), info=info)
+    (first,) = suites(tmp_path, replace(PASSED, eval_set="shop"), info=info)
     assert first.get("file") is None
 
 
@@ -188,3 +186,27 @@ def test_the_hostile_corpus_is_text_in_xml(tmp_path: Path) -> None:
             junit.write(stream, FinishedRun(INFO, results), ReportOptions())
         tags.append(Counter(element.tag for element in ET.parse(tmp_path / name).iter()))  # noqa: S314  (our own file)
     assert tags[0].keys() == tags[1].keys()
+
+
+def test_no_suite_is_empty(tmp_path: Path) -> None:
+    """CI servers show an empty suite as one without results. The last suite has the verdict of the run."""
+    first, last = suites(tmp_path, replace(PASSED, eval_set="a"), replace(FAILED, eval_set="b"))
+    assert [one.get("tests") for one in (first, last)] == ["1", "1"]
+    assert first.find("system-out") is None
+    assert str(last.findtext("system-out")).splitlines()[:2] == ["failed", "1 case failed"]
+
+
+def test_an_error_of_many_cases_is_told_once(tmp_path: Path) -> None:
+    """Every test keeps its message. The text stands at the first of them, and the number in the output."""
+    outcomes = (*BROKEN.outcomes, replace(BROKEN.outcomes[0], criterion="other"))
+    broken = [
+        replace(
+            BROKEN, case_id=f"c{n}", position=n, outcomes=outcomes, failure=Failure("agent", "boom", f"Traceback {n}")
+        )
+        for n in range(3)
+    ]
+    found = suite(tmp_path, *broken, replace(BROKEN, position=3, failure=Failure("agent", "bang", "Traceback x")))
+    errors = found.findall("testcase/error")
+    assert [error.get("message") for error in errors] == ["agent: boom"] * 6 + ["agent: bang"]
+    assert [error.text for error in errors] == ["Traceback 0", *["the same error as above"] * 5, "Traceback x"]
+    assert "3 attempts ended with the same error: agent: boom" in str(found.findtext("system-out"))

@@ -12,8 +12,9 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import groupby
-from typing import BinaryIO, NamedTuple
+from typing import IO, BinaryIO, NamedTuple
 from xml.sax.saxutils import XMLGenerator
 from xml.sax.xmlreader import AttributesImpl
 
@@ -27,7 +28,7 @@ from fairtrial.reports.numbers import describe_outcome, estimated, interval
 from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
 from fairtrial.reports.transcript import Transcript, transcripts
 from fairtrial.reports.transcript_lines import transcript_lines
-from fairtrial.text.display import count, visible, visible_line
+from fairtrial.text.display import count, shortened, visible, visible_line
 
 _SUITE = "fairtrial"
 """The name of the suite of an eval set without an id, and of the test case of the run itself."""
@@ -43,18 +44,58 @@ class _Test(NamedTuple):
     text: str = ""
 
 
+@dataclass
+class _Counts:
+    """The numbers of the tests of a suite, and the seconds of its conversations."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0
+
+
+class _Errors:
+    """The errors of attempts so far. Their tracebacks may differ."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str]] = Counter()
+
+    def add(self, results: Iterable[CaseResult]) -> bool:
+        """Count the errors of a case, and return whether earlier cases had all of them."""
+        own = [(result.failure.side, result.failure.cause) for result in results if result.failure is not None]
+        is_known = all(error in self._counts for error in own)
+        self._counts.update(own)
+        return is_known
+
+    def lines(self) -> Iterator[str]:
+        """Yield a line for each error of several attempts."""
+        for (side, cause), number in self._counts.most_common():
+            if number > 1:
+                error = f"{side}: {shortened(visible_line(cause), 200)}"
+                yield f"{count(number, 'attempt')} ended with the same error: {error}"
+
+
 def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions = DEFAULTS) -> None:
     """Write a suite for each eval set, with a test for each case and criterion.
 
-    If unscored attempts are allowed, a test without a verdict is skipped instead of an error.
+    If unscored attempts are allowed, a test without a verdict is skipped instead of an error. The verdict of the run is
+    in the output of the last suite. It is a suite of its own only if that suite has a test.
     """
     stream.write(b'<?xml version="1.0" encoding="utf-8"?>\n<testsuites>')
-    files = set_files(run.info)
-    is_first = True
-    for set_id, group in groupby(transcripts(run), key=lambda transcript: transcript.result.eval_set):
-        _suite(stream, run, group, set_id, files.get(set_id, ""), options.allow_unscored)
-        is_first = False
-    _closing_suite(stream, run, allow_unscored=options.allow_unscored, is_alone=is_first)
+    files, errors = set_files(run.info), _Errors()
+    groups = groupby(transcripts(run), key=lambda transcript: transcript.result.eval_set)
+    group = next(groups, None)
+    is_run_alone = _is_run_alone(run.summary, is_empty=group is None)
+    while group is not None:
+        set_id, of_set = group
+        with tempfile.SpooledTemporaryFile(_IN_MEMORY) as body:
+            suite = _write_cases(body, run, of_set, errors, allow_unscored=options.allow_unscored)
+            group = next(groups, None)
+            if group is None and not is_run_alone:
+                _write_output(body, run, errors)
+            body.seek(0)
+            with _testsuite(stream, run.info, set_id or _SUITE, suite, files.get(set_id, "")):
+                shutil.copyfileobj(body, stream)
+    if is_run_alone:
+        _write_run(stream, run, errors, allow_unscored=options.allow_unscored)
     stream.write(b"</testsuites>\n")
 
 
@@ -71,33 +112,27 @@ def set_files(info: RunInfo) -> dict[str, str]:
     return {set_id: path for set_id, (path, _) in sets if path != set_id}
 
 
-def _suite(
-    stream: BinaryIO, run: ReportedRun, group: Iterable[Transcript], set_id: str, file: str, allow_unscored: bool
-) -> None:
-    """Write the cases of an eval set. They are counted while they are written, and the counts stand before them."""
-    counts: Counter[str] = Counter()
-    seconds = 0.0
-    with tempfile.SpooledTemporaryFile(_IN_MEMORY) as body:
-        xml = XMLGenerator(body, encoding="utf-8", short_empty_elements=True)
-        for _, of_case in groupby(group, key=lambda transcript: transcript.result.position):
-            seconds += _case(xml, list(of_case), run.info, counts, allow_unscored=allow_unscored)
-        body.seek(0)
-        with _testsuite(stream, run.info, set_id or _SUITE, counts, seconds, file):
-            shutil.copyfileobj(body, stream)
+def _write_cases(
+    body: IO[bytes], run: ReportedRun, group: Iterable[Transcript], errors: _Errors, *, allow_unscored: bool
+) -> _Counts:
+    """Write the cases of an eval set, and return the counts that stand before them."""
+    suite = _Counts()
+    xml = XMLGenerator(body, encoding="utf-8", short_empty_elements=True)
+    for _, of_case in groupby(group, key=lambda transcript: transcript.result.position):
+        _case(xml, list(of_case), run.info, suite, errors, allow_unscored=allow_unscored)
+    return suite
 
 
 @contextmanager
-def _testsuite(
-    stream: BinaryIO, info: RunInfo, name: str, counts: Counter[str], seconds: float, file: str = ""
-) -> Iterator[None]:
+def _testsuite(stream: BinaryIO, info: RunInfo, name: str, suite: _Counts, file: str = "") -> Iterator[None]:
     attributes = {
         "name": name,
         "timestamp": info.started,
-        "tests": str(counts["tests"]),
-        "failures": str(counts["failure"]),
-        "errors": str(counts["error"]),
-        "skipped": str(counts["skipped"]),
-        "time": f"{seconds:.3f}",
+        "tests": str(suite.counts["tests"]),
+        "failures": str(suite.counts["failure"]),
+        "errors": str(suite.counts["error"]),
+        "skipped": str(suite.counts["skipped"]),
+        "time": f"{suite.seconds:.3f}",
         **({"file": file} if file else {}),
     }
     xml = XMLGenerator(stream, encoding="utf-8", short_empty_elements=True)
@@ -110,28 +145,31 @@ def _case(
     xml: XMLGenerator,
     of_case: Sequence[Transcript],
     info: RunInfo,
-    counts: Counter[str],
+    suite: _Counts,
+    errors: _Errors,
     *,
     allow_unscored: bool,
-) -> float:
-    """Write the tests of a case, and return the seconds of its conversations. The first test has the output."""
+) -> None:
+    """Write the tests of a case, and count them. The first test has the output."""
     first = of_case[0].result
     rule = info.attempt_rules.of(first.eval_set, first.case_id)
     attempts = CaseAttempts(tuple(transcript.result for transcript in of_case), rule)
     seconds = sum(map(_seconds, of_case))
+    suite.seconds += seconds
+    is_known = errors.add(attempts.results)
     for index, test in enumerate(_tests(attempts)):
         kind = "skipped" if test.kind == "unscored" and allow_unscored else test.kind.replace("unscored", "error")
-        counts.update(["tests", *([kind] if kind else [])])
+        suite.counts.update(["tests", *([kind] if kind else [])])
         about = {"name": test.name, "classname": first.title, "time": f"{0 if index else seconds:.3f}"}
         with _element(xml, "testcase", about):
             if kind:
                 with _element(xml, kind, {"message": test.message}):
-                    xml.characters(visible(test.text))
+                    is_repeated = kind == "error" and test.kind == "error" and (is_known or index > 0)
+                    xml.characters("the same error as above" if is_repeated else visible(test.text))
             lines = list(_output(of_case)) if index == 0 else []
             if lines:
                 with _element(xml, "system-out", {}):
                     xml.characters(visible("\n".join(lines)))
-    return seconds
 
 
 def _seconds(transcript: Transcript) -> float:
@@ -213,26 +251,41 @@ def _element(xml: XMLGenerator, name: str, attributes: dict[str, str]) -> Iterat
     xml.ignorableWhitespace("\n")
 
 
-def _closing_suite(stream: BinaryIO, run: ReportedRun, *, allow_unscored: bool, is_alone: bool) -> None:
-    """Write a suite about the run as a whole. It holds the verdict, and a test if only the run lacks a verdict."""
-    info, summary = run.info, run.summary
-    # For example, a criterion applied to no case. CI servers read the tests alone, which would all be green.
-    is_run_alone = summary.verdict is Verdict.UNSCORED and (
-        is_alone or not (summary.case_verdicts.keys() & {"failed", "error", "unscored"})
-    )
+def _is_run_alone(summary: Summary, *, is_empty: bool) -> bool:
+    """Whether only the run lacks a verdict, so that the tests, which CI servers read alone, would all be green.
+
+    For example, a criterion applied to no case.
+    """
+    if summary.verdict is not Verdict.UNSCORED:
+        return is_empty
+    return is_empty or not (summary.case_verdicts.keys() & {"failed", "error", "unscored"})
+
+
+def _write_run(stream: BinaryIO, run: ReportedRun, errors: _Errors, *, allow_unscored: bool) -> None:
+    """Write a suite about the run as a whole. If the run lacks a verdict, the suite has a test."""
+    summary = run.summary
+    is_unscored = summary.verdict is Verdict.UNSCORED
     kind = "skipped" if allow_unscored else "error"
-    counts = Counter({"tests": 1, kind: 1}) if is_run_alone else Counter[str]()
-    with _testsuite(stream, info, f"{_SUITE}: the run", counts, 0.0):
-        xml = XMLGenerator(stream, encoding="utf-8", short_empty_elements=True)
-        if is_run_alone:
+    suite = _Counts()
+    suite.counts.update({"tests": 1, kind: 1} if is_unscored else {})
+    with _testsuite(stream, run.info, f"{_SUITE}: the run", suite):
+        if is_unscored:
+            xml = XMLGenerator(stream, encoding="utf-8", short_empty_elements=True)
             with _element(xml, "testcase", {"name": "the run as a whole", "classname": _SUITE, "time": "0.000"}):
                 message = "; ".join([summary.verdict, *summary.reasons])
                 with _element(xml, kind, {"message": message}):
                     pass
-        with _element(xml, "system-out", {}):
-            notes = [f"note: {note}" for note in summary.notes]
-            lines = [summary.verdict, *summary.reasons, *_valid(summary), *_judges(run.calibrations), *notes]
-            xml.characters(visible("\n".join(lines)))
+        _write_output(stream, run, errors)
+
+
+def _write_output(stream: IO[bytes], run: ReportedRun, errors: _Errors) -> None:
+    """Write the verdict of the run and what else no case says."""
+    summary = run.summary
+    notes = [f"note: {note}" for note in summary.notes]
+    about = (*_valid(summary), *_judges(run.calibrations), *errors.lines())
+    xml = XMLGenerator(stream, encoding="utf-8", short_empty_elements=True)
+    with _element(xml, "system-out", {}):
+        xml.characters(visible("\n".join([summary.verdict, *summary.reasons, *about, *notes])))
 
 
 def _evidence(invalidations: Sequence[Fault]) -> Iterator[str]:
