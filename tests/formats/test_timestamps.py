@@ -1,4 +1,4 @@
-"""Are times of other programs read and written, and those that are no times left out?"""
+"""Times of other programs are read and written, and those that are no times are left out."""
 
 from __future__ import annotations
 

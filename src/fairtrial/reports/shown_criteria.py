@@ -1,4 +1,4 @@
-"""Which criteria of a run does a report show? It leaves out those that nobody asked for and that found no data."""
+"""The criteria of a run that a report shows: it leaves out those that nobody asked for and that found no data."""
 
 from __future__ import annotations
 
