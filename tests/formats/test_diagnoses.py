@@ -421,7 +421,7 @@ def test_misplaced_criteria_are_named_by_their_place(document: Any, problem: str
 
 def test_a_misspelt_key_hides_no_problem_of_the_criteria(tmp_path: Path) -> None:
     """The command, the check and Python name all problems of a configuration at once."""
-    content = {"criteria": {"response_match_scor": 0.5}, "foo": {"x": 1}}
+    content: dict[str, Any] = {"criteria": {"response_match_scor": 0.5}, "foo": {"x": 1}}
     path = tmp_path / "config.json"
     path.write_text(json.dumps(content), encoding="utf-8")
     expected = [

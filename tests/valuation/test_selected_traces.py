@@ -226,7 +226,8 @@ def test_paths_stand_for_the_traces_in_their_files(tmp_path: Path) -> None:
     file.write_text("\n".join(map(json.dumps, traces[:4])), encoding="utf-8")
     other.write_text(json.dumps(traces[4:]), encoding="utf-8")
     expected = fairtrial.select(traces, budget=3, embedder=by_words)
-    assert fairtrial.select([file, str(other.parent)], budget=3, embedder=by_words) == expected
+    paths: list[str | Path] = [file, str(other.parent)]
+    assert fairtrial.select(paths, budget=3, embedder=by_words) == expected
     expected = fairtrial.select(traces[:4], budget=3, embedder=by_words)
     assert fairtrial.select(str(file), budget=3, embedder=by_words) == expected
     assert fairtrial.select(file, budget=3, embedder=by_words) == expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from collections.abc import Iterator
@@ -10,10 +11,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+import uvicorn
 from test_receiver import REPLIES
+from uvicorn.server import ServerState
 
 from fairtrial.view import receiver
-from fairtrial.view.connection_limits import ConnectionLimits
+from fairtrial.view.connection_limits import ConnectionLimits, LimitedConnections
 from receivers import PATIENCE, receiving
 from span_files import call, otlp
 from viewers import two_runs, viewing
@@ -86,3 +89,29 @@ def test_the_viewer_has_the_same_limits(tmp_path: Path) -> None:
         connection(f"http://127.0.0.1:{site.port}", b"GET / HTTP/1.1\r\n") as own,
     ):
         assert everything_from(own).startswith(b"HTTP/1.1 408 ")
+
+
+def test_connections_that_come_at_once_are_limited_too() -> None:
+    """They are accepted in one step of the loop, before any connection that was given up is lost."""
+
+    async def kept() -> int:
+        config, state = uvicorn.Config(lambda: None, lifespan="off"), ServerState()
+        config.load()
+        protocol = LimitedConnections(PATIENT).protocol()
+        server = await asyncio.get_running_loop().create_server(
+            lambda: protocol(config=config, server_state=state, app_state={}), sock=listener, backlog=200
+        )
+        for _ in range(50):
+            await asyncio.sleep(0)
+        server.close()
+        count = len(state.connections)
+        for connection in [*state.connections]:
+            connection.transport.abort()
+        await asyncio.sleep(0)
+        return count
+
+    with ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=200))
+        for _ in range(100):
+            stack.enter_context(closing(socket.create_connection(listener.getsockname())))
+        assert asyncio.run(kept()) == PATIENT.most

@@ -37,7 +37,10 @@ class LimitedConnections:
     def make_room(self, number: int) -> None:
         """Close the connection that has owed its request for the longest time, if there are too many connections."""
         if number > self.limits.most and self.waiting:
-            next(iter(self.waiting)).transport.abort()
+            oldest = next(iter(self.waiting))
+            # It is lost only after this step of the loop, in which more connections may come.
+            del self.waiting[oldest]
+            oldest.transport.abort()
 
 
 class _Connection(H11Protocol):
