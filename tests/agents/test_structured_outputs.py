@@ -112,9 +112,77 @@ def _llama_index() -> Any:
     )
 
 
-@pytest.mark.parametrize(
-    "make", [_strands, _openai, _agent_framework, _agno, _llama_index], ids=lambda make: make.__name__.strip("_")
-)
+def _claude() -> Any:
+    pytest.importorskip("claude_agent_sdk")
+    from anthropic_server import call, latest, message, shop, text
+    from claude_shop import shop_with
+
+    def script(body: dict[str, Any]) -> Any:
+        _, results = latest(body)
+        if not results:
+            return shop(body)
+        answers = [text("I write it."), call("StructuredOutput", ANSWER, "order")]
+        return message(*answers) if len(results) == 1 else message(text("Written."))
+
+    schema = {"type": "json_schema", "schema": Order.model_json_schema()}
+    globals()["claude_order"] = shop_with(script, output_format=schema)
+    return f"claude:{__name__}:claude_order"
+
+
+def _crew(written: str, **output: Any) -> Any:
+    """A crew of CrewAI whose model writes an order among other words, and whose task has a schema."""
+    pytest.importorskip("crewai")
+    from crewai import Agent, Crew, Task
+    from crewai.tools import tool
+    from crewai_shop import ScriptedLLM
+
+    class Answering(ScriptedLLM):
+        def answer(self, messages: Any) -> Any:
+            response = super().answer(messages)
+            return f"Final Answer: {written}" if response.startswith("Final Answer") else response
+
+    def crew_order() -> Any:
+        tools = [tool(one) for one in TOOLS.values()]
+        agent = Agent(role="shop", goal="Sell.", backstory="x", llm=Answering(), tools=tools, cache=False)
+        task = Task(description="{message}", expected_output="an order", agent=agent, **output)
+        return Crew(agents=[agent], tasks=[task])
+
+    globals()["crew_order"] = crew_order
+    return f"crewai:{__name__}:crew_order"
+
+
+def _crewai_pydantic() -> Any:
+    return _crew(f"Here it is: {TEXT} Bye.", output_pydantic=Order)
+
+
+def _crewai_json() -> Any:
+    return _crew(f"```json\n{TEXT}\n```", output_json=Order)
+
+
+def _crewai_plain() -> Any:
+    return _crew(TEXT, output_pydantic=Order)
+
+
+def _crewai_flow() -> Any:
+    pytest.importorskip("crewai")
+    from crewai.flow.flow import Flow, start
+
+    class OrderFlow(Flow):  # type: ignore[misc]
+        @start()
+        def answer(self) -> Any:
+            crew = _crew(f"Here it is: {TEXT}", output_pydantic=Order)
+            assert crew
+            return globals()["crew_order"]().kickoff(inputs={"message": "Where is A-17?"})
+
+    globals()["flow_order"] = OrderFlow
+    return f"crewai:{__name__}:flow_order"
+
+
+FRAMEWORKS = [_strands, _openai, _agent_framework, _agno, _llama_index, _claude]
+FRAMEWORKS += [_crewai_pydantic, _crewai_json, _crewai_plain, _crewai_flow]
+
+
+@pytest.mark.parametrize("make", FRAMEWORKS, ids=lambda make: make.__name__.strip("_"))
 def test_a_structured_answer_is_the_reply(make: Callable[[], Any]) -> None:
     """It is JSON, and the calls are those of the tools."""
     one = recorded(make(), "Where is A-17?")

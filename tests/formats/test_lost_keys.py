@@ -17,6 +17,7 @@ CALLS: dict[str, Any] = {
     "no arguments": [{"name": "ping", "arguments": {}}],
     "OpenAI": [{"type": "function", "function": {"name": "refund", "arguments": "{}"}}],
     "old names": [{"tool_name": "refund", "tool_input": {"id": 1}}],
+    "arguments in a text": [{"name": "refund", "arguments": '{"id": 1}'}],
     "by turn": {"turn 1": [CALL]},
 }
 

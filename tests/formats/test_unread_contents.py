@@ -15,6 +15,7 @@ from fairtrial.records.trace import ToolResult
 from span_files import call, messages, otlp, span
 
 UNKNOWN = {"type": "teleport", "to": "Mars", "name": "refund"}
+QUERY = [{"function": {"name": "refund", "arguments": "{}"}}]
 QUIET = EvalCase("c", (Invocation(Message("hi"), (), Message("Yes.")),))
 
 
@@ -49,6 +50,31 @@ PLACES = {
             **{
                 "gen_ai.input.messages": messages("hi"),
                 "gen_ai.output.messages": json.dumps([{"role": "assistant", "content": [{"type": "hologram"}]}]),
+            },
+        )
+    ],
+    "calls under a key of the writer": [answered(text("Yes."), zzz=[{"name": "refund", "args": {}}])],
+    "calls with arguments in a text": [answered(text("Yes."), zzz=[{"name": "refund", "arguments": '{"id": 1}'}])],
+    "a key of a provider's message": [
+        span(
+            1,
+            **{
+                "gen_ai.input.messages": messages("hi"),
+                "gen_ai.output.messages": json.dumps([{"role": "assistant", "content": "Yes.", "zzz": QUERY}]),
+            },
+        )
+    ],
+    "a key of a numbered message": [
+        span(
+            1,
+            **{
+                "openinference.span.kind": "LLM",
+                "llm.input_messages.0.message.role": "user",
+                "llm.input_messages.0.message.content": "hi",
+                "llm.output_messages.0.message.role": "assistant",
+                "llm.output_messages.0.message.content": "Yes.",
+                "llm.output_messages.0.message.zzz.0.name": "refund",
+                "llm.output_messages.0.message.zzz.0.arguments": '{"id": 1}',
             },
         )
     ],

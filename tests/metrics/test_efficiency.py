@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from builders import call, case, trace, turn, unknown_turn, values
 from fairtrial.metrics.efficiency import AgentCost, InferenceCallCount, InvocationDuration, TokenUsage, ToolCallCount
-from fairtrial.records.trace import Durations, Usage
+from fairtrial.records.trace import Durations, ToolResult, Trace, Usage
 
 
 def test_tool_calls_of_unknown_steps_are_not_recorded() -> None:
@@ -64,3 +64,24 @@ def test_nothing_recorded_is_none_with_a_reason() -> None:
     """It should have been scored and could not be."""
     found = TokenUsage()(trace(turn(reply="a")), case())
     assert (found.value, found.applicable, found.parts[0].reason) == (None, True, "not recorded")
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_the_work_of_agents_that_answer_as_tools_is_counted(depth: int) -> None:
+    """An agent that lets others call its tools needs no fewer calls."""
+    one = replace(turn(call("find"), call("find")), usages=(Usage(1, 1),))
+    for _ in range(depth):
+        result = ToolResult("ask", "it", inner=Trace((one,)))
+        one = replace(turn(call("ask"), result, reply="a"), usages=(Usage(1, 1), Usage(1, 1)))
+    assert ToolCallCount()(trace(one), case()).value == 2 + depth
+    assert InferenceCallCount()(trace(one), case()).value == 1 + 2 * depth
+
+
+def test_work_inside_a_tool_that_is_not_recorded_is_not_counted_as_none() -> None:
+    """A sum without it would be too low."""
+    inner = Trace((replace(unknown_turn(reply="it"), usages=(Usage(1, 1),)),))
+    partial = Trace((turn(call("find")),), incomplete="a limit")
+    for work in (inner, partial):
+        one = replace(turn(call("ask"), ToolResult("ask", "it", inner=work), reply="a"), usages=(Usage(1, 1),))
+        assert ToolCallCount()(trace(one), case()).value is None
+    assert InferenceCallCount()(trace(one), case()).value is None

@@ -268,12 +268,12 @@ def test_the_command_says_which_variable_to_set(tmp_path: Path, monkeypatch: pyt
 
 
 def test_tokens_of_an_agent_inside_a_result_count() -> None:
-    """The agent was asked by the agent under test. Its calls are not among the calls of the invocation."""
+    """The agent was asked by the agent under test. Its work is the outer agent's, in every measure of work."""
     inner = Trace((replace(turn(call("find")), usages=(Usage(10, 1),)),))
     outer = replace(turn(call("ask"), ToolResult("ask", "it", inner=inner)), usages=(Usage(5, 1), Usage(6, 1)))
     assert TokenUsage()(trace(outer), EXPECTED).value == 24.0
-    assert InferenceCallCount()(trace(outer), EXPECTED).value == 2.0
-    assert ToolCallCount()(trace(outer), EXPECTED).value == 1.0
+    assert InferenceCallCount()(trace(outer), EXPECTED).value == 3.0
+    assert ToolCallCount()(trace(outer), EXPECTED).value == 2.0
     result = asyncio.run(score_case(work(expected=EXPECTED), recording(outer)))
     assert result.usage == {"input_tokens": 21, "output_tokens": 3, "inference_calls": 3}
 

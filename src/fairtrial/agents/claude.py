@@ -39,6 +39,8 @@ from fairtrial.system.importing import import_extra, import_object
 EXTRA = "agents-claude"
 _KIND = "a claude_agent_sdk.ClaudeAgentOptions"
 _ASKS_USER = "AskUserQuestion"
+_OUTPUT_TOOL = "StructuredOutput"
+"""The tool with which Claude Code lets its model answer in a schema."""
 _NEW_NAMES = {"Task": "Agent"}
 """Tools that Claude Code lists under an older name than its model calls them by."""
 _NOT_REACHED = (
@@ -135,6 +137,7 @@ class ClaudeSession:
     async def open(self, options: Any, folder: Path, policy: Any) -> None:
         """Start Claude Code. `policy` is a function of the user that decides about calls itself."""
         library = import_extra("claude_agent_sdk", EXTRA)
+        self._listener.output_tool = _OUTPUT_TOOL if getattr(options, "output_format", None) else ""
         await self._learn_tools(options)
         asks = policy or (self._decide if options.can_use_tool else None)
         self._options = dataclasses.replace(

@@ -51,13 +51,15 @@ class Listener:
 
     `name` is the name of the main agent. `calls` are all calls so far by their ids. `declared` are the tools of the
     latest turn by their names. `result` is the latest message at the end of a turn, and `is_idle` says that no other
-    turn follows. `approvals` are the decisions about calls by the ids of the calls.
+    turn follows. `approvals` are the decisions about calls by the ids of the calls. `output_tool` is the tool with which
+    the model gives a structured answer, or an empty text.
     """
 
     def __init__(self, name: str, observer: Observer) -> None:
         self.name = name
         self.calls: dict[str, ToolCall] = {}
         self.approvals: dict[str, Approval] = {}
+        self.output_tool = ""
         self.tool_names: tuple[str, ...] = ()
         self.result: Any = None
         self.is_idle = False
@@ -128,6 +130,8 @@ class Listener:
             elif kind in ("ToolUseBlock", "ServerToolUseBlock"):
                 self._flush()
                 self._at_work.close()
+                if block.name == self.output_tool:
+                    continue  # the structured answer is the reply
                 call = self.calls[str(block.id)] = _call(block, self.name)
                 self._observer.begin_tool(call.id)
                 self._observer.note(call)
@@ -190,7 +194,7 @@ class Listener:
 
     def _take_system(self, subtype: str, data: Mapping[str, Any]) -> None:
         if subtype == "init":
-            self.tool_names = tuple(map(str, data.get("tools") or ()))
+            self.tool_names = tuple(str(name) for name in data.get("tools") or () if name != self.output_tool)
         elif subtype == "session_state_changed":
             self._reports_state, self.is_idle = True, data.get("state") == "idle"
         elif subtype == "status" and data.get("status") == "requesting":

@@ -14,11 +14,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairtrial.agents.crewai_flow import FlowSession
-from fairtrial.agents.crewai_observer import EXTRA, CrewObserver, is_single, role_of, team_of
+from fairtrial.agents.crewai_observer import EXTRA, CrewObserver, is_single, role_of, team_of, text_of_output
 from fairtrial.agents.factories import AgentSource, factory_source, one_conversation
 from fairtrial.agents.function import result_in_thread
 from fairtrial.agents.observer import Observer
-from fairtrial.agents.plain import as_text
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
@@ -123,11 +122,9 @@ class CrewSession:
                 output = await result_in_thread(lambda: self._kickoff(message))
             except Exception as error:
                 raise self._observer.error or error from error
-            reply = Message(as_text(output.raw), self._author(output))
+            reply = Message(text_of_output(output), self._author(output))
             self._history += [{"role": "user", "content": message}, {"role": "assistant", "content": reply.text}]
-            latest = self._crew_observer.latest
-            is_said = latest is not None and latest.text.strip() == reply.text.strip()
-            return () if is_said and self._observer.has_reply else (reply,)
+            return () if self._crew_observer.has_said(reply.text) else (reply,)
 
         async with aclosing(self._observer.items(run)) as items:
             async for item in items:

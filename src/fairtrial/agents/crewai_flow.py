@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from typing import Any
 
-from fairtrial.agents.crewai_observer import EXTRA, CrewObserver, system_of
+from fairtrial.agents.crewai_observer import EXTRA, CrewObserver, system_of, text_of_output
 from fairtrial.agents.function import result_in_thread
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_text, plain
@@ -96,10 +96,8 @@ class FlowSession:
             raise self._error or self._observer.error or error from error
         if isinstance(output, Exception):
             raise AgentError(f"the flow waits for feedback from elsewhere: {output}")
-        text = as_text(getattr(output, "raw", output) if output is not None else "")
-        latest = self._crew_observer.latest
-        is_said = latest is not None and latest.text.strip() == text.strip()
-        return () if is_said and self._observer.has_reply else (Message(text, self._name),)
+        text = text_of_output(output)
+        return () if self._crew_observer.has_said(text) else (Message(text, self._name),)
 
     def _kickoff(self, message: str) -> Any:
         import_extra("crewai.events.utils.console_formatter", EXTRA).set_suppress_console_output(True)

@@ -153,6 +153,12 @@ class CrewObserver:
         self.latest = message
         self.in_loop(self._observer.note, message)
 
+    def has_said(self, text: str) -> bool:
+        """Whether a text is the latest message of a model, or the same JSON as it."""
+        latest = "" if self.latest is None else self.latest.text
+        is_same = latest.strip() == text.strip() or response_of(latest) == response_of(text)
+        return self.latest is not None and self._observer.has_reply and is_same
+
     def _begin(self, call: ToolCall) -> None:
         self._calls.append(call)
         self.in_loop(self._observer.note, call)
@@ -216,6 +222,13 @@ class CrewObserver:
     def in_loop(self, report: Any, *args: Any) -> None:
         """Call a function in the thread of the event loop, in the order of these requests."""
         self._loop.call_soon_threadsafe(report, *args)
+
+
+def text_of_output(output: Any) -> str:
+    """Return the reply in the output of an agent, a crew or a flow. A structured answer counts before its raw text."""
+    answers = (getattr(output, name, None) for name in ("pydantic", "json_dict", "raw"))
+    answer = next((answer for answer in answers if answer is not None), output)
+    return as_text("" if answer is None else answer)
 
 
 def observe_agents_in_tools() -> None:

@@ -26,7 +26,7 @@ from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.timestamps import seconds_of, with_durations
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.record import Json
-from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult, Trace, Usage
+from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult, Trace, Usage, incomplete_trace
 
 _SESSION_TYPES = ("session_meta", "response_item", "turn_context", "event_msg", "compacted")
 _EXEC_TYPES = ("thread.started", "turn.started", "item.started", "item.updated", "item.completed")
@@ -34,6 +34,10 @@ _SILENT = ("ghost_snapshot", "compaction", "other")
 """Items of a session that are neither messages nor actions."""
 _CONTEXT = ("<environment_context>", "<user_instructions>", "<turn_aborted>", "# AGENTS.md instructions")
 """The beginnings of texts with the role of the user that Codex itself writes."""
+_NO_ITEMS = "holds events of Codex and no response_item, so that its texts and calls are not whole"
+_CUT = "the session of Codex has no session_meta record, so that its beginning may be missing"
+_NO_TURNS = "does not say where its turns begin; each text of the user after an answer counts as a turn"
+_NO_USER = UserMessage(Message("", withheld="the session of Codex does not hold the text of the user"))
 _EXIT_CODE = re.compile(r"^Process exited with code (-?\d+)$", re.MULTILINE)
 _NO_PROMPT = (
     "codex exec --json does not write the prompt; score the session instead, a file rollout-*.jsonl in the folder "
@@ -68,7 +72,10 @@ def read_session(lines: Sequence[Any], reading: Diagnostics, stem: str) -> Recor
     """
     items = [(i, line) for i, line in enumerate(lines) if isinstance(line, dict)]
     meta = next((object_at(line, "payload") for _, line in items if line.get("type") == "session_meta"), {})
+    kinds = {line.get("type") for _, line in items}
     turns = _Turns(reading, [line for _, line in items])
+    if turns.texts and "response_item" not in kinds:
+        reading.error((), _NO_ITEMS)
     for i, line in items:
         turns.add(line, ((), i))
     instructions = [text_at(object_at(meta, "base_instructions"), "text"), *turns.instructions]
@@ -80,6 +87,9 @@ def read_session(lines: Sequence[Any], reading: Diagnostics, stem: str) -> Recor
     name = text_at(meta, "id") or stem
     extra = {key: meta[key] for key in ("cwd", "cli_version", "originator", "git") if meta.get(key)}
     trace = replace(trace, session_id=name, extra=extra or None, broken=broken)
+    if "session_meta" not in kinds:
+        reading.warning((), _CUT)
+        trace = incomplete_trace(trace, _CUT)
     if not broken:
         return Recording(name, trace)
     return Recording(name, trace, failure=Failure("infrastructure", broken), ended_by="failure")
@@ -87,7 +97,9 @@ def read_session(lines: Sequence[Any], reading: Diagnostics, stem: str) -> Recor
 
 def _invocations(turn: _Turn) -> Iterator[Invocation]:
     """Yield the invocation of a turn. If an error ended the turn, its last message is not the reply."""
-    for invocation in assemble([*turn.users, *turn.entries], "", ()).invocations:
+    has_steps = any(not isinstance(entry, Usage) for entry in turn.entries)
+    users = turn.users or ([_NO_USER] if has_steps else [])
+    for invocation in assemble([*users, *turn.entries], "", ()).invocations:
         complete = replace(invocation, id=turn.id)
         if turn.error:
             messages = filter(None, [invocation.final_response])
@@ -121,10 +133,16 @@ class _Turns:
         self._reading = reading
         self._model = ""
         self._totals: Json = None
-        contexts = [object_at(line, "payload") for line in lines if line.get("type") == "turn_context"]
-        self._turn_ids = {text_at(context, "turn_id") for context in contexts}
-        # Without any context, for example in a session that was cut, every message counts.
-        self._waits = bool(contexts)
+        payloads = [(line.get("type"), object_at(line, "payload")) for line in lines]
+        self._turn_ids = {text_at(payload, "turn_id") for kind, payload in payloads if kind == "turn_context"} - {""}
+        events = [payload for kind, payload in payloads if kind == "event_msg"]
+        self.texts = {text_at(event, "message").strip() for event in events if event.get("type") == "user_message"}
+        starts = [event for event in events if event.get("type") == "task_started" and text_at(event, "turn_id")]
+        # Older versions do not name the turns, and write the context of a turn behind the text of the user.
+        self._has_ids = bool(self._turn_ids or starts)
+        self._waits = bool(self._turn_ids)
+        if not (self._has_ids or self.texts):
+            reading.warning((), _NO_TURNS)
         self._has_records = any(line.get("type") == "token_usage_record" for line in lines)
 
     def add(self, line: dict[str, Any], at: Place) -> None:
@@ -146,10 +164,27 @@ class _Turns:
             self.turns.append(_Turn(turn_id))
         return self.turns[-1]
 
+    def _is_said(self, text: str) -> bool:
+        """Whether the user said a text. Codex itself writes others, and older versions repeat the user's as events."""
+        if self._waits or text.startswith(_CONTEXT):
+            return False
+        return self._has_ids or not self.texts or any(said in text for said in self.texts)
+
+    def _turn_of_user(self) -> _Turn:
+        """Return the turn of the next text of the user. Without ids, it is a new turn after an answer."""
+        entries = [] if self._has_ids or not self.turns else self.turns[-1].entries
+        last = next((entry for entry in reversed(entries) if not isinstance(entry, Usage)), None)
+        if isinstance(last, Message):
+            self.turns.append(_Turn())
+        return self._turn("")
+
     def _add_event(self, payload: dict[str, Any]) -> None:
         if payload.get("type") == "task_started":
             # What comes before the context of the turn is written by Codex, for example a changed folder.
-            self._waits = text_at(payload, "turn_id") in self._turn_ids - {""}
+            turn_id = text_at(payload, "turn_id")
+            self._waits = turn_id in self._turn_ids
+            if turn_id and not self._waits:
+                self._turn(turn_id)
         elif payload.get("type") == "error":
             self._turn("").error = _cause(payload)
         elif payload.get("type") == "task_complete":
@@ -175,9 +210,8 @@ class _Turns:
             if isinstance(entry, Instruction):
                 self.instructions.append(entry.text)
             elif isinstance(entry, UserMessage):
-                if not self._waits and not entry.message.text.startswith(_CONTEXT):
-                    message = replace(entry.message, started=started)
-                    self._turn("").users.append(UserMessage(message))
+                if self._is_said(entry.message.text):
+                    self._turn_of_user().users.append(UserMessage(replace(entry.message, started=started)))
             elif isinstance(entry, Usage):
                 self._turn("").entries.append(entry)
             else:

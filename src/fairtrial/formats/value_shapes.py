@@ -58,7 +58,14 @@ def _is_call(value: dict[str, Any]) -> bool:
     if not any(isinstance(value.get(key), str) and value[key] for key in _NAMES) or "description" in value:
         return False
     arguments = [value[key] for key in _ARGUMENTS if key in value]
-    return any(isinstance(each, dict) and _SCHEMA.isdisjoint(each) for each in arguments)
+    return any(map(_are_arguments, arguments))
+
+
+def _are_arguments(value: Any) -> bool:
+    """Whether a value is an object of arguments, or the JSON text of one, and no schema."""
+    if isinstance(value, str):
+        return value[:1] == "{" and value[-1:] == "}" and not any(f'"{key}"' in value for key in _SCHEMA)
+    return isinstance(value, dict) and _SCHEMA.isdisjoint(value)
 
 
 def _is_message(value: dict[str, Any]) -> bool:

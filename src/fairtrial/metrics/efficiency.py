@@ -15,20 +15,20 @@ from fairtrial.system.importing import import_extra
 
 @dataclass(frozen=True, slots=True)
 class ToolCallCount:
-    """`tool_call_count_v1`: tool calls per invocation, if its steps are recorded."""
+    """`tool_call_count_v1`: tool calls per invocation, also those of agents that answered as tools, if recorded."""
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002
         """Count the calls of each invocation, and take the mean."""
-        return _unless_missing(missing_calls(trace.incomplete, ()), _mean(trace, _tool_calls))
+        return _unless_missing(missing_calls(trace.incomplete, trace.invocations), _mean(trace, _tool_calls))
 
 
 @dataclass(frozen=True, slots=True)
 class InferenceCallCount:
-    """`inference_call_count_v1`: model calls per invocation, if they are recorded."""
+    """`inference_call_count_v1`: model calls per invocation, also those of agents that answered as tools."""
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002
         """Count the model calls of each invocation, and take the mean."""
-        return _unless_missing(missing_calls(trace.incomplete, ()), _mean(trace, _model_calls))
+        return _unless_missing(missing_calls(trace.incomplete, trace.invocations), _mean(trace, _model_calls))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +115,16 @@ def _not_recorded(key: PartKey) -> Score:
 
 
 def _tool_calls(invocation: Invocation) -> int | None:
-    return None if invocation.steps is None else len(invocation.tool_calls)
+    if invocation.steps is None:
+        return None
+    inner = [_tool_calls(one) for one in invocation.inner_invocations]
+    known = [calls for calls in inner if calls is not None]
+    return len(invocation.tool_calls) + sum(known) if len(known) == len(inner) else None
 
 
 def _model_calls(invocation: Invocation) -> int | None:
-    return None if invocation.usages is None else len(invocation.usages)
+    usages = invocation.all_usages
+    return None if invocation.usages is None or usages is None else len(usages)
 
 
 def _tokens(invocation: Invocation) -> int | None:

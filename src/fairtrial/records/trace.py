@@ -279,15 +279,15 @@ class Invocation(Record, frozen=True):
         return self.final_response.text if self.final_response else ""
 
     @property
+    def inner_invocations(self) -> tuple[Invocation, ...]:
+        """The invocations of the agents that answered as tools."""
+        inner = [step.inner for step in self.steps or () if isinstance(step, ToolResult) and step.inner is not None]
+        return tuple(invocation for trace in inner for invocation in trace.invocations)
+
+    @property
     def all_usages(self) -> tuple[Usage, ...] | None:
         """The usages of the invocation and of the agents that answered as tools in it, or None if none is recorded."""
-        inner = [
-            usage
-            for step in self.steps or ()
-            if isinstance(step, ToolResult) and step.inner is not None
-            for invocation in step.inner.invocations
-            for usage in invocation.all_usages or ()
-        ]
+        inner = [usage for invocation in self.inner_invocations for usage in invocation.all_usages or ()]
         return self.usages if not inner else (*(self.usages or ()), *inner)
 
     @property
@@ -295,9 +295,7 @@ class Invocation(Record, frozen=True):
         """The calls of the agents that answered as tools, and of the agents inside these."""
         return tuple(
             call
-            for step in self.steps or ()
-            if isinstance(step, ToolResult) and step.inner is not None
-            for invocation in step.inner.invocations
+            for invocation in self.inner_invocations
             for call in (*invocation.tool_calls, *invocation.inner_tool_calls)
         )
 

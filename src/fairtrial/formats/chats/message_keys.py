@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from fairtrial.formats.reading import Diagnostics, Place
@@ -9,7 +10,7 @@ from fairtrial.formats.value_shapes import holds_calls, holds_messages
 
 _READ_KEYS = frozenset(
     (
-        *("role", "content", "parts", "name", "author", "tool_calls", "tool_call_id", "function_call"),
+        *("role", "content", "contents", "parts", "name", "author", "tool_calls", "tool_call_id", "function_call"),
         *("reasoning_content", "withheld", "beginning", "toolInvocations", "status", "isError", "is_error"),
         *("data", "kwargs", "additional_kwargs", "invalid_tool_calls", "tool_call_chunks", "lc", "type", "kind"),
     )
@@ -45,16 +46,34 @@ def note_unread_keys(messages: list[Any], at: Place, reading: Diagnostics) -> No
         message = messages[i]
         if "role" not in message:
             continue
-        for key in message.keys() - _READ_KEYS:
-            value = message[key]
-            if isinstance(value, list | dict) and (holds_calls(value, depth=1) or holds_messages(value, depth=1)):
-                kind = "calls" if holds_calls(value, depth=1) else "messages"
-                reading.error(((at, i), key), f"holds {kind} under a key that is not read; tool calls are 'tool_calls'")
-            elif key not in _SILENT_KEYS and _has_content(value):
+        held = note_held_contents(message, (at, i), reading)
+        for key in message.keys() - _READ_KEYS - _SILENT_KEYS - held:
+            if _has_content(message[key]):
                 unread[key] = None
     if unread:
         names = ", ".join(map(repr, sorted(unread)[:8]))
         reading.warning(at, f"has messages with keys that are not read: {names}")
+
+
+def note_held_contents(message: Mapping[str, Any], at: Place, reading: Diagnostics) -> set[str]:
+    """Note an error for each key of a message that holds calls or messages and is not read. Return these keys."""
+    if _READ_KEYS.issuperset(message):
+        return set()
+    held: set[str] = set()
+    for key in message.keys() - _READ_KEYS:
+        value = message[key]
+        kind = _kind_of_contents(value) if isinstance(value, list | dict) else ""
+        if kind:
+            held.add(key)
+            reading.error((at, key), f"holds {kind} under a key that is not read; tool calls are 'tool_calls'")
+    return held
+
+
+def _kind_of_contents(value: Any) -> str:
+    """Return the word for calls or messages in a value, or an empty text."""
+    if holds_calls(value, depth=1):
+        return "calls"
+    return "messages" if holds_messages(value, depth=1) else ""
 
 
 def _has_content(value: Any) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 from fairtrial.errors import FormatError
 from fairtrial.formats.chats import dialects as chats
 from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage, response
+from fairtrial.formats.chats.message_keys import note_held_contents
 from fairtrial.formats.chats.openai_messages import openai_entries
 from fairtrial.formats.dialects.hidden_contents import MARKS
 from fairtrial.formats.dialects.repeated_json import RepeatedJson, plain
@@ -55,6 +56,8 @@ def entries_by(
                     if is_repeated
                     else entries_of(value, place, inner)
                 )
+                if "role" in value:
+                    note_held_contents(value, place, inner)
             except FormatError:  # one message has more problems than a file may have, and all of them are in `inner`
                 reading.unread = UNREAD_MESSAGE
         elif isinstance(value, str):

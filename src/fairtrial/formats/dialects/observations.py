@@ -28,7 +28,7 @@ from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, ToolResult, Usage
 
 _INPUTS = ("messages", "contents", "input", "prompt", "prompts", "new_message")
-_ANSWERS = ("choices", "candidates", "generations", "message", "output", "content", "text")
+_ANSWERS = ("choices", "candidates", "generations", "message", "output", "outputs", "content", "text")
 _FINISH_REASONS = ("finish_reason", "finishReason", "stop_reason", "stopReason")
 _METADATA = ("generation_info", "response_metadata", "kwargs")
 """The objects beside an answer in which LangChain keeps what a provider says of it."""

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from msgspec.structs import replace
 
 from fairtrial.formats.chats.assembly import Entry, UserMessage, object_at
 from fairtrial.formats.chats.smolagents_turns import ANSWER, answer_text
-from fairtrial.formats.dialects.attributes import data_of, declarations_of, number_of, output_steps, text_of, tree_of
+from fairtrial.formats.dialects.attributes import (
+    data_of,
+    declarations_of,
+    note_unread,
+    number_of,
+    output_steps,
+    text_of,
+    tree_of,
+)
 from fairtrial.formats.dialects.facts import Dialect, Facts, Kind
 from fairtrial.formats.dialects.observations import tool_facts
 from fairtrial.formats.dialects.openinference_messages import messages_of
@@ -21,17 +30,27 @@ _KINDS: dict[Json, Kind] = {"LLM": "model", "TOOL": "tool", "AGENT": "agent"}
 _REPLYING_TOOL = ("FinalAnswerTool", ANSWER)
 """The names of the span and of the tool with which an agent of smolagents replies."""
 _HANDOFF = "handoff to "
+_EVENT_SPAN = re.compile(r"(?:agent|tool|backend)\.[\w.]+\.(?:start|success|finish|error|retry|\w*update|\w*token)-\d+")
+"""The names of the spans of BeeAI's older instrumentation, which writes a span for each event."""
+_EVENT_SPANS = (
+    "BeeAI wrote a span for each event, which do not say which calls there were; record the agent with the current "
+    "openinference-instrumentation-beeai, or score its messages"
+)
+_MESSAGE_REPR = "{'role': "
 _SWITCH = "OPENINFERENCE_HIDE_INPUTS=false and OPENINFERENCE_HIDE_OUTPUTS=false"
 
 
-def _read(span: Span, _reading: Diagnostics) -> Facts:
+def _read(span: Span, reading: Diagnostics) -> Facts:
+    if _EVENT_SPAN.fullmatch(span.name):
+        note_unread([_EVENT_SPANS], reading)
+        return Facts("ignored")
     kind = _KINDS.get(str(span.attributes["openinference.span.kind"]).upper(), "other")
     if kind == "other":
         return Facts()
     if kind == "tool":
         return _tool(span)
-    entries = messages_of(span, "llm.input_messages")
-    answers = messages_of(span, "llm.output_messages")
+    entries = messages_of(span, "llm.input_messages", reading)
+    answers = messages_of(span, "llm.output_messages", reading)
     steps = None if answers is None else output_steps(answers)
     name = text_of(span, "agent.name", "graph.node.id")
     if kind == "agent":
@@ -62,9 +81,11 @@ def _agent(span: Span, name: str, entries: tuple[Entry, ...] | None, steps: tupl
     text, answer = data_of(span, "input.value"), data_of(span, "output.value")
     if entries is None and isinstance(text, str):
         entries = (UserMessage(Message(text)),)
-    if steps is None and isinstance(answer, str):
+    is_repr = isinstance(answer, str) and answer.startswith(_MESSAGE_REPR)
+    if steps is None and isinstance(answer, str) and not is_repr:
         steps = (Message(answer),)
-    return Facts("agent", name or span.name, name, entries, steps, declarations=_declarations(span), switch=_SWITCH)
+    facts = Facts("agent", name or span.name, name, entries, steps, declarations=_declarations(span), switch=_SWITCH)
+    return replace(facts, missing="the answer of the agent is the repr of a Python object") if is_repr else facts
 
 
 def _tool(span: Span) -> Facts:

@@ -14,8 +14,10 @@ from fairtrial.formats.chats.assembly import (
     text_at,
     thoughts,
 )
-from fairtrial.formats.dialects.attributes import tree_of
+from fairtrial.formats.chats.message_keys import note_held_contents
+from fairtrial.formats.dialects.attributes import note_unread, tree_of
 from fairtrial.formats.messages import arguments_of
+from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
 from fairtrial.records.trace import Message, Part, Step, ToolCall
 
@@ -23,12 +25,17 @@ _RESULTS = ("tool", "function", "tool-response")
 """The roles of results of tools. The last is of smolagents."""
 
 
-def messages_of(span: Span, prefix: str) -> tuple[Entry, ...] | None:
+def messages_of(span: Span, prefix: str, reading: Diagnostics) -> tuple[Entry, ...] | None:
     """Return the entries of numbered messages, or None if none of them is recorded."""
     raw = tree_of(span.attributes, prefix)
     if not raw:
         return None
     messages = [object_at(item, "message") for item in raw if isinstance(item, dict)]
+    inner = reading.of_messages()
+    for i, message in enumerate(messages):
+        note_held_contents(message, ((), i), inner)
+    if inner.errors:
+        note_unread(inner.errors, reading)
     return tuple(entry for message in messages for entry in _entries(message))
 
 

@@ -9,10 +9,12 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.formats.spans.span import LogRecord, Span, SpanEvent, SpanItem
+from fairtrial.records.record import Json
 from fairtrial.text.display import count, visible_line
 
 _Key = tuple[str, str]
 
+_EMPTY: tuple[Json, ...] = (None, "", [], {})
 _COUNT_LIMITS = "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT and OTEL_SPAN_EVENT_COUNT_LIMIT"
 """The variables of OpenTelemetry that limit how many attributes and events a span has."""
 
@@ -31,7 +33,8 @@ def loss_reason(span: Span) -> str:
 def spans_of(items: Iterable[SpanItem], warnings: list[str]) -> list[Span]:
     """Return the spans of a body in the order of their start, each once and with the events of its log records.
 
-    A span that was sent twice counts once. If the two differ, the span that ended later counts, and a warning says so.
+    A span that was sent twice counts once. A span that was sent when it started and when it ended has the contents of
+    both. If two whole spans contradict each other, the span that ended later counts, and a warning says so.
     A log record whose span is nowhere in the body becomes a span of its own.
     """
     spans: dict[_Key, Span] = {}
@@ -45,8 +48,10 @@ def spans_of(items: Iterable[SpanItem], warnings: list[str]) -> list[Span]:
         span = item if item.span_id else replace(item, span_id=f"#{place}")
         earlier = spans.setdefault((span.trace_id, span.span_id), span)
         if earlier is not span and earlier != span:
-            differing += 1
-            spans[span.trace_id, span.span_id] = max(earlier, span, key=_completeness)
+            first, last = sorted((earlier, span), key=_completeness)
+            is_contradicted = _contradict(first, last)
+            differing += is_contradicted
+            spans[span.trace_id, span.span_id] = last if is_contradicted else _united(first, last)
     if differing:
         warnings.append(f"read {count(differing, 'span')} twice with unequal content; the span that ended later counts")
     for key, records in logs.items():
@@ -63,6 +68,34 @@ def spans_of(items: Iterable[SpanItem], warnings: list[str]) -> list[Span]:
     if partial := {span.trace_id: span.partial for span in spans.values() if span.partial}:
         warnings.append(f"incomplete: {count(len(partial), 'trace')}; {next(iter(partial.values()))}")
     return sorted(spans.values(), key=lambda span: span.start)
+
+
+def _contradict(first: Span, last: Span) -> bool:
+    """Whether two spans with one id both ended, and say different things of the same."""
+    if first.end is None or last.end is None:
+        return False
+    common = first.attributes.keys() & last.attributes.keys()
+    pairs = [(first.attributes[name], last.attributes[name]) for name in common]
+    pairs += [(first.end, last.end), (first.failure, last.failure), (list(first.events), list(last.events))]
+    return any(one != other for one, other in pairs if one not in _EMPTY and other not in _EMPTY)
+
+
+def _united(first: Span, last: Span) -> Span:
+    """Return the later span of two with one id, with the contents that only the earlier span has."""
+    known = {name: value for name, value in last.attributes.items() if value not in _EMPTY}
+    return replace(
+        last,
+        parent_id=last.parent_id or first.parent_id,
+        name=last.name or first.name,
+        kind=last.kind or first.kind,
+        start=min(filter(None, (first.start, last.start)), default=0),
+        end=first.end if last.end is None else last.end,
+        attributes={**last.attributes, **first.attributes, **known},
+        events=last.events or first.events,
+        failure=last.failure or first.failure,
+        scope=last.scope or first.scope,
+        resource={**first.resource, **last.resource},
+    )
 
 
 def _completeness(span: Span) -> tuple[int, int, bytes]:

@@ -21,16 +21,8 @@ def is_document(value: Any) -> bool:
 
 
 def items(document: dict[str, Any]) -> Iterator[Span]:
-    """Yield a span for each run. In a batch, a run is posted when it starts, and patched when it ends."""
-    if _is_run(document):
-        yield _span(document)
-        return
-    runs: dict[str, dict[str, Any]] = {}
-    for key in _LISTS:
-        for run in _runs(document, key):
-            changes = without_nulls(run)
-            runs[str(run.get("id"))] = runs.get(str(run.get("id")), {}) | changes
-    yield from map(_span, runs.values())
+    """Yield a span for each run. A run is posted when it starts and patched when it ends: both give one span."""
+    yield from map(_span, [document] if _is_run(document) else [run for key in _LISTS for run in _runs(document, key)])
 
 
 def _is_run(value: Any) -> bool:
@@ -40,6 +32,11 @@ def _is_run(value: Any) -> bool:
 def _runs(document: dict[str, Any], key: str) -> list[dict[str, Any]]:
     runs = document.get(key)
     return [run for run in runs if isinstance(run, dict)] if isinstance(runs, list) else []
+
+
+def _id_in_order(dotted_order: Any) -> str:
+    """Return the id behind the last time of a dotted order. A patch has its own id in the address of its request."""
+    return dotted_order.rpartition(".")[2].partition("Z")[2] if isinstance(dotted_order, str) else ""
 
 
 def _span(run: dict[str, Any]) -> Span:
@@ -56,7 +53,7 @@ def _span(run: dict[str, Any]) -> Span:
     error = run.get("error")
     return Span(
         hex_id(run.get("trace_id")),
-        hex_id(run.get("id")),
+        hex_id(run.get("id") or _id_in_order(run.get("dotted_order"))),
         hex_id(run.get("parent_run_id")),
         str(run.get("name") or ""),
         start=nanoseconds(run.get("start_time")) or 0,

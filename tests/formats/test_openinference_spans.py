@@ -1,0 +1,79 @@
+"""Are spans of OpenInference that do not show the calls of an agent said, instead of read as other calls?"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from builders import load
+from fairtrial.formats.conversation import recordings_of
+from fairtrial.formats.reading import Diagnostics
+from fairtrial.records.attempt import Recording
+
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+TOOL = {"openinference.span.kind": "TOOL", "tool.parameters": "{'query': 'Tourism'}"}
+AGENT = {"openinference.span.kind": "AGENT", "input.value": "Where to?", "beeai.version": "0.1.33"}
+EVENTS: list[tuple[str, dict[str, Any]]] = [
+    ("agent.react.start-4", {"openinference.span.kind": "AGENT"}),
+    (
+        "backend.openai.chat.start-14",
+        {
+            "openinference.span.kind": "LLM",
+            "llm.input_messages.0.message.role": "user",
+            "llm.input_messages.0.message.content": "Message: Where to?",
+        },
+    ),
+    ("tool.search.wikipedia.start-12", TOOL),
+    ("tool.search.wikipedia.success-12", {**TOOL, "output.value": "[]"}),
+    ("agent.react.partial_update-263", {"openinference.span.kind": "AGENT", "tool.name": "Wikipedia"}),
+    (
+        "backend.openai.chat.success-16",
+        {
+            "openinference.span.kind": "LLM",
+            "llm.output_messages.0.message.role": "assistant",
+            "llm.output_messages.0.message.content": "!",
+        },
+    ),
+]
+
+
+def observation(number: int, name: str, attributes: dict[str, Any]) -> dict[str, Any]:
+    """Return a span as Langfuse keeps it."""
+    return {
+        "id": f"{number:016x}",
+        "traceId": TRACE,
+        "parentObservationId": f"{1:016x}" if number > 1 else None,
+        "type": "GENERATION" if name.startswith("backend") else "SPAN",
+        "name": name,
+        "startTime": f"2026-01-01T00:00:0{number}.000Z",
+        "endTime": f"2026-01-01T00:00:0{number + 1}.000Z",
+        "metadata": {"attributes": attributes},
+    }
+
+
+def read(answer: str) -> tuple[Recording, list[str]]:
+    """Return the recording of a download of BeeAI's spans, and the warnings."""
+    root = ("beeai-framework-main", {**AGENT, "output.value": answer})
+    observations = [observation(number, *span) for number, span in enumerate([root, *EVENTS], start=1)]
+    reading = Diagnostics("trace.json")
+    loaded = load(json.dumps({"trace": {"id": TRACE}, "observations": observations}), "trace.json")
+    (recording,) = recordings_of(loaded.spans, reading)
+    return recording, reading.warnings
+
+
+def test_a_span_for_each_event_is_no_call() -> None:
+    """BeeAI's older instrumentation writes three spans for a call, names each by its event, and loses some."""
+    recording, (warning,) = read("{'role': 'assistant', 'text': \"Barcelona.\"}")
+    (invocation,) = recording.trace.invocations
+    assert (invocation.query, invocation.tool_calls) == ("Where to?", ())
+    assert "BeeAI wrote a span for each event" in recording.trace.incomplete
+    assert "openinference-instrumentation-beeai" in warning
+
+
+def test_the_repr_of_an_answer_is_not_the_answer() -> None:
+    """The text of a Python object is not what the user read. A plain text is."""
+    (invocation,) = read("{'role': 'assistant', 'text': \"Barcelona.\"}")[0].trace.invocations
+    assert invocation.final_response is not None
+    assert "repr of a Python object" in invocation.final_response.withheld
+    (invocation,) = read("Barcelona.")[0].trace.invocations
+    assert invocation.reply == "Barcelona."
