@@ -340,9 +340,8 @@ def test_an_environment_that_reaches_no_tool_is_refused() -> None:
 
 def test_sessions_of_the_users_folder_are_refused() -> None:
     """Each conversation has an empty folder, in which there is nothing to resume."""
-    failure = recorded_with(lambda: ClaudeAgentOptions(resume="123"), "hello").failure
-    assert failure is not None
-    assert "resume of the options needs the folder of earlier sessions" in failure.cause
+    with pytest.raises(UsageError, match="resume of the options needs the folder of earlier sessions"):
+        recorded_with(lambda: ClaudeAgentOptions(resume="123"), "hello")
 
 
 def test_no_process_is_left(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from fairtrial.agents import agent_of
 from fairtrial.agents.factories import AgentSource
 from fairtrial.errors import UsageError
 from fairtrial.records.attempt import Recording
-from fairtrial.records.case import EvalCase, SessionInput
+from fairtrial.records.case import EvalCase, EvalSet, SessionInput
 from fairtrial.records.trace import Message, ToolResult
 
 pytestmark = [
@@ -381,6 +381,12 @@ def made_by(factory: Callable[..., Any]) -> MadeAgent:
     return MadeAgent(AgentSource(factory, lambda thing: isinstance(thing, dict), "a dictionary", ("context",)))
 
 
+def two_cases() -> EvalSet:
+    """An eval set of two conversations."""
+    eval_set = saying("hello")
+    return replace(eval_set, cases=(*eval_set.cases, replace(eval_set.cases[0], id="other")))
+
+
 def test_a_mistake_in_a_factory_ends_the_run() -> None:
     """It would be the same in every case, and it is not the agent's."""
     asked = []
@@ -390,8 +396,52 @@ def test_a_mistake_in_a_factory_ends_the_run() -> None:
         return {}, {"session": 1}
 
     with pytest.raises(UsageError, match="option 'session' is not known; known are context"):
-        fairtrial.evaluate(saying("hello", "bye"), made_by(make), CRITERIA, concurrency=1)
+        fairtrial.evaluate(two_cases(), made_by(make), CRITERIA, concurrency=1)
     assert len(asked) == 1
+
+
+@pytest.mark.agents
+def test_a_graph_that_holds_no_messages_ends_the_run() -> None:
+    """The schema of the first graph tells it, before any message is sent."""
+    pytest.importorskip("langgraph.graph")
+    from typing import TypedDict
+
+    from langgraph.graph import END, START, StateGraph
+
+    class Essay(TypedDict):
+        topic: str
+
+    made = []
+
+    def make(case: EvalCase) -> Any:
+        made.append(case.id)
+        builder = StateGraph(Essay)
+        builder.add_node("write", lambda state: state)
+        builder.add_edge(START, "write")
+        builder.add_edge("write", END)
+        return builder.compile()
+
+    vars(sys.modules[__name__])["factory"] = make
+    with pytest.raises(UsageError, match=r"must hold 'messages'.*has 'topic'"):
+        fairtrial.evaluate(two_cases(), f"langgraph:{__name__}:factory", CRITERIA, concurrency=1)
+    assert len(made) == 1
+
+
+@pytest.mark.parametrize("factory", [lambda case, tenant: case, lambda *, tenant: tenant], ids=["two", "by name"])  # noqa: ARG005
+def test_a_factory_that_needs_more_than_the_case_is_refused_before_the_run(factory: Callable[..., Any]) -> None:
+    """Every conversation would fail in the same way, and it is not the agent's failure."""
+    with pytest.raises(UsageError, match=r"must take the case, or 'config', or nothing, got .*tenant"):
+        made_by(factory)
+
+
+@pytest.mark.parametrize(
+    "factory",
+    [dict, lambda: {"a": "b"}, lambda case: {}, lambda config, extra=1: {}, lambda *cases: {}, lambda **options: {}],  # noqa: ARG005
+    ids=["class", "nothing", "case", "config", "any", "options"],
+)
+def test_a_factory_that_takes_a_case_or_nothing_is_taken(factory: Callable[..., Any]) -> None:
+    """Further parameters may have defaults."""
+    assert made_by(factory).source.is_factory
 
 
 def test_a_factory_has_the_shape_of_a_fixture() -> None:

@@ -28,7 +28,7 @@ from fairtrial.agents.mcp_calls import McpCall, ObservedServer, Result, ServerEr
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.routing import Answer
-from fairtrial.errors import AgentError
+from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.chats.anthropic_messages import response
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
@@ -109,10 +109,10 @@ class ClaudeAgent:
 
 def _check(options: Any, environment: Environment | None) -> None:
     if environment is not None and not servers_of(options):
-        raise AgentError(_NOT_REACHED)
+        raise UsageError(_NOT_REACHED)
     for name in ("resume", "continue_conversation"):
         if getattr(options, name) and "CLAUDE_CONFIG_DIR" not in options.env:
-            raise AgentError(
+            raise UsageError(
                 f"{name} of the options needs the folder of earlier sessions, but each conversation begins with an "
                 "empty folder; name the folder in env, for example env={'CLAUDE_CONFIG_DIR': '/data/claude'}"
             )

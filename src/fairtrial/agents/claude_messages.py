@@ -51,8 +51,8 @@ class Listener:
 
     `name` is the name of the main agent. `calls` are all calls so far by their ids. `declared` are the tools of the
     latest turn by their names. `result` is the latest message at the end of a turn, and `is_idle` says that no other
-    turn follows. `approvals` are the decisions about calls by the ids of the calls. `output_tool` is the tool with which
-    the model gives a structured answer, or an empty text.
+    turn follows. `approvals` are the decisions about calls by the ids of the calls. `output_tool` is the tool
+    that gives a structured answer, or an empty text.
     """
 
     def __init__(self, name: str, observer: Observer) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import inspect
 import json
 import logging
@@ -18,7 +17,7 @@ from fairtrial.agents.crewai_observer import EXTRA, CrewObserver, is_single, rol
 from fairtrial.agents.factories import AgentSource, factory_source, one_conversation
 from fairtrial.agents.function import result_in_thread
 from fairtrial.agents.observer import Observer
-from fairtrial.errors import AgentError, UsageError
+from fairtrial.errors import UsageError
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import About, AgentDetails, Message, Part
@@ -89,12 +88,14 @@ class CrewSession:
 
     def __init__(self, thing: Any, inputs: dict[str, Any], observer: Observer, message_input: str) -> None:
         self._thing = thing
-        self._named_input = message_input
         self._inputs = inputs
         self._observer = observer
         self._crew_observer = CrewObserver(observer)
         self._history: list[dict[str, str]] = []
-        if is_single(thing) and inputs:
+        self._message_input = ""
+        if not is_single(thing):
+            self._message_input = message_input or _message_input(thing, inputs)
+        elif inputs:
             thing.interpolate_inputs(inputs)
         self._crew_observer.observe(thing)
 
@@ -144,25 +145,23 @@ class CrewSession:
             inputs[_HISTORY] = json.dumps(self._history)
         return self._thing.kickoff(inputs=inputs)
 
-    @functools.cached_property
-    def _message_input(self) -> str:
-        """Return the name of the crew's input that is the message of the user. After a kickoff the crew has none."""
-        if self._named_input:
-            return self._named_input
-        names: list[str] = sorted(self._thing.fetch_inputs())
-        unfilled = [name for name in names if name not in self._inputs]
-        if _MESSAGE in names:
-            return _MESSAGE
-        if len(unfilled) == 1:
-            return unfilled[0]
-        raise AgentError(
-            "the crew needs an input for the message of the user, for example {message} in the description of a task; "
-            f"its inputs are {', '.join(names) or 'none'}"
-        )
-
     def _author(self, output: Any) -> str:
         tasks = getattr(output, "tasks_output", None)
         return str(tasks[-1].agent if tasks else output.agent_role).strip()
+
+
+def _message_input(crew: Any, inputs: dict[str, Any]) -> str:
+    """Return the name of the crew's input that is the message of the user. After a kickoff the crew has none."""
+    names: list[str] = sorted(crew.fetch_inputs())
+    unfilled = [name for name in names if name not in inputs]
+    if _MESSAGE in names:
+        return _MESSAGE
+    if len(unfilled) == 1:
+        return unfilled[0]
+    raise UsageError(
+        "the crew needs an input for the message of the user, for example {message} in the description of a task; "
+        f"its inputs are {', '.join(names) or 'none'}"
+    )
 
 
 def _instructions(agent: Any) -> str:

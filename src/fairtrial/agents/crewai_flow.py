@@ -14,7 +14,7 @@ from fairtrial.agents.crewai_observer import EXTRA, CrewObserver, system_of, tex
 from fairtrial.agents.function import result_in_thread
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_text, plain
-from fairtrial.errors import AgentError
+from fairtrial.errors import AgentError, UsageError
 from fairtrial.protocols import Item
 from fairtrial.records.trace import About, AgentDetails, Message, Part, Usage
 from fairtrial.system.importing import import_extra
@@ -170,7 +170,7 @@ def _message_input(flow: Any, inputs: dict[str, Any]) -> str:
     names = [str(name) for name in fields if name != "id" and name not in inputs]
     if len(names) == 1:
         return names[0]
-    raise AgentError(
+    raise UsageError(
         "the state of the flow needs a field for the message of the user, for example message: str; "
         f"its fields are {', '.join(names) or 'none'}; the factory can name one: (flow, {{'message': 'NAME'}})"
     )

@@ -27,9 +27,11 @@ class AgentSource:
     options: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Raise UsageError if the object is neither an agent nor a function."""
+        """Raise UsageError if the object is neither an agent nor a function that takes a case or nothing."""
         if not self.is_agent(self.thing) and not self.is_factory:
             raise UsageError(f"must be {self.kind}, or a function that returns it, got {type(self.thing).__name__}")
+        if self.is_factory:
+            _check_parameters(self.thing)
 
     @property
     def is_factory(self) -> bool:
@@ -87,13 +89,28 @@ def one_conversation(kind: str) -> str:
     )
 
 
+def _check_parameters(factory: Callable[..., Any]) -> None:
+    """Raise UsageError if a factory needs more than the case. Every conversation would fail in the same way."""
+    try:
+        signature = inspect.signature(factory)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*[None] * len(_positional(signature)[:1]))
+    except TypeError as error:
+        name = getattr(factory, "__name__", "function")
+        raise UsageError(f"must take the case, or 'config', or nothing, got {name}{signature}") from error
+
+
+def _positional(signature: inspect.Signature) -> list[inspect.Parameter]:
+    """Return the parameters that an argument without a name can fill."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [parameter for parameter in signature.parameters.values() if parameter.kind in kinds]
+
+
 def _arguments(factory: Callable[..., Any], case: EvalCase) -> tuple[Any, ...]:
     """Return what a factory takes: nothing, the case, or a configuration with the state of the case."""
-    parameters = [
-        parameter
-        for parameter in inspect.signature(factory).parameters.values()
-        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-    ]
+    parameters = _positional(inspect.signature(factory))
     if not parameters:
         return ()
     if parameters[0].name == "config":

@@ -59,14 +59,6 @@ def _compiled(thing: Any) -> Any:
     return thing if hasattr(thing, "astream") else thing.compile()
 
 
-def _for_conversation(thing: Any) -> Any:
-    """Return the graph of a factory. Raises AgentError if it can hold no conversation."""
-    try:
-        return _checked(_compiled(thing))
-    except UsageError as error:
-        raise AgentError(str(error)) from error
-
-
 def _checked(runnable: Any) -> Any:
     """Return a runnable. Raises UsageError if it is a graph or a workflow that can hold no conversation."""
     if is_workflow(runnable):
@@ -113,7 +105,7 @@ class LangGraphAgent:
         """Open a conversation."""
         async with (
             self.source.open(case) as (runnable, options),
-            _session(_for_conversation(runnable), options, case, environment) as session,
+            _session(_checked(_compiled(runnable)), options, case, environment) as session,
         ):
             yield session
 
@@ -129,7 +121,7 @@ async def _session(
         resumable = resumable.copy({"store": options.pop("store")})
     checkpointer = getattr(resumable, "checkpointer", None)
     if environment is not None and not has_tools(resumable):
-        raise AgentError(_NO_TOOLS)
+        raise UsageError(_NO_TOOLS)
     runnable = resumable if environment is None else route_graph(resumable, environment)
     session = LangGraphSession(runnable, state, options, Approvals(case), environment, has_memory=bool(checkpointer))
     try:
