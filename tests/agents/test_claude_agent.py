@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import os
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -342,6 +344,32 @@ def test_sessions_of_the_users_folder_are_refused() -> None:
     """Each conversation has an empty folder, in which there is nothing to resume."""
     with pytest.raises(UsageError, match="resume of the options needs the folder of earlier sessions"):
         recorded_with(lambda: ClaudeAgentOptions(resume="123"), "hello")
+
+
+def test_a_turn_may_end_before_anybody_waits_for_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a loaded machine, Claude Code may be idle again before the sender of the message goes on."""
+
+    class SlowClient(ClaudeSDKClient):  # type: ignore[misc]
+        async def query(self, *args: Any, **options: Any) -> None:
+            self.has_ended = asyncio.Event()
+            await super().query(*args, **options)
+            await self.has_ended.wait()
+
+        async def receive_messages(self) -> AsyncIterator[Any]:
+            seen: set[str] = set()
+            async for one in super().receive_messages():
+                yield one
+                state = one.data.get("state") if getattr(one, "subtype", "") == "session_state_changed" else None
+                seen |= {type(one).__name__, *([] if state is None else [f"state {state}"])}
+                if "ResultMessage" in seen and ("state idle" in seen or "state running" not in seen):
+                    self.has_ended.set()
+                    seen.clear()
+
+    monkeypatch.setattr("claude_agent_sdk.ClaudeSDKClient", SlowClient)
+    globals()["make"] = shop_with(scripted)
+    run = fairtrial.evaluate(saying("hello"), f"claude:{__name__}:make", CRITERIA, reply_timeout=30)
+    ((_, recording),) = run.recordings
+    assert recording.failure is None, recording.failure.cause
 
 
 def test_no_process_is_left(tmp_path: Path) -> None:

@@ -229,10 +229,16 @@ class ClaudeSession:
 
         return self._observer.items(run)
 
+    @property
+    def _is_paused(self) -> bool:
+        """Whether Claude Code has ended, is idle, or waits for the user. It may be so before anybody waits for it."""
+        has_ended = self._listener.is_idle and self._listener.result is not None
+        return has_ended or bool(self._error or self._waiting or self._question)
+
     async def _until_pause(self) -> list[Item]:
         """Wait until Claude Code is idle, or asks the user. Return the items that no message has reported."""
-        self._paused.clear()
-        if not (self._error or self._waiting):
+        while not self._is_paused:
+            self._paused.clear()
             await self._paused.wait()
         if self._error is not None:
             raise self._error
@@ -258,8 +264,7 @@ class ClaudeSession:
                 self._listener.take(message)
                 if getattr(message, "subtype", "") == "init":
                     self._note_agents()
-                if self._listener.is_idle and self._listener.result is not None:
-                    self._paused.set()
+                self._paused.set()
             self._fail(AgentError("Claude Code ended"))
         except Exception as error:  # noqa: BLE001  (raised again in the session)
             self._fail(error)
