@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from fairtrial.agents.plain import plain
 from fairtrial.config.spelling import snake
 from fairtrial.formats.adk import content
 from fairtrial.formats.reading import Diagnostics
@@ -60,3 +61,21 @@ def _reply(steps: list[Step]) -> list[Step]:
     text = "\n".join(message.text for message in texts if message.text)
     whole = replace(texts[0], text=text, parts=tuple(part for message in texts for part in message.parts))
     return [*(step for step in steps if isinstance(step, Thought)), whole]
+
+
+def text_of_instruction(instruction: Any) -> str:
+    """Return a system instruction as text. It may be a text, a content with parts, or a list of these."""
+    if instruction is None or isinstance(instruction, str):
+        return instruction or ""
+    if isinstance(instruction, list):
+        return "\n".join(filter(None, map(text_of_instruction, instruction)))
+    parts = getattr(instruction, "parts", None)
+    return text_of_instruction(list(parts)) if parts is not None else str(getattr(instruction, "text", None) or "")
+
+
+def declarations_of_tool(tool: Any) -> list[dict[str, Any]]:
+    """Return the functions that a tool declares, or the tool itself if the model's provider runs it."""
+    dump = getattr(tool, "model_dump", None)
+    raw = plain(dump(exclude_none=True)) if dump is not None else {"name": getattr(tool, "__name__", str(tool))}
+    functions = raw.pop("function_declarations", [])
+    return [*functions, *([raw] if raw else [])]

@@ -4,116 +4,70 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
-from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.calling import declaration
-from fairtrial.agents.factories import AgentSource
-from fairtrial.agents.nested_runs import observe_method
+from fairtrial.agents.nested_runs import ToolAtWork, observe_in_tools
+from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
 from fairtrial.agents.observer import Observer, observer_here
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import data_url
 from fairtrial.formats.messages import arguments_of, response_of
-from fairtrial.protocols import Environment, Item
-from fairtrial.records.case import EvalCase
+from fairtrial.protocols import Item
 from fairtrial.records.record import Json
-from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, Thought, ToolCall
-from fairtrial.system.importing import import_extra, import_object
+from fairtrial.records.trace import AgentDetails, Approval, Message, Part, Thought, ToolCall
+from fairtrial.system.importing import import_extra
 
 EXTRA = "agents-agent-framework"
-_OPTIONS = ("client_kwargs", "function_invocation_kwargs", "options", "tools")
 Next = Callable[[], Awaitable[None]]
 
 
-def agent_at(target: str) -> FrameworkAgent:
-    """Return the agent at `agent-framework:MODULE:NAME`, or of the factory with this name. Raises UsageError."""
-    import_extra("agent_framework", EXTRA)
-    path = target.partition(":")[2]
-    return FrameworkAgent(path, _source(import_object(path, path)))
-
-
-def agent_around(thing: Any) -> FrameworkAgent:
-    """Return a session-opening agent for an agent of the framework."""
-    return FrameworkAgent(thing.name or "agent", _source(thing))
-
-
-def _source(thing: Any) -> AgentSource:
-    return AgentSource(thing, _is_agent, "an agent_framework.Agent", _OPTIONS)
-
-
-def _is_agent(thing: Any) -> bool:
-    return hasattr(thing, "create_session") and hasattr(thing, "run") and not inspect.isclass(thing)
-
-
-@dataclass(frozen=True, slots=True)
-class FrameworkAgent:
+class FrameworkAgent(ObservedFramework):
     """An agent of Agent Framework. The case's initial state becomes the state of its session."""
 
-    path: str
-    source: AgentSource = field(repr=False)
+    package_extra, library, kind = EXTRA, "agent_framework", "an agent_framework.Agent"
+    options = ("client_kwargs", "function_invocation_kwargs", "options", "tools")
 
-    def refuses_parts(self, parts: Sequence[Part]) -> str:  # noqa: ARG002
-        """Return an empty text: the framework passes data and URIs of any type on."""
-        return ""
+    @staticmethod
+    def is_agent(thing: Any) -> bool:
+        """Whether an object is an agent of the framework."""
+        return hasattr(thing, "create_session") and hasattr(thing, "run") and not inspect.isclass(thing)
 
-    @asynccontextmanager
-    async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[FrameworkSession]:
-        """Open a conversation. The agent is not changed: each run gets the middleware that reports it."""
-        state = copy.deepcopy(case.session_input.state) if case.session_input else {}
-        async with self.source.open(case) as (agent, options):
-            yield FrameworkSession(agent, state, options, Approvals(case), Observer(environment))
+    def session(self, opening: Opening) -> FrameworkSession:
+        """Return the session of a conversation. The agent is not changed: each run gets middleware that reports it."""
+        return MiddlewareSession(opening)
 
 
-class FrameworkSession:
+class MiddlewareSession(ObservedSession):
     """One conversation, in a session of the framework."""
 
-    def __init__(
-        self, agent: Any, state: dict[str, Any], options: dict[str, Any], approvals: Approvals, observer: Observer
-    ) -> None:
-        self._agent = agent
-        self._name = str(agent.name or "agent")
-        self._options = options
-        self._session = agent.create_session()
-        self._session.state.update(state)
-        self._approvals = approvals
-        self._observer = observer
+    def __init__(self, opening: Opening) -> None:
+        self._agent = opening.thing
+        super().__init__(opening, FrameworkAgent.name_of(self._agent))
+        self._options = opening.options
+        self._session = self._agent.create_session()
+        self._session.state.update(opening.state)
         self._edited: dict[str, dict[str, Json]] = {}
-        self._middleware = _middleware(self._name, observer, self._edited)
-        observe_method(import_extra("agent_framework", EXTRA).Agent, "run", _observed_in_tools)
+        self._middleware = _middleware(self._name, self._observer, self._edited)
+        observe_in_tools(import_extra("agent_framework", EXTRA).Agent, "run", _run_in_tool)
         self._requests: list[Any] = []
 
-    @property
-    def about(self) -> About:
-        """The agent if its model got a request in the latest invocation, and the state of the session."""
+    def _state(self) -> Json:
         providers = {getattr(provider, "source_id", None) for provider in self._agent.context_providers}
-        state = {key: plain(value) for key, value in self._session.state.items() if key not in providers}
-        return About(tuple(self._observer.agents.values()), state or None)
+        return {key: value for key, value in self._session.state.items() if key not in providers}
 
-    async def declared(self) -> About:
+    def _declare(self) -> Iterable[AgentDetails]:
         """Return the agent with its instructions and tools. What a provider of context adds is not known yet."""
         options = self._agent.default_options
         tools = tuple(_declaration(tool) for tool in options.get("tools") or ())
-        return About((AgentDetails(self._name, str(options.get("instructions") or ""), tools),))
+        return (AgentDetails(self._name, str(options.get("instructions") or ""), tools),)
 
-    async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
-        """Run the agent, and yield the items. If calls wait for a decision, the message decides."""
-        self._observer.begin_invocation()
-        items = self._approvals.send(
-            message,
-            lambda: self._observer.items(lambda: self._run(_user_message(message, parts))),
-            self._resume,
-            lambda: [_call(request.function_call, self._name) for request in self._requests],
-            lambda: self._name,
-        )
-        async with aclosing(items):
-            async for item in items:
-                yield item
+    async def _run(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:
+        return await self._answer(_user_message(message, parts))
 
-    async def _run(self, message: Any) -> Iterable[Item]:
+    async def _answer(self, message: Any) -> Iterable[Item]:
         """Run the agent with a message. Return the reply if no model wrote it."""
         response = await self._agent.run(message, session=self._session, middleware=self._middleware, **self._options)
         self._requests = [
@@ -123,28 +77,25 @@ class FrameworkSession:
             return ()
         return (Message(str(response.text), self._name),)
 
-    def _resume(self, decisions: Sequence[Approval]) -> AsyncGenerator[Item, None]:
-        """Go on with the calls that wait."""
-        library = import_extra("agent_framework", EXTRA)
+    def _waiting(self) -> list[ToolCall]:
+        return [_call(request.function_call, self._name) for request in self._requests]
+
+    async def _go_on(self, decisions: Sequence[Approval]) -> Iterable[Item]:
         answers = []
         for request, decision in zip(self._requests, decisions, strict=True):
             if decision.args is not None:
                 self._edited[str(request.function_call.call_id)] = decision.args
             answers.append(request.to_function_approval_response(decision.decision != "reject"))
-        return self._observer.items(lambda: self._run(library.Message("user", answers)))
+        return await self._answer(import_extra("agent_framework", EXTRA).Message("user", answers))
 
 
-def _observed_in_tools(original: Any) -> Any:
-    """Return the method that runs an agent, with middleware that reports if a tool of another agent runs it."""
-
-    def run(agent: Any, messages: Any = None, *, middleware: Sequence[Any] | None = None, **options: Any) -> Any:
-        observer = observer_here(agent)
-        if observer is None:
-            return original(agent, messages, middleware=middleware, **options)
-        own = _middleware(str(agent.name or "agent"), observer, {})
-        return original(agent, messages, middleware=[*(middleware or ()), *own], **options)
-
-    return run
+def _run_in_tool(
+    original: Any, _: ToolAtWork, agent: Any, messages: Any = None, *, middleware: Any = None, **options: Any
+) -> Any:
+    """Run an agent inside a tool of another agent, with middleware that reports."""
+    observer = observer_here(agent)
+    own = [] if observer is None else _middleware(FrameworkAgent.name_of(agent), observer, {})
+    return original(agent, messages, middleware=[*(middleware or ()), *own], **options)
 
 
 def _user_message(message: str, parts: Sequence[Part]) -> Any:
@@ -210,7 +161,7 @@ def _tool_middleware(author: str, observer: Observer, edited: dict[str, dict[str
 
 
 def _response(value: Any) -> Json:
-    """Return what a tool returned. The framework makes it contents, of which texts are mostly JSON."""
+    """Return the result of a tool. The framework makes it contents, of which texts are mostly JSON."""
     if isinstance(value, list) and all(getattr(content, "type", "") == "text" for content in value):
         return response_of("".join(content.text for content in value))
     return plain([content.to_dict() for content in value]) if isinstance(value, list) else response_of(as_text(value))
@@ -257,3 +208,6 @@ def _items(response: Any, author: str) -> list[Item]:
     if "".join(texts) or not calls:
         items.append(Message("".join(texts), author))
     return [*items, *calls]
+
+
+agent_at, agent_around = FrameworkAgent.at, FrameworkAgent.around

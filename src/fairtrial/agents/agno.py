@@ -7,118 +7,71 @@ import copy
 import functools
 import inspect
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
-from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.calling import declaration
-from fairtrial.agents.factories import AgentSource
-from fairtrial.agents.nested_runs import current_tool, observe_method, observe_unreached
+from fairtrial.agents.nested_runs import ToolAtWork, observe_in_tools, observe_unreached
+from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import content_of, kind_of
 from fairtrial.errors import AgentError
 from fairtrial.formats.messages import arguments_of
-from fairtrial.protocols import Environment, Item
-from fairtrial.records.case import EvalCase
+from fairtrial.protocols import Item
 from fairtrial.records.record import Json
-from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, Thought, ToolCall, Usage
-from fairtrial.system.importing import import_extra, import_object
+from fairtrial.records.trace import AgentDetails, Approval, Message, Part, Thought, ToolCall, Usage
+from fairtrial.system.importing import import_extra
 
 EXTRA = "agents-agno"
 _MODELS = ("model", "output_model", "parser_model", "reasoning_model")
-_OPTIONS = ("dependencies", "knowledge_filters", "metadata", "session_state", "user_id")
 
 
-def agent_at(target: str) -> AgnoAgent:
-    """Return the agent at `agno:MODULE:NAME`, or of the factory with this name. Raises UsageError."""
-    import_extra("agno.agent", EXTRA)
-    path = target.partition(":")[2]
-    return AgnoAgent(path, _source(import_object(path, path)))
-
-
-def agent_around(thing: Any) -> AgnoAgent:
-    """Return a session-opening agent for an Agno agent."""
-    return AgnoAgent(thing.name or "agent", _source(thing))
-
-
-def _source(thing: Any) -> AgentSource:
-    return AgentSource(thing, _is_agent, "an agno.agent.Agent", _OPTIONS)
-
-
-def _is_agent(thing: Any) -> bool:
-    # A team and a workflow can be continued, too, but their members would not be observed.
-    return hasattr(thing, "acontinue_run") and hasattr(thing, "initialize_agent") and not inspect.isclass(thing)
-
-
-@dataclass(frozen=True, slots=True)
-class AgnoAgent:
+class AgnoAgent(ObservedFramework):
     """An Agno agent. The case's initial state becomes the state of its session.
 
     If the agent has a database, it keeps the conversation itself. Otherwise the session gives it the earlier messages.
     """
 
-    path: str
-    source: AgentSource = field(repr=False)
+    package_extra, library, kind = EXTRA, "agno.agent", "an agno.agent.Agent"
+    options = ("dependencies", "knowledge_filters", "metadata", "session_state", "user_id")
 
-    def refuses_parts(self, parts: Sequence[Part]) -> str:  # noqa: ARG002
-        """Return an empty text: Agno has a place for pictures, sounds, films, files and their URLs."""
-        return ""
+    @staticmethod
+    def is_agent(thing: Any) -> bool:
+        """Whether an object is an agent. A team and a workflow can be continued, too, but hide their members."""
+        return hasattr(thing, "acontinue_run") and hasattr(thing, "initialize_agent") and not inspect.isclass(thing)
 
-    @asynccontextmanager
-    async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[AgnoSession]:
-        """Open a conversation. The agent is copied, so that wrappers stand around its models."""
-        state = copy.deepcopy(case.session_input.state) if case.session_input else {}
-        async with self.source.open(case) as (original, options):
-            yield AgnoSession(original, {"session_state": state} | options, Approvals(case), Observer(environment))
+    def session(self, opening: Opening) -> FrameworkSession:
+        """Return the session of a conversation, with a copy of the agent."""
+        return AgnoSession(opening)
 
 
-class AgnoSession:
+class AgnoSession(ObservedSession):
     """One conversation, in a session of Agno."""
 
-    def __init__(self, original: Any, options: dict[str, Any], approvals: Approvals, observer: Observer) -> None:
-        self._name = _name_of(original)
-        self._agent = _observed(original, observer)
+    def __init__(self, opening: Opening) -> None:
+        super().__init__(opening, AgnoAgent.name_of(opening.thing))
+        self._agent = _observed(opening.thing, self._observer)
         _observe_agents_in_tools()
-        self._options = options
+        self._options = {"session_state": opening.state} | opening.options
         self._session = {"session_id": str(uuid.uuid4())}
-        self._approvals = approvals
-        self._observer = observer
         self._history: list[Any] = []
-        self._run: Any = None
+        self._latest: Any = None
 
-    @property
-    def about(self) -> About:
-        """The agents with a request to a model in the latest invocation, and the state of the session."""
-        state = plain(self._options["session_state"])
-        return About(tuple(self._observer.agents.values()), state if isinstance(state, dict) and state else None)
+    def _state(self) -> Json:
+        state: Json = self._options["session_state"]
+        return state
 
-    async def declared(self) -> About:
+    def _declare(self) -> Iterable[AgentDetails]:
         """Return the agent with its tools. Instructions and tools that a function makes are not known yet."""
         texts = self._agent.instructions
         texts = [texts] if isinstance(texts, str) else texts if isinstance(texts, list) else []
         tools = self._agent.tools if isinstance(self._agent.tools, list) else []
         declarations = tuple(each for tool in tools for each in _declarations(tool))
-        return About((AgentDetails(self._name, "\n".join(map(str, texts)), declarations),))
+        return (AgentDetails(self._name, "\n".join(map(str, texts)), declarations),)
 
-    async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
-        """Run the agent, and yield the items. If calls wait for a decision, the message decides."""
-        self._observer.begin_invocation()
-        items = self._approvals.send(
-            message,
-            lambda: self._observer.items(lambda: self._start(message, parts)),
-            self._resume,
-            lambda: [_waiting_call(requirement) for requirement in self._waiting()],
-            lambda: self._name,
-        )
-        async with aclosing(items):
-            async for item in items:
-                yield item
-
-    async def _start(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:
+    async def _run(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:
         """Run the agent with a new message. Agno wants pictures and files apart from the text."""
         user = import_extra("agno.models.message", EXTRA).Message(role="user", content=message, **_media(parts))
         self._history.append(user)
@@ -127,9 +80,8 @@ class AgnoSession:
         run_input = message if keeps_history else list(self._history)
         return self._end(await self._agent.arun(run_input, **self._session, **self._options, **media))
 
-    def _resume(self, decisions: Sequence[Approval]) -> AsyncGenerator[Item, None]:
-        """Go on with the run that waits."""
-        waiting = self._waiting()
+    async def _go_on(self, decisions: Sequence[Approval]) -> Iterable[Item]:
+        waiting = self._requirements()
         for requirement, decision in zip(waiting, decisions, strict=True):
             if decision.decision == "reject":
                 requirement.reject(decision.reason or None)
@@ -137,35 +89,30 @@ class AgnoSession:
             if decision.args is not None:
                 requirement.tool_execution.tool_args = decision.args
             requirement.confirm()
+        return self._end(await self._agent.acontinue_run(self._latest, requirements=waiting, **self._session))
 
-        async def go_on() -> Iterable[Item]:
-            return self._end(await self._agent.acontinue_run(self._run, requirements=waiting, **self._session))
+    def _waiting(self) -> list[ToolCall]:
+        return [_waiting_call(requirement) for requirement in self._requirements()]
 
-        return self._observer.items(go_on)
-
-    def _waiting(self) -> list[Any]:
-        requirements = getattr(self._run, "requirements", None) or ()
+    def _requirements(self) -> list[Any]:
+        requirements = getattr(self._latest, "requirements", None) or ()
         return [requirement for requirement in requirements if requirement.needs_confirmation]
 
     def _end(self, run: Any) -> Iterable[Item]:
         """Return the reply of a run if no model wrote it. Raises the error that ended the run."""
-        self._run = run
+        self._latest = run
         status = str(getattr(run.status, "value", run.status)).lower()
         if status == "error":
             raise self._observer.error or AgentError(f"{self._name}: {as_text(run.content)}")
         if run.session_state is not None:
             self._options["session_state"] = run.session_state
-        if self._waiting():
+        if self._requirements():
             return ()
         text = as_text(run.content) if run.content is not None else ""
         if status == "paused":
             raise AgentError(f"{self._name}: the run waits for a result from elsewhere, and nobody gives it here")
         self._history.append(import_extra("agno.models.message", EXTRA).Message(role="assistant", content=text))
         return () if self._observer.has_reply else (Message(text, self._name),)
-
-
-def _name_of(agent: Any) -> str:
-    return str(agent.name or "agent")
 
 
 def _observed(original: Any, observer: Observer) -> Any:
@@ -175,7 +122,7 @@ def _observed(original: Any, observer: Observer) -> Any:
     for attribute in _MODELS:
         model = getattr(agent, attribute, None)
         if hasattr(model, "ainvoke"):
-            setattr(agent, attribute, _observed_model(model, _name_of(original), observer))
+            setattr(agent, attribute, _observed_model(model, AgnoAgent.name_of(original), observer))
     return agent
 
 
@@ -183,20 +130,14 @@ def _observe_agents_in_tools() -> None:
     """Observe the agents that tools of other agents run. Sync and streamed runs ask the model in other ways."""
     agent_class = import_extra("agno.agent", EXTRA).Agent
     observe_unreached(agent_class, "run")
-    observe_method(agent_class, "arun", _observed_in_tools)
+    observe_in_tools(agent_class, "arun", _run_in_tool)
 
 
-def _observed_in_tools(original: Any) -> Any:
-    def arun(agent: Any, *args: Any, **options: Any) -> Any:
-        tool = current_tool()
-        if tool is None:
-            return original(agent, *args, **options)
-        if options.get("stream") or (options.get("stream") is None and agent.stream):
-            tool.give_up(_name_of(agent))
-            return original(agent, *args, **options)
-        return original(_observed(agent, Observer(tool.environment, tool)), *args, **options)
-
-    return arun
+def _run_in_tool(original: Any, tool: ToolAtWork, agent: Any, *args: Any, **options: Any) -> Any:
+    if options.get("stream") or (options.get("stream") is None and agent.stream):
+        tool.give_up(AgnoAgent.name_of(agent))
+        return original(agent, *args, **options)
+    return original(_observed(agent, Observer(tool.environment, tool)), *args, **options)
 
 
 def _waiting_call(requirement: Any) -> ToolCall:
@@ -314,3 +255,6 @@ def _items(response: Any, model: str, author: str) -> list[Item]:
         arguments = plain(arguments_of(function.get("arguments")))
         items.append(ToolCall(str(function.get("name")), arguments, str(raw.get("id") or ""), author))
     return items
+
+
+agent_at, agent_around = AgnoAgent.at, AgnoAgent.around

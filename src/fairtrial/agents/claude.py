@@ -6,14 +6,10 @@ import asyncio
 import dataclasses
 import inspect
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from fairtrial.agents.approvals import Approvals
-from fairtrial.agents.claude_messages import Listener, answers_to, question_of
 from fairtrial.agents.claude_options import (
     block_of,
     instructions_of,
@@ -25,19 +21,18 @@ from fairtrial.agents.claude_options import (
 )
 from fairtrial.agents.factories import AgentSource
 from fairtrial.agents.mcp_calls import McpCall, ObservedServer, Result, ServerError, declaration_of, list_tools
-from fairtrial.agents.observer import Observer
+from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
+from fairtrial.agents.observers.claude_messages import Listener, answers_to, question_of
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.routing import Answer
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.chats.anthropic_messages import response
 from fairtrial.protocols import Environment, Item
-from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
-from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, ToolCall
-from fairtrial.system.importing import import_extra, import_object
+from fairtrial.records.trace import AgentDetails, Approval, Message, Part, ToolCall
+from fairtrial.system.importing import import_extra
 
 EXTRA = "agents-claude"
-_KIND = "a claude_agent_sdk.ClaudeAgentOptions"
 _ASKS_USER = "AskUserQuestion"
 _OUTPUT_TOOL = "StructuredOutput"
 """The tool with which Claude Code lets its model answer in a schema."""
@@ -49,37 +44,26 @@ _NOT_REACHED = (
 )
 
 
-def agent_at(target: str) -> ClaudeAgent:
-    """Return the agent at `claude:MODULE:NAME`, or of the factory with this name. Raises UsageError."""
-    import_extra("claude_agent_sdk", EXTRA)
-    path = target.partition(":")[2]
-    return ClaudeAgent(path, _source(import_object(path, path)))
-
-
-def agent_around(thing: Any) -> ClaudeAgent:
-    """Return a session-opening agent for options or a client."""
-    return ClaudeAgent("agent", _source(thing))
-
-
-def _source(thing: Any) -> AgentSource:
-    return AgentSource(_options_of(thing), _is_options, _KIND, ("can_use_tool",))
-
-
-def _is_options(thing: Any) -> bool:
-    return hasattr(_options_of(thing), "permission_mode") and not inspect.isclass(thing)
-
-
 def _options_of(thing: Any) -> Any:
     """Return the options of a client. A client holds one conversation, so that each conversation has its own."""
     return thing.options if hasattr(thing, "receive_response") and not inspect.isclass(thing) else thing
 
 
-@dataclass(frozen=True, slots=True)
-class ClaudeAgent:
+class ClaudeAgent(ObservedFramework):
     """Options of the Claude Agent SDK. Each conversation has a process of Claude Code, and folders of its own."""
 
-    path: str
-    source: AgentSource = field(repr=False)
+    package_extra, library, kind = EXTRA, "claude_agent_sdk", "a claude_agent_sdk.ClaudeAgentOptions"
+    options = ("can_use_tool",)
+
+    @classmethod
+    def source_of(cls, thing: Any) -> AgentSource:
+        """Return the source of options in an object. Raises UsageError if it is none."""
+        return super().source_of(_options_of(thing))
+
+    @staticmethod
+    def is_agent(thing: Any) -> bool:
+        """Whether an object is options or a client."""
+        return hasattr(_options_of(thing), "permission_mode") and not inspect.isclass(thing)
 
     @property
     def refuses_environment(self) -> str:
@@ -92,19 +76,10 @@ class ClaudeAgent:
             return "Claude takes pictures, PDF documents and texts only, and no text at a URL"
         return ""
 
-    @asynccontextmanager
-    async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[ClaudeSession]:
-        """Open a conversation. Its process ends with it, and its folders are deleted."""
-        async with self.source.open(case) as (thing, settings):
-            options = _options_of(thing)
-            _check(options, environment)
-            with tempfile.TemporaryDirectory(prefix="fairtrial-", ignore_cleanup_errors=True) as folder:
-                session = ClaudeSession(self.path.rpartition(":")[2], Observer(environment), Approvals(case))
-                try:
-                    await session.open(options, Path(folder), settings.get("can_use_tool"))
-                    yield session
-                finally:
-                    await session.close()
+    def session(self, opening: Opening) -> FrameworkSession:
+        """Return the session of a conversation."""
+        _check(_options_of(opening.thing), opening.environment)
+        return ClaudeSession(opening)
 
 
 def _check(options: Any, environment: Environment | None) -> None:
@@ -118,28 +93,31 @@ def _check(options: Any, environment: Environment | None) -> None:
             )
 
 
-class ClaudeSession:
+class ClaudeSession(ObservedSession):
     """One conversation, with a process of its own. A task reads its messages until the end."""
 
-    def __init__(self, name: str, observer: Observer, approvals: Approvals) -> None:
-        self._observer = observer
-        self._approvals = approvals
-        self._listener = Listener(name, observer)
-        self._options: Any = None
+    def __init__(self, opening: Opening) -> None:
+        super().__init__(opening, opening.target_name)
+        self._listener = Listener(self._name, self._observer)
+        self._options: Any = _options_of(opening.thing)
+        self._policy = opening.options.get("can_use_tool")
+        self._folder = tempfile.TemporaryDirectory(prefix="fairtrial-", ignore_cleanup_errors=True)
         self._client: Any = None
         self._reading: asyncio.Task[None] | None = None
         self._paused = asyncio.Event()
         self._error: Exception | None = None
-        self._waiting: dict[str, tuple[ToolCall, asyncio.Future[Approval]]] = {}
+        self._calls: dict[str, tuple[ToolCall, asyncio.Future[Approval]]] = {}
         self._question: tuple[dict[str, Any], asyncio.Future[str]] | None = None
         self._declarations: dict[str, dict[str, Json]] = {}
 
-    async def open(self, options: Any, folder: Path, policy: Any) -> None:
-        """Start Claude Code. `policy` is a function of the user that decides about calls itself."""
+    async def open(self) -> None:
+        """Start Claude Code. A function of the factory may decide about calls itself."""
         library = import_extra("claude_agent_sdk", EXTRA)
-        self._listener.output_tool = _OUTPUT_TOOL if getattr(options, "output_format", None) else ""
+        self._listener.output_tool = _OUTPUT_TOOL if getattr(self._options, "output_format", None) else ""
+        options = self._options
         await self._learn_tools(options)
-        asks = policy or (self._decide if options.can_use_tool else None)
+        asks = self._policy or (self._decide if options.can_use_tool else None)
+        folder = Path(self._folder.name)
         self._options = dataclasses.replace(
             options,
             cwd=working_folder(options, folder),
@@ -154,50 +132,34 @@ class ClaudeSession:
         self._reading = asyncio.create_task(self._read())
 
     async def close(self) -> None:
-        """End the process."""
-        for _, decision in self._waiting.values():
-            decision.cancel()
-        if self._client is not None:
-            await self._client.disconnect()
-        if self._reading is not None:
-            self._reading.cancel()
-            await asyncio.wait([self._reading])
+        """End the process, and delete its folders."""
+        with self._folder:
+            for _, decision in self._calls.values():
+                decision.cancel()
+            if self._client is not None:
+                await self._client.disconnect()
+            if self._reading is not None:
+                self._reading.cancel()
+                await asyncio.wait([self._reading])
 
-    @property
-    def about(self) -> About:
-        """The main agent as its latest turn began, and the sub-agents that worked in the latest invocation."""
-        return About(tuple(self._observer.agents.values()))
-
-    async def declared(self) -> About:
-        """Return the agents with their tools. Claude Code lists all of its own tools in a turn only."""
+    def _declare(self) -> Iterable[AgentDetails]:
+        """Yield the agents with their tools. Claude Code lists all of its own tools in a turn only."""
         options = self._options
         listed_names = options.tools if isinstance(options.tools, list) else options.allowed_tools
         names = dict.fromkeys(name for name in listed_names if "(" not in name)
         tools = self._declarations | {
             name: {"name": name} for name in names if name not in self._declarations and not name.startswith("mcp__")
         }
-        main = AgentDetails(self._listener.name, instructions_of(options), tuple(tools.values()))
-        return About((main, *(sub_agent(name, definition) for name, definition in (options.agents or {}).items())))
+        yield AgentDetails(self._name, instructions_of(options), tuple(tools.values()))
+        for name, definition in (options.agents or {}).items():
+            yield sub_agent(name, definition)
 
-    async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
-        """Send the message, and yield the items until Claude Code is idle, or waits for a decision of the user."""
-        self._observer.begin_invocation()
-        question = self._question
+    async def _run(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:
+        """Send the message, and wait until Claude Code is idle, or waits for a decision of the user."""
+        return await (self._say(message, parts) if self._question is None else self._reply(message))
 
-        def start() -> AsyncGenerator[Item, None]:
-            run = self._reply(message) if question is not None else self._say(message, parts)
-            return self._observer.items(lambda: run)
-
-        items = self._approvals.send(
-            message,
-            start,
-            self._resume,
-            lambda: [call for call, _ in self._waiting.values()],
-            lambda: self._listener.name,
-        )
-        async with aclosing(items):
-            async for item in items:
-                yield item
+    def _waiting(self) -> list[ToolCall]:
+        return [call for call, _ in self._calls.values()]
 
     async def _say(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:
         content = [{"type": "text", "text": message}, *map(block_of, parts)] if parts else message
@@ -217,23 +179,18 @@ class ClaudeSession:
             answer.set_result(message)
         return await self._until_pause()
 
-    def _resume(self, decisions: Sequence[Approval]) -> AsyncGenerator[Item, None]:
-        """Go on with the calls that wait."""
-
-        async def run() -> Iterable[Item]:
-            waiting, self._waiting = self._waiting, {}
-            for (call, future), decision in zip(waiting.values(), decisions, strict=True):
-                self._listener.approvals[call.id] = decision
-                future.set_result(decision)
-            return await self._until_pause()
-
-        return self._observer.items(run)
+    async def _go_on(self, decisions: Sequence[Approval]) -> Iterable[Item]:
+        waiting, self._calls = self._calls, {}
+        for (call, future), decision in zip(waiting.values(), decisions, strict=True):
+            self._listener.approvals[call.id] = decision
+            future.set_result(decision)
+        return await self._until_pause()
 
     @property
     def _is_paused(self) -> bool:
         """Whether Claude Code has ended, is idle, or waits for the user. It may be so before anybody waits for it."""
         has_ended = self._listener.is_idle and self._listener.result is not None
-        return has_ended or bool(self._error or self._waiting or self._question)
+        return has_ended or bool(self._error or self._calls or self._question)
 
     async def _until_pause(self) -> list[Item]:
         """Wait until Claude Code is idle, or asks the user. Return the items that no message has reported."""
@@ -243,8 +200,8 @@ class ClaudeSession:
         if self._error is not None:
             raise self._error
         if self._question is not None:
-            return [Message(question_of(self._question[0]), self._listener.name)]
-        if self._waiting:
+            return [Message(question_of(self._question[0]), self._name)]
+        if self._calls:
             return []
         failure = self._listener.failure()
         if failure is not None:
@@ -252,9 +209,9 @@ class ClaudeSession:
         result = self._listener.result
         items: list[Item] = [*self._listener.remaining_usage()]
         if result.structured_output is not None:
-            items.append(Message(as_text(result.structured_output), self._listener.name))
+            items.append(Message(as_text(result.structured_output), self._name))
         elif not self._observer.has_reply:
-            items.append(Message(str(result.result or ""), self._listener.name))
+            items.append(Message(str(result.result or ""), self._name))
         return items
 
     async def _read(self) -> None:
@@ -277,7 +234,7 @@ class ClaudeSession:
         """Note the main agent at the beginning of a turn."""
         names = [_NEW_NAMES.get(name, name) for name in self._listener.tool_names]
         tools = [self._declarations.get(name, {"name": name}) for name in names]
-        self._observer.note_request(self._listener.name, instructions_of(self._options), tools)
+        self._observer.note_request(self._name, instructions_of(self._options), tools)
 
     async def _decide(self, name: str, arguments: dict[str, Any], context: Any) -> Any:
         """Wait for the decision about a call, or for the answer to a question, in place of the user's function."""
@@ -290,7 +247,7 @@ class ClaudeSession:
             return library.PermissionResultAllow(updated_input=answers_to(arguments, await answer))
         call_id = str(context.tool_use_id)
         future: asyncio.Future[Approval] = loop.create_future()
-        self._waiting[call_id] = (ToolCall(name, plain(arguments), call_id, self._listener.name), future)
+        self._calls[call_id] = (ToolCall(name, plain(arguments), call_id, self._name), future)
         self._paused.set()
         decision = await future
         self._observer.begin_tool(call_id)
@@ -321,7 +278,7 @@ class ClaudeSession:
         async def answer(mcp_call: McpCall, real: Callable[[], Awaitable[Result]]) -> Answer:
             name = name_of_tool(server, mcp_call.name, self._options)
             call_id = str(mcp_call.meta.get("claudecode/toolUseId") or "")
-            call = ToolCall(name, plain(mcp_call.arguments), call_id, self._listener.name)
+            call = ToolCall(name, plain(mcp_call.arguments), call_id, self._name)
             declaration = self._declarations.get(name, {"name": name})
             try:
                 return await self._observer.answer(
@@ -338,3 +295,6 @@ class ClaudeSession:
 
 def _content(result: Result) -> Json:
     return response(plain(result.get("content")))
+
+
+agent_at, agent_around = ClaudeAgent.at, ClaudeAgent.around

@@ -6,17 +6,17 @@ import asyncio
 import contextvars
 import functools
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import aclosing
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from fairtrial.agents.crewai_observer import EXTRA, CrewObserver, system_of, text_of_output
 from fairtrial.agents.function import result_in_thread
-from fairtrial.agents.observer import Observer
-from fairtrial.agents.plain import as_text, plain
+from fairtrial.agents.observed_framework import ObservedSession, Opening
+from fairtrial.agents.observers.crewai_observer import EXTRA, CrewObserver, inputs_of, system_of, text_of_output
+from fairtrial.agents.plain import as_text
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.protocols import Item
-from fairtrial.records.trace import About, AgentDetails, Message, Part, Usage
+from fairtrial.records.record import Json
+from fairtrial.records.trace import AgentDetails, Message, Part, Usage
 from fairtrial.system.importing import import_extra
 
 _MESSAGE = "message"
@@ -24,17 +24,16 @@ _observe: contextvars.ContextVar[Callable[[Any], None] | None] = contextvars.Con
 _patching = threading.Lock()
 
 
-class FlowSession:
+class FlowSession(ObservedSession):
     """One conversation, with a flow of its own. The state of the flow lasts from message to message."""
 
-    def __init__(self, flow: Any, inputs: dict[str, Any], observer: Observer, message_input: str) -> None:
-        self._flow = flow
-        self._inputs = inputs
-        self._observer = observer
-        self._crew_observer = CrewObserver(observer)
+    def __init__(self, opening: Opening) -> None:
+        self._flow = flow = opening.thing
+        super().__init__(opening, str(flow.name or type(flow).__name__))
+        self._inputs = inputs_of(opening)
+        self._crew_observer = CrewObserver(self._observer)
         self._loop = asyncio.get_running_loop()
-        self._name = str(flow.name or type(flow).__name__)
-        self._message_input = message_input or _message_input(flow, inputs)
+        self._message_input = str(opening.options.get("message") or "") or _message_input(flow, self._inputs)
         self._error: Exception | None = None
         self._running: asyncio.Task[Any] | None = None
         self._question: tuple[str, asyncio.Future[str]] | None = None
@@ -45,38 +44,29 @@ class FlowSession:
         object.__setattr__(flow, "_request_human_feedback", self._ask_for_feedback)
         _let_agents_report()
 
-    @property
-    def about(self) -> About:
-        """The agents with a request to a model in the latest invocation, and the state of the flow."""
-        state = plain(self._flow.state)
-        return About(tuple(self._observer.agents.values()), state if isinstance(state, dict) else None)
+    def _state(self) -> Json:
+        state: Json = self._flow.state
+        return state
 
-    async def declared(self) -> About:
+    def _declare(self) -> Iterable[AgentDetails]:
         """Return the flow. Its agents are made in its steps, so that nothing is known of them before."""
-        return About((AgentDetails(self._name, str(type(self._flow).__doc__ or "").strip()),))
+        return (AgentDetails(self._name, str(type(self._flow).__doc__ or "").strip()),)
 
-    async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:  # noqa: ARG002
+    async def _run(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:  # noqa: ARG002
         """Run the flow in a thread of its own. If it asked the user, the message is the answer."""
-        self._observer.begin_invocation()
         self._crew_observer.latest = None
+        self._paused.clear()
+        if self._question is not None:
+            _, answer = self._question
+            self._question = None
+            answer.set_result(message)
+        else:
+            self._running = asyncio.create_task(result_in_thread(lambda: self._kickoff(message)))
+            self._running.add_done_callback(lambda _: self._paused.set())
+        await self._paused.wait()
+        return self._reply()
 
-        async def run() -> Iterable[Item]:
-            self._paused.clear()
-            if self._question is not None:
-                _, answer = self._question
-                self._question = None
-                answer.set_result(message)
-            else:
-                self._running = asyncio.create_task(result_in_thread(lambda: self._kickoff(message)))
-                self._running.add_done_callback(lambda _: self._paused.set())
-            await self._paused.wait()
-            return self._reply()
-
-        async with aclosing(self._observer.items(run)) as items:
-            async for item in items:
-                yield item
-
-    def close(self) -> None:
+    async def close(self) -> None:
         """Let no model and no tool begin, and answer nothing any more."""
         self._crew_observer.close()
         if self._question is not None:
@@ -90,10 +80,9 @@ class FlowSession:
             return (Message(self._question[0], self._name),)
         if self._running is None:
             return ()
-        try:
-            output = self._running.result()
-        except Exception as error:
-            raise self._error or self._observer.error or error from error
+        if self._error is not None:
+            raise self._error
+        output = self._running.result()
         if isinstance(output, Exception):
             raise AgentError(f"the flow waits for feedback from elsewhere: {output}")
         text = text_of_output(output)

@@ -6,9 +6,7 @@ import asyncio
 import functools
 import inspect
 import itertools
-from collections.abc import AsyncIterator, Sequence
-from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -16,94 +14,57 @@ from msgspec.structs import replace
 
 from fairtrial.agents.adk_events import items_of_event
 from fairtrial.agents.calling import declaration
-from fairtrial.agents.factories import AgentSource
+from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import plain
 from fairtrial.agents.user_parts import content_of
 from fairtrial.errors import AgentError
-from fairtrial.protocols import Environment, Item
-from fairtrial.records.case import EvalCase
+from fairtrial.protocols import Item
 from fairtrial.records.record import Json
-from fairtrial.records.trace import About, AgentDetails, Event, Part, ToolCall
-from fairtrial.system.importing import import_extra, import_object
+from fairtrial.records.trace import AgentDetails, Event, Part, ToolCall
+from fairtrial.system.importing import import_extra
 
 EXTRA = "agents-google-genai"
 
 
-def agent_at(target: str) -> GenAIAgent:
-    """Return the agent at `google-genai:MODULE:NAME`: a chat, or a factory that makes it. Raises UsageError."""
-    import_extra("google.genai", EXTRA)
-    path = target.partition(":")[2]
-    return GenAIAgent(path, _source(import_object(path, path)))
-
-
-def agent_around(thing: Any) -> GenAIAgent:
-    """Return a session-opening agent for a chat."""
-    return GenAIAgent("agent", _source(thing))
-
-
-def _source(thing: Any) -> AgentSource:
-    return AgentSource(thing, _is_chat, "a chat of google.genai")
-
-
-def _is_chat(thing: Any) -> bool:
-    return hasattr(thing, "send_message") and hasattr(thing, "get_history") and not inspect.isclass(thing)
-
-
-@dataclass(frozen=True, slots=True)
-class GenAIAgent:
+class GenAIAgent(ObservedFramework):
     """A chat of the SDK, sync or async. Each conversation has a copy of the chat, with the history of the chat."""
 
-    path: str
-    source: AgentSource = field(repr=False)
+    package_extra, library, kind = EXTRA, "google.genai", "a chat of google.genai"
 
-    def refuses_parts(self, parts: Sequence[Part]) -> str:  # noqa: ARG002
-        """Return an empty text: the SDK has a place for files and their URLs."""
-        return ""
+    @staticmethod
+    def is_agent(thing: Any) -> bool:
+        """Whether an object is a chat."""
+        return hasattr(thing, "send_message") and hasattr(thing, "get_history") and not inspect.isclass(thing)
 
-    @asynccontextmanager
-    async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[GenAISession]:
-        """Open a conversation."""
-        async with self.source.open(case) as (chat, _):
-            yield GenAISession(chat, self.path.rpartition(":")[2], Observer(environment))
+    def session(self, opening: Opening) -> FrameworkSession:
+        """Return the session of a conversation, with a copy of the chat."""
+        return GenAISession(opening)
 
 
-class GenAISession:
+class GenAISession(ObservedSession):
     """One conversation, in a chat of its own."""
 
-    def __init__(self, chat: Any, author: str, observer: Observer) -> None:
-        self._observer = observer
-        client = _ObservedClient(chat._modules._api_client, author, observer)  # noqa: SLF001  (there is no public name)
+    def __init__(self, opening: Opening) -> None:
+        super().__init__(opening, opening.target_name)
+        chat = opening.thing
+        client = _ObservedClient(chat._modules._api_client, self._name, self._observer)  # noqa: SLF001  (there is no public name)
         models = import_extra("google.genai.models", EXTRA).AsyncModels(client)
-        self._author = author
         self._config = config = _config(chat._config, client)  # noqa: SLF001
         chats = import_extra("google.genai.chats", EXTRA)
         history = list(chat.get_history())
         self._chat = chats.AsyncChat(modules=models, model=chat._model, config=config, history=history)  # noqa: SLF001
 
-    @property
-    def about(self) -> About:
-        """The instructions and tools in the requests of the latest invocation."""
-        return About(tuple(self._observer.agents.values()))
-
-    async def declared(self) -> About:
-        """Return the chat with its instruction and its functions."""
+    def _declare(self) -> Iterable[AgentDetails]:
         instruction = getattr(self._config, "system_instruction", None)
         tools = getattr(self._config, "tools", None) or ()
         functions = tuple(declaration(tool) for tool in tools if inspect.isroutine(tool))
-        return About((AgentDetails(self._author, instruction if isinstance(instruction, str) else "", functions),))
+        return (AgentDetails(self._name, instruction if isinstance(instruction, str) else "", functions),)
 
-    async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
+    async def _run(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:
         """Send the message to the chat. The SDK calls the functions, and yields their results to the model."""
-        self._observer.begin_invocation()
-
-        async def run() -> list[Item]:
-            await self._chat.send_message([message, *map(_sent_part, parts)] if parts else message)
-            return []
-
-        async with aclosing(self._observer.items(run)) as items:
-            async for item in items:
-                yield item
+        await self._chat.send_message([message, *map(_sent_part, parts)] if parts else message)
+        return ()
 
 
 def _sent_part(part: Part) -> Any:
@@ -233,3 +194,6 @@ def _lower_types(schema: Any) -> Any:
             for key, value in schema.items()
         }
     return [_lower_types(value) for value in schema] if isinstance(schema, list) else schema
+
+
+agent_at, agent_around = GenAIAgent.at, GenAIAgent.around

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
-from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import aclosing
 from typing import Any
 
-from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.factories import AgentSource
 from fairtrial.agents.graphs.graph_functions import INTERRUPT, is_workflow, workflow_input, workflow_states
@@ -18,41 +15,18 @@ from fairtrial.agents.graphs.graph_runs import GraphWatch, callback_handler
 from fairtrial.agents.graphs.graph_steps import GraphSteps
 from fairtrial.agents.graphs.graph_stops import Stop, stop_of, with_checkpointer
 from fairtrial.agents.graphs.tool_nodes import has_tools, route_graph, tools_of_graphs
+from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, Opening
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.user_parts import langchain_content
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.messages import response_of
-from fairtrial.protocols import Environment, Item
-from fairtrial.records.case import EvalCase
+from fairtrial.protocols import Item
 from fairtrial.records.record import Json
-from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part
-from fairtrial.system.importing import import_extra, import_object
+from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, ToolCall
+from fairtrial.system.importing import import_extra
 
 EXTRA = "agents-langgraph"
 _NO_TOOLS = "the graph has no ToolNode, and other nodes call tools themselves"
-
-
-def agent_at(target: str) -> LangGraphAgent:
-    """Return the agent at `langgraph:MODULE:NAME`, or of the factory with this name. Raises UsageError."""
-    import_extra("langgraph.types", EXTRA)
-    path = target.partition(":")[2]
-    return LangGraphAgent(path, _source(import_object(path, path)))
-
-
-def agent_around(thing: Any) -> LangGraphAgent:
-    """Return an agent for a graph or another runnable."""
-    runnable = _compiled(thing)
-    return LangGraphAgent(_name(runnable), _source(runnable))
-
-
-def _source(thing: Any) -> AgentSource:
-    graph = _checked(_compiled(thing)) if _is_agent(thing) else thing
-    options = ("context", "configurable", "recursion_limit", "store")
-    return AgentSource(graph, _is_agent, "a graph or another runnable", options)
-
-
-def _is_agent(thing: Any) -> bool:
-    return any(hasattr(thing, name) for name in ("astream", "compile")) and not inspect.isclass(thing)
 
 
 def _compiled(thing: Any) -> Any:
@@ -76,91 +50,73 @@ def _checked(runnable: Any) -> Any:
     return runnable
 
 
-def _name(runnable: Any) -> str:
-    return str(getattr(runnable, "name", None) or type(runnable).__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class LangGraphAgent:
+class LangGraphAgent(ObservedFramework):
     """A graph whose state has `messages`, or a runnable that takes and returns such a state.
 
     The case's initial state is merged into the state of the graph. If the graph has a checkpointer, each conversation
     gets a thread of its own, which is deleted at the end. Otherwise the session carries the state to the next message.
     """
 
-    path: str
-    source: AgentSource = field(repr=False)
+    package_extra, library, kind = EXTRA, "langgraph.types", "a graph or another runnable"
+    options = ("context", "configurable", "recursion_limit", "store")
+
+    @classmethod
+    def source_of(cls, thing: Any) -> AgentSource:
+        """Return the source of graphs in an object. Raises UsageError if it is none, or can hold no conversation."""
+        return super().source_of(_checked(_compiled(thing)) if cls.is_agent(thing) else thing)
+
+    @staticmethod
+    def is_agent(thing: Any) -> bool:
+        """Whether an object is a graph or another runnable."""
+        return any(hasattr(thing, name) for name in ("astream", "compile")) and not inspect.isclass(thing)
+
+    @staticmethod
+    def name_of(thing: Any) -> str:
+        """Return the name of a graph, or of its class."""
+        runnable = _compiled(thing)
+        return str(getattr(runnable, "name", None) or type(runnable).__name__)
 
     @property
     def refuses_environment(self) -> str:
         """Why an environment cannot answer the calls of tools. The text is empty if an environment can."""
         return "" if self.source.is_factory or has_tools(self.source.thing) else _NO_TOOLS
 
-    def refuses_parts(self, parts: Sequence[Part]) -> str:  # noqa: ARG002
-        """Return an empty text: LangChain has a place for pictures, sounds, films, files and their URLs."""
-        return ""
-
-    @asynccontextmanager
-    async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[LangGraphSession]:
-        """Open a conversation."""
-        async with (
-            self.source.open(case) as (runnable, options),
-            _session(_checked(_compiled(runnable)), options, case, environment) as session,
-        ):
-            yield session
+    def session(self, opening: Opening) -> FrameworkSession:
+        """Return the session of a conversation."""
+        return LangGraphSession(opening)
 
 
-@asynccontextmanager
-async def _session(
-    graph: Any, options: dict[str, Any], case: EvalCase, environment: Environment | None
-) -> AsyncIterator[LangGraphSession]:
-    """Open a conversation with a graph. The thread of its checkpointer is deleted at the end."""
-    state = copy.deepcopy(case.session_input.state) if case.session_input else {}
-    resumable = with_checkpointer(graph)
-    if "store" in options:
-        resumable = resumable.copy({"store": options.pop("store")})
-    checkpointer = getattr(resumable, "checkpointer", None)
-    if environment is not None and not has_tools(resumable):
-        raise UsageError(_NO_TOOLS)
-    runnable = resumable if environment is None else route_graph(resumable, environment)
-    session = LangGraphSession(runnable, state, options, Approvals(case), environment, has_memory=bool(checkpointer))
-    try:
-        yield session
-    finally:
-        if checkpointer and hasattr(checkpointer, "adelete_thread"):
-            await checkpointer.adelete_thread(session.thread)
+class LangGraphSession(FrameworkSession):
+    """One conversation. A graph with a checkpointer keeps the conversation itself."""
 
-
-class LangGraphSession:
-    """One conversation. `has_memory` says that the graph keeps the conversation itself, with a checkpointer."""
-
-    def __init__(
-        self,
-        runnable: Any,
-        state: dict[str, Any],
-        options: dict[str, Any],
-        approvals: Approvals,
-        environment: Environment | None,
-        *,
-        has_memory: bool,
-    ) -> None:
-        self._runnable = runnable
-        self._state = state
+    def __init__(self, opening: Opening) -> None:
+        options, environment = opening.options, opening.environment
+        graph = with_checkpointer(_checked(_compiled(opening.thing)))
+        if "store" in options:
+            graph = graph.copy({"store": options.pop("store")})
+        if environment is not None and not has_tools(graph):
+            raise UsageError(_NO_TOOLS)
+        self._checkpointer = getattr(graph, "checkpointer", None)
+        self._runnable = graph if environment is None else route_graph(graph, environment)
+        super().__init__(opening, LangGraphAgent.name_of(self._runnable))
+        self._state = opening.state
         configurable = {"thread_id": str(uuid.uuid4()), **options.pop("configurable", {})}
-        self.thread = str(configurable["thread_id"])
         limit = {"recursion_limit": options.pop("recursion_limit")} if "recursion_limit" in options else {}
         self._config = {"configurable": configurable, **limit}
         self._options = options
-        self._has_memory = has_memory
         self._steps = GraphSteps()
         self._environment = environment
         self._interrupted = False
         self._interrupts: dict[str, Any] = {}
-        self._approvals = approvals
         self._stop: Stop | None = None
         self._user_message_id = ""
         self._earlier_messages = 0
         self._agents: dict[str, AgentDetails] = {}
+
+    async def close(self) -> None:
+        """Delete the thread of the conversation in the checkpointer."""
+        if self._checkpointer and hasattr(self._checkpointer, "adelete_thread"):
+            await self._checkpointer.adelete_thread(str(self._config["configurable"]["thread_id"]))
 
     @property
     def about(self) -> About:
@@ -178,23 +134,18 @@ class LangGraphSession:
         For example, a router that never routes to an agent leaves the agent without a request.
         """
         agents = dict(self._agents)
-        for name, tools in tools_of_graphs(self._runnable, _name(self._runnable)):
+        for name, tools in tools_of_graphs(self._runnable, self._name):
             agents[name] = add_declarations(agents.get(name) or AgentDetails(name), tools)
         return agents
 
-    async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
-        """Run the graph until it ends, or stops with a question. If calls wait for a decision, the message decides."""
+    def _begin(self) -> None:
         self._agents = {}
-        items = self._approvals.send(
-            message,
-            lambda: self._run(self._input(message, parts)),
-            self._resume,
-            lambda: self._stop.calls if self._stop is not None else (),
-            lambda: _name(self._runnable),
-        )
-        async with aclosing(items):
-            async for item in items:
-                yield item
+
+    def _start(self, message: str, parts: Sequence[Part]) -> AsyncGenerator[Item, None]:
+        return self._run(self._input(message, parts))
+
+    def _waiting(self) -> Sequence[ToolCall]:
+        return self._stop.calls if self._stop is not None else ()
 
     async def _resume(self, decisions: Sequence[Approval]) -> AsyncGenerator[Item, None]:
         """Go on with the graph that waits for decisions."""
@@ -209,7 +160,7 @@ class LangGraphSession:
 
     async def _run(self, graph_input: Any) -> AsyncGenerator[Item, None]:
         """Yield the items of a run. Raises AgentError if the state has no messages."""
-        watch = GraphWatch(_name(self._runnable), self._agents, self._environment)
+        watch = GraphWatch(self._name, self._agents, self._environment)
         config = {"callbacks": [callback_handler(watch)], **self._config}
         self._interrupts = {}
         try:
@@ -252,7 +203,7 @@ class LangGraphSession:
         self._steps.begin_turn()
         is_first, self._user_message_id = not self._user_message_id, human.id
         state = {key: value for key, value in self._state.items() if key != INTERRUPT}
-        if self._has_memory and not is_first:
+        if self._checkpointer and not is_first:
             return {"messages": [human]}
         return {**state, "messages": [*state.get("messages", ()), human]}
 
@@ -310,3 +261,6 @@ def _with_messages(state: Any) -> dict[str, Any]:
         raise AgentError(f"the state must hold 'messages', a list of LangChain messages; it holds {got}")
     checked: dict[str, Any] = state
     return checked
+
+
+agent_at, agent_around = LangGraphAgent.at, LangGraphAgent.around

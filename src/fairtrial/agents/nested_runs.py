@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -127,6 +128,20 @@ def observe_method(owner: type, name: str, make: Callable[[C], C]) -> None:
     observed = make(original)
     setattr(observed, _OBSERVED, original)
     setattr(owner, name, observed)
+
+
+def observe_in_tools(owner: type, name: str, run: Callable[..., Any]) -> None:
+    """Let a method that runs an agent call `run(original, tool, agent, ...)` if it runs inside a tool."""
+
+    def make(original: Any) -> Any:
+        @functools.wraps(original)
+        def observed(agent: Any, *args: Any, **options: Any) -> Any:
+            tool = current_tool()
+            return original(agent, *args, **options) if tool is None else run(original, tool, agent, *args, **options)
+
+        return observed
+
+    observe_method(owner, name, make)
 
 
 def observe_unreached(owner: type, *names: str) -> None:

@@ -100,6 +100,8 @@ class Observer:
         except Exception as error:
             self.error = error
             raise
+        else:
+            self.error = None
         finally:
             self._times.end("model", key)
 

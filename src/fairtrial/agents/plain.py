@@ -37,7 +37,7 @@ def as_text(value: Any) -> str:
 
 
 def as_response(value: Any) -> Json:
-    """Return what a tool returned as JSON. A text that holds JSON becomes that JSON."""
+    """Return the result of a tool as JSON. A text that holds JSON becomes that JSON."""
     answer = plain(value)
     return response_of(answer) if isinstance(answer, str) else answer
 

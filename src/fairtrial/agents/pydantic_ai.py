@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 
-from fairtrial.agents.approvals import Approvals
 from fairtrial.agents.declarations import add_declarations
-from fairtrial.agents.factories import AgentSource
-from fairtrial.agents.nested_runs import ToolAtWork, current_tool, observe_method, tool_at_work
+from fairtrial.agents.nested_runs import ToolAtWork, observe_in_tools, tool_at_work
+from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, Opening
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.routing import route_call
 from fairtrial.agents.stopwatch import Stopwatch
@@ -22,56 +19,29 @@ from fairtrial.errors import AgentError
 from fairtrial.formats.messages import arguments_of, response_of
 from fairtrial.llm.token_counts import count_of
 from fairtrial.protocols import Environment, Item
-from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, Thought, ToolCall, ToolResult, Usage
-from fairtrial.system.importing import import_extra, import_object
+from fairtrial.system.importing import import_extra
 
 EXTRA = "agents-pydantic-ai"
 
 
-def agent_at(target: str) -> PydanticAgent:
-    """Return the agent at `pydantic-ai:MODULE:NAME`, or of the factory with this name. Raises UsageError."""
-    import_extra("pydantic_ai", EXTRA)
-    path = target.partition(":")[2]
-    return PydanticAgent(path, _source(import_object(path, path)))
-
-
-def agent_around(thing: Any) -> PydanticAgent:
-    """Return a session-opening agent for a Pydantic AI agent."""
-    return PydanticAgent(thing.name or "agent", _source(thing))
-
-
-def _source(thing: Any) -> AgentSource:
-    return AgentSource(thing, _is_agent, "a pydantic_ai.Agent", ("deps", "usage_limits", "model_settings"))
-
-
-def _is_agent(thing: Any) -> bool:
-    return hasattr(thing, "iter") and not inspect.isclass(thing)
-
-
-@dataclass(frozen=True, slots=True)
-class PydanticAgent:
+class PydanticAgent(ObservedFramework):
     """A Pydantic AI agent. The case's initial state becomes its dependencies, converted to their type (`deps_type`).
 
     A factory may give other dependencies.
     """
 
-    path: str
-    source: AgentSource = field(repr=False)
+    package_extra, library, kind = EXTRA, "pydantic_ai", "a pydantic_ai.Agent"
+    options = ("deps", "usage_limits", "model_settings")
 
-    def refuses_parts(self, parts: Sequence[Part]) -> str:  # noqa: ARG002
-        """Return an empty text: the library has a place for pictures, sounds, films, files and their URLs."""
-        return ""
+    @staticmethod
+    def is_agent(thing: Any) -> bool:
+        """Whether an object is an agent."""
+        return hasattr(thing, "iter") and not inspect.isclass(thing)
 
-    @asynccontextmanager
-    async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[PydanticSession]:
-        """Open a conversation. The agent's toolsets stay open until the last conversation ends."""
-        state = case.session_input.state if case.session_input else {}
-        async with self.source.open(case) as (agent, options):
-            if "deps" not in options:
-                options["deps"] = _dependencies(agent.deps_type, copy.deepcopy(state)) if state else None
-            async with agent:
-                yield PydanticSession(agent, options, environment, Approvals(case))
+    def session(self, opening: Opening) -> FrameworkSession:
+        """Return the session of a conversation."""
+        return PydanticSession(opening)
 
 
 def _dependencies(kind: Any, state: dict[str, Any]) -> Any:
@@ -84,19 +54,28 @@ def _dependencies(kind: Any, state: dict[str, Any]) -> Any:
         raise AgentError(f"the session's state does not fit the agent's deps_type: {error}") from error
 
 
-class PydanticSession:
+class PydanticSession(FrameworkSession):
     """One conversation. The session carries the messages from run to run."""
 
-    def __init__(
-        self, agent: Any, options: dict[str, Any], environment: Environment | None, approvals: Approvals
-    ) -> None:
-        self._agent = agent
-        self._environment = environment
-        self._options = options
+    def __init__(self, opening: Opening) -> None:
+        self._agent = opening.thing
+        super().__init__(opening, PydanticAgent.name_of(self._agent))
+        self._environment = opening.environment
+        self._options = opening.options
+        if "deps" not in self._options:
+            self._options["deps"] = _dependencies(self._agent.deps_type, opening.state) if opening.state else None
         self._history: list[Any] = []
         self._agents: tuple[AgentDetails, ...] = ()
-        self._approvals = approvals
         self._requests: Any = None
+        self._toolsets = AsyncExitStack()
+
+    async def open(self) -> None:
+        """Open the toolsets of the agent. They stay open until the last conversation ends."""
+        await self._toolsets.enter_async_context(self._agent)
+
+    async def close(self) -> None:
+        """Close the toolsets of the agent."""
+        await self._toolsets.aclose()
 
     @property
     def about(self) -> About:
@@ -106,7 +85,7 @@ class PydanticSession:
 
     async def declared(self) -> About:
         """Return the agent as its first request would tell it. The run ends before the model gets the request."""
-        watch = _Watch(self._agent.name or "agent", None)
+        watch = _Watch(self._name, None)
 
         async def stop(_: Any, *, request_context: Any, handler: Any) -> Any:  # noqa: ARG001
             watch.note_request(request_context)
@@ -117,17 +96,10 @@ class PydanticSession:
             await self._agent.run("", capabilities=[hooks], infer_name=False, **self._options)
         return About(() if watch.details is None else (watch.details,))
 
-    async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
-        """Run the agent, and yield the items. If calls wait for a decision, the message decides."""
-        name = self._agent.name or "agent"
-        items = self._approvals.send(
-            message, lambda: self._run(_content(message, parts)), self._resume, self._waiting_calls, lambda: name
-        )
-        async with aclosing(items):
-            async for item in items:
-                yield item
+    def _start(self, message: str, parts: Sequence[Part]) -> AsyncGenerator[Item, None]:
+        return self._follow([message, *map(_sent_part, parts)] if parts else message)
 
-    def _waiting_calls(self) -> list[ToolCall]:
+    def _waiting(self) -> list[ToolCall]:
         parts = self._requests.approvals if self._requests is not None else ()
         return [ToolCall(part.tool_name, plain(arguments_of(part.args)), part.tool_call_id) for part in parts]
 
@@ -135,17 +107,17 @@ class PydanticSession:
         """Go on with the run that waits."""
         tools = import_extra("pydantic_ai.tools", EXTRA)
         answers: dict[str, Any] = {}
-        for call, decision in zip(self._waiting_calls(), decisions, strict=True):
+        for call, decision in zip(self._waiting(), decisions, strict=True):
             if decision.decision == "reject":
                 answers[call.id] = tools.ToolDenied(decision.reason) if decision.reason else tools.ToolDenied()
             else:
                 answers[call.id] = tools.ToolApproved(override_args=decision.args)
-        return self._run(None, deferred_tool_results=self._requests.build_results(approvals=answers))
+        return self._follow(None, deferred_tool_results=self._requests.build_results(approvals=answers))
 
-    async def _run(self, message: str | list[Any] | None, **more: Any) -> AsyncGenerator[Item, None]:
+    async def _follow(self, message: str | list[Any] | None, **more: Any) -> AsyncGenerator[Item, None]:
         """Yield the new items after each step of the agent's graph."""
-        watch = _Watch(self._agent.name or "agent", self._environment)
-        observe_method(import_extra("pydantic_ai", EXTRA).Agent, "iter", _observed_in_tools)
+        watch = _Watch(self._name, self._environment)
+        observe_in_tools(import_extra("pydantic_ai", EXTRA).Agent, "iter", _run_in_tool)
         history = list(self._history)
         try:
             async with self._agent.iter(
@@ -193,33 +165,19 @@ class PydanticSession:
         return import_extra("pydantic_ai.tools", EXTRA).DeferredToolRequests
 
 
-def _observed_in_tools(original: Any) -> Any:
-    """Return the method that runs an agent, with hooks that report if a tool of another agent runs it."""
-
-    @asynccontextmanager
-    async def iterate(agent: Any, *args: Any, **options: Any) -> AsyncIterator[Any]:
-        tool = current_tool()
-        if tool is None:
-            async with original(agent, *args, **options) as run:
-                yield run
-            return
-        watch = _Watch(agent.name or "agent", tool.environment)
-        options["capabilities"] = [*(options.get("capabilities") or ()), watch.hooks]
-        try:
-            async with original(agent, *args, **options) as run:
-                yield run
-        finally:
-            tool.agents.update(watch.agents)
-            tool.items += watch.take_items()
-        if run.result is not None and not watch.has_reply:
-            tool.items.append(Message(as_text(run.result.output), watch.name))
-
-    return iterate
-
-
-def _content(message: str, parts: Sequence[Part]) -> str | list[Any]:
-    """Return the content of a message: its text, or its text and its parts."""
-    return [message, *map(_sent_part, parts)] if parts else message
+@asynccontextmanager
+async def _run_in_tool(original: Any, tool: ToolAtWork, agent: Any, *args: Any, **options: Any) -> AsyncIterator[Any]:
+    """Run an agent inside a tool of another agent, with hooks that report."""
+    watch = _Watch(PydanticAgent.name_of(agent), tool.environment)
+    options["capabilities"] = [*(options.get("capabilities") or ()), watch.hooks]
+    try:
+        async with original(agent, *args, **options) as run:
+            yield run
+    finally:
+        tool.agents.update(watch.agents)
+        tool.items += watch.take_items()
+    if run.result is not None and not watch.has_reply:
+        tool.items.append(Message(as_text(run.result.output), watch.name))
 
 
 def _sent_part(part: Part) -> Any:
@@ -380,3 +338,6 @@ def _declaration(tool: Any) -> dict[str, Any]:
         "description": tool.description or "",
         "parameters_json_schema": plain(tool.parameters_json_schema),
     }
+
+
+agent_at, agent_around = PydanticAgent.at, PydanticAgent.around

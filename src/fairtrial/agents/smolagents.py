@@ -6,61 +6,38 @@ import asyncio
 import copy
 import inspect
 import itertools
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from io import BytesIO
 from typing import Any
 
-from fairtrial.agents.factories import AgentSource, factory_source, one_conversation
 from fairtrial.agents.function import result_in_thread
 from fairtrial.agents.nested_runs import observe_unreached
-from fairtrial.agents.observer import Observer
+from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
 from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import content_of, kind_of
-from fairtrial.errors import UsageError
 from fairtrial.formats.messages import arguments_of, response_of
-from fairtrial.protocols import Environment, Item
-from fairtrial.records.case import EvalCase
+from fairtrial.protocols import Item
 from fairtrial.records.record import Json
-from fairtrial.records.trace import About, AgentDetails, Message, Part, Thought, ToolCall, Usage
-from fairtrial.system.importing import import_extra, import_object
+from fairtrial.records.trace import AgentDetails, Message, Part, Thought, ToolCall, Usage
+from fairtrial.system.importing import import_extra
 
 EXTRA = "agents-smolagents"
 _ANSWER = "final_answer"
-_KIND = "an agent of smolagents"
 
 
-def agent_at(target: str) -> SmolAgent:
-    """Return the agent at `smolagents:MODULE:FACTORY`, a function that makes an agent. Raises UsageError."""
-    import_extra("smolagents", EXTRA)
-    path = target.partition(":")[2]
-    return SmolAgent(path, _source(import_object(path, path)))
-
-
-def agent_around(thing: Any) -> SmolAgent:
-    """Raise UsageError, because an agent cannot be shared by conversations."""
-    raise UsageError(
-        f"agent: {one_conversation(_KIND)}, for example smolagents:my_module:make_agent, got {type(thing).__name__}"
-    )
-
-
-def _source(thing: Any) -> AgentSource:
-    return factory_source(thing, _is_agent, _KIND, ("additional_args", "max_steps"))
-
-
-def _is_agent(thing: Any) -> bool:
-    return hasattr(thing, "managed_agents") and hasattr(thing, "run") and not inspect.isclass(thing)
-
-
-@dataclass(frozen=True, slots=True)
-class SmolAgent:
+class SmolAgent(ObservedFramework):
     """A function that makes an agent of smolagents for each conversation. The case gives the agent its state."""
 
-    path: str
-    source: AgentSource = field(repr=False)
+    package_extra, library, kind = EXTRA, "smolagents", "an agent of smolagents"
+    options = ("additional_args", "max_steps")
+    holds_conversation = True
+
+    @staticmethod
+    def is_agent(thing: Any) -> bool:
+        """Whether an object is an agent of smolagents."""
+        return hasattr(thing, "managed_agents") and hasattr(thing, "run") and not inspect.isclass(thing)
 
     def refuses_parts(self, parts: Sequence[Part]) -> str:
         """Return why a message cannot hold the parts. A run takes pictures, and their data only."""
@@ -68,63 +45,46 @@ class SmolAgent:
             return "an agent of smolagents takes pictures only, and their data instead of a URL"
         return ""
 
-    @asynccontextmanager
-    async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[SmolSession]:
-        """Open a conversation."""
-        async with self.source.open(case) as (agent, options):
-            agent.state.update(copy.deepcopy(case.session_input.state) if case.session_input else {})
-            yield SmolSession(agent, options, Observer(environment))
+    def session(self, opening: Opening) -> FrameworkSession:
+        """Return the session of a conversation."""
+        return SmolSession(opening)
 
 
-class SmolSession:
+class SmolSession(ObservedSession):
     """One conversation, with an agent of its own."""
 
-    def __init__(self, agent: Any, options: dict[str, Any], observer: Observer) -> None:
-        self._agent = agent
-        self._options = options
-        self._observer = observer
+    def __init__(self, opening: Opening) -> None:
+        self._agent = opening.thing
+        super().__init__(opening, _name(self._agent))
+        self._agent.state.update(opening.state)
+        self._options = opening.options
         self._loop = asyncio.get_running_loop()
         self._ids = itertools.count(1)
         self._calls: list[ToolCall] = []
         self._is_first = True
-        for each in _team(agent):
+        for each in _team(self._agent):
             self._observe(each)
         # Agents that this agent manages are no tools. Others run unobserved.
         observe_unreached(import_extra("smolagents", EXTRA).MultiStepAgent, "run")
 
-    @property
-    def about(self) -> About:
-        """The agents with a request to a model in the latest invocation, and the state of the agent."""
-        state = plain(self._agent.state)
-        return About(tuple(self._observer.agents.values()), state if isinstance(state, dict) and state else None)
+    def _state(self) -> Json:
+        state: Json = self._agent.state
+        return state
 
-    async def declared(self) -> About:
-        """Return the agent and those that it manages, with their tools."""
-        return About(
-            tuple(
-                AgentDetails(_name(each), str(each.system_prompt), tuple(_tools(each))) for each in _team(self._agent)
-            )
-        )
+    def _declare(self) -> Iterable[AgentDetails]:
+        """Yield the agent and those that it manages, with their tools."""
+        for each in _team(self._agent):
+            yield AgentDetails(_name(each), str(each.system_prompt), tuple(_tools(each)))
 
-    async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
+    async def _run(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:
         """Run the agent in a thread, because smolagents has no other runs. The answer is the reply."""
-        self._observer.begin_invocation()
-
-        async def run() -> Iterable[Item]:
-            pictures = [_picture(part) for part in parts] or None
-            try:
-                answer = await result_in_thread(
-                    lambda: self._agent.run(message, reset=self._is_first, images=pictures, **self._options)
-                )
-            except Exception as error:
-                raise self._observer.error or error from error
-            self._is_first = False
-            self._close_calls(self._agent)
-            return (Message(as_text(getattr(answer, "output", answer)), _name(self._agent)),)
-
-        async with aclosing(self._observer.items(run)) as items:
-            async for item in items:
-                yield item
+        pictures = [_picture(part) for part in parts] or None
+        answer = await result_in_thread(
+            lambda: self._agent.run(message, reset=self._is_first, images=pictures, **self._options)
+        )
+        self._is_first = False
+        self._close_calls(self._agent)
+        return (Message(as_text(getattr(answer, "output", answer)), self._name),)
 
     def _observe(self, agent: Any) -> None:
         """Put wrappers around the model and the tools of an agent. Its log would stand among the reports."""
@@ -258,3 +218,6 @@ def _items(response: Any, model: str, said: type[Message | Thought], author: str
     )
     text = _text(response)
     return [usage, said(text, author)] if text else [usage]
+
+
+agent_at, agent_around = SmolAgent.at, SmolAgent.around

@@ -4,59 +4,38 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from typing import Any
 
-from fairtrial.agents.factories import AgentSource, factory_source, one_conversation
-from fairtrial.agents.nested_runs import current_tool, observe_method
+from fairtrial.agents.nested_runs import ToolAtWork, observe_in_tools
+from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
 from fairtrial.agents.observer import Observer, observer_here
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import content_of, kind_of
-from fairtrial.errors import UsageError
 from fairtrial.formats.messages import response_of
-from fairtrial.protocols import Environment, Item
-from fairtrial.records.case import EvalCase
+from fairtrial.protocols import Item
 from fairtrial.records.record import Json
-from fairtrial.records.trace import About, AgentDetails, Message, Part, Thought, ToolCall
-from fairtrial.system.importing import import_extra, import_object
+from fairtrial.records.trace import AgentDetails, Message, Part, Thought, ToolCall
+from fairtrial.system.importing import import_extra
 
 EXTRA = "agents-strands"
 _OUTPUT_TOOL = "StructuredOutputTool"
 _NESTED = "_fairtrial_observed"
-_KIND = "an agent of Strands"
 
 
-def agent_at(target: str) -> StrandsAgent:
-    """Return the agent at `strands:MODULE:FACTORY`, a function that makes an agent. Raises UsageError."""
-    import_extra("strands", EXTRA)
-    path = target.partition(":")[2]
-    return StrandsAgent(path, _source(import_object(path, path)))
-
-
-def agent_around(thing: Any) -> StrandsAgent:
-    """Raise UsageError, because an agent cannot be shared by conversations."""
-    raise UsageError(f"agent: {one_conversation(_KIND)}, for example strands:my_module:make_agent, got {thing!r}")
-
-
-def _source(thing: Any) -> AgentSource:
-    return factory_source(thing, _is_agent, _KIND, ("invocation_state",))
-
-
-def _is_agent(thing: Any) -> bool:
-    # A swarm and a graph have hooks, too, but no tools of their own: their agents would not be observed.
-    is_agent = all(hasattr(thing, name) for name in ("stream_async", "hooks", "tool_registry"))
-    return is_agent and not inspect.isclass(thing)
-
-
-@dataclass(frozen=True, slots=True)
-class StrandsAgent:
+class StrandsAgent(ObservedFramework):
     """A function that makes an agent of Strands for each conversation. The case gives the agent its initial state."""
 
-    path: str
-    source: AgentSource = field(repr=False)
+    package_extra, library, kind = EXTRA, "strands", "an agent of Strands"
+    options = ("invocation_state",)
+    holds_conversation = True
+
+    @staticmethod
+    def is_agent(thing: Any) -> bool:
+        """Whether an object is an agent. A swarm and a graph have hooks, too, but no tools of their own."""
+        is_agent = all(hasattr(thing, name) for name in ("stream_async", "hooks", "tool_registry"))
+        return is_agent and not inspect.isclass(thing)
 
     def refuses_parts(self, parts: Sequence[Part]) -> str:
         """Return why a message cannot hold the parts. The models have no place for sounds, and for few URLs."""
@@ -66,67 +45,48 @@ class StrandsAgent:
             return "an agent of Strands takes the URLs of S3 only; give the data of other files"
         return ""
 
-    @asynccontextmanager
-    async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[StrandsSession]:
-        """Open a conversation."""
-        async with self.source.open(case) as (agent, options):
-            for key, value in (copy.deepcopy(case.session_input.state) if case.session_input else {}).items():
-                agent.state.set(key, value)
-            yield StrandsSession(agent, options, Observer(environment))
+    def session(self, opening: Opening) -> FrameworkSession:
+        """Return the session of a conversation."""
+        return StrandsSession(opening)
 
 
-class StrandsSession:
+class StrandsSession(ObservedSession):
     """One conversation, with an agent of its own."""
 
-    def __init__(self, agent: Any, options: dict[str, Any], observer: Observer) -> None:
-        self._agent = agent
-        self._options = options
-        self._observer = observer
-        self._name = _name_of(agent)
+    def __init__(self, opening: Opening) -> None:
+        self._agent = opening.thing
+        super().__init__(opening, _name_of(self._agent))
+        for key, value in opening.state.items():
+            self._agent.state.set(key, value)
+        self._options = opening.options
         self._interrupts: list[Any] = []
-        _observe(agent, self._name, lambda: observer)
-        observe_method(import_extra("strands", EXTRA).Agent, "stream_async", _observed_in_tools)
+        _observe(self._agent, self._name, lambda: self._observer)
+        observe_in_tools(import_extra("strands", EXTRA).Agent, "stream_async", _run_in_tool)
 
-    @property
-    def about(self) -> About:
-        """The instructions and tools in the requests of the latest invocation, and the state of the agent."""
-        state = plain(self._agent.state.get())
-        return About(tuple(self._observer.agents.values()), state if isinstance(state, dict) and state else None)
+    def _state(self) -> Json:
+        state: Json = self._agent.state.get()
+        return state
 
-    async def declared(self) -> About:
-        """Return the agent with its tools."""
+    def _declare(self) -> Iterable[AgentDetails]:
         tools = tuple(map(_declaration, self._agent.tool_registry.get_all_tool_specs()))
-        return About((AgentDetails(self._name, str(self._agent.system_prompt or ""), tools),))
+        return (AgentDetails(self._name, str(self._agent.system_prompt or ""), tools),)
 
-    async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
+    async def _run(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:
         """Invoke the agent. If a tool has interrupted the agent with a question, the message is the answer."""
-        self._observer.begin_invocation()
         prompt: Any = [{"text": message}, *map(_sent_part, parts)]
         if self._interrupts:
             prompt = [
                 {"interruptResponse": {"interruptId": interrupt.id, "response": message}}
                 for interrupt in self._interrupts
             ]
-
-        async def run() -> list[Item]:
-            try:
-                result = await self._agent.invoke_async(prompt, **self._options)
-            except Exception as error:
-                # The framework wraps the exception of a model in its own.
-                if self._observer.error is not None and error is not self._observer.error:
-                    raise self._observer.error from error.__cause__
-                raise
-            self._interrupts = list(result.interrupts or ())
-            if self._interrupts:
-                questions = [interrupt.reason or interrupt.name for interrupt in self._interrupts]
-                return [Message("\n".join(map(as_text, questions)), self._name)]
-            if result.structured_output is not None:
-                return [Message(as_text(result.structured_output), self._name)]
-            return [] if self._observer.has_reply else [Message(str(result).strip(), self._name)]
-
-        async with aclosing(self._observer.items(run)) as items:
-            async for item in items:
-                yield item
+        result = await self._agent.invoke_async(prompt, **self._options)
+        self._interrupts = list(result.interrupts or ())
+        if self._interrupts:
+            questions = [interrupt.reason or interrupt.name for interrupt in self._interrupts]
+            return [Message("\n".join(map(as_text, questions)), self._name)]
+        if result.structured_output is not None:
+            return [Message(as_text(result.structured_output), self._name)]
+        return [] if self._observer.has_reply else [Message(str(result).strip(), self._name)]
 
 
 def _observe(agent: Any, name: str, observer_of: Callable[[], Observer | None]) -> None:
@@ -149,16 +109,12 @@ def _observe(agent: Any, name: str, observer_of: Callable[[], Observer | None]) 
     agent.hooks.add_callback(events.BeforeToolCallEvent, route_tool)
 
 
-def _observed_in_tools(original: Any) -> Any:
-    """Return the method that runs an agent. An agent inside a tool of another agent is observed from then on."""
-
-    def stream_async(agent: Any, *args: Any, **options: Any) -> Any:
-        if current_tool() is not None and not hasattr(agent, _NESTED):
-            setattr(agent, _NESTED, True)
-            _observe(agent, _name_of(agent), lambda: observer_here(agent))
-        return original(agent, *args, **options)
-
-    return stream_async
+def _run_in_tool(original: Any, _: ToolAtWork, agent: Any, *args: Any, **options: Any) -> Any:
+    """Run an agent inside a tool of another agent. It is observed from then on."""
+    if not hasattr(agent, _NESTED):
+        setattr(agent, _NESTED, True)
+        _observe(agent, _name_of(agent), lambda: observer_here(agent))
+    return original(agent, *args, **options)
 
 
 def _name_of(agent: Any) -> str:
@@ -308,3 +264,6 @@ class _ToolInterrupt(BaseException):
 
 def _result_json(result: Any) -> Json:
     return _response(result["content"]) if isinstance(result, dict) and "content" in result else plain(result)
+
+
+agent_at, agent_around = StrandsAgent.at, StrandsAgent.around

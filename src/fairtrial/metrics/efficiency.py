@@ -118,8 +118,8 @@ def _tool_calls(invocation: Invocation) -> int | None:
     if invocation.steps is None:
         return None
     inner = [_tool_calls(one) for one in invocation.inner_invocations]
-    known = [calls for calls in inner if calls is not None]
-    return len(invocation.tool_calls) + sum(known) if len(known) == len(inner) else None
+    counts = [count for count in inner if count is not None]
+    return len(invocation.tool_calls) + sum(counts) if len(counts) == len(inner) else None
 
 
 def _model_calls(invocation: Invocation) -> int | None:

@@ -46,8 +46,8 @@ def note_unread_keys(messages: list[Any], at: Place, reading: Diagnostics) -> No
         message = messages[i]
         if "role" not in message:
             continue
-        held = note_held_contents(message, (at, i), reading)
-        for key in message.keys() - _READ_KEYS - _SILENT_KEYS - held:
+        content_keys = note_held_contents(message, (at, i), reading)
+        for key in message.keys() - _READ_KEYS - _SILENT_KEYS - content_keys:
             if _has_content(message[key]):
                 unread[key] = None
     if unread:
@@ -59,14 +59,14 @@ def note_held_contents(message: Mapping[str, Any], at: Place, reading: Diagnosti
     """Note an error for each key of a message that holds calls or messages and is not read. Return these keys."""
     if _READ_KEYS.issuperset(message):
         return set()
-    held: set[str] = set()
+    content_keys: set[str] = set()
     for key in message.keys() - _READ_KEYS:
         value = message[key]
         kind = _kind_of_contents(value) if isinstance(value, list | dict) else ""
         if kind:
-            held.add(key)
+            content_keys.add(key)
             reading.error((at, key), f"holds {kind} under a key that is not read; tool calls are 'tool_calls'")
-    return held
+    return content_keys
 
 
 def _kind_of_contents(value: Any) -> str:

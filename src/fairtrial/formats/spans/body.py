@@ -77,12 +77,12 @@ def _contradict(first: Span, last: Span) -> bool:
     common = first.attributes.keys() & last.attributes.keys()
     pairs = [(first.attributes[name], last.attributes[name]) for name in common]
     pairs += [(first.end, last.end), (first.failure, last.failure), (list(first.events), list(last.events))]
-    return any(one != other for one, other in pairs if one not in _EMPTY and other not in _EMPTY)
+    return any(earlier != later for earlier, later in pairs if earlier not in _EMPTY and later not in _EMPTY)
 
 
 def _united(first: Span, last: Span) -> Span:
     """Return the later span of two with one id, with the contents that only the earlier span has."""
-    known = {name: value for name, value in last.attributes.items() if value not in _EMPTY}
+    own_values = {name: value for name, value in last.attributes.items() if value not in _EMPTY}
     return replace(
         last,
         parent_id=last.parent_id or first.parent_id,
@@ -90,7 +90,7 @@ def _united(first: Span, last: Span) -> Span:
         kind=last.kind or first.kind,
         start=min(filter(None, (first.start, last.start)), default=0),
         end=first.end if last.end is None else last.end,
-        attributes={**last.attributes, **first.attributes, **known},
+        attributes={**last.attributes, **first.attributes, **own_values},
         events=last.events or first.events,
         failure=last.failure or first.failure,
         scope=last.scope or first.scope,

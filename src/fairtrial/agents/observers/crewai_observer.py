@@ -13,6 +13,7 @@ from typing import Any
 
 from fairtrial.agents.function import result_in_thread
 from fairtrial.agents.nested_runs import observe_unreached
+from fairtrial.agents.observed_framework import Opening
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.token_usage import token_usage
@@ -108,7 +109,6 @@ class CrewObserver:
             before = observed.get_token_usage_summary()
             with self._observer.model_at_work():
                 response = type(observed).call(observed, messages, tools, *args, **options)
-            self._observer.error = None
             self.in_loop(self._observer.note, _usage(before, observed))
             if options.get("from_agent") is not None:
                 self._note_response(response, author, is_native=bool(tools))
@@ -222,6 +222,11 @@ class CrewObserver:
     def in_loop(self, report: Any, *args: Any) -> None:
         """Call a function in the thread of the event loop, in the order of these requests."""
         self._loop.call_soon_threadsafe(report, *args)
+
+
+def inputs_of(opening: Opening) -> dict[str, Any]:
+    """Return the inputs of a kickoff: the state of the case, and above it those of the factory."""
+    return {**opening.state, **opening.options.get("inputs", {})}
 
 
 def text_of_output(output: Any) -> str:

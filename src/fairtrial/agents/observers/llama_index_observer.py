@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from fairtrial.agents.nested_runs import current_tool, observe_method
+from fairtrial.agents.nested_runs import ToolAtWork, observe_in_tools
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.token_usage import token_usage
@@ -98,17 +98,12 @@ def observe_agents_in_tools() -> None:
     """Observe the agents and workflows that tools of other agents run."""
     workflow = import_extra("llama_index.core.agent.workflow", EXTRA)
     for owner in (workflow.BaseWorkflowAgent, workflow.AgentWorkflow):
-        observe_method(owner, "run", _observed_in_tools)
+        observe_in_tools(owner, "run", _run_in_tool)
 
 
-def _observed_in_tools(original: Any) -> Any:
-    def run(agent: Any, *args: Any, **options: Any) -> Any:
-        tool = current_tool()
-        if tool is not None:
-            agent = LlamaIndexObserver(Observer(tool.environment, tool), is_inside=True).observed(agent)
-        return original(agent, *args, **options)
-
-    return run
+def _run_in_tool(original: Any, tool: ToolAtWork, agent: Any, *args: Any, **options: Any) -> Any:
+    observed = LlamaIndexObserver(Observer(tool.environment, tool), is_inside=True).observed(agent)
+    return original(observed, *args, **options)
 
 
 class _WaitsForUser(BaseException):
@@ -120,7 +115,7 @@ class _WaitsForUser(BaseException):
 
 
 def response_in(output: Any) -> Json:
-    """Return what a tool returned: its value, or the text of its output."""
+    """Return the result of a tool: its value, or the text of its output."""
     if getattr(output, "is_error", False):
         return {"error": as_text(output.content)}
     return as_response(getattr(output, "raw_output", output))
