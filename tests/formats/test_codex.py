@@ -1,4 +1,4 @@
-"""Is a Codex session read rightly when it names no turns, and is a part of a session said to be a part?"""
+"""Codex sessions that name no turns, and parts of sessions, are read rightly or said to be parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a LangSmith run read whole when its start and its end come apart, and does a missing answer say its reason?"""
+"""A LangSmith run whose start and end come apart is read whole, and a missing answer has its reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are spans of OpenInference that do not show the calls of an agent said, instead of read as other calls?"""
+"""Spans of OpenInference that do not show the calls of an agent are said, and are no other calls."""
 
 from __future__ import annotations
 
