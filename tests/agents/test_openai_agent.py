@@ -16,6 +16,7 @@ from shop import get_order
 import fairtrial
 from fairtrial.records.case import EvalCase, EvalSet, SessionInput
 from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, ToolResult
+from fairtrial.system.event_loop import blocking
 
 pytestmark = pytest.mark.agents
 pytest.importorskip("agents.lifecycle")
@@ -145,5 +146,6 @@ def test_a_client_of_a_module_serves_one_evaluation_after_another() -> None:
             fairtrial.evaluate(EvalSet("s", (case,)), agent, {"response_match_score": 0.9}, store=None)
             for _ in range(4)
         ]
+        blocking(client.close())
     assert [run.verdict for run in runs] == ["passed"] * 4
     assert len(server.requests) == 4
