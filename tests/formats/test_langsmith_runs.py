@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from builders import load
-from fairtrial.formats.conversation import recordings_of
+from fairtrial.formats.conversation.span_conversations import recordings_of
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.trace import Invocation
 

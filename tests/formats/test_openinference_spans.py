@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from builders import load
-from fairtrial.formats.conversation import recordings_of
+from fairtrial.formats.conversation.span_conversations import recordings_of
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.attempt import Recording
 
