@@ -46,6 +46,22 @@ def test_a_format_of_others_is_named(document: dict[str, Any], words: str) -> No
         load(document, "x.json")
 
 
+def test_a_damaged_member_behind_a_whole_one_is_refused() -> None:
+    """Its conversations would be lost in silence. Zeros behind a member are padding, also before the next one."""
+    member = gzip.compress(f"{LINE}\n{LINE}\n".encode())
+    for damaged in (b"\0" + member[1:], b"garbage", b"\0\0garbage"):
+        with pytest.raises(FormatError, match="bytes behind one of its parts are not gzip"):
+            load(member + damaged, "traces.jsonl.gz")
+    padded = member + b"\0" * 512
+    assert len(load(padded + padded, "traces.jsonl.gz").recordings) == 4
+
+
+def test_a_value_that_is_no_json_is_named_with_its_line() -> None:
+    """A pointer alone does not say in which of a million lines the value stands."""
+    with pytest.raises(FormatError, match="line 3, /messages/0/content: must be Unicode text"):
+        load("\n".join([LINE, LINE, LINE.replace("hi", "\\ud800")]).encode(), "traces.jsonl")
+
+
 def test_a_bomb_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is cut while it unpacks. A log is never packed so well."""
     monkeypatch.setattr("fairtrial.formats.packed._SMALL", 100_000)

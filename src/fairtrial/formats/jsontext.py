@@ -169,7 +169,7 @@ def decode_line(line: bytes, number: int, path: str, decode_value: Callable[[byt
     try:
         return decode_value(line)
     except ValueError as error:
-        raise FormatError(path, [_diagnosis(line.decode(), error, first_line=number)]) from None
+        raise FormatError(path, [_diagnosis(line.decode(), error, line=number)]) from None
 
 
 def decode_documents(data: bytes) -> list[Any] | None:
@@ -301,17 +301,18 @@ def _without_surplus(text: str, path: str, places: _Places, warnings: list[str])
     return text[:end]
 
 
-def _diagnosis(text: str, error: ValueError, *, first_line: int = 1) -> str:
+def _diagnosis(text: str, error: ValueError, *, line: int | None = None) -> str:
     try:
         value = json.loads(text, parse_int=_whole)
     except json.JSONDecodeError as problem:
         got = repr(text[problem.pos : problem.pos + 20]) if problem.pos < len(text) else "the end of the file"
-        return f"line {first_line - 1 + problem.lineno}, column {problem.colno}: is not JSON: {problem.msg}, got {got}"
+        return f"line {(line or 1) - 1 + problem.lineno}, column {problem.colno}: is not JSON: {problem.msg}, got {got}"
     except (RecursionError, ValueError):
         return _TOO_DEEP if _TOO_DEEP in str(error) else f"is not JSON: {error}"
     try:
         for pointer, problem_text in _unreadable(value, ""):
-            return f"{pointer or '/'}: {problem_text}"
+            place = "" if line is None else f"line {line}, "
+            return f"{place}{pointer or '/'}: {problem_text}"
     except RecursionError:
         return _TOO_DEEP
     return f"is not JSON: {error}"

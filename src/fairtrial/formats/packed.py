@@ -109,8 +109,8 @@ def _blocks_of_gzip(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
     for piece in pieces:
         rest = piece
         while rest:
-            if not is_inside and rest[:1] != _GZIP_MAGIC[:1]:
-                return  # padding after the last member
+            if not is_inside and not (rest := _without_padding(rest, path)):
+                break
             try:
                 content = unpacker.decompress(rest, _STEP)
             except zlib.error as error:
@@ -125,6 +125,14 @@ def _blocks_of_gzip(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
             yield content
         if not unpacker.eof:
             raise FormatError(path, ["is not a whole gzip file: its end is missing"])
+
+
+def _without_padding(rest: bytes, path: str) -> bytes:
+    """Return what follows the zeros behind a member. Raises FormatError if it does not begin another member."""
+    rest = rest.lstrip(b"\0")
+    if rest and rest[:1] != _GZIP_MAGIC[:1]:
+        raise FormatError(path, ["is not a whole gzip file: bytes behind one of its parts are not gzip"])
+    return rest
 
 
 def _blocks_of_zstd(pieces: Iterable[bytes], path: str) -> Iterator[bytes]:
