@@ -210,3 +210,14 @@ def test_an_error_of_many_cases_is_told_once(tmp_path: Path) -> None:
     assert [error.get("message") for error in errors] == ["agent: boom"] * 6 + ["agent: bang"]
     assert [error.text for error in errors] == ["Traceback 0", *["the same error as above"] * 5, "Traceback x"]
     assert "3 attempts ended with the same error: agent: boom" in str(found.findtext("system-out"))
+
+
+def test_secrets_are_replaced_everywhere(tmp_path: Path) -> None:
+    """In messages, reasons and tracebacks, because CI servers show the file to others."""
+    key = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
+    failure = Failure("agent", f"no access with {key}", f"Traceback: {key}")
+    told = CaseResult("told", 1, (Outcome("match", Score(0.1, f"said {key}"), 0.8),))
+    suites(tmp_path, replace(BROKEN, failure=failure), told)
+    text = (tmp_path / "junit.xml").read_text("utf-8")
+    assert key not in text
+    assert text.count("[REDACTED:provider_key]") == 3

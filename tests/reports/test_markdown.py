@@ -222,3 +222,15 @@ def test_a_summary_of_steps_is_appended_to(tmp_path: Path, monkeypatch: pytest.M
 def test_these_tests_notice_what_is_alive(text: str) -> None:
     """The same texts outside code are found."""
     assert alive(text) != []
+
+
+def test_secrets_are_replaced_before_a_text_is_cut() -> None:
+    """Also a secret at the place where a long reason is cut, of which a half would be left."""
+    key = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
+    for start in (0, 960, 980):
+        reason = "." * start + f" {key} " + "." * 2_000
+        result = CaseResult("told", 0, (Outcome("match", Score(0.1, reason), 0.8),))
+        stream = io.BytesIO()
+        markdown.write(stream, FinishedRun(INFO, (result,)), DEFAULTS)
+        assert b"sk-proj" not in stream.getvalue()
+        assert "sk-proj" not in code_span(reason) + code_block(reason) + code_in_html(reason)

@@ -29,6 +29,7 @@ from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
 from fairtrial.reports.transcript import Transcript, transcripts
 from fairtrial.reports.transcript_lines import transcript_lines
 from fairtrial.text.display import count, shortened, visible, visible_line
+from fairtrial.text.redaction.redact import without_secrets
 
 _SUITE = "fairtrial"
 """The name of the suite of an eval set without an id, and of the test case of the run itself."""
@@ -102,7 +103,12 @@ def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions = DEFAULTS)
 def case_message(attempts: CaseAttempts) -> str:
     """Return why a case did not pass, on one line."""
     messages = [test.message or test.name for test in _tests(attempts) if test.kind and test.kind != "skipped"]
-    return "; ".join(dict.fromkeys(messages)) or str(attempts.verdict)
+    return _shared("; ".join(dict.fromkeys(messages))) or str(attempts.verdict)
+
+
+def _shared(text: str) -> str:
+    """Return a text for a file that CI servers show to others: visible, and without secrets."""
+    return without_secrets(visible(text))
 
 
 def set_files(info: RunInfo) -> dict[str, str]:
@@ -165,11 +171,11 @@ def _case(
             if kind:
                 with _element(xml, kind, {"message": test.message}):
                     is_repeated = kind == "error" and test.kind == "error" and (is_known or index > 0)
-                    xml.characters("the same error as above" if is_repeated else visible(test.text))
+                    xml.characters("the same error as above" if is_repeated else _shared(test.text))
             lines = list(_output(of_case)) if index == 0 else []
             if lines:
                 with _element(xml, "system-out", {}):
-                    xml.characters(visible("\n".join(lines)))
+                    xml.characters(_shared("\n".join(lines)))
 
 
 def _seconds(transcript: Transcript) -> float:
@@ -245,7 +251,7 @@ def _output(of_case: Sequence[Transcript]) -> Iterator[str]:
 
 @contextmanager
 def _element(xml: XMLGenerator, name: str, attributes: dict[str, str]) -> Iterator[None]:
-    xml.startElement(name, AttributesImpl({key: visible_line(value) for key, value in attributes.items()}))
+    xml.startElement(name, AttributesImpl({key: visible_line(_shared(value)) for key, value in attributes.items()}))
     yield
     xml.endElement(name)
     xml.ignorableWhitespace("\n")
@@ -285,7 +291,7 @@ def _write_output(stream: IO[bytes], run: ReportedRun, errors: _Errors) -> None:
     about = (*_valid(summary), *_judges(run.calibrations), *errors.lines())
     xml = XMLGenerator(stream, encoding="utf-8", short_empty_elements=True)
     with _element(xml, "system-out", {}):
-        xml.characters(visible("\n".join([summary.verdict, *summary.reasons, *about, *notes])))
+        xml.characters(_shared("\n".join([summary.verdict, *summary.reasons, *about, *notes])))
 
 
 def _evidence(invalidations: Sequence[Fault]) -> Iterator[str]:
