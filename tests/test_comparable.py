@@ -60,6 +60,7 @@ def test_the_row_of_all_cases_is_not_compared_if_a_criterion_behind_it_differs()
     """A stricter threshold is no worse agent: the row has no p value and no verdict."""
     row = compare(run_of(), run_of(graded(0.8))).row("cases")
     assert (row.comparable, row.p, row.verdict) == (False, None, None)
+    assert row.detectable is None, "such a comparison shows no difference of agents, whatever its size"
     assert row.why == "not comparable: quality threshold 0.5 / 0.8"
     assert compare(run_of(), run_of(graded(0.8)), even_so=True).row("cases").verdict == "worse"
 

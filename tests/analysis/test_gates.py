@@ -61,6 +61,7 @@ def test_missing_attempts_count_for_both_sides() -> None:
     assert claim.missing == (0, 15)
     assert claim.why == "the 15 attempts without a value could decide it either way"
     assert claim.estimate == 0.96
+    assert claim.needed is None, "more cases decide nothing as long as these attempts are missing"
 
 
 def test_a_missing_attempt_that_changes_nothing_is_no_obstacle() -> None:

@@ -32,6 +32,13 @@ def test_flaky_names_the_cases_and_their_cause() -> None:
     assert "1 always passed, 1 never passed, 1 is flaky." in done.out
 
 
+def test_flaky_foretells_nothing_of_cases_with_one_attempt() -> None:
+    """Nothing shows how often a case that was tried once would change."""
+    once = graded_run({"a": [1.0], "b": [0.0]}, store=DEFAULT_URL).info.id
+    assert "verdicts would differ" not in fairtrial("flaky", once).out
+    assert "verdicts would differ" in fairtrial("flaky", stored()).out
+
+
 def test_a_report_does_not_show_the_cause() -> None:
     """It holds no traces."""
     fairtrial("show", stored(), "--json", "run.json")

@@ -34,6 +34,8 @@ from fairtrial.stats.one_sided import (
 from fairtrial.stats.student import student_quantile
 from fairtrial.version import __version__
 
+_LIMIT_INSIDE = "the interval holds the limit"
+
 
 def decide(
     run: MeasuredRun,
@@ -117,11 +119,13 @@ def _decide(run: MeasuredRun, pairs: PairedRuns | None, claim: Claim, about: Abo
     by_people = is_biased(runs, measure)
     estimated, worst, best, missing = _fillings(run, compared, claim, about, by_people=by_people)
     verdict, why = _verdict(worst, best, limit, missing, strict=is_difference)
+    # More cases decide nothing as long as missing attempts could decide.
+    is_open = why == _LIMIT_INSIDE
     problems = undecidable(compared, run, claim, has_limits=worst is not None, even_so=even_so)
     if problems:
         verdict, why = "undecided", "; ".join(problems)
     low, high = (None if worst is None else worst.low), (None if best is None else best.high)
-    size = estimated.size if estimated is not None and verdict == "undecided" and not problems else None
+    size = estimated.size if estimated is not None and is_open and not problems else None
     low, high = _in_unit(measure, low, high, is_difference=is_difference)
     if measure.lower_is_better:
         low, high = high, low
@@ -192,7 +196,7 @@ def _verdict(
     verdicts = [_side(limits, limit, strict=strict) for limits in (worst, best)]
     if verdicts[0] == verdicts[1]:
         if verdicts[0] == "undecided":
-            return "undecided", "the interval holds the limit"
+            return "undecided", _LIMIT_INSIDE
         return verdicts[0], None
     return "undecided", f"the {sum(missing)} attempts without a value could decide it either way"
 

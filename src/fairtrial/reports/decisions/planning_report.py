@@ -87,8 +87,9 @@ def flaky_report(flakiness: Flakiness) -> RenderableType:
     if flakiness.single:
         notice = f"{count(flakiness.single, 'case')} with one attempt: nothing shows whether they are flaky"
         lines.append(Text(f"{notice}; run with --attempts 2 or more", "yellow"))
-    changes = number(flakiness.expected_changes)
-    lines.append(Text(f"If all cases were run once more, and once again, about {changes} verdicts would differ."))
+    if flakiness.always or flakiness.never or flakiness.cases:  # without repeated cases, the number is a guess
+        changes = number(flakiness.expected_changes)
+        lines.append(Text(f"If all cases were run once more, and once again, about {changes} verdicts would differ."))
     if flakiness.attempt_variance is not None and flakiness.case_variance is not None:
         variances = f"{flakiness.case_variance:.4f}, between attempts {flakiness.attempt_variance:.4f}"
         lines.append(Text(f"variance between cases {variances}"))
