@@ -221,3 +221,5 @@ def test_secrets_are_replaced_everywhere(tmp_path: Path) -> None:
     text = (tmp_path / "junit.xml").read_text("utf-8")
     assert key not in text
     assert text.count("[REDACTED:provider_key]") == 3
+    cut = replace(BROKEN, failure=Failure("agent", "." * 170 + f" {key}"))
+    assert "sk-proj" not in str(output(tmp_path, cut, replace(cut, case_id="again", position=5)))

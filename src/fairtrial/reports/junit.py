@@ -70,7 +70,7 @@ class _Errors:
         """Yield a line for each error of several attempts."""
         for (side, cause), number in self._counts.most_common():
             if number > 1:
-                error = f"{side}: {shortened(visible_line(cause), 200)}"
+                error = f"{side}: {shortened(visible_line(_shared(cause)), 200)}"
                 yield f"{count(number, 'attempt')} ended with the same error: {error}"
 
 
