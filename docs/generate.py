@@ -17,6 +17,7 @@ import click
 import fairtrial
 from fairtrial import cli
 from fairtrial.agents.endpoints.endpoint_template import CallPaths, EndpointTemplate, StartRequest
+from fairtrial.cli.headed_command import heading_of, heading_rank
 from fairtrial.config.claim_options import ClaimOptions
 from fairtrial.config.criterion_options import threshold_option
 from fairtrial.config.custom_metric_options import (
@@ -61,11 +62,13 @@ def _commands(command: click.Command, name: str) -> Iterator[str]:
     if name != "fairtrial":
         yield f"## {name}"
         yield f"```text\n{name} {' '.join(command.collect_usage_pieces(context))}\n```"
-    yield from _paragraphs(inspect.cleandoc(command.help or ""))
+    yield from _paragraphs(inspect.cleandoc(command.help or "").replace("\f", "\n"))
     options = [option for option in command.get_params(context) if isinstance(option, click.Option)]
-    rows = [_row(option, context) for option in options if not {"--help", "--version"} & {*option.opts}]
-    if rows:
-        yield "\n".join(["| option | |", "|---|---|", *rows])
+    options = [option for option in options if not {"--help", "--help-all", "--version"} & {*option.opts}]
+    options.sort(key=lambda option: heading_rank(heading_of(option)))
+    for heading, group in itertools.groupby(options, heading_of):
+        rows = [_row(option, context) for option in group]
+        yield "\n".join([f"| {heading.lower()} | |", "|---|---|", *rows])
     if isinstance(command, click.Group):
         for subcommand in command.list_commands(context):
             found = command.get_command(context, subcommand)

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_the_help_of_run_names_every_kind() -> None:
     """The two schemes of a URL count as one."""
-    text = command("run", "--help").out
+    text = command("run", "--help-all").out
     assert [kind for kind in KINDS if kind != "https" and not re.search(rf"\b{kind}\b", text)] == []
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 import fairtrial as package
 from commands import enter, eval_set, fairtrial, write
 from fairtrial.api import EXAMPLES
 from fairtrial.cli import COMMANDS, main
+from fairtrial.cli import fairtrial as program
 
 _HEAVY = ("sqlalchemy", "rich", "numpy", "msgspec", "asyncio", "regex", "difflib")
 _OF_OTHER_WORK = (
@@ -84,6 +87,33 @@ def test_help_lists_commands_and_exit_codes() -> None:
     assert done.code == 0
     assert all(f"\n  {name} " in done.out for name in COMMANDS)
     assert "Exit codes: 0 passed, 1 failed, 3" in done.out
+
+
+def test_help_fits_one_screen() -> None:
+    """The help of the program has at most 50 lines of at most 80 characters, that of a large command at most 60."""
+    for limit, arguments in ((50, []), (60, ["run"]), (60, ["score"])):
+        lines = fairtrial(*arguments, "--help").out.splitlines()
+        assert len(lines) <= limit, arguments
+    assert max(map(len, fairtrial("--help").out.splitlines())) <= 80
+
+
+def test_options_stand_under_headings() -> None:
+    """An option stands below its heading. A rare one stands in the help of all options only, with all sentences."""
+    usual, whole = fairtrial("score", "--help").out, fairtrial("score", "--help-all").out
+    assert re.search(r"\nJudge:\n(  .*\n)*  --judge-model NAME ", usual)
+    assert re.search(r"\nLimits:\n(  .*\n)*  --calls-per-minute N ", whole)
+    assert "--calls-per-minute" not in usual
+    assert "Others are guessed." in whole
+    assert "Others are guessed." not in usual
+
+
+def test_the_help_of_all_options_holds_every_option() -> None:
+    """No option of a command is missing there, and every option is listed once."""
+    command = program.get_command(click.Context(program), "run")
+    assert command is not None
+    listed = re.findall(r"^  (?:-\w, )?(--[a-z-]+)", fairtrial("run", "--help-all").out, re.MULTILINE)
+    names = [option.opts[0] for option in command.params if isinstance(option, click.Option)]
+    assert sorted(listed) == sorted([*names, "--help", "--help-all"])
 
 
 def test_version() -> None:

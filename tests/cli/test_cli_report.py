@@ -1,4 +1,4 @@
-"""The command `fairtrial report` writes pages about stored runs, and other commands write the same page."""
+"""The commands `fairtrial run --html` and `fairtrial show --html` write pages about runs."""
 
 from __future__ import annotations
 
@@ -26,13 +26,11 @@ def run(*more: str) -> str:
 
 
 def test_one_command_writes_the_page_of_a_run() -> None:
-    """`report`, `show --html` and `run --html` give the same page, byte by byte."""
+    """`show --html` and `run --html` give the same page, byte by byte."""
     run_id = run("--html", "own.html")
-    done = fairtrial("report", run_id, "-o", "report.html")
-    assert (done.code, done.out, done.err) == (0, "report.html\n", "")
     assert fairtrial("show", run_id, "--html", "shown.html").code == 0
-    assert Path("own.html").read_bytes() == Path("report.html").read_bytes() == Path("shown.html").read_bytes()
-    page = read_page(Path("report.html").read_bytes())
+    assert Path("own.html").read_bytes() == Path("shown.html").read_bytes()
+    page = read_page(Path("shown.html").read_bytes())
     assert {attempt["name"]: attempt["verdict"] for attempt in page.attempts()} == {
         "good": "passed",
         "fail[1]": "passed",
@@ -50,7 +48,7 @@ def test_a_page_goes_without_personal_data_on_request() -> None:
         ([], "password=[REDACTED:pair], jane@example.com, 010-2345-6789"),
         (["--redact", "people"], "password=[REDACTED:pair], [REDACTED:email], [REDACTED:phone]"),
     ):
-        assert fairtrial("report", run_id, "-o", "mail.html", *options).code == 0
+        assert fairtrial("show", run_id, "--html", "mail.html", *options).code == 0
         page = read_page(Path("mail.html").read_bytes())
         assert shown in json.dumps(list(page.attempts()))
 
@@ -58,7 +56,7 @@ def test_a_page_goes_without_personal_data_on_request() -> None:
 def test_two_runs_stand_side_by_side() -> None:
     """Cases are joined by their ids; a case of one run only is called so."""
     base, candidate = run("--only", "good", "--only", "crash"), run("--only", "good", "--only", "fail*")
-    assert fairtrial("report", base, candidate, "-o", "both.html").code == 0
+    assert fairtrial("show", candidate, "--baseline", base, "--html", "both.html").code == 0
     page = read_page(Path("both.html").read_bytes())
     assert [view["id"] for view in page.view["runs"]] == [base, candidate]
     changes = {entry["name"]: entry["change"] for entry in page.view["comparison"]["cases"]}
@@ -88,10 +86,11 @@ def test_a_baseline_in_a_file_has_no_conversations() -> None:
 
 
 def test_wrong_arguments_are_refused() -> None:
-    """More than two runs, a run that does not exist, and a file that is read are refused in words."""
+    """A missing run, a file that is read, an unknown language, and a redacted report of another form are refused."""
     run_id = run()
-    assert "one or two runs, got 3" in fairtrial("report", run_id, run_id, run_id, "-o", "x.html").err
-    assert fairtrial("report", "1999", "-o", "x.html").code == 2
-    refused = fairtrial("report", run_id, "-o", "trips.evalset.json")
+    refused = fairtrial("show", run_id, "--json", "x.json", "--html", "x.html", "--redact", "people")
+    assert (refused.code, "only HTML is redacted" in refused.err) == (2, True)
+    assert fairtrial("show", "1999", "--html", "x.html").code == 2
+    refused = fairtrial("show", run_id, "--html", "trips.evalset.json")
     assert (refused.code, "choose another file" in refused.err) == (2, True)
-    assert fairtrial("report", run_id, "-o", "x.html", "--lang", "xx").code == 2
+    assert fairtrial("show", run_id, "--html", "x.html", "--lang", "xx").code == 2

@@ -34,7 +34,7 @@ COMMANDS = {
     "show": ("show", "RUN"),
     "case": ("show", "RUN", "c*", "--ballots"),
     "json": ("show", "RUN", "--json", "-"),
-    "report": ("report", "RUN", "-o", "r.html"),
+    "report": ("show", "RUN", "--html", "r.html"),
     "compare": ("compare", "OTHER", "RUN"),
     "labels": ("labels", "RUN"),
     "flaky": ("flaky", "RUN"),

@@ -157,7 +157,6 @@ _HOMES = {
     "value": "fairtrial.valuation.single",
     "viewer_page": "fairtrial.reports.viewer_page",
     "viewer_policy": "fairtrial.reports.viewer_page",
-    "write_html": "fairtrial.api.viewer.html_reports",
     "with_labels": "fairtrial.api.labels.run_labels",
     "write_recordings": "fairtrial.api.conversations",
     "write_references": "fairtrial.api.labels.better_references",
@@ -302,7 +301,6 @@ if TYPE_CHECKING:
     from fairtrial.api.traffic.reception_plan import plan_receive as plan_receive
     from fairtrial.api.value.selecting import select as select
     from fairtrial.api.value.selecting import select_files as select_files
-    from fairtrial.api.viewer.html_reports import write_html as write_html
     from fairtrial.api.viewer.view_index import CaseQuery as CaseQuery
     from fairtrial.api.viewer.viewing import StoreViewer as StoreViewer
     from fairtrial.api.viewer.viewing import encode_view as encode_view

@@ -19,38 +19,51 @@ from fairtrial.system.process_end import end_process, process_kept
 from fairtrial.system.unreadable_rows import EXPLANATION, take_unreadable_rows
 from fairtrial.version import __version__
 
-COMMANDS = {
-    "demo": "Run the example that is part of the package.",
-    "init": "Write an eval set, a config and an agent to start from.",
-    "run": "Run an agent on eval sets, and score its conversations.",
-    "record": "Run an agent on eval sets, and write its conversations to a file.",
-    "scenarios": "Write new scenarios for an agent with a model.",
-    "score": "Score recordings of an agent.",
-    "receive": "Receive spans from OpenTelemetry, and score conversations when they are finished.",
-    "pull": "Fetch traces from Langfuse, Phoenix, LangSmith, MLflow, Tempo or Jaeger.",
-    "export": "Write the recordings of a run as spans or as messages.",
-    "push": "Send scores to OpenTelemetry, Langfuse, Phoenix, LangSmith or MLflow.",
-    "value": "Compute the value of reasoning traces, and keep the valuable ones.",
-    "select": "Select the best traces of a set, by value and by coverage.",
-    "redact": "Write files without secrets and personal data, or check that they hold none.",
-    "check": "Check files: name their format and their problems.",
-    "expect": "Write an eval set that expects what recordings show.",
-    "convert": "Write an eval set in another format.",
-    "criteria": "Show the criteria, explain one, or print a config for a situation.",
-    "runs": "List the runs in the store, remove, export or import them.",
-    "judge": "Check whether a judge is ready, and whether it agrees with people.",
-    "show": "Show a run of the store, or one of its cases.",
-    "view": "Show the runs of a store in a browser, also runs that are going on.",
-    "report": "Write one HTML page about a run, or about two runs side by side.",
-    "label": "Label outcomes of a run in a browser, without seeing the judge's verdict.",
-    "labels": "List the labels of people, export them, or add labels.",
-    "mutate": "Plant changes in conversations that pass, and report which changes the criteria catch.",
-    "compare": "Compare runs case by case, with intervals and verdicts.",
-    "gate": "Decide whether claims about a run hold, with a stated error.",
-    "plan": "Plan how many cases and attempts a question needs.",
-    "flaky": "List the cases that pass in some attempts only.",
+COMMAND_GROUPS = {
+    "Commands": {
+        "init": "Write an eval set, a config and an agent to start from.",
+        "run": "Run an agent on eval sets, and score its conversations.",
+        "score": "Score recordings of an agent.",
+        "check": "Check files: name their format and their problems.",
+        "show": "Show a run of the store, or one of its cases.",
+        "view": "Show the runs of a store in a browser, also unfinished runs.",
+        "gate": "Decide whether claims about a run hold, with a stated error.",
+    },
+    "Traces": {
+        "receive": "Receive spans from OpenTelemetry, and score conversations.",
+        "pull": "Fetch traces from Langfuse, Phoenix, LangSmith, MLflow, ...",
+        "push": "Send scores to OpenTelemetry, Langfuse, Phoenix, ...",
+        "export": "Write the recordings of a run as spans or as messages.",
+        "convert": "Write an eval set in another format.",
+        "expect": "Write an eval set that expects what recordings show.",
+        "record": "Run an agent, and write its conversations without scores.",
+    },
+    "Judges and people": {
+        "label": "Label outcomes in a browser, without the judge's verdict.",
+        "labels": "List the labels of people, export them, or add labels.",
+        "judge": "Check whether a judge is ready, and agrees with people.",
+    },
+    "Trust": {
+        "compare": "Compare runs case by case, with intervals and verdicts.",
+        "plan": "Plan how many cases and attempts a question needs.",
+        "flaky": "List the cases that pass in some attempts only.",
+        "mutate": "Plant changes in conversations, and report the caught ones.",
+    },
+    "Value": {
+        "value": "Compute the value of reasoning traces.",
+        "select": "Select the best traces of a set, by value and by coverage.",
+        "redact": "Write files without secrets and personal data.",
+    },
+    "More": {
+        "demo": "Run the example that is part of the package.",
+        "criteria": "Show the criteria, explain one, or print a config.",
+        "scenarios": "Write new scenarios for an agent with a model.",
+        "runs": "List the runs in the store, remove, export or import them.",
+    },
 }
-_OTHER_NAMES = {"eval": "run", "evaluate": "run", "test": "run", "list": "runs", "diff": "compare"}
+"""The commands with their summaries, in the groups and in the order of the help."""
+COMMANDS = {name: summary for group in COMMAND_GROUPS.values() for name, summary in group.items()}
+_OTHER_NAMES = {"eval": "run", "evaluate": "run", "test": "run", "list": "runs", "diff": "compare", "report": "show"}
 """The names of commands in other tools, and what they are called here."""
 _PATIENCE = 5.0
 """The time in seconds that the process may take to end after its work is done."""
@@ -94,9 +107,15 @@ class _LazyGroup(click.Group):
             ctx.exit(exit_codes.READER_LEFT)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """List the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        """List the commands in groups, without importing them."""
+        width = max(map(len, COMMANDS))
+        for title, group in COMMAND_GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), summary) for name, summary in group.items()])
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands only. The text names both options, so that the help fits one screen."""
+        self.format_commands(ctx, formatter)
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -105,9 +124,9 @@ def fairtrial() -> None:
     """Evaluate AI agents, with an interval for every number.
 
     \b
-    fairtrial run examples/shop.evalset.json --agent examples.agent:reply
-    fairtrial score recorded.evalset_result.json
-    fairtrial check evals/
+    fairtrial run evals/ --agent shop.agent:reply
+    fairtrial COMMAND --help    options of a command; --help-all lists rare ones
+    fairtrial --version         the version
 
     Exit codes: 0 passed, 1 failed, 3 something could not be scored, 2 wrong input or usage, 4 the store failed,
     130 interrupted.

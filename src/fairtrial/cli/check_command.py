@@ -6,11 +6,12 @@ import click
 
 from fairtrial import api
 from fairtrial.cli import exit_codes
+from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.text.display import visible_line
 
 
-@click.command()
+@command()
 @click.argument("file", nargs=-1, required=True)
 @flags.lenient
 @flags.columns

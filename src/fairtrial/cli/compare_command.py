@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from fairtrial.cli import completion
+from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags, trust_flags
 
 
-@click.command()
+@command()
 @click.argument("base")
 @click.argument("run", nargs=-1, required=True, shell_complete=completion.runs)
 @trust_flags.about

@@ -7,13 +7,14 @@ from typing import Literal
 
 import click
 
+from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.output_files import FileToWrite, refuse_overwriting
 from fairtrial.errors import UsageError
 from fairtrial.text.display import visible_line
 
 
-@click.command()
+@command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("-o", "--output", metavar="OUT", required=True, type=FileToWrite(), help="The file to write.")
 @click.option(

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from fairtrial.api import CATALOG, QUESTIONS, RECIPES, CatalogEntry, Option, find_entry, threshold_option
+from fairtrial.cli.headed_command import command
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 
-@click.command()
+@command()
 @click.argument("name", required=False)
 @click.option("--for", "situation", type=click.Choice(list(RECIPES)), help="Print the config for a situation.")
 def criteria(name: str | None, situation: str | None) -> None:

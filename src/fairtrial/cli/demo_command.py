@@ -9,6 +9,7 @@ from contextlib import chdir
 import click
 
 from fairtrial.cli import exit_codes
+from fairtrial.cli.headed_command import command
 
 _COMMANDS = (
     ("run", "examples", "--agent", "examples/agent.py:reply", "--store", "none"),
@@ -16,7 +17,7 @@ _COMMANDS = (
 )
 
 
-@click.command()
+@command()
 @click.pass_context
 def demo(ctx: click.Context, /) -> int:
     """Run the example that is part of the package, and show its reports.

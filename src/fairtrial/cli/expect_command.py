@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.output_files import FileToWrite, refuse_overwriting
 from fairtrial.text.display import count, visible_line
 
 
-@click.command()
+@command()
 @click.argument("recorded", nargs=-1, required=True)
 @click.option("-o", "--output", metavar="FILE", required=True, type=FileToWrite(), help="The eval set to write.")
 @flags.lenient

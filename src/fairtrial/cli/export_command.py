@@ -8,10 +8,11 @@ import click
 
 from fairtrial.api import ExportForm, Redacted
 from fairtrial.cli import completion
+from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 
 
-@click.command()
+@command()
 @click.argument("run", shell_complete=completion.runs)
 @click.option(
     "--as",

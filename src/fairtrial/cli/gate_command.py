@@ -7,13 +7,14 @@ from pathlib import Path
 import click
 
 from fairtrial.cli import completion, exit_codes
+from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags, trust_flags
 from fairtrial.records.gate import Claim
 
 _EXIT = {"passed": exit_codes.OK, "failed": exit_codes.FAILED, "undecided": exit_codes.UNSCORED}
 
 
-@click.command()
+@command()
 @click.argument("run", shell_complete=completion.runs)
 @trust_flags.claim_options
 @trust_flags.about

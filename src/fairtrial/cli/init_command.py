@@ -7,8 +7,10 @@ from pathlib import Path
 
 import click
 
+from fairtrial.cli.headed_command import command
 
-@click.command()
+
+@command()
 @click.argument("folder", required=False, default="evals", type=click.Path(path_type=Path))
 def init(folder: Path) -> None:
     """Write an eval set, a config and an agent to start from.

@@ -6,13 +6,14 @@ import click
 
 from fairtrial.api import DEFAULT_MODEL
 from fairtrial.cli import exit_codes
+from fairtrial.cli.headed_command import HeadedGroup
 from fairtrial.cli.judges.judge_check_command import check_judge
 from fairtrial.cli.judges.judge_label_commands import calibrate, sample
 from fairtrial.cli.judges.judge_report_card_command import report_card
 from fairtrial.cli.options import flags
 
 
-@click.group()
+@click.group(cls=HeadedGroup)
 def judge() -> None:
     """Check the models that judge: do they answer in form, and do they agree with people?
 

@@ -7,6 +7,7 @@ import getpass
 import click
 
 from fairtrial.cli import completion
+from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.viewer_options import ViewerPlace, viewer_options
 
@@ -35,7 +36,7 @@ def _user() -> str:
         return "me"
 
 
-@click.command()
+@command()
 @click.argument("run", shell_complete=completion.runs)
 @click.option("--criterion", default="", metavar="NAME", help="The criterion to label. Default: the only judged one.")
 @click.option("--as", "labeler", default=_user, metavar="NAME", help="Who labels. Default: the user of this machine.")

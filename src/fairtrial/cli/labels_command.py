@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.text.display import count, visible_line
 
 
-@click.command()
+@command()
 @click.argument("run")
 @click.option(
     "--add", "files", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help="Add labels. Repeatable."

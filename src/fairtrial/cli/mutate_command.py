@@ -13,6 +13,7 @@ from fairtrial import api
 from fairtrial.api import DegradationPlan, Judges, MutationPlan
 from fairtrial.cli import exit_codes
 from fairtrial.cli.console import console, reader_may_leave
+from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.dotenv_files import read_environment
 from fairtrial.cli.options.judge_flags import judge_options, judges_of
@@ -28,7 +29,7 @@ from fairtrial.text.display import visible_line
 _STDOUT = Path("-")
 
 
-@click.command()
+@command()
 @click.argument("evalset", nargs=-1)
 @click.option("--from-run", metavar="RUN", help="Mutate the conversations of a stored run that passed.")
 @click.option(

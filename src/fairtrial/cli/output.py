@@ -19,6 +19,7 @@ from fairtrial.api import DEFAULT_URL, Plan, ReportOptions, Run
 from fairtrial.cli import exit_codes
 from fairtrial.cli.console import console, reader_may_leave
 from fairtrial.cli.github import is_github, step_summary, without_commands, write_annotations
+from fairtrial.cli.headed_command import under
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.pushing_flags import push_options, push_run
 from fairtrial.cli.output_files import inputs_of, store_file
@@ -93,39 +94,50 @@ class Common:
         return labelled_plan if labels.failed_from is None else api.only_failed(labelled_plan, labels.failed_from, url)
 
 
-_OPTIONS = (
-    click.option(
-        "--config",
-        metavar="FILE",
-        type=click.Path(path_type=Path),
-        help="An EvalConfig for all files. Default: the nearest test_config.json, else ADK's defaults.",
-    ),
-    flags.thresholds,
-    flags.lenient,
-    flags.allow_code,
-    flags.only,
-    flags.concurrency,
-    report_options,
-    click.option(
-        "--store",
-        default=DEFAULT_URL,
-        show_default=True,
-        metavar="URL",
-        help="The store of the run: any SQLAlchemy URL, or none.",
-    ),
+_CONFIG = click.option(
+    "--config",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="An EvalConfig for all files. Default: the nearest test_config.json, else ADK's defaults.",
+)
+_FAILED_FROM = click.option("--failed-from", metavar="RUN", help="Only cases that did not pass in an earlier run.")
+_STORE = click.option(
+    "--store",
+    default=DEFAULT_URL,
+    show_default=True,
+    metavar="URL",
+    help="The store of the run. Any SQLAlchemy URL, or none.",
+)
+_TERMINAL = (
     click.option("--quiet", "-q", is_flag=True, help="Print the verdict only."),
     click.option("--verbose", "-v", is_flag=True, help="Open the cases that passed, too."),
+)
+_RARE_TERMINAL = (
     click.option("--full", is_flag=True, help="Fold no text of a conversation."),
     click.option(
         "--github/--no-github",
         default=None,
         help="Write annotations and a step summary for GitHub Actions.  [default: if GITHUB_ACTIONS is true]",
     ),
+)
+_LABELS = (
     click.option("--name", metavar="TEXT", help="A name for the run; `fairtrial runs --name` finds it."),
     click.option("--tag", "tags", multiple=True, metavar="TEXT", help="A tag for the run. Repeatable."),
-    click.option("--failed-from", metavar="RUN", help="Only cases that did not pass in an earlier run."),
+)
+_EXITFIRST = click.option("--exitfirst", "-x", is_flag=True, help="Stop at the first attempt that does not pass.")
+_OPTIONS = (
+    under("Criteria", _CONFIG, flags.thresholds),
+    under("Criteria", flags.lenient, flags.allow_code, rare=True),
+    under("Input", flags.only),
+    under("Input", _FAILED_FROM, rare=True),
+    under("Limits", flags.concurrency),
+    under("Limits", _EXITFIRST, rare=True),
+    report_options,
     push_options,
-    click.option("--exitfirst", "-x", is_flag=True, help="Stop at the first attempt that does not pass."),
+    under("Reports", *_TERMINAL),
+    under("Reports", *_RARE_TERMINAL, rare=True),
+    under("Store", _STORE),
+    under("Store", *_LABELS, rare=True),
 )
 
 

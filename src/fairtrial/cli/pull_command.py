@@ -9,12 +9,13 @@ import click
 
 from fairtrial import api
 from fairtrial.cli import exit_codes
+from fairtrial.cli.headed_command import command
 from fairtrial.cli.options.trace_flags import trace_options, traces_of
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.text.display import count, visible_line
 
 
-@click.command()
+@command()
 @click.argument("source")
 @click.option("-o", "--output", metavar="FILE", required=True, type=FileToWrite(), help="The recordings to write.")
 @click.option("--since", default="", metavar="TIME", help="Only traces after a time: 24h, 7d or 2026-01-02T15:04.")

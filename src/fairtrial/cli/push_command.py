@@ -5,11 +5,12 @@ from __future__ import annotations
 import click
 
 from fairtrial.cli import completion
+from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.pushing_flags import TARGETS, push_run
 
 
-@click.command()
+@command()
 @click.argument("run", shell_complete=completion.runs)
 @click.argument("target", type=click.Choice(TARGETS))
 @click.option("--project", default="", metavar="NAME", help="The project of the service.")

@@ -11,6 +11,7 @@ import click
 
 from fairtrial import api
 from fairtrial.cli import exit_codes
+from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.dotenv_files import read_environment
 from fairtrial.cli.options.judge_flags import asking_options, judges_of
@@ -47,7 +48,7 @@ def _read_seconds(ctx: click.Context, option: click.Parameter, value: str) -> fl
     return seconds
 
 
-@click.command()
+@command()
 @click.option(
     "--listen",
     metavar="HOST:PORT",

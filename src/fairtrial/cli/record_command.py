@@ -10,6 +10,7 @@ import click
 
 from fairtrial import api
 from fairtrial.cli import exit_codes
+from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.dotenv_files import read_environment
 from fairtrial.cli.options.judge_flags import call_options, models_of
@@ -21,7 +22,7 @@ from fairtrial.text.display import shortened, visible_line
 _SHOWN_FAILURES = 10
 
 
-@click.command()
+@command()
 @click.argument("evalset", nargs=-1, required=True)
 @click.option("--agent", metavar="TARGET", required=True, help="The agent; see `fairtrial run --help`.")
 @click.option("-o", "--output", metavar="FILE", required=True, type=FileToWrite(), help="The JSON lines to write.")

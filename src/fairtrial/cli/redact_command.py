@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fairtrial.cli import exit_codes
+from fairtrial.cli.headed_command import command
 from fairtrial.errors import UsageError
 from fairtrial.text.display import count, visible_line
 
@@ -19,7 +20,7 @@ _SHOWN = 100
 """The number of places that --check names. A file of traces may hold millions."""
 
 
-@click.command()
+@command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "-o",

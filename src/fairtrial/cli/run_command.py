@@ -10,6 +10,7 @@ import msgspec
 from fairtrial import api
 from fairtrial.api import DEFAULT_URL, AttemptOptions
 from fairtrial.cli import completion
+from fairtrial.cli.headed_command import command, under
 from fairtrial.cli.options import flags, trust_flags
 from fairtrial.cli.options.dotenv_files import read_environment
 from fairtrial.cli.options.judge_flags import judge_options, judges_of
@@ -20,30 +21,34 @@ from fairtrial.records.decoding import convert
 from fairtrial.records.gate import Claim
 from fairtrial.records.run import RunInfo
 
-
-@click.command()
-@click.argument("evalset", nargs=-1)
-@click.option(
+_AGENT = click.option(
     "--agent",
     metavar="TARGET",
-    help="The agent: module:function, adk:FOLDER, http://HOST/v1, …; docs/how-to/connect-an-agent.md.",
+    help="module:function, adk:FOLDER or http://HOST/v1. See docs/how-to/connect-an-agent.md.",
 )
-@flags.columns
-@flags.attempts
-@flags.reply_timeout
-@click.option(
+_RESUME = click.option(
     "--resume",
     metavar="RUN",
     shell_complete=completion.runs,
     help="Continue an interrupted run with its own arguments.",
 )
-@click.option(
+_UNTIL_DECIDED = click.option(
     "--until-decided",
     is_flag=True,
-    help="Make one attempt of every case after the other until the claims are decided, at most --attempts (10).",
+    help="Make attempts until the claims are decided. Every case has one attempt after the other, at most "
+    "--attempts (10).",
 )
+
+
+@command()
+@click.argument("evalset", nargs=-1)
+@under("Agent", _AGENT, flags.attempts)
+@under("Agent", flags.reply_timeout, rare=True)
+@under("Input", flags.columns)
+@under("Store", _RESUME)
+@under("Claims", _UNTIL_DECIDED)
 @trust_flags.claim_options
-@trust_flags.even_so
+@under("Claims", trust_flags.even_so, rare=True)
 @judge_options
 @common_options
 @click.pass_context
@@ -65,15 +70,17 @@ def run(
 ) -> int:
     """Run an agent on eval sets, and score its conversations.
 
-    EVALSET is a file, a folder (its *.test.json, *.evalset.json, ...), FILE:case1,case2, or - for standard input. A
-    table of CSV, JSON lines, Parquet or YAML is an eval set, too. A line says which column was taken for what.
+    EVALSET is a file, a folder, a table, FILE:case1,case2, or - for standard input.
 
     \b
     fairtrial run evals/ --agent shop.agent:reply
-    fairtrial run shop.evalset.json --agent shop.agent:reply --attempts 4 --json results.json
     fairtrial run questions.csv --agent shop.agent:reply --map input=question,expected=answer
-    fairtrial run --resume 20260102-030405-a1b2c3
     fairtrial run evals/ --agent shop.agent:reply --until-decided --at-least 0.8 --attempts 20
+
+    With --until-decided, the exit code is about the claims: 0 if all hold, 1 if one does not, 3 if one is undecided.
+    \f
+    Of a folder, the files *.test.json, *.evalset.json, ... are taken. A table of CSV, JSON lines, Parquet or YAML is an
+    eval set, too. A line says which column was taken for what.
 
     The agent is a function, sync or async. It receives the conversation so far (a fairtrial.Trace whose last
     invocation holds the user's message) and returns a reply, or yields steps: strings, fairtrial.ToolCall,
@@ -82,7 +89,9 @@ def run(
     framework: agent-framework, agno, claude, crewai, google-genai, langgraph, llama-index, openai-agents, pydantic-ai,
     smolagents, strands.
 
-    With --until-decided, the exit code is about the claims: 0 if all hold, 1 if one does not, 3 if one is undecided.
+    \b
+    fairtrial run shop.evalset.json --agent shop.agent:reply --attempts 4 --json results.json
+    fairtrial run --resume 20260102-030405-a1b2c3
     """  # noqa: D301
     arguments: dict[str, Any] = {
         "paths": list(evalset) or None,

@@ -10,6 +10,7 @@ from typing import BinaryIO
 import click
 
 from fairtrial.cli import completion
+from fairtrial.cli.headed_command import HeadedGroup
 from fairtrial.cli.options import flags
 from fairtrial.records.result import Verdict
 from fairtrial.records.run import RunInfo
@@ -19,7 +20,7 @@ _COMMIT = 8
 _VERDICTS = ("passed", "failed", "unscored", "informational", "unfinished")
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=HeadedGroup, invoke_without_command=True)
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="List the N newest of the runs that fit.")
 @click.option(
     "--verdict",

@@ -9,13 +9,14 @@ import click
 
 from fairtrial.api import DEFAULT_MODEL
 from fairtrial.cli import exit_codes
+from fairtrial.cli.headed_command import command
 from fairtrial.cli.options.dotenv_files import read_environment
 from fairtrial.cli.options.judge_flags import call_options, models_of
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.errors import CaseError, UsageError
 
 
-@click.command()
+@command()
 @click.argument("agent")
 @click.option("--count", type=click.IntRange(1), default=10, show_default=True, help="The number of scenarios.")
 @click.option("--instruction", default="", metavar="TEXT", help="The topic of the scenarios.")

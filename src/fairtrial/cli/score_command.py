@@ -10,6 +10,7 @@ import click
 
 from fairtrial import api
 from fairtrial.api import Match
+from fairtrial.cli.headed_command import command, under
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.dataset_flags import dataset_of, dataset_options, refuse_with_out, refuse_without_out
 from fairtrial.cli.options.dotenv_files import read_environment
@@ -17,25 +18,31 @@ from fairtrial.cli.options.judge_flags import judge_options, judges_of
 from fairtrial.cli.options.trace_flags import trace_options, traces_of
 from fairtrial.cli.output import Common, common_options, run_and_report, stdout_as_stderr
 
-
-@click.command()
-@click.argument("recorded", nargs=-1, required=True)
-@click.option("--against", multiple=True, metavar="EVALSET", help="An eval set with the expectations. Repeatable.")
-@click.option(
+_AGAINST = click.option(
+    "--against", multiple=True, metavar="EVALSET", help="An eval set with the expectations. Repeatable."
+)
+_MATCH = click.option(
     "--match",
     type=click.Choice(["id", "session", "query", "order"]),
     default="id",
     show_default=True,
-    help="The property that a recording shares with its case.",
+    metavar="PROPERTY",
+    help="id, session, query or order: the property that a recording shares with its case.",
 )
-@click.option(
+_JOBS = click.option(
     "--jobs",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
+    metavar="N",
     help="The number of processes that score. Criteria that ask a model need 1, or --out.",
 )
-@flags.columns
+
+
+@command()
+@click.argument("recorded", nargs=-1, required=True)
+@under("Input", _AGAINST, _MATCH, flags.columns)
+@under("Limits", _JOBS)
 @trace_options
 @dataset_options
 @judge_options
@@ -52,18 +59,23 @@ def score(
 ) -> int:
     """Score recordings of an agent.
 
-    RECORDED is a file, a folder, or - for standard input: ADK's .evalset_result.json and session files, eval sets that
-    were recorded, message lists of OpenAI, Anthropic, Gemini, Bedrock, LangChain, Pydantic AI and the Vercel AI SDK
-    (JSON, JSON lines), spans of OpenTelemetry (OTLP as JSON or protobuf, console output, flat lists), and tau-bench
-    results. Tables of CSV, JSON lines or Parquet with a column of replies. Several files of spans and log records are
-    one body of data. If a file holds both conversations and expectations, --against is not needed.
+    RECORDED is a file, a folder, or - for standard input. If a file holds both conversations and expectations,
+    --against is not needed.
+
+    \b
+    fairtrial score sessions/ --against shop.evalset.json --match session
+    fairtrial score dialogues.jsonl --config efficiency.json --json - | jq .summary
+    fairtrial score answers.csv --map input=question,reply=answer,expected=truth
+    fairtrial score traffic/ --config judged.json --out scored/ --jobs 8 --max-cost 200
+    \f
+    RECORDED is ADK's .evalset_result.json and session files, eval sets that were recorded, message lists of OpenAI,
+    Anthropic, Gemini, Bedrock, LangChain, Pydantic AI and the Vercel AI SDK (JSON, JSON lines), spans of OpenTelemetry
+    (OTLP as JSON or protobuf, console output, flat lists), and tau-bench results. Tables of CSV, JSON lines or Parquet
+    with a column of replies. Several files of spans and log records are one body of data.
 
     \b
     fairtrial score app_shop_1760000000.evalset_result.json
-    fairtrial score sessions/ --against shop.evalset.json --match session
-    fairtrial score dialogues.jsonl --config efficiency.json --json - | jq .summary
     fairtrial score spans.jsonl logs.jsonl --against shop.evalset.json --match query
-    fairtrial score answers.csv --map input=question,reply=answer,expected=truth
     fairtrial score a_million.jsonl --config efficiency.json --jobs 8
     fairtrial score 's3://traffic/2026-11-*/*.jsonl.gz' --config config.json --out scored/ --jobs 8
     fairtrial score traffic/ --config judged.json --out scored/ --jobs 8 --max-cost 200 --calls-per-minute 3000

@@ -8,13 +8,14 @@ from typing import Any
 import click
 
 from fairtrial.cli import exit_codes
+from fairtrial.cli.headed_command import command
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.text.display import visible_line
 
 _EXAMPLES = 20
 
 
-@click.command()
+@command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--budget", required=True, type=click.IntRange(min=1), metavar="N", help="Select N traces.")
 @click.option(

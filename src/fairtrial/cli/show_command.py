@@ -10,6 +10,7 @@ import click
 from fairtrial import api
 from fairtrial.cli import completion
 from fairtrial.cli.console import console
+from fairtrial.cli.headed_command import command, under
 from fairtrial.cli.options import flags, trust_flags
 from fairtrial.cli.output_files import inputs_of, store_file
 from fairtrial.cli.outputs.mutation_outputs import check_formats, write_mutation_files
@@ -22,7 +23,12 @@ if TYPE_CHECKING:
     from fairtrial.api import Run
 
 
-@click.command()
+_REDACT = click.option(
+    "--redact", type=click.Choice(["people"]), help="With --html: remove personal data, too, and not only secrets."
+)
+
+
+@command()
 @click.argument("run", shell_complete=completion.runs)
 @click.argument("case", required=False, shell_complete=completion.cases)
 @click.option("--all", "everything", is_flag=True, help="List every attempt, in a pager if this is a terminal.")
@@ -39,6 +45,7 @@ if TYPE_CHECKING:
 @click.option("--full", is_flag=True, help="Fold no text.")
 @click.option("--ballots", is_flag=True, help="Also show the prompts and raw replies of judges. Needs CASE.")
 @report_options
+@under("Reports", _REDACT, rare=True)
 @flags.stored
 def show(
     run: str,
@@ -55,6 +62,7 @@ def show(
     full: bool,
     ballots: bool,
     reports: ReportFiles,
+    redact: str | None,
     store: str,
 ) -> None:
     """Show a run of the store, everything about one of its cases, or write its reports again.
@@ -72,7 +80,9 @@ def show(
     fairtrial show 20260102 --failed --criterion response_match_score --sort value --page 2
     fairtrial show 20260102 --json results.json --junit results.xml --adk-results results/
     fairtrial show 20260102 --markdown comment.md --baseline 20260101
+    fairtrial show 20260102 --html compared.html --baseline 20260101 --lang ko
     """  # noqa: D301
+    reports = reports.redacted(redact)
     _check_by(by, is_alone=case is None and not everything and not quiet and not reports.paths)
     if ballots and case is None:
         raise UsageError("--ballots shows the votes on one case, so it needs CASE")

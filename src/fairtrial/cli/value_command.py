@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairtrial.cli import exit_codes
+from fairtrial.cli.headed_command import command
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.errors import UsageError
 from fairtrial.text.display import count, visible_line
@@ -34,7 +35,7 @@ _OPTIONS = (
 _DEDUP_OPTIONS = ("dedup", "dedup_similarity", "dedup_cosine")
 
 
-@click.command()
+@command()
 @click.argument("files", nargs=-1, metavar="FILE...")
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object a line to standard output.")
 @click.option("--output", "-o", type=FileToWrite(), help="Write JSON lines to a file.")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import click
 
 from fairtrial.cli import completion
+from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.viewer_options import ViewerPlace, viewer_options
 
 
-@click.command()
+@command()
 @click.argument("run", required=False, shell_complete=completion.runs)
 @viewer_options
 @flags.stored

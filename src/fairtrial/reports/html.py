@@ -56,7 +56,15 @@ def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions = DEFAULTS)
     runs = [run] if comparison is None or options.base_run is None else [options.base_run, run]
     if isinstance(options.baseline, str):
         options.warn(options.baseline)
-    for warning in write_pages(stream, runs, comparison=comparison, traces=options.traces, language=options.language):
+    warnings = write_pages(
+        stream,
+        runs,
+        comparison=comparison,
+        traces=options.traces,
+        language=options.language,
+        people=options.people,
+    )
+    for warning in warnings:
         options.warn(warning)
 
 

@@ -82,7 +82,7 @@ class ReportOptions:
     run with this run, or the reason why there is none. `base_run` is the base run itself if it is in a store. `show` is
     the command that shows the run again, or empty. `traces` says of which attempts the HTML report contains the
     conversations, by default as many as fit. `language` is that of the HTML report, by default the language of the
-    browser. `warn` receives warnings for the user.
+    browser. With `people`, the HTML report holds no personal data. `warn` receives warnings for the user.
     """
 
     allow_unscored: bool = False
@@ -92,6 +92,7 @@ class ReportOptions:
     language: str = ""
     warn: Callable[[str], object] = str
     base_run: ReportedRun | None = None
+    people: bool = False
 
 
 DEFAULTS = ReportOptions()

@@ -9,11 +9,12 @@ import click
 
 from fairtrial.api import DEFAULT_MODEL
 from fairtrial.cli import exit_codes
+from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import judge_flags, trust_flags
 from fairtrial.records.judge_check import CheckResult
 
 
-@click.command("check")
+@command("check")
 @click.option("--model", metavar="NAME", help=f"The model, or several separated by commas.  [default: {DEFAULT_MODEL}]")
 @click.option("--config", metavar="FILE", help="Check the models that the criteria of an EvalConfig name.")
 @click.option("--prompt", multiple=True, metavar="NAME", help="Only the questions of this prompt. Repeatable.")

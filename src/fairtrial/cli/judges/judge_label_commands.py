@@ -7,12 +7,13 @@ from pathlib import Path
 import click
 
 from fairtrial.cli import completion
+from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags, trust_flags
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.errors import UsageError
 
 
-@click.command()
+@command()
 @click.argument("run", shell_complete=completion.runs)
 @click.option("--criterion", required=True, metavar="NAME", help="The criterion whose outcomes people should label.")
 @click.option("--n", "number", default=100, show_default=True, type=click.IntRange(1), help="The number of outcomes.")
@@ -45,7 +46,7 @@ def sample(run: str, criterion: str, number: int, balance: bool, seed: int, outp
     click.echo(f"then: fairtrial judge calibrate {run} --labels {output}{elsewhere}")
 
 
-@click.command()
+@command()
 @click.argument("run", shell_complete=completion.runs)
 @click.option(
     "--labels", "files", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help="Labels. Repeatable."

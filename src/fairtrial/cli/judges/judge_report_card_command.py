@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from fairtrial.cli import exit_codes
+from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import trust_flags
 from fairtrial.cli.options.judge_flags import asking_options, judges_of
 
@@ -32,7 +33,7 @@ class Pairs(click.ParamType[Any]):
         return pairs
 
 
-@click.command("report-card")
+@command("report-card")
 @click.option("--recorded", metavar="FILE", type=click.Path(path_type=Path), help="Recorded verdicts beside labels.")
 @click.option("--columns", type=Pairs(), metavar="OUR=THEIRS,...", help="The names of the columns of --recorded.")
 @click.option(

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from fairtrial import api
-from fairtrial.cli.options.flags import with_options
+from fairtrial.cli.headed_command import under
 from fairtrial.errors import UsageError
 
 _NAMES = (
@@ -50,66 +50,73 @@ def _read_out(ctx: click.Context, option: click.Parameter, value: str | None) ->
 
 def dataset_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options about data sets."""
-    return with_options(
-        command,
-        click.option(
-            "--out",
-            callback=_read_out,
-            metavar="FOLDER",
-            help="Score a data set of any size into a folder of Parquet files, also in an object store. RECORDED may "
-            "be globs, folders and URLs such as s3://BUCKET/FOLDER, plain or packed as .gz or .zst.",
-        ),
-        click.option("--resume", is_flag=True, help="Go on with an --out folder that was interrupted."),
-        click.option(
-            "--columns",
-            "data_columns",
-            metavar="NAMES",
-            help="The columns of Parquet inputs: conversation=COLUMN, or messages=COLUMN,id=COLUMN. "
-            "[default: by their usual names]",
-        ),
-        click.option(
-            "--sample",
-            metavar="N|SHARE",
-            callback=_read_sample,
-            help="Score only so many conversations of an --out data set, or such a share, for example 1000 or 10%.",
-        ),
-        click.option(
-            "--stratify",
-            metavar="FIELD",
-            default="",
-            help="Sample each value of a field in proportion: a field of JSON lines, a column of Parquet, or `file`.",
-        ),
-        click.option("--seed", type=int, default=0, show_default=True, help="Which conversations --sample chooses."),
-        click.option(
-            "--max-refused",
-            type=float,
-            default=0.01,
-            show_default=True,
-            metavar="SHARE",
-            help="Stop an --out run if a larger share of its conversations cannot be read.",
-        ),
-        click.option(
-            "--keep-failures",
-            type=int,
-            default=1000,
-            show_default=True,
-            metavar="N",
-            help="The number of attempts that did not pass and are kept: of each shard in --out, of all in the store.",
-        ),
-        click.option(
-            "--engine",
-            type=click.Choice(["processes", "ray"]),
-            default="processes",
-            show_default=True,
-            help="Who scores an --out data set: --jobs processes of this machine, or a cluster of Ray.",
-        ),
-        click.option(
-            "--batch-api",
-            is_flag=True,
-            help="Ask the judges in batches of their providers: at half the price, with replies within a day.",
-        ),
-        click.option("--address", metavar="ADDRESS", default="", help="The cluster of --engine ray, such as auto."),
-    )
+    return _FREQUENT(_RARE(command))
+
+
+_FREQUENT = under(
+    "Data sets",
+    click.option(
+        "--out",
+        callback=_read_out,
+        metavar="FOLDER",
+        help="Score a data set of any size into a folder. It holds Parquet files, also in an object store. "
+        "RECORDED may be globs, folders and URLs such as s3://BUCKET/FOLDER, plain or packed as .gz or .zst.",
+    ),
+    click.option("--resume", is_flag=True, help="Go on with an interrupted --out folder."),
+    click.option(
+        "--sample",
+        metavar="N|SHARE",
+        callback=_read_sample,
+        help="Score only 1000 or 10%, for example, of the conversations of an --out data set.",
+    ),
+)
+_RARE = under(
+    "Data sets",
+    click.option(
+        "--columns",
+        "data_columns",
+        metavar="NAMES",
+        help="The columns of Parquet inputs: conversation=COLUMN, or messages=COLUMN,id=COLUMN. "
+        "[default: by their usual names]",
+    ),
+    click.option(
+        "--stratify",
+        metavar="FIELD",
+        default="",
+        help="Sample each value of a field in proportion: a field of JSON lines, a column of Parquet, or `file`.",
+    ),
+    click.option("--seed", type=int, default=0, show_default=True, help="Which conversations --sample chooses."),
+    click.option(
+        "--max-refused",
+        type=float,
+        default=0.01,
+        show_default=True,
+        metavar="SHARE",
+        help="Stop an --out run if a larger share of its conversations cannot be read.",
+    ),
+    click.option(
+        "--keep-failures",
+        type=int,
+        default=1000,
+        show_default=True,
+        metavar="N",
+        help="The number of attempts that did not pass and are kept: of each shard in --out, of all in the store.",
+    ),
+    click.option(
+        "--engine",
+        type=click.Choice(["processes", "ray"]),
+        default="processes",
+        show_default=True,
+        help="Who scores an --out data set: --jobs processes of this machine, or a cluster of Ray.",
+    ),
+    click.option(
+        "--batch-api",
+        is_flag=True,
+        help="Ask the judges in batches of their providers: at half the price, with replies within a day.",
+    ),
+    click.option("--address", metavar="ADDRESS", default="", help="The cluster of --engine ray, such as auto."),
+    rare=True,
+)
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ columns = click.option(
     multiple=True,
     metavar="PART=COLUMN,…",
     callback=_read_columns,
-    help="The columns of a table, such as input=question,reply=answer. Parts: input, expected, expected_calls, reply, "
+    help="Columns of a table: input=question,reply=answer. Parts: input, expected, expected_calls, reply, "
     "calls, context, id. Others are guessed.",
 )
 attempts = click.option(
@@ -73,8 +73,8 @@ attempts = click.option(
     multiple=True,
     metavar="N[,PASS]",
     callback=_read_attempts,
-    help="The conversations per case, and when a case passes: all, any, mean, at_least:N or rate:X. SET=N[,PASS] and "
-    "SET:CASE=N[,PASS] are about one eval set or case. Repeatable.  [default: 1]",
+    help="The conversations per case. PASS is when a case passes: all, any, mean, at_least:N or rate:X. SET=N[,PASS] "
+    "and SET:CASE=N[,PASS] are about one eval set or case. Repeatable.  [default: 1]",
 )
 thresholds = click.option(
     "--threshold",
@@ -82,10 +82,15 @@ thresholds = click.option(
     multiple=True,
     metavar="NAME=X",
     callback=_read_thresholds,
-    help="The threshold of a criterion, in place of the configuration's. Repeatable.",
+    help="The threshold of a criterion. It replaces the configuration's. Repeatable.",
 )
 concurrency = click.option(
-    "--concurrency", default=8, show_default=True, type=click.IntRange(1), help="The largest number of cases at once."
+    "--concurrency",
+    default=8,
+    show_default=True,
+    type=click.IntRange(1),
+    metavar="N",
+    help="The most cases at once.",
 )
 allow_code = click.option(
     "--allow-code", is_flag=True, help="Run code that stands in a configuration: a custom_function."

@@ -10,7 +10,7 @@ import click
 
 from fairtrial.api import BatchOptions, Budget, Judges, ModelOptions
 from fairtrial.cli import completion
-from fairtrial.cli.options.flags import with_options
+from fairtrial.cli.headed_command import under
 from fairtrial.errors import UsageError
 
 _STORED_OPTIONS = ("judge_model", "votes", "all_votes", "canaries")
@@ -18,69 +18,74 @@ _STORED_OPTIONS = ("judge_model", "votes", "all_votes", "canaries")
 
 def call_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options about calls of models."""
-    return with_options(
-        command,
-        click.option(
-            "--cassette",
-            metavar="FILE",
-            type=click.Path(path_type=Path),
-            help="The file that records the calls of models, or replays them.",
-        ),
-        click.option(
-            "--cassette-mode",
-            type=click.Choice(["record", "replay", "auto"]),
-            help="replay opens no connection to a model, and fails if a call is missing. auto adds missing calls.",
-        ),
-        click.option("--max-cost", type=click.FloatRange(0), metavar="USD", help="The largest total cost of models."),
-        click.option("--max-calls", type=click.IntRange(0), help="The largest number of calls of models."),
-        click.option(
-            "--calls-per-minute",
-            type=click.FloatRange(0, min_open=True),
-            metavar="N",
-            help="The largest number of requests a minute to each model.  [default: what the provider accepts]",
-        ),
-    )
+    return under("Limits", _max_cost)(under("Limits", _max_calls, _calls_per_minute, rare=True)(_cassettes(command)))
 
 
 def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options about judges, about calls, and about the reuse of replies."""
-    return with_options(
-        asking_options(command),
-        click.option(
-            "--canaries",
-            type=click.IntRange(1),
-            metavar="N",
-            help="First ask each judge about N replies with a certain verdict. A judge that is wrong about a fifth of "
-            "them decides nothing.",
-        ),
-        click.option(
-            "--reuse",
-            metavar="RUN",
-            shell_complete=completion.runs,
-            help="Use the judges' replies of an earlier run again if the question is equal.",
-        ),
-    )
+    return asking_options(under("Judge", _canaries, _reuse, rare=True)(command))
 
 
 def asking_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options about judges, and the options about calls."""
-    return with_options(
-        call_options(command),
-        click.option(
-            "--judge-model",
-            metavar="NAME",
-            help="The model that judges, instead of the config's. Several, separated by commas, are a panel.",
-        ),
-        click.option("--votes", type=click.IntRange(1), help="The number of votes on each question."),
-        click.option("--all-votes", is_flag=True, help="Request every vote, even when the result is certain."),
-        click.option("--judge-concurrency", type=click.IntRange(1), help="The largest number of calls at once."),
-        click.option(
-            "--judge-timeout",
-            type=click.FloatRange(0, min_open=True),
-            metavar="SECONDS",
-            help="A call of a model without a reply is made again after this time.  [default: 120]",
-        ),
-    )
+    rare = under("Judge", _all_votes, _judge_concurrency, _judge_timeout, rare=True)
+    return under("Judge", _judge_model, _votes)(rare(call_options(command)))
+
+
+_cassettes = under(
+    "Calls of models",
+    click.option(
+        "--cassette",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="The file that records the calls of models, or replays them.",
+    ),
+    click.option(
+        "--cassette-mode",
+        type=click.Choice(["record", "replay", "auto"]),
+        help="replay opens no connection to a model, and fails if a call is missing. auto adds missing calls.",
+    ),
+    rare=True,
+)
+_max_cost = click.option(
+    "--max-cost", type=click.FloatRange(0), metavar="USD", help="The largest total cost of models."
+)
+_max_calls = click.option("--max-calls", type=click.IntRange(0), help="The largest number of calls of models.")
+_calls_per_minute = click.option(
+    "--calls-per-minute",
+    type=click.FloatRange(0, min_open=True),
+    metavar="N",
+    help="The largest number of requests a minute to each model.  [default: what the provider accepts]",
+)
+_canaries = click.option(
+    "--canaries",
+    type=click.IntRange(1),
+    metavar="N",
+    help="First ask each judge about N replies with a certain verdict. A judge that is wrong about a fifth of "
+    "them decides nothing.",
+)
+_reuse = click.option(
+    "--reuse",
+    metavar="RUN",
+    shell_complete=completion.runs,
+    help="Use the judges' replies of an earlier run again if the question is equal.",
+)
+_judge_model = click.option(
+    "--judge-model",
+    metavar="NAME",
+    help="The model that judges, instead of the config's. Several, separated by commas, are a panel.",
+)
+_votes = click.option("--votes", type=click.IntRange(1), metavar="N", help="The number of votes on each question.")
+_all_votes = click.option("--all-votes", is_flag=True, help="Request every vote, even when the result is certain.")
+_judge_concurrency = click.option(
+    "--judge-concurrency", type=click.IntRange(1), metavar="N", help="The largest number of calls at once."
+)
+_judge_timeout = click.option(
+    "--judge-timeout",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="A call of a model without a reply is made again after this time.  [default: 120]",
+)
 
 
 def judges_of(options: Mapping[str, Any], earlier: Mapping[str, Any] | None = None) -> Judges:

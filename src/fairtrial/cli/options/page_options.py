@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import click
 
-from fairtrial.cli.options import flags
+from fairtrial.cli.headed_command import under
 
 Traces = Literal["all", "failed", "none"]
 
@@ -28,4 +28,4 @@ _OPTIONS = (
 
 def page_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of HTML reports."""
-    return flags.with_options(command, *_OPTIONS)
+    return under("Reports", *_OPTIONS, rare=True)(command)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from fairtrial import api
-from fairtrial.cli.options.flags import with_options
+from fairtrial.cli.headed_command import under
 from fairtrial.errors import UsageError
 
 TARGETS = ("otlp", "langfuse", "phoenix", "langsmith", "mlflow")
@@ -17,11 +17,12 @@ TARGETS = ("otlp", "langfuse", "phoenix", "langsmith", "mlflow")
 
 def push_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that send the scores at the end of a command. The command receives `push` and `yes`."""
-    return with_options(
-        command,
+    return under(
+        "Reports",
         click.option("--push", type=click.Choice(TARGETS), help="Send the scores to a service at the end."),
         click.option("--yes", is_flag=True, help="With --push: do not ask before the scores are sent."),
-    )
+        rare=True,
+    )(command)
 
 
 def push_run(run: api.Run, target: str, *, url: str = "", project: str = "", yes: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fairtrial.api import TraceOptions
-from fairtrial.cli.options.flags import with_options
+from fairtrial.cli.headed_command import under
 
 
 def _read_tool_names(ctx: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
@@ -24,8 +24,8 @@ def _read_tool_names(ctx: click.Context, option: click.Parameter, values: tuple[
 
 def trace_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options about traces of other tools."""
-    return with_options(
-        command,
+    return under(
+        "Traces",
         click.option(
             "--join",
             type=click.Choice(["history", "id", "none"]),
@@ -53,7 +53,8 @@ def trace_options(command: Callable[..., Any]) -> Callable[..., Any]:
             callback=_read_tool_names,
             help="The argument with the name of the real tool, for example exec=command.0. Repeatable.",
         ),
-    )
+        rare=True,
+    )(command)
 
 
 def traces_of(options: Mapping[str, Any]) -> TraceOptions:

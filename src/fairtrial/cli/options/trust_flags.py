@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import click
 
-from fairtrial.cli.options import flags
+from fairtrial.cli.headed_command import under
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.records.gate import Claim, ClaimKind
 from fairtrial.records.run_comparison import About
@@ -42,14 +42,16 @@ by = click.option(
 )
 _at_least = click.option("--at-least", type=float, metavar="X", help="Claim: the measure is at least X.")
 _not_worse_by = click.option(
-    "--not-worse-by", type=float, metavar="D", help="Claim: the measure is not worse than in BASE by D or more."
+    "--not-worse-by", type=float, metavar="D", help="Claim: it is not worse than in BASE by D or more."
 )
 _better_by = click.option(
-    "--better-by", type=float, metavar="D", help="Claim: the measure is better than in BASE by more than D."
+    "--better-by", type=float, metavar="D", help="Claim: it is better than in BASE by more than D."
 )
 _against = click.option("--against", metavar="BASE", help="The base run of claims about a difference.")
 _measure = click.option(
-    "--measure", metavar="NAME", help="cases, cases:pass, a criterion, or CRITERION:pass.  [default: cases]"
+    "--measure",
+    metavar="NAME",
+    help="The measure of a claim. It is cases, cases:pass, a criterion, or CRITERION:pass.  [default: cases]",
 )
 _alpha = click.option("--alpha", type=float, help="The largest probability that a false claim passes.  [default: 0.05]")
 _shared_cases = click.option(
@@ -97,10 +99,8 @@ def claim_options(command: Callable[..., Any]) -> Callable[..., Any]:
             claims = api.claims_in(gates)
         return command(*args, claims=claims, **options)
 
-    return flags.with_options(
-        call_with_claims,
-        *(_at_least, _not_worse_by, _better_by, _against, _measure, _alpha, _shared_cases, _gates),
-    )
+    frequent = under("Claims", _at_least, _not_worse_by, _better_by, _against, _measure)
+    return frequent(under("Claims", _alpha, _shared_cases, _gates, rare=True)(call_with_claims))
 
 
 base_store = click.option("--base-store", metavar="URL", help="The store of the base run.  [default: the same store]")

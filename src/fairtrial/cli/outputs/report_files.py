@@ -6,7 +6,7 @@ import functools
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ import click
 
 from fairtrial import api
 from fairtrial.api import REPORTS, ReportOptions
-from fairtrial.cli.options import flags
+from fairtrial.cli.headed_command import Decorator, under
 from fairtrial.cli.options.page_options import Traces, page_options
 from fairtrial.cli.output_files import FileToWrite, refuse_overwriting
 from fairtrial.errors import UsageError
@@ -43,22 +43,28 @@ def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
         files = ReportFiles(chosen, allow_unscored, baseline, traces, language or "")
         return command(*args, reports=files, **options)
 
-    return flags.with_options(call_with_reports, *map(_option, REPORTS), page_options, _baseline, _allow_unscored)
+    frequent = [report for report in REPORTS if report.name in _FREQUENT]
+    rare_reports = [report for report in REPORTS if report.name not in _FREQUENT]
+    rare = under("Reports", *map(_option, rare_reports), page_options, rare=True)
+    return under("Reports", *map(_option, frequent), _baseline, _allow_unscored)(rare(call_with_reports))
+
+
+_FREQUENT = ("json", "html", "junit", "markdown")
 
 
 _baseline = click.option(
     "--baseline",
     metavar="RUN",
-    help="Show in --markdown and --html the change since a run: an id of the store, or a file.",
+    help="Show the change since a run in --markdown and --html. RUN is an id of the store, or a file.",
 )
 _allow_unscored = click.option(
     "--allow-unscored",
     is_flag=True,
-    help="Exit with 0 instead of 3 if something could not be scored. JUnit XML skips unscored cases.",
+    help="Exit with 0 instead of 3 if a case is unscored. JUnit XML skips unscored cases.",
 )
 
 
-def _option(report: Report) -> flags.Option:
+def _option(report: Report) -> Decorator:
     kind = click.Path(path_type=Path) if report.is_folder or report.on_stdout else FileToWrite()
     metavar = "DIR" if report.is_folder else "FILE"
     return click.option(report.option, _parameter(report), metavar=metavar, type=kind, help=report.help)
@@ -73,7 +79,7 @@ class ReportFiles:
     """The files that a user asks for, by the names of their reports.
 
     With `allow_unscored`, JUnit XML skips a case without a verdict instead of calling it an error. `baseline` is the
-    run with which reports compare. `traces` and `language` are about the HTML report.
+    run with which reports compare. `traces`, `language` and `people` are about the HTML report.
     """
 
     paths: Mapping[str, Path]
@@ -81,6 +87,7 @@ class ReportFiles:
     baseline: str | None = None
     traces: Traces | None = None
     language: str = ""
+    people: bool = False
 
     def __post_init__(self) -> None:
         """Find out before anything runs that a file cannot be written. Raises UsageError."""
@@ -116,6 +123,17 @@ class ReportFiles:
         for report in self._of_files:
             refuse_overwriting(report.option, self.paths[report.name], [*inputs, *own])
 
+    def redacted(self, redact: str | None) -> ReportFiles:
+        """Return the HTML report without personal data for `people`. Raises UsageError if it is not the only report."""
+        if redact is None:
+            return self
+        from fairtrial.text.redaction.redact import finders_of
+
+        if set(self.paths) != {"html"}:
+            raise UsageError("--redact people needs --html FILE, and no other report: only HTML is redacted")
+        finders_of(people=True)  # raises if the library is missing
+        return replace(self, people=True)
+
     def check_baseline(self, store: str) -> None:
         """Raise UsageError if the run to compare with cannot be read."""
         if self.baseline is not None:
@@ -125,7 +143,9 @@ class ReportFiles:
         """Return what the reports need beside the run. `show` is the command that shows the run again."""
         baseline = None if self.baseline is None else api.compare_with_baseline(self.baseline, run, store)
         base_run = None if self.baseline is None else api.find_base_run(self.baseline, store)
-        return ReportOptions(self.allow_unscored, baseline, show, self.traces, self.language, _warn, base_run)
+        return ReportOptions(
+            self.allow_unscored, baseline, show, self.traces, self.language, _warn, base_run, self.people
+        )
 
     def write(self, run: Run, options: ReportOptions) -> list[str]:
         """Write the files, and return the problems of files that could not be written.
