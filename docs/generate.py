@@ -15,9 +15,10 @@ from pathlib import Path
 import click
 
 import fairtrial
-from fairtrial import cli
+from fairtrial import api, cli
 from fairtrial.agents.endpoints.endpoint_template import CallPaths, EndpointTemplate, StartRequest
 from fairtrial.cli.headed_command import heading_of, heading_rank
+from fairtrial.cli.options.project_flags import project_keys
 from fairtrial.config.claim_options import ClaimOptions
 from fairtrial.config.criterion_options import threshold_option
 from fairtrial.config.custom_metric_options import (
@@ -228,6 +229,27 @@ The options of an entry in the file of `--gates`. [Gate a build](../how-to/gate-
 An entry has one of `at_least`, `not_worse_by` and `better_by`."""
 
 
+def project_file() -> str:
+    """The page of all options of a project file, from the options of `fairtrial run`."""
+    return "\n\n".join([_MADE, "# Project file", _PROJECT_INTRODUCTION, api.project_reference(project_keys())]) + "\n"
+
+
+_PROJECT_INTRODUCTION = """\
+`fairtrial.toml`, or the table `tool.fairtrial` of `pyproject.toml`, holds the options of `fairtrial run`. It is
+found in the current folder or in the nearest parent with one, up to the folder of the repository.
+
+- Options of the command line win. Then comes the profile of `--profile NAME`, then the rest of the file.
+- `[profile.NAME]` holds the same options again, for example `[profile.ci]`.
+- Paths are relative to the folder of the file.
+- `[criteria]`, `[custom_metrics]`, `[user_simulator_config]` and `[environment_simulation_config]` are those of a
+  [configuration](configuration.md). `config` names a file instead.
+- Secrets are set by [environment variables](environment-variables.md). A value that looks like a secret is refused.
+- `fairtrial check` checks the file and the files that it names.
+
+`record` takes the same options, `score` those of criteria, judges, limits and the store, and `gate` the claims and the
+store. Other commands take the store. Python and pytest do not read the file: their arguments decide."""
+
+
 def _sections_of_options() -> dict[type, str]:
     """The addresses of the sections, for links from options."""
     titles = {kind: title.lower().replace(" ", "-") for kind, (title, _) in OPTION_SECTIONS.items()}
@@ -280,6 +302,7 @@ def _layers() -> str:
 
 
 PAGES: dict[Path, Callable[[], str]] = {
+    REFERENCE / "project-file.md": project_file,
     ARCHITECTURE: architecture,
     REFERENCE / "model-providers.md": model_providers,
     REFERENCE / "claims.md": claims,

@@ -27,12 +27,22 @@ def test_init_writes_files_that_pass(tmp_path: Path, monkeypatch: pytest.MonkeyP
     enter(tmp_path, monkeypatch)
     done = fairtrial("init", "my evals")
     assert done.code == 0, done.err
-    *written, last = done.out.splitlines()
+    *written, project, last = done.out.splitlines()
+    assert project == "wrote fairtrial.toml"
     assert sorted(Path("my evals").iterdir()) == [Path(line.removeprefix("wrote ")) for line in written]
-    assert last == "next: fairtrial run 'my evals' --agent 'my evals/agent.py:reply'"
+    assert last == "next: fairtrial run"
     assert fairtrial("check", "my evals").code == 0
-    run = fairtrial("run", "my evals", "--agent", "my evals/agent.py:reply")
+    run = fairtrial("run")
     assert (run.code, "2 passed" in run.out) == (0, True), run.out
+
+
+def test_init_leaves_a_project_file_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its last line is the next command with all arguments then."""
+    enter(tmp_path, monkeypatch)
+    Path("fairtrial.toml").write_text("attempts = 2\n", encoding="utf-8")
+    done = fairtrial("init", "my evals")
+    assert done.out.splitlines()[-1] == "next: fairtrial run 'my evals' --agent 'my evals/agent.py:reply'"
+    assert Path("fairtrial.toml").read_text(encoding="utf-8") == "attempts = 2\n"
 
 
 def test_init_overwrites_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

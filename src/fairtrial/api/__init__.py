@@ -10,6 +10,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 _HOMES = {
+    "read_project": "fairtrial.api.project_files",
+    "project_reference": "fairtrial.api.project_files",
+    "is_project_name": "fairtrial.api.project_files",
+    "find_project": "fairtrial.api.project_files",
+    "check_project": "fairtrial.api.project_files",
+    "ProjectKey": "fairtrial.api.project_files",
+    "Project": "fairtrial.api.project_files",
+    "Prepared": "fairtrial.config.option",
     "add_labels": "fairtrial.api.labels.labelling",
     "agreement_of_labelers": "fairtrial.api.labels.label_lists",
     "attempt_argument": "fairtrial.config.attempt_options",
@@ -160,6 +168,7 @@ _HOMES = {
     "with_labels": "fairtrial.api.labels.run_labels",
     "write_recordings": "fairtrial.api.conversations",
     "write_references": "fairtrial.api.labels.better_references",
+    "write_project": "fairtrial.api.starting",
     "write_starter": "fairtrial.api.starting",
     "MOST_OTLP_BYTES": "fairtrial.formats.spans.otlp_requests",
     "OTLP_PROTOBUF": "fairtrial.formats.spans.otlp_requests",
@@ -254,6 +263,13 @@ if TYPE_CHECKING:
     from fairtrial.api.planning import Plan as Plan
     from fairtrial.api.planning import plan_run as plan_run
     from fairtrial.api.planning import resume as resume
+    from fairtrial.api.project_files import Project as Project
+    from fairtrial.api.project_files import ProjectKey as ProjectKey
+    from fairtrial.api.project_files import check_project as check_project
+    from fairtrial.api.project_files import find_project as find_project
+    from fairtrial.api.project_files import is_project_name as is_project_name
+    from fairtrial.api.project_files import project_reference as project_reference
+    from fairtrial.api.project_files import read_project as read_project
     from fairtrial.api.reporting import print_cases as print_cases
     from fairtrial.api.reporting import print_comparison as print_comparison
     from fairtrial.api.reporting import print_flaky as print_flaky
@@ -270,6 +286,7 @@ if TYPE_CHECKING:
     from fairtrial.api.run_views import numbers_of as numbers_of
     from fairtrial.api.score_planning import plan_score as plan_score
     from fairtrial.api.starting import EXAMPLES as EXAMPLES
+    from fairtrial.api.starting import write_project as write_project
     from fairtrial.api.starting import write_starter as write_starter
     from fairtrial.api.stored_runs import Run as Run
     from fairtrial.api.stored_runs import RunFilter as RunFilter
@@ -313,6 +330,7 @@ if TYPE_CHECKING:
     from fairtrial.config.attempt_options import merge_attempts as merge_attempts
     from fairtrial.config.criterion_options import threshold_option as threshold_option
     from fairtrial.config.option import Option as Option
+    from fairtrial.config.option import Prepared as Prepared
     from fairtrial.formats.conversation.options import TraceOptions as TraceOptions
     from fairtrial.formats.spans.otlp_requests import MOST_OTLP_BYTES as MOST_OTLP_BYTES
     from fairtrial.formats.spans.otlp_requests import OTLP_JSON as OTLP_JSON

@@ -21,7 +21,7 @@ from fairtrial.version import __version__
 
 COMMAND_GROUPS = {
     "Commands": {
-        "init": "Write an eval set, a config and an agent to start from.",
+        "init": "Write a project file, an eval set and an agent to start from.",
         "run": "Run an agent on eval sets, and score its conversations.",
         "score": "Score recordings of an agent.",
         "check": "Check files: name their format and their problems.",

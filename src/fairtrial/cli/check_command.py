@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import click
 
 from fairtrial import api
 from fairtrial.cli import exit_codes
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
+from fairtrial.cli.options.project_flags import project_keys
+from fairtrial.errors import FairtrialError
 from fairtrial.text.display import visible_line
 
 
 @command()
-@click.argument("file", nargs=-1, required=True)
+@click.argument("file", nargs=-1)
 @flags.lenient
 @flags.columns
 def check(file: tuple[str, ...], lenient: bool, columns: dict[str, str]) -> int:
     """Name the format of each file, the number of its cases, and every problem in it.
 
-    FILE is a file, a folder (all its JSON), or - for standard input. The exit code is 0 if every file can be used,
+    FILE is a file, a folder (all its JSON), or - for standard input. Without FILE, the project file is checked, and the
+    eval sets and the config that it names. The exit code is 0 if every file can be used,
     otherwise 2.
 
     \b
+    fairtrial check
     fairtrial check evals/ test_config.json
     fairtrial check questions.csv --map input=question,expected=answer
     """  # noqa: D301
     usable = True
-    for checked in api.check(file, lenient=lenient, columns=columns):
+    for checked in _checks(file, lenient=lenient, columns=columns):
         usable = usable and not checked.problems
         click.echo(f"{'✗' if checked.problems else '✓'} {visible_line(f'{checked.path}: {checked.content}')}")
         for problem in checked.problems:
@@ -36,3 +43,25 @@ def check(file: tuple[str, ...], lenient: bool, columns: dict[str, str]) -> int:
         for note in checked.notes:
             click.echo(f"    {visible_line(note)}")
     return exit_codes.OK if usable else exit_codes.USAGE
+
+
+def _checks(files: tuple[str, ...], *, lenient: bool, columns: dict[str, str]) -> Iterator[api.Checked]:
+    """Yield the check of each file. Project files come first."""
+    named = list(files) or _project_inputs()
+    for file in filter(api.is_project_name, named):
+        yield from api.check_project(Path(file), project_keys())
+    others = [file for file in named if not api.is_project_name(file)]
+    yield from api.check(others, lenient=lenient, columns=columns)
+
+
+def _project_inputs() -> list[str]:
+    """Return the project file, and the eval sets and the config that it names if it can be read."""
+    path = api.find_project(Path.cwd())
+    if path is None:
+        raise click.UsageError("needs a FILE, or a project file: fairtrial.toml, or tool.fairtrial in pyproject.toml")
+    try:
+        values = api.read_project(path, project_keys()).values
+    except FairtrialError:
+        return [str(path)]
+    config = [values["config"]] if "config" in values and not api.is_project_name(values["config"]) else []
+    return [str(path), *values.get("evalset", ()), *config]

@@ -9,6 +9,7 @@ import click
 from fairtrial.cli import completion, exit_codes
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags, trust_flags
+from fairtrial.cli.options.project_flags import project_options
 from fairtrial.records.gate import Claim
 
 _EXIT = {"passed": exit_codes.OK, "failed": exit_codes.FAILED, "undecided": exit_codes.UNSCORED}
@@ -16,6 +17,7 @@ _EXIT = {"passed": exit_codes.OK, "failed": exit_codes.FAILED, "undecided": exit
 
 @command()
 @click.argument("run", shell_complete=completion.runs)
+@project_options
 @trust_flags.claim_options
 @trust_flags.about
 @trust_flags.cluster

@@ -26,6 +26,7 @@ from fairtrial.cli.output_files import inputs_of, store_file
 from fairtrial.cli.outputs.report_files import ReportFiles, report_options
 from fairtrial.cli.progress import Progress
 from fairtrial.errors import UsageError
+from fairtrial.records.gate import Claim
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.text.display import visible_line
 
@@ -36,7 +37,7 @@ _EXIT = {
     Verdict.INFORMATIONAL: exit_codes.OK,
 }
 _DECIDED = {"passed": exit_codes.OK, "failed": exit_codes.FAILED, "undecided": exit_codes.UNSCORED}
-"""The exit codes of claims. With --until-decided they replace the verdict of the run."""
+"""The exit codes of claims. They replace the verdict of the run."""
 _SHOWN_WARNINGS = 20
 
 
@@ -185,6 +186,22 @@ def with_step_summary(reports: ReportFiles) -> ReportFiles:
     return replace(reports, paths={**reports.paths, "markdown": path})
 
 
+@dataclass(frozen=True)
+class RunGate:
+    """The claims that decide the exit code of a run after its last attempt."""
+
+    claims: tuple[Claim, ...]
+    against: str | None
+    even_so: bool
+
+    def decide(self, run: Run, store: str, terminal: Console) -> int:
+        """Print the decision, and return its exit code."""
+        decision = api.gate(run, self.claims, against=self.against, even_so=self.even_so, store=store)
+        with reader_may_leave():
+            api.print_gate(terminal, decision)
+        return _DECIDED[decision.verdict]
+
+
 @contextmanager
 def stdout_as_stderr() -> Iterator[None]:
     """Send everything that is printed to stderr, also by processes that are started."""
@@ -208,6 +225,7 @@ def run_and_report(
     environment_files: Sequence[Path],
     resumed: bool = False,
     reuse: str | None = None,
+    gate: RunGate | None = None,
 ) -> int:
     """Run a plan with progress, write the reports, and return the exit code.
 
@@ -250,7 +268,8 @@ def run_and_report(
         if plan.judges.models.batch is not None:
             click.echo("batches stay at their provider, and the same command waits for the same batches", err=True)
         return exit_codes.INTERRUPTED
-    return report_run(run, url, output)
+    code = report_run(run, url, output)
+    return code if gate is None else gate.decide(run, url or DEFAULT_URL, output.terminal)
 
 
 def report_run(run: Run, url: str | None, output: Output) -> int:

@@ -14,6 +14,7 @@ from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.dotenv_files import read_environment
 from fairtrial.cli.options.judge_flags import call_options, models_of
+from fairtrial.cli.options.project_flags import project_options
 from fairtrial.cli.output_files import FileToWrite, inputs_of, refuse_overwriting
 from fairtrial.cli.progress import Progress
 from fairtrial.records.attempt import Recording
@@ -26,6 +27,7 @@ _SHOWN_FAILURES = 10
 @click.argument("evalset", nargs=-1, required=True)
 @click.option("--agent", metavar="TARGET", required=True, help="The agent; see `fairtrial run --help`.")
 @click.option("-o", "--output", metavar="FILE", required=True, type=FileToWrite(), help="The JSON lines to write.")
+@project_options
 @flags.attempts
 @flags.reply_timeout
 @click.option(

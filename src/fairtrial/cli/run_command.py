@@ -14,8 +14,9 @@ from fairtrial.cli.headed_command import command, under
 from fairtrial.cli.options import flags, trust_flags
 from fairtrial.cli.options.dotenv_files import read_environment
 from fairtrial.cli.options.judge_flags import judge_options, judges_of
+from fairtrial.cli.options.project_flags import project_options
 from fairtrial.cli.options.resumption import arguments_of, earlier_run
-from fairtrial.cli.output import Common, common_options, run_and_report
+from fairtrial.cli.output import Common, RunGate, common_options, run_and_report
 from fairtrial.errors import UsageError
 from fairtrial.records.decoding import convert
 from fairtrial.records.gate import Claim
@@ -29,6 +30,7 @@ _AGENT = click.option(
 _RESUME = click.option(
     "--resume",
     metavar="RUN",
+    is_eager=True,
     shell_complete=completion.runs,
     help="Continue an interrupted run with its own arguments.",
 )
@@ -42,6 +44,7 @@ _UNTIL_DECIDED = click.option(
 
 @command()
 @click.argument("evalset", nargs=-1)
+@project_options
 @under("Agent", _AGENT, flags.attempts)
 @under("Agent", flags.reply_timeout, rare=True)
 @under("Input", flags.columns)
@@ -75,9 +78,9 @@ def run(
     \b
     fairtrial run evals/ --agent shop.agent:reply
     fairtrial run questions.csv --agent shop.agent:reply --map input=question,expected=answer
-    fairtrial run evals/ --agent shop.agent:reply --until-decided --at-least 0.8 --attempts 20
 
-    With --until-decided, the exit code is about the claims: 0 if all hold, 1 if one does not, 3 if one is undecided.
+    Options that are left out come from fairtrial.toml. With claims, the exit code is about them: 0 if all hold, 1 if
+    one does not, 3 if one is undecided.
     \f
     Of a folder, the files *.test.json, *.evalset.json, ... are taken. A table of CSV, JSON lines, Parquet or YAML is an
     eval set, too. A line says which column was taken for what.
@@ -91,6 +94,7 @@ def run(
 
     \b
     fairtrial run shop.evalset.json --agent shop.agent:reply --attempts 4 --json results.json
+    fairtrial run evals/ --agent shop.agent:reply --until-decided --at-least 0.8 --attempts 20
     fairtrial run --resume 20260102-030405-a1b2c3
     """  # noqa: D301
     arguments: dict[str, Any] = {
@@ -119,9 +123,8 @@ def run(
     if earlier and (decided := earlier.config.get("until_decided")):
         until_decided, against, even_so = True, decided["against"], bool(decided.get("even_so"))
         claims = convert(decided["claims"], list[Claim])
-    if until_decided != bool(claims):
-        needed = "a claim, such as --at-least 0.8" if until_decided else "--until-decided; or use `fairtrial gate`"
-        raise click.UsageError(f"{'--until-decided' if until_decided else 'a claim'} needs {needed}", ctx)
+    if until_decided and not claims:
+        raise click.UsageError("--until-decided needs a claim, such as --at-least 0.8", ctx)
     with common.output.only_report_on_stdout():
         plan = api.plan_run(
             arguments["paths"],
@@ -150,6 +153,7 @@ def run(
         environment_files=environment_files,
         resumed=earlier is not None,
         reuse=judge["reuse"],
+        gate=None if until_decided or not claims else RunGate(tuple(claims), against, even_so),
     )
 
 

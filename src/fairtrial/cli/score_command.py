@@ -15,6 +15,7 @@ from fairtrial.cli.options import flags
 from fairtrial.cli.options.dataset_flags import dataset_of, dataset_options, refuse_with_out, refuse_without_out
 from fairtrial.cli.options.dotenv_files import read_environment
 from fairtrial.cli.options.judge_flags import judge_options, judges_of
+from fairtrial.cli.options.project_flags import project_options
 from fairtrial.cli.options.trace_flags import trace_options, traces_of
 from fairtrial.cli.output import Common, common_options, run_and_report, stdout_as_stderr
 
@@ -41,6 +42,7 @@ _JOBS = click.option(
 
 @command()
 @click.argument("recorded", nargs=-1, required=True)
+@project_options
 @under("Input", _AGAINST, _MATCH, flags.columns)
 @under("Limits", _JOBS)
 @trace_options

@@ -20,6 +20,7 @@ from fairtrial.formats import (
     nearest_format,
     packed,
     tau2_tasks,
+    toml_text,
     yaml_text,
 )
 from fairtrial.formats.adk import config_file, evalset, evalset_result, legacy, session
@@ -110,9 +111,9 @@ def read(
         return Loaded(path, "OTLP spans (protobuf)", spans=spans)
     data, warnings = strict_utf8(data, path)
     reading.warnings += warnings
-    is_yaml, strict = path.endswith(yaml_text.SUFFIXES), True
+    is_json, strict = not path.endswith((*yaml_text.SUFFIXES, toml_text.SUFFIX)), True
     try:
-        loaded = _document(yaml_text.decode(data, path) if is_yaml else evalset.split(data) or members(data), reading)
+        loaded = _document(evalset.split(data) or members(data) if is_json else _options(data, path), reading)
     except ValueError:
         strict = False
         reading = Diagnostics(path, lenient=lenient, columns=columns, as_reference=as_reference)
@@ -126,10 +127,18 @@ def read(
             loaded = _document(value, reading)
     # Most large eval sets have no duplicate key. A count of quotes shows that without decoding the file again.
     has_count = strict and loaded.kind in (_EVAL_SET, _DATASET)
-    if not is_yaml and loaded.kind in _BY_HAND and not (has_count and reading.quotes == quote_count(data)):
+    if is_json and loaded.kind in _BY_HAND and not (has_count and reading.quotes == quote_count(data)):
         for place in duplicate_keys(data, path)[:MOST_PROBLEMS]:
             reading.errors.append(f"{place}: stands there twice; keep one")
     return _with_diagnostics(loaded, reading)
+
+
+def _options(data: bytes, path: str) -> Any:
+    """Return the content of a YAML file, or the configuration in a project file."""
+    if not path.endswith(toml_text.SUFFIX):
+        return yaml_text.decode(data, path)
+    table = toml_text.project_table(data, path) or {}
+    return {key: value for key, value in table.items() if key in config_file.TABLES}
 
 
 def read_large_eval_set(text: LargeText, path: str, *, lenient: bool, columns: Mapping[str, str]) -> Loaded | None:

@@ -11,6 +11,7 @@ from typing import Any, cast
 import click
 
 from fairtrial.cli.headed_command import under
+from fairtrial.cli.options.project_flags import project_claims
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.records.gate import Claim, ClaimKind
 from fairtrial.records.run_comparison import About
@@ -97,7 +98,7 @@ def claim_options(command: Callable[..., Any]) -> Callable[..., Any]:
             if claims or measure is not None or alpha is not None or shared_cases:
                 raise click.UsageError("--gates holds the claims, their measures and alphas; leave the options out")
             claims = api.claims_in(gates)
-        return command(*args, claims=claims, **options)
+        return command(*args, claims=claims or list(project_claims()), **options)
 
     frequent = under("Claims", _at_least, _not_worse_by, _better_by, _against, _measure)
     return frequent(under("Claims", _alpha, _shared_cases, _gates, rare=True)(call_with_claims))

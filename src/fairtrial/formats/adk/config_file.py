@@ -18,6 +18,8 @@ CONFIG = spellings(
     "live_model_config",
     "attempts",
 )
+TABLES = ("criteria", "custom_metrics", "user_simulator_config", "environment_simulation_config")
+"""The parts of a configuration that a project file may hold, too. Its attempts are an option of its own."""
 
 
 def is_config(raw: Mapping[str, Any]) -> bool:

@@ -1,0 +1,33 @@
+"""Values of TOML files, and the table of this package in a project file."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import PurePath
+from typing import Any
+
+from fairtrial.errors import FormatError
+
+SUFFIX = ".toml"
+_SHARED = "pyproject.toml"
+"""The file that holds tables of many tools."""
+
+
+def decode(data: bytes, path: str) -> Any:
+    """Return the value of a TOML document. Raises FormatError with line and column."""
+    try:
+        return tomllib.loads(data.decode("utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        problem, _, place = str(error).rstrip(")").partition(" (at ")
+        raise FormatError(path, [f"{place}: is not TOML: {problem}" if place else f"is not TOML: {problem}"]) from None
+
+
+def project_table(data: bytes, path: str) -> dict[str, Any] | None:
+    """Return the options of a project file, or None if a `pyproject.toml` has no table `tool.fairtrial`."""
+    if PurePath(path).name != _SHARED:
+        table = decode(data, path)
+    elif b"fairtrial" in data:
+        table = (decode(data, path).get("tool") or {}).get("fairtrial")
+    else:
+        table = None
+    return table if isinstance(table, dict) else None
