@@ -18,7 +18,7 @@ import fairtrial
 from fairtrial import api, cli
 from fairtrial.agents.endpoints.endpoint_template import CallPaths, EndpointTemplate, StartRequest
 from fairtrial.cli.headed_command import heading_of, heading_rank
-from fairtrial.cli.options.project_flags import project_keys
+from fairtrial.cli.options.project_flags import keys_of
 from fairtrial.config.claim_options import ClaimOptions
 from fairtrial.config.criterion_options import threshold_option
 from fairtrial.config.custom_metric_options import (
@@ -231,7 +231,15 @@ An entry has one of `at_least`, `not_worse_by` and `better_by`."""
 
 def project_file() -> str:
     """The page of all options of a project file, from the options of `fairtrial run`."""
-    return "\n\n".join([_MADE, "# Project file", _PROJECT_INTRODUCTION, api.project_reference(project_keys())]) + "\n"
+    return (
+        "\n\n".join([_MADE, "# Project file", _PROJECT_INTRODUCTION, api.project_reference(keys_of(_run_command()))])
+        + "\n"
+    )
+
+
+def _run_command() -> click.Command:
+    """The command whose options a project file holds."""
+    return cli.fairtrial.resolve_command(click.Context(cli.fairtrial), ["run"])[1] or cli.fairtrial
 
 
 _PROJECT_INTRODUCTION = """\

@@ -181,11 +181,19 @@ def test_the_share_of_cases_is_refused_before_anything_runs() -> None:
     assert fairtrial("runs").out == "" or "run" not in fairtrial("runs").out
 
 
-def test_claims_and_until_decided_belong_together() -> None:
-    """Either alone is a mistake."""
+def test_until_decided_needs_a_claim() -> None:
+    """Without a claim, nothing could be decided."""
     command = ("run", "trips.evalset.json", "--agent", "commands:obedient")
     assert "needs a claim" in fairtrial(*command, "--until-decided").err
-    assert "a claim needs --until-decided" in fairtrial(*command, "--at-least", "0.5").err
+
+
+@pytest.mark.parametrize(("limit", "verdict", "code"), [("0.5", "PASSED", 0), ("1", "UNDECIDED", 3)])
+def test_claims_of_a_run_are_decided_after_it(limit: str, verdict: str, code: int) -> None:
+    """With claims and a fixed number of attempts, the exit code is that of `fairtrial gate`."""
+    done = fairtrial("run", "trips.evalset.json", "--agent", "commands:obedient", "--at-least", limit)
+    assert (done.code, f"{verdict}: cases at least" in done.out) == (code, True)
+    run_id = fairtrial("runs", "--quiet", "--limit", "1").out.strip()
+    assert fairtrial("gate", run_id, "--at-least", limit).code == code
 
 
 def test_an_unfinished_base_is_refused_before_anything_runs() -> None:

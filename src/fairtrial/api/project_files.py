@@ -97,8 +97,8 @@ def read_project(path: Path, keys: Sequence[ProjectKey], profile: str | None = N
     if problems:
         raise ConfigError(*(": ".join(filter(None, (str(path), *problem))) for problem in problems))
     if profile is not None and profile not in by_profile:
-        known = f"; profiles: {', '.join(by_profile) or 'none'}"
-        raise ConfigError(f"{path}: has no profile {profile!r}{nearest(profile, by_profile) or known}")
+        profile_list = f"; profiles: {', '.join(by_profile) or 'none'}"
+        raise ConfigError(f"{path}: has no profile {profile!r}{nearest(profile, by_profile) or profile_list}")
     if "criteria" in raw:
         values["config"] = path.name
     values |= by_profile.get(profile or "", {})
@@ -106,8 +106,8 @@ def read_project(path: Path, keys: Sequence[ProjectKey], profile: str | None = N
     folder = os.path.relpath(path.parent)
     if folder != ".":
         values.setdefault("store", DEFAULT_URL)
-    placed = {key.parameter: _placed(values[key.name], key, folder) for key in keys if key.name in values}
-    return Project(path, placed, claims, tuple(by_profile))
+    arguments = {key.parameter: _placed(values[key.name], key, folder) for key in keys if key.name in values}
+    return Project(path, arguments, claims, tuple(by_profile))
 
 
 def check_project(path: Path, keys: Sequence[ProjectKey]) -> list[Checked]:
@@ -119,9 +119,9 @@ def check_project(path: Path, keys: Sequence[ProjectKey]) -> list[Checked]:
     except (ConfigError, FormatError) as error:
         return [Checked(str(path), "cannot be read", tuple(text.removeprefix(f"{path}: ") for text in error.problems))]
     profiles = f", profiles: {', '.join(project.profiles)}" if project.profiles else ""
-    checked = [Checked(str(path), f"project file, {len(project.values)} options{profiles}")]
+    checks = [Checked(str(path), f"project file, {len(project.values)} options{profiles}")]
     has_criteria = "criteria" in (_table_in(path) or {})
-    return [*checked, *check([str(path)])] if has_criteria else checked
+    return [*checks, *check([str(path)])] if has_criteria else checks
 
 
 def project_reference(keys: Sequence[ProjectKey]) -> str:
@@ -160,8 +160,8 @@ def _values(raw: Json, keys: Sequence[ProjectKey], reader: OptionReader, pointer
     if not isinstance(raw, Mapping):
         reader.note(pointer, f"must be a table, got {format_value(raw)}")
         return {}
-    shown = [Option(table, Annotated[Any, Meta(description="A table of options.")], None) for table in tables]
-    values = reader.values(raw, [*_options_of("", keys), *shown], pointer)
+    table_options = [Option(table, Annotated[Any, Meta(description="A table of options.")], None) for table in tables]
+    values = reader.values(raw, [*_options_of("", keys), *table_options], pointer)
     for table in tables:
         if table in values:
             own = reader.values(values.pop(table), _options_of(table, keys), f"{pointer}/{table}")

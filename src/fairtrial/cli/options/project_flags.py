@@ -33,11 +33,14 @@ _OF_RUNS = ("Limits", "Reports", "Store", "Claims")
 _PATHS = ("FILE", "DIR")
 
 
-@cache
 def project_keys() -> tuple[api.ProjectKey, ...]:
     """Return the options that a project file may hold."""
-    from fairtrial.cli.run_command import run
+    return keys_of(_run_command())
 
+
+@cache
+def keys_of(run: click.Command) -> tuple[api.ProjectKey, ...]:
+    """Return the options of `fairtrial run` that a project file may hold."""
     keys = [_key(param) for param in run.params if param.expose_value and param.name not in _ON_COMMAND_LINE]
     return tuple(sorted(keys, key=lambda key: key.table))
 
@@ -75,8 +78,9 @@ def _read_project(ctx: click.Context, option: click.Parameter, profile: str | No
     headings = _HEADINGS.get(ctx.info_name or "")
     if isinstance(ctx.params.get("resume"), str):
         headings = _OF_RUNS
+    heading_of_option = _headings()
     ctx.default_map = {
-        name: value for name, value in project.values.items() if headings is None or _headings()[name] in headings
+        name: value for name, value in project.values.items() if headings is None or heading_of_option[name] in headings
     }
 
 
@@ -90,11 +94,15 @@ _PROFILE = click.option(
 )
 
 
-@cache
 def _headings() -> dict[str, str]:
-    from fairtrial.cli.run_command import run
+    return {str(param.name): heading_of(param) for param in _run_command().params}
 
-    return {str(param.name): heading_of(param) for param in run.params}
+
+def _run_command() -> click.Command:
+    """Return the command `run` of the program that runs."""
+    root = click.get_current_context().find_root()
+    run = root.command.get_command(root, "run") if isinstance(root.command, click.Group) else None
+    return run or root.command
 
 
 def _key(param: click.Parameter) -> api.ProjectKey:
@@ -117,8 +125,8 @@ def _kind(param: click.Parameter) -> Any:
     if isinstance(kind, click.IntRange | click.FloatRange):
         number = int if isinstance(kind, click.IntRange) else float
         low, high = ("gt" if kind.min_open else "ge"), ("lt" if kind.max_open else "le")
-        limits = {name: limit for name, limit in ((low, kind.min), (high, kind.max)) if limit is not None}
-        return Annotated[number, Meta(**limits)]
+        bounds: dict[str, Any] = {low: kind.min, high: kind.max}
+        return Annotated[number, Meta(**{name: bound for name, bound in bounds.items() if bound is not None})]
     if isinstance(kind, click.types.BoolParamType):
         return bool
     if getattr(param, "multiple", False) or param.nargs == -1:
