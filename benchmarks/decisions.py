@@ -11,7 +11,7 @@ from pathlib import Path
 
 import measuring
 
-sys.path.append(str(Path(__file__).parent.parent / "tests"))
+sys.path.append(str(Path(__file__).parent.parent / "tests" / "support"))
 
 import decision_situations as situations
 

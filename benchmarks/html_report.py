@@ -17,7 +17,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-sys.path.append(str(Path(__file__).parent.parent / "tests"))
+sys.path.append(str(Path(__file__).parent.parent / "tests" / "support"))
 sys.path.append(str(Path(__file__).parent.parent / "tests" / "browser"))
 
 from browsing import BLANK_ROWS

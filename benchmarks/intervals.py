@@ -9,7 +9,7 @@ from statistics import fmean
 
 import measuring
 
-sys.path.append(str(Path(__file__).parent.parent / "tests"))
+sys.path.append(str(Path(__file__).parent.parent / "tests" / "support"))
 
 from situations import Situation, amounts, means, rates, unseen
 

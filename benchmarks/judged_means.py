@@ -8,7 +8,7 @@ from pathlib import Path
 
 import measuring
 
-sys.path.append(str(Path(__file__).parent.parent / "tests"))
+sys.path.append(str(Path(__file__).parent.parent / "tests" / "support"))
 
 from judge_situations import agreements, corrections, graded_correction
 

@@ -266,7 +266,7 @@ def by_transformers(folder: Path, modules: Path) -> dict[str, Any]:
 
 
 def redaction() -> None:
-    sys.path.append(str(Path(__file__).parents[1] / "tests"))
+    sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))
     import secret_corpus
     from fairtrial.text.redaction.redact_json import redact_json
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from measuring import heading, line, target
 
-sys.path.append(str(Path(__file__).parents[1] / "tests"))
+sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))
 
 from fairtrial.protocols import Embedder
 from fairtrial.valuation.embed import embedder

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import defaultdict
 from graphlib import TopologicalSorter
+from importlib.util import find_spec
 from pathlib import Path
 
 import fairtrial
@@ -39,3 +41,21 @@ def test_no_module_of_the_page_imports_itself() -> None:
     assert len(files) > 30
     imports = {file.stem: re.findall(r'from "\./(\w+)"', file.read_text(encoding="utf-8")) for file in files}
     assert set(TopologicalSorter(imports).static_order()) == set(imports)
+
+
+def _imported(file: Path) -> set[str]:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    names = {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
+    return names | {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
+
+
+def test_each_bench_finds_the_modules_of_this_project() -> None:
+    """A bench adds folders of the tests to its path. A moved module or folder would stop it at its first line."""
+    support = {path.stem for path in (ROOT / "tests" / "support").glob("*.py")}
+    lacking = []
+    for file in sorted((ROOT / "benchmarks").rglob("*.py")):
+        text, modules = file.read_text(encoding="utf-8"), _imported(file)
+        lacking += [(file.name, name) for name in modules if name.startswith("fairtrial") and not find_spec(name)]
+        if {name.split(".")[0] for name in modules} & support and '"tests" / "support"' not in text:
+            lacking.append((file.name, "tests/support"))
+    assert lacking == []

@@ -484,7 +484,7 @@ def looks() -> Iterator[Situation]:
 
             def claims(source: random.Random, c: Any = chances, limit: float = limit, side: str = side) -> bool:
                 at = limit if side == "passed" else 1 - limit
-                evidence = Evidence(at, len(c), strategy_of(at))
+                evidence = Evidence(at, len(c), strategy_of(at, len(c)))
                 for _ in range(15):
                     wave = [source.random() < chance for chance in c]
                     evidence.add([float(value == (side == "passed")) for value in wave])

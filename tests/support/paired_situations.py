@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from fairtrial.stats.difference import Difference, paired_difference
-from fairtrial.stats.evidence import Evidence, strategy_of
+from fairtrial.stats.evidence import Evidence, Gambler, Strategy, strategy_of
 from fairtrial.stats.fixed_cases import case_sample, fixed_difference, fixed_interval
 from fairtrial.stats.interval import Interval, student_interval, wilson
 from fairtrial.stats.one_sided import difference_limits
@@ -196,7 +196,7 @@ def false_claims(chances: Sequence[float], limit: float, waves: int, repetitions
     threshold = math.log(20)
     claimed = usual = 0
     for _ in range(repetitions):
-        evidence = Evidence(limit, len(chances), strategy_of(limit))
+        evidence = Evidence(limit, len(chances), strategy_of(limit, len(chances)))
         passed = attempts = 0
         by_evidence = by_wilson = False
         for _ in range(waves):
@@ -211,24 +211,28 @@ def false_claims(chances: Sequence[float], limit: float, waves: int, repetitions
     return claimed / repetitions, usual / repetitions
 
 
-def waves_to_decide(a: float, b: float, limit: float, cases: int, repetitions: int, *, seed: int) -> float:
-    """Return the mean number of waves until "the mean is above the limit" is claimed, at most 30.
+def waves_to_decide(a: float, b: float, limit: float, cases: int, repetitions: int, *, seed: int) -> Pair:
+    """Return the mean number of waves until "the mean is above the limit" is claimed, at most 30, and the fewest.
 
-    The chances are drawn from Beta(a, b) until their mean is that of the distribution, to 0.005.
+    The chances are drawn from Beta(a, b) until their mean is that of the distribution, to 0.005. The fewest waves are
+    those of a gambler that knows the rate: if all cases are alike, its wealth is the ratio of the likelihoods.
     """
-    source = random.Random(f"{seed} {a} {b} {limit}")
-    waves = 0
-    for _ in range(repetitions):
-        chances = [0.0]
-        while abs(fmean(chances) - a / (a + b)) > 0.005:
-            chances = [source.betavariate(a, b) for _ in range(cases)]
-        evidence = Evidence(limit, cases, strategy_of(limit))
-        for wave in range(1, 31):
-            evidence.add([float(source.random() < chance) for chance in chances])
-            if evidence.log >= math.log(20) or wave == 30:
-                waves += wave
-                break
-    return waves / repetitions
+    rate = a / (a + b)
+    best = Strategy((Gambler((rate - limit) / (1 - limit), 0.0),))
+    waves = [0, 0]
+    for side, strategy in enumerate((strategy_of(limit, cases), best)):
+        source = random.Random(f"{seed} {a} {b} {limit}")
+        for _ in range(repetitions):
+            chances = [0.0]
+            while abs(fmean(chances) - rate) > 0.005:
+                chances = [source.betavariate(a, b) for _ in range(cases)]
+            evidence = Evidence(limit, cases, strategy)
+            for wave in range(1, 31):
+                evidence.add([float(source.random() < chance) for chance in chances])
+                if evidence.log >= math.log(20) or wave == 30:
+                    waves[side] += wave
+                    break
+    return waves[0] / repetitions, waves[1] / repetitions
 
 
 def power(before: float, after: float, attempts: int, repetitions: int, *, seed: int) -> tuple[int, float, float]:

@@ -19,19 +19,29 @@ Wave = Sequence[float | None]
 """One value in 0..1 for each case, in the same order in every wave. None is a missing value."""
 
 
+class Gambler(NamedTuple):
+    """A part of the stake that is bet, and how far the earlier values of a case are trusted."""
+
+    bet: float
+    trust: float
+
+
 class Strategy(NamedTuple):
-    """The gamblers: the parts of the stake that they bet, and how far they trust the earlier values of a case."""
+    """The gamblers. If their bets `grow`, they are parts of the limit instead, up to nearly the whole stake."""
 
-    bets: tuple[float, ...]
-    trusts: tuple[float, ...]
+    gamblers: tuple[Gambler, ...]
+    grow: bool = False
 
 
-_EVEN = tuple((k - 0.5) / 32 for k in range(1, 33))
-EVEN = Strategy(_EVEN, (1.0,))
-CAREFUL = Strategy(tuple(bet**2 for bet in _EVEN), (0.0, 0.5, 1.0))
-"""For small limits. A mean hardly above a small limit can multiply the stake, so that small bets win most."""
-_SMALL = 0.25
-"""Below this limit, careful gamblers need 12 % to 31 % fewer waves, for example for a regression below 0.8."""
+EVEN = Strategy(tuple(Gambler((k - 0.5) / 32, 1.0) for k in range(1, 33)))
+_SMALL = 0.45
+"""Below this limit, bets are tuned. A mean hardly above a small limit can multiply the stake, so that few bets win."""
+_LOOKS = (1, 2, 4, 8)
+_TRUSTS = (0.0, 0.5, 1.0)
+_LARGE_BETS = (0.125, 0.375, 0.625, 0.875)
+"""Bets on values that hardly vary, in the hands of gamblers that trust them."""
+_MOST = 0.98
+_PROOF = math.log(20)
 _STEPS = 30
 """The steps of the search for an end of an interval, which halve the error each time."""
 
@@ -41,26 +51,32 @@ class Evidence:
 
     def __init__(self, limit: float, cases: int, strategy: Strategy = EVEN) -> None:
         self._limit = limit
-        self._strategy = strategy
+        self._grow = strategy.grow
         self._waves = 0
         self._sums = [0.0] * cases
-        self._log_wealths = [[0.0] * len(strategy.bets) for _ in strategy.trusts]
+        self._bets: dict[float, list[float]] = {}
+        for bet, trust in strategy.gamblers:
+            self._bets.setdefault(trust, []).append(bet)
+        self._log_wealths = {trust: [0.0] * len(bets) for trust, bets in self._bets.items()}
 
     def add(self, wave: Sequence[float]) -> None:
         """Bet on every value of a wave. The bets depend on earlier waves alone."""
         expected = self._expected()
         middle = math.fsum(expected) / len(expected)
-        for trust, log_wealths in zip(self._strategy.trusts, self._log_wealths, strict=True):
-            self._bet(wave, [trust * (value - middle) for value in expected], log_wealths)
+        for trust in self._bets:
+            self._bet(wave, [trust * (value - middle) for value in expected], trust)
         self._sums = [total + value for total, value in zip(self._sums, wave, strict=True)]
         self._waves += 1
 
-    def _bet(self, wave: Sequence[float], shifts: Sequence[float], log_wealths: list[float]) -> None:
+    def _bet(self, wave: Sequence[float], shifts: Sequence[float], trust: float) -> None:
         stake = self._limit + max(0.0, *shifts)
+        growth = stake / self._limit if self._grow else 1.0
         # Values that are alike win alike. With passes and failures, hardly any two cases need two logarithms.
         surprises = Counter(value - shift - self._limit for value, shift in zip(wave, shifts, strict=True))
-        for k, bet in enumerate(self._strategy.bets):
-            log_wealths[k] += _sum([count * _log_gain(bet, surprise, stake) for surprise, count in surprises.items()])
+        log_wealths = self._log_wealths[trust]
+        for k, bet in enumerate(self._bets[trust]):
+            part = min(_MOST, bet * growth) if self._grow else bet
+            log_wealths[k] += _sum([count * _log_gain(part, surprise, stake) for surprise, count in surprises.items()])
 
     def _expected(self) -> list[float]:
         """Return the value that each case is thought to give next: its mean so far, drawn to the grand mean."""
@@ -72,7 +88,7 @@ class Evidence:
     @property
     def log(self) -> float:
         """The natural logarithm of the evidence at the end of a wave: of the mean wealth of the gamblers."""
-        logs = [log for log_wealths in self._log_wealths for log in log_wealths]
+        logs = [log for log_wealths in self._log_wealths.values() for log in log_wealths]
         largest = max(logs)
         if math.isinf(largest):
             return largest
@@ -94,17 +110,35 @@ def evidence_above(waves: Sequence[Wave], limit: float) -> list[float]:
 
     A missing value counts as 0, which can only delay the evidence.
     """
-    return _logs(_wins(waves), limit, strategy_of(limit))
+    return _logs(_wins(waves), limit)
 
 
 def evidence_below(waves: Sequence[Wave], limit: float) -> list[float]:
     """Return the logarithm of the evidence that the mean is below a limit, after each wave. A missing value is a 1."""
-    return _logs(_losses(waves), 1 - limit, strategy_of(1 - limit))
+    return _logs(_losses(waves), 1 - limit)
 
 
-def strategy_of(limit: float) -> Strategy:
-    """Return the gamblers that bet on a mean above a limit. They are chosen by the claim alone."""
-    return CAREFUL if limit < _SMALL else EVEN
+def strategy_of(limit: float, cases: int) -> Strategy:
+    """Return the gamblers that bet on a mean above a limit. They are chosen by the claim and the number of cases alone.
+
+    Below a small limit, each bets what would win most if it took 1, 2, 4 or 8 waves to prove the mean.
+    """
+    if not 0 < limit < _SMALL:
+        return EVEN
+    tuned = [_rise(limit, cases * looks) / (1 - limit) for looks in _LOOKS]
+    careful = [Gambler(bet, trust) for bet in tuned for trust in _TRUSTS]
+    return Strategy((*careful, *(Gambler(bet, 1.0) for bet in _LARGE_BETS)), grow=True)
+
+
+def _rise(limit: float, values: int) -> float:
+    """Return by how much a pass rate is above a limit if this number of passes and failures proves it on average."""
+    return _bisect(lambda rise: values * _divergence(limit + rise, limit) < _PROOF, 1 - limit)
+
+
+def _divergence(rate: float, limit: float) -> float:
+    """Return by how much an attempt raises the logarithm of the best evidence on average (Kullback and Leibler)."""
+    fails = 0.0 if rate >= 1 else (1 - rate) * math.log((1 - rate) / (1 - limit))
+    return rate * math.log(rate / limit) + fails
 
 
 def _wins(waves: Sequence[Wave]) -> list[list[float]]:
@@ -115,10 +149,10 @@ def _losses(waves: Sequence[Wave]) -> list[list[float]]:
     return [[0.0 if value is None else 1 - value for value in wave] for wave in waves]
 
 
-def _logs(waves: Sequence[Sequence[float]], limit: float, strategy: Strategy) -> list[float]:
+def _logs(waves: Sequence[Sequence[float]], limit: float, strategy: Strategy | None = None) -> list[float]:
     if not waves:
         return []
-    evidence = Evidence(limit, len(waves[0]), strategy)
+    evidence = Evidence(limit, len(waves[0]), strategy or strategy_of(limit, len(waves[0])))
     logs: list[float] = []
     for wave in waves:
         evidence.add(wave)
@@ -138,9 +172,9 @@ def evidence_interval(waves: Sequence[Wave], alpha: float) -> Interval:
     return low, high
 
 
-def _bisect(is_refuted: Callable[[float], bool]) -> float:
-    """Return the largest limit in 0..1 that is refuted, to within 1e-9, or 0 if none is."""
-    low, high = 0.0, 1.0
+def _bisect(is_refuted: Callable[[float], bool], most: float = 1.0) -> float:
+    """Return the largest limit in 0..most that is refuted, to within 1e-9, or 0 if none is."""
+    low, high = 0.0, most
     for _ in range(_STEPS):
         middle = (low + high) / 2
         low, high = (middle, high) if is_refuted(middle) else (low, middle)

@@ -22,8 +22,11 @@ EXACT_WITHIN = "exact limits, these cases"
 
 _WHOLE = 1.0
 """The weight of the two extra cases, 0 and 1, behind the limits of a mean."""
-_WHOLE_DIFFERENCES = 2.0
-"""The weight of the two extra cases, -1 and 1, behind the limits of a difference."""
+_WHOLE_DIFFERENCES = 3.0
+"""The weight of the two extra cases, -1 and 1, behind the limits of a difference.
+
+With a weight of 2, a claim about 2,000 cases of which some broke and one was fixed errs in 5.6 % instead of 5 %.
+"""
 _STEPS = 30
 _POWER = 0.8
 _ERROR = 0.05
