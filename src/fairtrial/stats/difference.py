@@ -12,6 +12,7 @@ from fairtrial.stats.interval import LEVEL, Interval
 from fairtrial.stats.sample_size import detectable as detectable_difference
 from fairtrial.stats.sample_size import extra_distance
 from fairtrial.stats.sign_flip import MOST_CASES, least_shift, sign_flip_p
+from fairtrial.stats.skewness import skewed_p
 from fairtrial.stats.student import student_cdf, student_quantile
 
 TWO_EXTRA_CASES = "two extra cases, t"
@@ -27,7 +28,7 @@ class Difference:
     `value` is the estimate, `centre` the middle of the interval, and `error` the standard error with `freedom` degrees
     of freedom. `width` is the width of the range of the measure, infinite for unbounded measures. Two measures in 0..1
     differ by at most 1, for example. `moves` are the sorted differences of the cases, if their signs are to be flipped.
-    The p value is then at least `least_p`, a part of Student's. `detectable` is the difference that such a comparison
+    The p value is then at least `least_p`. `detectable` is the difference that such a comparison
     finds with a power of 80 %, at a two-sided error of 5 %.
     """
 
@@ -76,7 +77,7 @@ def paired_difference(differences: Sequence[float], *, width: float = 1.0) -> Di
     least 0.87 times the width: a case may fail wholly although no case did.
 
     Below 100 cases, the p value is that of sign flips. If few large differences are opposed to many small ones, signs
-    are no coins, so it is at least a part of Student's: a quarter at 13 cases, and more at more cases.
+    are no coins, so it is at least the p value of Student's t without the skewness.
     """
     cases = len(differences)
     if cases < 2:
@@ -94,9 +95,8 @@ def paired_difference(differences: Sequence[float], *, width: float = 1.0) -> Di
     detectable = detectable_difference(cases, variance, largest, width=width)
     if cases > MOST_CASES:
         return Difference(value, centre, error, cases + 1, width, TWO_EXTRA_CASES, detectable)
-    least_p = _student_p(centre, _error(squares, centre, largest, cases), cases + 1) / (1 + 40 / cases)
     moves = tuple(sorted(differences))
-    return Difference(value, centre, error, cases + 1, width, SIGN_FLIPS, detectable, moves, least_p)
+    return Difference(value, centre, error, cases + 1, width, SIGN_FLIPS, detectable, moves, skewed_p(moves))
 
 
 def _error(squares: float, centre: float, largest: float, cases: int) -> float:

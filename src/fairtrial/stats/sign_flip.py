@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from fairtrial.stats.beta import beta_cdf
 from fairtrial.stats.several import mcnemar
+from fairtrial.stats.skewness import skewed_p
 
 MOST_CASES = 99
 """Above this number of cases, Student's t tells the same."""
@@ -40,7 +41,7 @@ def least_shift(differences: Sequence[float], width: float, error: float) -> flo
     """Return the smallest mean difference that the test does not refute, if the mean is above 0 and p below `error`.
 
     It is above 0. For passes and failures, it follows from the limit of the share of better cases among those that
-    differ. Otherwise every case is thought to differ by as much.
+    differ. Otherwise every case is thought to differ by as much, and the skewness is thought of as in the test.
     """
     moves = [difference for difference in differences if difference]
     if _are_whole(moves, width):
@@ -48,7 +49,12 @@ def least_shift(differences: Sequence[float], width: float, error: float) -> flo
         share = _bisect(0.5, better / changed, lambda chance: _mid_tail(better, changed, chance) < error / 2)
         return (2 * share - 1) * changed / len(differences) * width
     middle = math.fsum(differences) / len(differences)
-    return _bisect(0.0, middle, lambda shift: 2 * _tail([move - shift for move in differences]) < error)
+
+    def is_refuted(shift: float) -> bool:
+        shifted = [move - shift for move in differences]
+        return skewed_p(shifted) < error and 2 * _tail(shifted) < error
+
+    return _bisect(0.0, middle, is_refuted)
 
 
 def _are_whole(moves: Sequence[float], width: float) -> bool:
