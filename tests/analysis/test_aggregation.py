@@ -72,7 +72,7 @@ def test_the_mean_of_a_bounded_criterion_has_the_interval_of_its_pass_rate() -> 
     """1, 0, 1 (and unscored) of a criterion that is 0 or 1: the same numbers, and the same method in both columns."""
     found = only(result(0, 1), result(1, 0), result(2, 1), result(3, None))
     assert found.mean == found.pass_rate
-    assert found.mean.method == "Wilson with t"
+    assert found.mean.method == "Wilson with t, exact end"
     assert found.mean.value == pytest.approx(2 / 3, rel=1e-15)
 
 

@@ -290,7 +290,7 @@ def test_the_summary_names_methods_and_counts() -> None:
     results = [passed(0), passed(1), failed(2), CaseResult("x", 3, (), failure=Failure("agent", "boom"))]
     shown = report(results)
     assert re.search(r"match +0\.67 +0\.06 … 0\.99 +67 % +6 % … 99 % +2 +1", shown)
-    assert "4 attempts in 1.0 s: 2 passed, 1 failed, 1 error  (intervals: Wilson with t)" in shown
+    assert "4 attempts in 1.0 s: 2 passed, 1 failed, 1 error  (intervals: Wilson with t, exact end)" in shown
     assert "✗ FAILED: 1 case failed; 1 case ended with an error of the agent" in shown
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from decision_situations import Situation, every
 
-_LARGE = ("100 cases, 0.5", "100 cases, 1 ", "200 cases", "50 labels")
+_LARGE = ("100 cases, 0.5", "100 cases, 1 ", "200 cases", "500 cases", "2,000 cases", "50 labels")
 EXACT = [one for one in every() if one.exact and not one.name.startswith(_LARGE)]
 
 

@@ -15,8 +15,8 @@ from fairtrial.records.summary import CriterionSummary, Estimate, Valid
 from fairtrial.stats.interval import (
     LOGARITHMIC,
     STUDENT,
-    WILSON,
     bounded_interval,
+    bounded_method,
     logarithmic_interval,
     student_interval,
 )
@@ -340,7 +340,8 @@ def mean_estimate(moments: Moments, scale: Range) -> Estimate:
         return Estimate()
     low, high = scale.bounds
     if math.isfinite(low) and math.isfinite(high):
-        interval, method = bounded_interval(moments, low=low, high=high), WILSON
+        interval = bounded_interval(moments, low=low, high=high)
+        method = bounded_method(moments, low=low, high=high)
     elif scale.logarithmic and moments.low > 0:
         interval, method = logarithmic_interval(moments), LOGARITHMIC
     else:
@@ -355,4 +356,6 @@ def rate_estimate(moments: Moments, attempts: int) -> Estimate:
     if not moments.count:
         return Estimate()
     interval = bounded_interval(moments, attempts=attempts)
-    return Estimate(moments.mean) if interval is None else Estimate(moments.mean, *interval, WILSON)
+    if interval is None:
+        return Estimate(moments.mean)
+    return Estimate(moments.mean, *interval, bounded_method(moments, attempts=attempts))

@@ -13,7 +13,7 @@ from fairtrial.records.judge_state import JudgeState
 from fairtrial.records.report_card import RecordedJudge
 from fairtrial.records.summary import Estimate
 from fairtrial.stats import agreement as stats
-from fairtrial.stats.interval import WILSON, bounded_interval
+from fairtrial.stats.interval import bounded_interval, bounded_method
 from fairtrial.stats.judge_agreement import Pair, estimate_agreement, measure_agreement
 
 _TIES = frozenset({"0", "tie", "both", "neither"})
@@ -99,7 +99,8 @@ def _orders(verdicts: Sequence[RecordedVerdict], reasons: dict[str, str]) -> dic
     side = {first: 1, second: -1}
     leanings = _by_item((own.item, (side.get(own.verdict, 0) - side.get(own.swapped or "", 0)) / 2) for own in verdicts)
     ends = bounded_interval(leanings, low=-1.0, high=1.0)
-    numbers["first_place"] = Estimate(mean(leanings)) if ends is None else Estimate(mean(leanings), *ends, WILSON)
+    method = bounded_method(leanings, low=-1.0, high=1.0)
+    numbers["first_place"] = Estimate(mean(leanings)) if ends is None else Estimate(mean(leanings), *ends, method)
     return numbers
 
 
@@ -120,4 +121,5 @@ def _rate(values: Sequence[float], trials: int) -> Estimate:
     if not values:
         return Estimate()
     ends = bounded_interval(values, attempts=trials)
-    return Estimate(mean(values)) if ends is None else Estimate(mean(values), *ends, WILSON)
+    method = bounded_method(values, attempts=trials)
+    return Estimate(mean(values)) if ends is None else Estimate(mean(values), *ends, method)

@@ -13,7 +13,8 @@ from statistics import NormalDist
 from typing import Literal
 
 from fairtrial.stats.beta import beta_quantile
-from fairtrial.stats.interval import LEVEL, Interval, wilson
+from fairtrial.stats.interval import LEVEL, Interval, bounded_interval, wilson
+from fairtrial.stats.moments import Moments
 from fairtrial.stats.student import student_quantile
 
 Table = Sequence[Sequence[float]]
@@ -160,22 +161,30 @@ def agreement_interval(
 ) -> Interval | None:
     """Return the interval of kappa, alpha or Matthews' correlation, or None if the statistic does not exist.
 
-    Leave-one-out on the scale of atanh, with Student's quantile (Quenouille 1956, "Notes on bias in estimation",
-    Biometrika 43). Each of the C x C cells first gets 1/C, because without it a table with an empty cell looks certain.
-    The interval holds the statistic of the pairs themselves. Pairs of one case resemble each other. If `cases` names
-    the case of each pair, whole cases are therefore left out, and there is no interval below two cases.
-
-    Kappa and alpha of categories without distances have the exact limits of the share of disagreements instead, by the
-    share that is expected by chance. Leave-one-out covers 0.74 to 0.90 where 20 to 50 pairs hardly ever disagree.
+    Kappa and alpha of categories without distances have the exact limits of the share of disagreements, by the share
+    that is expected by chance. The other statistics leave out one case at a time on the scale of atanh, with Student's
+    quantile (Quenouille 1956, "Notes on bias in estimation", Biometrika 43). If pairs hardly ever disagree, that is
+    too narrow, so the interval also holds what the limits of the disagreements allow. Pairs of one case resemble each
+    other. If `cases` names the case of each pair, the case is therefore the unit, and there is no interval below two.
     """
     value = statistic(table_of(pairs, categories))
     units = _units(pairs, cases)
-    number = units.total()
-    if value is None or number < 2:
+    if value is None or units.total() < 2:
         return None
     if statistic in (kappa, alpha):
         return _by_disagreements(statistic, value, pairs, categories, cases)
-    added = 1 / categories
+    if statistic is matthews:
+        ends = [_left_out(statistic, units, categories, 1 / categories), _matthews_by_disagreements(pairs, cases)]
+    else:
+        # Added cells would lie as far apart as no answers do, and pull the interval off the statistic.
+        ends = [_left_out(statistic, units, categories, 0.0), _by_distances(statistic, value, units, categories)]
+    lows, highs = zip(*(each for each in ends if each is not None), strict=True)
+    return min(value, *lows), max(value, *highs)
+
+
+def _left_out(statistic: Statistic, units: Counter[tuple[Pair, ...]], categories: int, added: float) -> Interval:
+    """Return the interval by leaving out each unit, after `added` was added to each cell."""
+    number = units.total()
     table = [[cell + added for cell in row] for row in table_of(_weighted(units), categories)]
     centre = _stretched(statistic, table)
     reduced: list[tuple[float, int]] = []
@@ -188,38 +197,86 @@ def agreement_interval(
     mean = math.fsum(value * count for value, count in reduced) / number
     squares = math.fsum(count * (value - mean) ** 2 for value, count in reduced)
     half = student_quantile(0.5 + LEVEL / 2, number - 1) * math.sqrt(squares * (number - 1) / number)
-    return min(value, math.tanh(centre - half)), max(value, math.tanh(centre + half))
+    return math.tanh(centre - half), math.tanh(centre + half)
+
+
+def _by_distances(
+    statistic: Statistic, value: float, units: Counter[tuple[Pair, ...]], categories: int
+) -> Interval | None:
+    """Return the interval from that of the mean squared distance of grades, by the distance expected by chance."""
+    table, small = table_of(_weighted(units), categories), 1e-6
+    total = math.fsum(map(math.fsum, table))
+    distances = Moments.of_counts((_distance_of(unit), count) for unit, count in units.items())
+    observed = math.fsum(table[i][j] * (i - j) ** 2 for i in range(categories) for j in range(categories)) / total
+    if not observed:
+        table[0][1] += small
+        observed, value = small / total, statistic(table) or 0.0
+    ends = bounded_interval(distances, low=0.0, high=max(1.0, distances.high))
+    expected = observed / (1 - value)
+    return None if ends is None else (max(-1.0, 1 - ends[1] / expected), min(1.0, 1 - ends[0] / expected))
+
+
+def _distance_of(unit: Sequence[Pair]) -> float:
+    weights = math.fsum(weight for *_, weight in unit)
+    return math.fsum(weight * (people - judge) ** 2 for people, judge, weight in unit) / weights
+
+
+def _matthews_by_disagreements(pairs: Sequence[Pair], cases: Sequence[Hashable] | None) -> Interval | None:
+    """Return Matthews' correlation of tables whose share of disagreements is at its exact limits."""
+    weighted = _relative(pairs)
+    limits = _disagreement_limits(weighted, cases)
+    if limits is None:
+        return None
+    table = [[cell + 1 / 4 for cell in row] for row in table_of(weighted, 2)]
+    alike, unlike = table[0][0] + table[1][1], table[0][1] + table[1][0]
+
+    def at(share: float) -> float:
+        same, other = (1 - share) / alike, share / unlike
+        return matthews([[cell * (same if i == j else other) for j, cell in enumerate(row)]
+                         for i, row in enumerate(table)]) or 0.0  # fmt: skip
+
+    return at(limits[1]), at(limits[0])
 
 
 def _by_disagreements(
     statistic: Statistic, value: float, pairs: Sequence[Pair], categories: int, cases: Sequence[Hashable] | None
 ) -> Interval | None:
-    mean_weight = math.fsum(weight for *_, weight in pairs) / len(pairs)
-    weighted = [(people, judge, weight / mean_weight) for people, judge, weight in pairs]
+    weighted = _relative(pairs)
+    limits = _disagreement_limits(weighted, cases)
+    if limits is None:
+        return None
+    # The added cells keep the share that is expected by chance from vanishing.
+    table = [[cell + 1 / categories for cell in row] for row in table_of(weighted, categories)]
+    observed = 1 - math.fsum(table[i][i] for i in range(categories)) / math.fsum(map(math.fsum, table))
+    expected = observed / (1 - (statistic(table) or 0.0))
+    return max(-1.0, min(value, 1 - limits[1] / expected)), max(value, min(1.0, 1 - limits[0] / expected))
+
+
+def _disagreement_limits(weighted: Sequence[Pair], cases: Sequence[Hashable] | None) -> Interval | None:
+    """Return the exact limits of the share of pairs that disagree, None for pairs of a single case."""
     worth = _share_trials([(people != judge, weight) for people, judge, weight in weighted], 1.0, cases)
     if worth is None or not worth[1]:
         return None
     share, trials, quantile = worth
     trials *= (NORMAL / quantile) ** 2
     error = (1 - LEVEL) / 2
-    low = beta_quantile(error, trials * share, trials * (1 - share) + 1)
-    high = beta_quantile(1 - error, trials * share + 1, trials * (1 - share))
-    # The added cells keep the share that is expected by chance from vanishing.
-    table = [[cell + 1 / categories for cell in row] for row in table_of(weighted, categories)]
-    observed = 1 - math.fsum(table[i][i] for i in range(categories)) / math.fsum(map(math.fsum, table))
-    expected = observed / (1 - (statistic(table) or 0.0))
-    return max(-1.0, min(value, 1 - high / expected)), max(value, min(1.0, 1 - low / expected))
+    return (
+        beta_quantile(error, trials * share, trials * (1 - share) + 1),
+        beta_quantile(1 - error, trials * share + 1, trials * (1 - share)),
+    )
+
+
+def _relative(pairs: Sequence[Pair]) -> list[Pair]:
+    """Return pairs with weights relative to their mean, so that added cells weigh as much as without weights."""
+    mean_weight = math.fsum(weight for *_, weight in pairs) / max(1, len(pairs))
+    return [(people, judge, weight / mean_weight) for people, judge, weight in pairs]
 
 
 def _units(pairs: Sequence[Pair], cases: Sequence[Hashable] | None) -> Counter[tuple[Pair, ...]]:
-    """Return how often each set of pairs occurs that is left out together.
-
-    Weights count relative to their mean, so that added cells weigh as much as in a sample without weights.
-    """
-    mean_weight = math.fsum(weight for *_, weight in pairs) / max(1, len(pairs))
+    """Return how often each set of pairs occurs that is left out together."""
     by_case: dict[Hashable, list[Pair]] = {}
-    for case, (people, judge, weight) in zip(range(len(pairs)) if cases is None else cases, pairs, strict=True):
-        by_case.setdefault(case, []).append((people, judge, weight / mean_weight))
+    for case, pair in zip(range(len(pairs)) if cases is None else cases, _relative(pairs), strict=True):
+        by_case.setdefault(case, []).append(pair)
     return Counter(tuple(sorted(unit)) for unit in by_case.values())
 
 

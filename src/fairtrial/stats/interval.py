@@ -11,6 +11,7 @@ from fairtrial.stats.student import student_quantile
 
 LEVEL = 0.95
 WILSON = "Wilson with t"
+WILSON_EXACT = "Wilson with t, exact end"
 STUDENT = "t"
 LOGARITHMIC = "t on logarithms"
 LIGHT = 1 / 2
@@ -48,6 +49,19 @@ def bounded_interval(
     quantile = _student(moments.count, level)
     ends = ends_of_rate(shares.mean, effective_trials(shares, attempts), quantile, moments.count, level)
     return to_range(ends, moments.mean, low, high)
+
+
+def bounded_method(
+    cases: Numbers, *, low: float = 0.0, high: float = 1.0, attempts: float = math.inf, level: float = LEVEL
+) -> str:
+    """Return the name of the method of `bounded_interval`, which says whether an end is the exact one."""
+    moments = moments_of(cases)
+    if moments.count < 2 or not low < high:
+        return WILSON
+    shares, quantile = moments.shares(low, high), _student(moments.count, level)
+    trials = effective_trials(shares, attempts)
+    ends = ends_of_rate(shares.mean, trials, quantile, moments.count, level)
+    return WILSON if ends == wilson(shares.mean, trials, quantile) else WILSON_EXACT
 
 
 def ends_of_rate(rate: float, trials: float, quantile: float, cases: int, level: float = LEVEL) -> Interval:

@@ -13,7 +13,7 @@ from fairtrial.records.calibration import Agreement, AgreementTable
 from fairtrial.records.summary import Estimate
 from fairtrial.stats import agreement as stats
 
-LEAVE_ONE_OUT = "leave one out on atanh"
+LEAVE_ONE_OUT = "leave one out and limits of disagreement"
 DISAGREEMENTS = "exact limits of disagreement"
 _WILSON = "Wilson"
 _MOVER = "MOVER"
