@@ -1,9 +1,9 @@
-"""The same simulated runs through four other tools: coverage, false claims under peeking, time.
+"""The same simulated runs through six other tools: coverage, false claims under peeking, time.
 
     python benchmarks/comparison_peers.py PYTHON
 
-PYTHON is the Python of an environment with the packages truescore, agentassay, mlflow (3.18) and inspect-ai. `run.py`
-does not run this bench.
+PYTHON is the Python of an environment with the packages truescore, agentassay, mlflow, inspect-ai, ppi-python and
+scipy. `run.py` does not run this bench.
 """
 
 from __future__ import annotations
@@ -24,9 +24,12 @@ sys.path.append(str(Path(__file__).parent.parent / "tests" / "support"))
 import measuring
 
 import paired_situations as situations
+from decision_situations import HELD_OUT
+from fairtrial.stats.correction import Labelled, corrected_mean
 from fairtrial.stats.difference import paired_difference
-from fairtrial.stats.evidence import Evidence
+from fairtrial.stats.evidence import Evidence, strategy_of
 from fairtrial.stats.interval import bounded_interval
+from judge_situations import judged_of
 
 REPETITIONS = 400
 SIDE = Path(__file__).parent / "sides" / "statistics_peers.py"
@@ -55,16 +58,34 @@ def main(python: str) -> None:
         f"pass rate 0.9, {cases} cases, 4 attempts, k = {size}": [run(source, cases, size) for _ in range(REPETITIONS)]
         for cases, size in ((20, 0.1), (20, 1), (100, 1))
     }
+    nulls = {
+        f"{name}, {cases} cases": [
+            [[0.0] * cases, [max(-1.0, move) for move in draw(source, cases)]] for _ in range(REPETITIONS)
+        ]
+        for name, draw, sizes in HELD_OUT
+        for cases in sizes[:2]
+    }
+    samples = {
+        f"{rate:g} passed, se {se:g}, sp {sp:g}, 30 of 200 labels": [labels(source, rate, se, sp) for _ in range(400)]
+        for rate, se, sp in ((0.7, 0.95, 0.9), (0.7, 0.9, 0.6), (0.95, 0.99, 0.99))
+    }
     arrivals = {name: [[value for _, value in attempts] for attempts in each] for name, each in streams.items()}
-    question = json.dumps({"comparisons": comparisons, "streams": arrivals, "runs": runs})
+    question = json.dumps({"comparisons": comparisons, "nulls": nulls, "labels": samples,
+                           "streams": arrivals, "runs": runs})  # fmt: skip
     done = subprocess.run([python, str(SIDE)], input=question, capture_output=True, text=True, check=True)
     theirs = json.loads(done.stdout)
     measuring.heading(f"the same simulated runs, {REPETITIONS} repetitions")
     truths = {each.name: each.truth for each in chosen}
-    peers = {"truescore, bootstrap": theirs["bootstrap"], "MLflow, BCa bootstrap": theirs["bca"]}
+    print(f"  {theirs['versions']}")
+    peers = {"truescore, bootstrap": theirs["bootstrap"]}
+    if theirs["bca"]:
+        peers["MLflow, BCa bootstrap"] = theirs["bca"]
     _print_coverage("the difference", difference, comparisons, truths, peers)
     peers = {"Inspect, clustered by case": theirs["clustered"]}
     _print_coverage("the mean", pass_rate, runs, dict.fromkeys(runs, 0.9), peers)
+    rates = {name: float(name.split()[0]) for name in samples}
+    _print_coverage("the mean by people", corrected, samples, rates, {"ppi-python": theirs["powered"]})
+    _print_nulls(nulls, theirs["permutation"])
     _print_claims(streams, theirs)
 
 
@@ -83,6 +104,14 @@ def _print_coverage(
         print(f"  | {situation} | {' | '.join(f'{share:.3f}' for share in shares)} |")
     count = sum(map(len, inputs.values()))
     print(f"  | milliseconds an interval | {' | '.join(f'{1000 * spent / count:.2f}' for spent in seconds)} |")
+
+
+def _print_nulls(nulls: dict[str, Any], theirs: dict[str, list[float]]) -> None:
+    print("\n  | false differences at 5 % | fairtrial | scipy, permutations |\n  |---|---|---|")
+    for name, pairs in nulls.items():
+        ours = [paired_difference(moves) for _, moves in pairs]
+        share = fmean(found is not None and found.p < 0.05 for found in ours)
+        print(f"  | {name} | {share:.3f} | {fmean(p < 0.05 for p in theirs[name]):.3f} |")
 
 
 def _print_claims(streams: dict[str, list[Stream]], theirs: dict[str, Any]) -> None:
@@ -116,6 +145,20 @@ def run(source: random.Random, cases: int, size: float) -> Stream:
     return [(case, float(source.random() < chance)) for case, chance in enumerate(chances) for _ in range(4)]
 
 
+def labels(source: random.Random, rate: float, sensitivity: float, specificity: float) -> list[list[float]]:
+    """Return the labels and the verdicts of 30 outcomes, and the verdicts of 170 others."""
+    people = [source.random() < rate for _ in range(200)]
+    judge = [source.random() < (sensitivity if passed else 1 - specificity) for passed in people]
+    return [list(map(float, values)) for values in (people[:30], judge[:30], judge[30:])]
+
+
+def corrected(sample: list[list[float]]) -> tuple[float, float]:
+    people, judge, others = sample
+    labelled = [Labelled(*pair, case) for case, pair in enumerate(zip(people, judge, strict=True))]
+    found = corrected_mean(labelled, judged_of([*judge, *others]))
+    return found.interval if found else (1.0, 0.0)
+
+
 def difference(pair: Any) -> tuple[float, float]:
     base, candidate = pair
     found = paired_difference([after - before for before, after in zip(base, candidate, strict=True)])
@@ -129,7 +172,7 @@ def pass_rate(attempts: Stream) -> tuple[float, float]:
 
 def claim(attempts: Stream) -> int | None:
     """Return the attempt after which evidence claims that the mean is below 0.8, or None. It is read after waves."""
-    evidence = Evidence(0.2, CASES)
+    evidence = Evidence(0.2, CASES, strategy_of(0.2, CASES))
     for wave in range(WAVES):
         values = dict(attempts[wave * CASES : (wave + 1) * CASES])
         evidence.add([1 - values[case] for case in range(CASES)])

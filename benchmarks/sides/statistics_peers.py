@@ -1,6 +1,7 @@
-"""The side of truescore, AgentAssay, MLflow and Inspect: the same simulated runs through all, without fairtrial.
+"""The side of truescore, AgentAssay, MLflow, Inspect, ppi-python and scipy: the same simulated runs, without fairtrial.
 
-Reads a JSON object with `comparisons`, `streams` and `runs` from standard input, and prints the results as JSON.
+Reads a JSON object with `comparisons`, `nulls`, `labels`, `streams` and `runs` from standard input, and prints the
+results and the versions as JSON. MLflow below 3.18 has no comparison, and is left out.
 """
 
 from __future__ import annotations
@@ -9,14 +10,23 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 from agentassay.statistics.sprt import SPRTRunner
 from inspect_ai.scorer import SampleScore, Score, ci
-from mlflow.genai.evaluation.comparison.paired_comparison import _compare_paired_values
+from ppi_py import ppi_mean_ci
+from scipy.stats import permutation_test
 from truescore import paired_bootstrap
 from truescore.sequential import first_exclusion
+
+try:
+    from mlflow.genai.evaluation.comparison.paired_comparison import _compare_paired_values
+except ImportError:
+    _compare_paired_values = None
+
+PACKAGES = ("truescore", "agentassay", "mlflow", "inspect-ai", "ppi-python", "scipy")
 
 
 def timed(interval: Callable[[Any], list[float]], inputs: list[Any]) -> list[Any]:
@@ -50,6 +60,27 @@ def clustered(attempts: list[tuple[int, float]]) -> list[float]:
 CLUSTERED = ci(cluster="case")
 
 
+def permutation(comparison: Any) -> float:
+    """Return scipy's p value of a mean difference of 0: signs of the pairs are flipped 2,000 times."""
+    samples = [np.array(values, dtype=float) for values in comparison]
+    found = permutation_test(
+        samples,
+        lambda first, second, axis: np.mean(second - first, axis=axis),
+        permutation_type="samples",
+        n_resamples=2000,
+        vectorized=True,
+        rng=1,
+    )
+    return float(found.pvalue)
+
+
+def powered(sample: Any) -> list[float]:
+    """Return ppi-python's interval of the mean of labels, from the judge's values of labelled and other outcomes."""
+    people, judge, others = (np.array(values, dtype=float) for values in sample)
+    low, high = ppi_mean_ci(people, judge, others, alpha=0.05)
+    return [float(np.squeeze(low)), float(np.squeeze(high))]
+
+
 def exclusion(values: list[float]) -> int | None:
     """Return the attempt at which truescore's confidence sequence is below 0.8, or None."""
     return first_exclusion(values, 0.8, direction="below")
@@ -69,7 +100,12 @@ given = json.load(sys.stdin)
 json.dump(
     {
         "bootstrap": {name: timed(bootstrap, pairs) for name, pairs in given["comparisons"].items()},
-        "bca": {name: timed(bca, pairs) for name, pairs in given["comparisons"].items()},
+        "bca": {name: timed(bca, pairs) for name, pairs in given["comparisons"].items()}
+        if _compare_paired_values
+        else {},
+        "permutation": {name: [permutation(pair) for pair in pairs] for name, pairs in given["nulls"].items()},
+        "powered": {name: timed(powered, samples) for name, samples in given["labels"].items()},
+        "versions": {name: version(name) for name in PACKAGES},
         "clustered": {name: timed(clustered, runs) for name, runs in given["runs"].items()},
         "exclusion": {name: list(map(exclusion, streams)) for name, streams in given["streams"].items()},
         "ratio": {name: list(map(ratio_test, streams)) for name, streams in given["streams"].items()},
