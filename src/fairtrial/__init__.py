@@ -31,12 +31,14 @@ _HOMES = {
     "Budget": "fairtrial.llm.budget",
     "Calibration": "fairtrial.records.calibration",
     "CallError": "fairtrial.llm.model",
+    "Case": "fairtrial.records.case",
     "CaseError": "fairtrial.errors",
     "CaseKey": "fairtrial.records.keys",
     "CaseResult": "fairtrial.records.result",
     "Claim": "fairtrial.records.gate",
     "Comparison": "fairtrial.records.run_comparison",
     "ConfigError": "fairtrial.errors",
+    "Contains": "fairtrial.metrics.text_match",
     "Criterion": "fairtrial.records.result",
     "CriterionSummary": "fairtrial.records.summary",
     "Duplicate": "fairtrial.records.value_row",
@@ -47,6 +49,7 @@ _HOMES = {
     "Estimate": "fairtrial.records.summary",
     "EvalCase": "fairtrial.records.case",
     "EvalSet": "fairtrial.records.case",
+    "ExactMatch": "fairtrial.metrics.text_match",
     "Failure": "fairtrial.records.attempt",
     "FairtrialError": "fairtrial.errors",
     "Fault": "fairtrial.records.result",
@@ -172,12 +175,14 @@ __all__ = [
     "Budget",
     "Calibration",
     "CallError",
+    "Case",
     "CaseError",
     "CaseKey",
     "CaseResult",
     "Claim",
     "Comparison",
     "ConfigError",
+    "Contains",
     "Criterion",
     "CriterionSummary",
     "Duplicate",
@@ -188,6 +193,7 @@ __all__ = [
     "Estimate",
     "EvalCase",
     "EvalSet",
+    "ExactMatch",
     "Failure",
     "FairtrialError",
     "Fault",
@@ -367,6 +373,8 @@ if TYPE_CHECKING:
     from fairtrial.metrics.rubrics import TrajectoryRubrics as TrajectoryRubrics
     from fairtrial.metrics.safety import Safety as Safety
     from fairtrial.metrics.simulator import UserSimulatorQuality as UserSimulatorQuality
+    from fairtrial.metrics.text_match import Contains as Contains
+    from fairtrial.metrics.text_match import ExactMatch as ExactMatch
     from fairtrial.metrics.trajectory import ToolTrajectory as ToolTrajectory
     from fairtrial.mutations.operator import Operator as Operator
     from fairtrial.protocols import Agent as Agent
@@ -381,6 +389,7 @@ if TYPE_CHECKING:
     from fairtrial.records.calibration import Agreement as Agreement
     from fairtrial.records.calibration import Calibration as Calibration
     from fairtrial.records.case import Behavior as Behavior
+    from fairtrial.records.case import Case as Case
     from fairtrial.records.case import EvalCase as EvalCase
     from fairtrial.records.case import EvalSet as EvalSet
     from fairtrial.records.case import Persona as Persona

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from fairtrial.errors import JudgeError, MetricError, UsageError
 from fairtrial.judge.ballot_costs import judge_stats
+from fairtrial.metrics.custom import decision_threshold
 from fairtrial.metrics.fault import find_invalidations
 from fairtrial.metrics.tool_outages import needs_result, tool_outages
 from fairtrial.planned_case import Pair, PlannedCase
@@ -134,18 +135,21 @@ def _is_final(outcome: Outcome) -> bool:
 async def _outcome(
     criterion: Criterion, trace: Trace, case: EvalCase, ballots: Ballots | None, *, has_action: bool
 ) -> Outcome:
+    threshold = criterion.threshold
     if criterion.aggregation == "value" and trace.broken:
         # A user's metric has no bounds: of half a conversation it would give a value that looks like any other.
         score = Score(None, f"the conversation broke: {trace.broken}")
     else:
-        score = await _call_metric(criterion, trace, case)
+        score, is_decision = await _call_metric(criterion, trace, case)
+        if is_decision and threshold is None:
+            threshold = decision_threshold(criterion)
     if criterion.aggregation == "value" and score.value is not None and score.value not in criterion.range:
         reason = f"must be {criterion.range}, got {score.value:g}"
         score = replace(score, value=None, reason=reason, side="infrastructure")
     outcome = Outcome(
         criterion.name,
         score,
-        criterion.threshold,
+        threshold,
         criterion.lower_is_better,
         criterion.range,
         criterion.aggregation,
@@ -165,14 +169,16 @@ def _has_action(invocation: Invocation) -> bool:
     return reply is not None and bool(reply.text or reply.parts or reply.withheld)
 
 
-async def _call_metric(criterion: Criterion, trace: Trace, case: EvalCase) -> Score:
-    """Return the score that a metric gives, or an unscored one with the exception that it raised."""
+async def _call_metric(criterion: Criterion, trace: Trace, case: EvalCase) -> tuple[Score, bool]:
+    """Return the score that a metric gives, and whether it is a bool, or an unscored one with the exception."""
     try:
         result = criterion.metric(trace, case)
         if type(result) is not Score and inspect.isawaitable(result):
             result = await result
         score = as_score(result)
-        return _as_stored(score) if criterion.aggregation == "value" else score
+        if criterion.aggregation == "parts":
+            return score, False
+        return _as_stored(score), isinstance(result.value if isinstance(result, Score) else result, bool)
     except BaseException as error:
         # For example, a cassette without the call: no other case would fare better.
         stops_all_cases = isinstance(error, UsageError) and criterion.aggregation == "parts"
@@ -180,7 +186,7 @@ async def _call_metric(criterion: Criterion, trace: Trace, case: EvalCase) -> Sc
             raise
         # The boundary around users' code: any other exception concerns this outcome only.
         side: FaultSide = "judge" if isinstance(error, JudgeError) else "infrastructure"
-        return Score(None, f"the metric failed: {shortened(described(error), 500)}", side=side)
+        return Score(None, f"the metric failed: {shortened(described(error), 500)}", side=side), False
 
 
 def _as_stored(score: Score) -> Score:

@@ -84,7 +84,7 @@ def test_an_agent_that_says_nothing_has_said_something_blank() -> None:
 
 
 def test_a_metric_is_a_function() -> None:
-    """Without a threshold it informs; beside it the efficiency criteria are computed."""
+    """Its bool passes or fails; beside it the efficiency criteria are computed."""
 
     def short(trace: Trace, case: EvalCase) -> bool:  # noqa: ARG001
         return len(trace.invocations[0].reply) < 10
@@ -93,7 +93,7 @@ def test_a_metric_is_a_function() -> None:
     run = evaluate(SET, hello, criteria)
     (first, _) = run.cases
     assert [one.criterion for one in first.outcomes][:2] == ["short", "response_match_score"]
-    assert first.outcomes[0].verdict is Verdict.INFORMATIONAL
+    assert first.outcomes[0].verdict is Verdict.PASSED
     assert "invocation_duration_v1" in [one.criterion for one in first.outcomes]
 
 
@@ -126,10 +126,10 @@ def test_a_mistake_is_a_usage_error_before_anything_runs(agent: Any, criteria: A
         ({"attempts": 1.5}, "attempts must be a whole number, 1 or more, got 1.5"),
         ({"concurrency": 0}, "concurrency must be a whole number, 1 or more, got 0"),
         ({"reply_timeout": 0}, "reply_timeout must be a number of seconds above 0, or None, got 0"),
-        ({"eval_set": None}, "eval_set must be an EvalSet, a path or several paths, got NoneType"),
-        ({"eval_set": {"eval_cases": []}}, "several paths, got dict"),
-        ({"eval_set": [SET]}, "several paths, got list of EvalSet"),
-        ({"eval_set": []}, "several paths, got list of nothing"),
+        ({"eval_set": None}, "a list of objects of the class Case, dicts or pairs, got NoneType"),
+        ({"eval_set": {"eval_cases": []}}, "dicts or pairs, got dict"),
+        ({"eval_set": [SET]}, "dicts or pairs; got EvalSet as item 1"),
+        ({"eval_set": []}, "dicts or pairs, got list of nothing"),
         ({"eval_set": "a" * 5000}, "aaa…: File name too long"),
         ({"criteria": Criterion("m", ResponseMatch())}, "list of objects of the class Criterion, got Criterion"),
         ({"criteria": "a" * 5000}, "aaa…: File name too long"),

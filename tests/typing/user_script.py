@@ -23,12 +23,14 @@ from fairtrial import (
     Budget,
     Calibration,
     CallError,
+    Case,
     CaseError,
     CaseKey,
     CaseResult,
     Claim,
     Comparison,
     ConfigError,
+    Contains,
     Criterion,
     CriterionSummary,
     Duplicate,
@@ -38,6 +40,7 @@ from fairtrial import (
     Estimate,
     EvalCase,
     EvalSet,
+    ExactMatch,
     Failure,
     FairtrialError,
     Fault,
@@ -371,6 +374,10 @@ def main(folder: Path) -> list[str]:
     broken = ScriptedEnvironment({"get_order": [{"state": "lost"}]})
     silent = ScriptedUsers({"greeting": []})
     last = evaluate(EvalSet("fixed", (FIXED,)), scripted, CRITERIA, users=silent, environment=broken)
+
+    short = [Case("Where is A-17?", "On its way.", calls=["get_order"]), ("Where is B-42?", "On its way.")]
+    facts = [Criterion("same", ExactMatch(), 1.0), Criterion("fact", Contains(ignore_case=True), 1.0)]
+    assert evaluate(short, AGENT, facts).verdict in set(Verdict)
 
     repetitions: tuple[Duplicate | None, ...] = find_duplicates([Trace((EXPECTED,))], confidence=0.9, success=True)
     assert repetitions == (None,)

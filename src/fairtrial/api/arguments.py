@@ -17,7 +17,7 @@ Paths = str | Path | Iterable[str | Path]
 
 def paths_of(argument: Any, allowed: str) -> list[str | Path]:
     """Return an argument as a list of paths. Raises UsageError, with the `allowed` types, if it is anything else."""
-    paths = _items(argument)
+    paths = items_of(argument)
     if not paths or not all(isinstance(path, str | Path) for path in paths):
         raise UsageError(f"{allowed}, got {_type_names(argument, paths)}")
     return paths
@@ -28,7 +28,7 @@ def recordings_of(argument: Any) -> tuple[list[str | Path] | None, list[Recordin
 
     A bare trace becomes a recording of the case that its session names. Without a session, the case is its number.
     """
-    items = _items(argument)
+    items = items_of(argument)
     if items is not None and all(isinstance(item, str | Path) for item in items):
         return items, []
     if items is None or not all(isinstance(item, Recording | Trace) for item in items):
@@ -63,7 +63,7 @@ def check_match(match: str) -> None:
         raise UsageError(f"match must be one of {', '.join(get_args(Match))}, got {match!r}")
 
 
-def _items(argument: Any) -> list[Any] | None:
+def items_of(argument: Any) -> list[Any] | None:
     """Return an argument as a list, for example the items of a generator, or None if it is not a collection."""
     if isinstance(argument, str | Path):
         return [argument]

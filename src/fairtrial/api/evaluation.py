@@ -7,6 +7,7 @@ from typing import Any
 
 from fairtrial.api.arguments import Paths
 from fairtrial.api.attempt_planning import Attempts
+from fairtrial.api.eval_sets.eval_set_arguments import EvalSets
 from fairtrial.api.execution import execute, execute_in_loop
 from fairtrial.api.notebook_progress import shown_progress
 from fairtrial.api.planning import Criteria, plan_run
@@ -18,12 +19,11 @@ from fairtrial.judge.judges import Judges
 from fairtrial.loading import Match
 from fairtrial.planned_case import Environments, Users
 from fairtrial.records.attempt import Recording
-from fairtrial.records.case import EvalSet
 from fairtrial.records.trace import Trace
 
 
 def evaluate(
-    eval_set: EvalSet | Paths,
+    eval_set: EvalSets,
     agent: str | Callable[..., Any],
     criteria: Criteria = None,
     *,
@@ -40,6 +40,9 @@ def evaluate(
     allow_code: bool = False,
 ) -> Run:
     """Run an agent on every case of an eval set, and score its conversations.
+
+    `eval_set` is a file or several, an `EvalSet`, or a list of objects of the class `Case`, of dicts with the columns
+    of a table, or of pairs such as `("What is the capital of France?", "Paris")`.
 
     `attempts` is the number of conversations per case, or options such as `{"count": 10, "pass": "mean"}`.
 
@@ -77,7 +80,7 @@ def evaluate(
 
 def score(
     recordings: Paths | Iterable[Recording | Trace],
-    eval_set: EvalSet | Paths | None = None,
+    eval_set: EvalSets | None = None,
     criteria: Criteria = None,
     *,
     match: Match = "id",
@@ -116,7 +119,7 @@ def score(
 
 
 async def aevaluate(
-    eval_set: EvalSet | Paths,
+    eval_set: EvalSets,
     agent: str | Callable[..., Any],
     criteria: Criteria = None,
     *,
@@ -156,7 +159,7 @@ async def aevaluate(
 
 async def ascore(
     recordings: Paths | Iterable[Recording | Trace],
-    eval_set: EvalSet | Paths | None = None,
+    eval_set: EvalSets | None = None,
     criteria: Criteria = None,
     *,
     match: Match = "id",

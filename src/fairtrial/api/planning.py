@@ -17,9 +17,10 @@ from msgspec.structs import replace
 from fairtrial import loading
 from fairtrial.agents import agent_of
 from fairtrial.analysis.sequential import SequentialGate
-from fairtrial.api.arguments import Paths, check_criteria, check_numbers, paths_of
+from fairtrial.api.arguments import check_criteria, check_numbers
 from fairtrial.api.attempt_planning import Attempts, options_in, rules_of, with_counts
 from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds, with_thresholds
+from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, eval_set_of
 from fairtrial.api.model_warnings import model_warnings
 from fairtrial.api.repository import commit_of_folder
 from fairtrial.api.text_warnings import text_warnings
@@ -32,7 +33,7 @@ from fairtrial.formats.adk.config_file import is_config
 from fairtrial.formats.datasets.column_roles import check_columns
 from fairtrial.formats.reading import NO_COLUMNS, Diagnostics
 from fairtrial.judge.judges import Judges
-from fairtrial.metrics.custom import check_takes_two
+from fairtrial.metrics.custom import check_takes_two, decision_threshold, declares_bool
 from fairtrial.metrics.signature import add_signature, signature
 from fairtrial.planned_case import Environments, PairedRecordings, PlannedCases, Users
 from fairtrial.protocols import Agent
@@ -56,8 +57,6 @@ _ADK_KINDS = (
     "eval set (old list form)",
 )
 """The kinds of files of ADK, whose rule for several attempts is the mean of each criterion."""
-
-EVAL_SET = "eval_set must be an EvalSet, a path or several paths"
 
 Criteria = str | Path | Mapping[str, "float | dict[str, Any] | Metric"] | Iterable[Criterion] | None
 """A config file or its content, criteria by name with their threshold, options or function, or a list of criteria.
@@ -97,7 +96,7 @@ class Plan:
 
 
 def plan_run(
-    eval_set: EvalSet | Paths,
+    eval_set: EvalSets,
     agent: str | Callable[..., Any],
     criteria: Criteria = None,
     *,
@@ -125,7 +124,7 @@ def plan_run(
     check_numbers(concurrency=concurrency, reply_timeout=reply_timeout)
     check_columns(columns)
     only = [only] if isinstance(only, str) else only
-    eval_set = eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, EVAL_SET)
+    eval_set = eval_set_of(eval_set, columns)
     judges = judges or Judges()
     loaded_sets, notes = load_sets(
         eval_set,
@@ -398,6 +397,8 @@ def _check(criterion: Criterion) -> Criterion:
     threshold = criterion.threshold
     if threshold is not None:
         threshold = threshold_of(threshold, criterion.range, f"{place}: threshold")
+    elif declares_bool(criterion.metric):
+        threshold = decision_threshold(criterion)
     return replace(criterion, threshold=threshold, signature=criterion.signature or signature(criterion.metric))
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from fairtrial import loading
-from fairtrial.api.arguments import Paths, check_match, check_numbers, paths_of, recordings_of
+from fairtrial.api.arguments import Paths, check_match, check_numbers, recordings_of
 from fairtrial.api.connection import models_of
 from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
+from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, eval_set_of
 from fairtrial.api.model_warnings import model_warnings
 from fairtrial.api.planning import (
-    EVAL_SET,
     Criteria,
     Notes,
     Plan,
@@ -61,7 +61,7 @@ class _Matched:
 
 def plan_score(
     recordings: Paths | Iterable[Recording | Trace],
-    eval_set: EvalSet | Paths | None = None,
+    eval_set: EvalSets | None = None,
     criteria: Criteria = None,
     *,
     match: loading.Match = "id",
@@ -82,12 +82,12 @@ def plan_score(
     only = [only] if isinstance(only, str) else only
     judges = judges or Judges()
     paths, own = recordings_of(recordings)
-    if paths is not None and eval_set is not None and not isinstance(eval_set, EvalSet):
-        loading.check_stdin([*paths, *paths_of(eval_set, EVAL_SET)])
     reading = {"lenient": lenient, "columns": columns}
     matching = _Matching(criteria, match, tuple(only), thresholds, judges, reading, allow_code, traces)
     if eval_set is not None:
-        eval_set = eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, EVAL_SET)
+        eval_set = eval_set_of(eval_set, columns)
+        if paths is not None and not isinstance(eval_set, EvalSet):
+            loading.check_stdin([*paths, *eval_set])
         matched = matching.match_against(eval_set, paths, own)
     elif paths is not None:
         matched = matching.match_files(paths)

@@ -78,6 +78,17 @@ def check_takes_two(metric: Any, place: str, *, or_else: str = "") -> None:
         raise ConfigError(f"{place}: must take 2 arguments (trace, case){or_else}, got {signature}") from None
 
 
+def decision_threshold(criterion: Criterion) -> float:
+    """Return the threshold of a criterion whose metric returns a bool: the better of its two values."""
+    return 0.0 if criterion.lower_is_better else 1.0
+
+
+def declares_bool(metric: Any) -> bool:
+    """Whether a metric says by its annotation that it returns a bool."""
+    signature = _signature(metric)
+    return signature is not None and signature.return_annotation in (bool, "bool")
+
+
 def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
     try:
         return inspect.signature(function)

@@ -103,6 +103,24 @@ CATALOG: dict[str, CatalogEntry] = {
             sample={"threshold": 1.0, "match_type": "IN_ORDER"},
         ),
         CatalogEntry(
+            "exact_match",
+            "Is the reply the reference, character for character?",
+            "For short answers with one right form, for example a number or a name. It needs no model.",
+            "reference",
+            "invocation",
+            "no",
+            "text_match:ExactMatch",
+        ),
+        CatalogEntry(
+            "contains",
+            "Does the reply contain the reference?",
+            "For a fact that must stand in a longer reply. It does not notice a negation beside the fact.",
+            "reference",
+            "invocation",
+            "no",
+            "text_match:Contains",
+        ),
+        CatalogEntry(
             "response_match_score",
             "How many words does the reply share with the reference (ROUGE)?",
             "A cheap and reproducible measure of overlap. It does not notice a negation: if the meaning matters, use "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from fairtrial.records.record import Extra, Json, Record
@@ -75,6 +76,21 @@ class EvalCase(Record, frozen=True):
     expected_failure: str = ""
     cluster: str = ""
     groups: dict[str, Json] = {}
+
+
+class Case(Record, frozen=True):
+    """A case in one line: a user message, or a list of messages, and what is expected of the answer.
+
+    `expected` is the reference reply. `calls` are the expected calls. Each is a `ToolCall`, a name, a pair of a name
+    and arguments, or a dict. With an empty list, no call is expected. If `calls` is None, calls are not compared.
+    A case without an `id` is named by its place in its list.
+    """
+
+    input: str | list[Json]
+    expected: str | None = None
+    calls: Sequence[ToolCall | str | tuple[str, dict[str, Json]] | dict[str, Json]] | None = None
+    context: str = ""
+    id: str = ""
 
 
 class EvalSet(Record, frozen=True):

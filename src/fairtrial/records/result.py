@@ -112,8 +112,10 @@ Metric = Callable[[Trace, EvalCase], "Score | float | bool | Awaitable[Score | f
 
 
 class Criterion(Record, frozen=True):
-    """A named metric with its threshold, direction and range. Without a threshold the criterion only informs.
+    """A named metric with its threshold, direction and range.
 
+    Without a threshold, the criterion only informs, unless its metric returns a bool. True then passes and false fails,
+    or the reverse if `lower_is_better`.
     `aggregation` says whether the value that the metric returns decides, or the mean of its parts. `signature`
     identifies the code and the options that produce the numbers: qualified names, options and hashes of sources, but
     never a client or a key.

@@ -9,15 +9,16 @@ from typing import Any
 import msgspec
 
 from fairtrial import loading
-from fairtrial.api.arguments import Paths, check_match, paths_of
+from fairtrial.api.arguments import check_match
 from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
 from fairtrial.api.dataset_sources import MANIFEST
 from fairtrial.api.datasets.dataset_options import DatasetOptions
 from fairtrial.api.datasets.dataset_scoring import DatasetPlan
 from fairtrial.api.datasets.shard_scoring import ShardScorer
 from fairtrial.api.datasets.shared_models import BATCHES
+from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, eval_set_of
 from fairtrial.api.model_warnings import model_warnings
-from fairtrial.api.planning import EVAL_SET, Criteria, Notes, load_sets, run_info
+from fairtrial.api.planning import Criteria, Notes, load_sets, run_info
 from fairtrial.api.run_batches import check_canaries
 from fairtrial.api.score_planning import check_picklable
 from fairtrial.batch.executors import Executor, InProcess
@@ -34,7 +35,7 @@ from fairtrial.system.importing import import_extra
 def plan_dataset(
     paths: Sequence[str | Path],
     folder: str | Path,
-    eval_set: EvalSet | Paths | None = None,
+    eval_set: EvalSets | None = None,
     criteria: Criteria = None,
     options: DatasetOptions = DatasetOptions(),  # noqa: B008  (a frozen record)
     *,
@@ -98,15 +99,13 @@ def plan_dataset(
     )
 
 
-def _sets(
-    eval_set: EvalSet | Paths | None, criteria: Criteria, **settings: Any
-) -> tuple[list[loading.LoadedSet], Notes]:
+def _sets(eval_set: EvalSets | None, criteria: Criteria, **settings: Any) -> tuple[list[loading.LoadedSet], Notes]:
     """Return the eval sets with their criteria. Without eval sets, the criteria belong to a set without cases."""
     if eval_set is None:
         if criteria is None:
             raise UsageError("--out needs --config, or --against with an eval set that has a configuration beside it")
         return load_sets(EvalSet(loading.RECORDED), criteria, **settings)
-    return load_sets(eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, EVAL_SET), criteria, **settings)
+    return load_sets(eval_set_of(eval_set), criteria, **settings)
 
 
 def _check_batches(folder: Path, judges: Judges, objects: ObjectFolder | None) -> None:

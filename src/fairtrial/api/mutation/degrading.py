@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.api.arguments import Paths
 from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
+from fairtrial.api.eval_sets.eval_set_arguments import EvalSets
 from fairtrial.api.mutation.mutation_sources import check_bill, deciding_criteria, judged_criteria
 from fairtrial.api.planning import Criteria, Plan, plan_run
 from fairtrial.errors import UsageError
@@ -19,7 +19,6 @@ from fairtrial.mutations.planting import sample as sampled
 from fairtrial.planned_case import Environments, Pair, PlannedCase
 from fairtrial.protocols import RefusesEnvironment
 from fairtrial.records.attempt import Recording
-from fairtrial.records.case import EvalSet
 from fairtrial.records.mutation import Mutation
 from fairtrial.simulate.degradation import Degradation, degradations_named
 
@@ -93,7 +92,7 @@ def _tools_in(invocations: Sequence[Any]) -> dict[str, int]:
 
 
 def plan_degradation(
-    eval_set: EvalSet | Paths,
+    eval_set: EvalSets,
     agent: str | Callable[..., Any],
     criteria: Criteria = None,
     *,

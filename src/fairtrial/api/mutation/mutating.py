@@ -11,9 +11,9 @@ from typing import Any
 
 from msgspec.json import encode
 
-from fairtrial.api.arguments import Paths, paths_of
 from fairtrial.api.connection import models_of
 from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
+from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, eval_set_of
 from fairtrial.api.execution import RunEvents, run_plan
 from fairtrial.api.mutation.degrading import DegradationPlan, Places, plan_degradation
 from fairtrial.api.mutation.mutation_reports import MutationRun, reason_of, report_of
@@ -38,7 +38,6 @@ from fairtrial.mutations.planting import Planting, sample
 from fairtrial.mutations.table import OPERATORS, operators_named
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.records.attempt import Recording
-from fairtrial.records.case import EvalSet
 from fairtrial.records.mutation import MutationReport
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.run import RunInfo
@@ -150,7 +149,7 @@ def _price_of(model: str, tokens_in: int, tokens_out: int) -> float | None:
 
 
 def plan_mutation(
-    eval_set: EvalSet | Paths | None = None,
+    eval_set: EvalSets | None = None,
     criteria: Criteria = None,
     *,
     from_run: str | None = None,
@@ -186,7 +185,7 @@ def plan_mutation(
                 judges=judges,
             )
     else:
-        files = eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, "eval_set must be paths")
+        files = eval_set_of(eval_set)
         baselines = baselines_in(
             files, criteria, only, thresholds=thresholds, lenient=lenient, allow_code=allow_code, judges=judges
         )
@@ -237,7 +236,7 @@ def _check_applies(plan: MutationPlan) -> None:
 
 
 def mutate(
-    eval_set: EvalSet | Paths | None = None,
+    eval_set: EvalSets | None = None,
     criteria: Criteria = None,
     *,
     from_run: str | None = None,

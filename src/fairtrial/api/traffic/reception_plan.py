@@ -10,10 +10,11 @@ from pathlib import Path
 import msgspec
 
 from fairtrial import loading
-from fairtrial.api.arguments import Paths, check_numbers, paths_of
+from fairtrial.api.arguments import check_numbers
 from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
+from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, eval_set_of
 from fairtrial.api.model_warnings import model_warnings
-from fairtrial.api.planning import EVAL_SET, Criteria, Plan, load_sets, names_of, resume, run_info
+from fairtrial.api.planning import Criteria, Plan, load_sets, names_of, resume, run_info
 from fairtrial.api.text_warnings import text_warnings
 from fairtrial.errors import UsageError
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
@@ -94,7 +95,7 @@ class ReceptionPlan:
 
 
 def plan_receive(
-    eval_set: EvalSet | Paths | None = None,
+    eval_set: EvalSets | None = None,
     criteria: Criteria = None,
     *,
     idle: float = 60.0,
@@ -122,7 +123,7 @@ def plan_receive(
     judges = judges or Judges()
     expected: EvalSet | list[str | Path] = EvalSet(RECEIVED)
     if eval_set is not None:
-        expected = eval_set if isinstance(eval_set, EvalSet) else paths_of(eval_set, EVAL_SET)
+        expected = eval_set_of(eval_set)
     loaded_sets, notes = load_sets(
         expected, criteria, thresholds=thresholds, lenient=lenient, judges=judges, allow_code=allow_code
     )

@@ -1,0 +1,73 @@
+"""Reads the eval sets that a caller names by their paths, or holds as cases, dicts or pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fairtrial.api.arguments import Paths, items_of, paths_of
+from fairtrial.errors import UsageError
+from fairtrial.formats.datasets.case_tables import read_table
+from fairtrial.formats.datasets.column_roles import REPLY, role_of
+from fairtrial.formats.reading import NO_COLUMNS, Diagnostics
+from fairtrial.records.case import Case, EvalCase, EvalSet
+from fairtrial.records.record import Json
+from fairtrial.records.trace import ToolCall
+
+Cases = Case | EvalCase | Iterable[Case | EvalCase | Mapping[str, Json] | tuple[Json, Json]]
+"""Cases that a program holds. A dict is a row of a table, and a pair is a user message with its reference."""
+EvalSets = EvalSet | Paths | Cases
+"""Everything that can be an eval set: files, and cases that a program holds."""
+ALLOWED = "eval_set must be an EvalSet, a path, several paths, or a list of objects of the class Case, dicts or pairs"
+NAME = "cases"
+"""The name of an eval set without a file, and the beginning of the ids of its cases."""
+
+
+def eval_set_of(argument: EvalSets | None, columns: Mapping[str, str] = NO_COLUMNS) -> EvalSet | list[str | Path]:
+    """Return an argument as an eval set or as paths. Raises UsageError or FormatError if it is neither."""
+    if isinstance(argument, EvalSet):
+        return argument
+    items: list[Any] | None = [argument] if isinstance(argument, Case | EvalCase) else items_of(argument)
+    if not items or any(isinstance(item, str | Path) for item in items):
+        return paths_of(argument if items is None else items, ALLOWED)
+    if all(isinstance(item, EvalCase) for item in items):
+        return EvalSet(NAME, tuple(items))
+    rows = [_row(item, number) for number, item in enumerate(items, 1)]
+    if "calls" not in columns.values() and not any(role_of(str(key)) == REPLY for row in rows for key in row):
+        # Beside a recorded reply, the calls of a table are recorded too. Here nothing is recorded.
+        rows = [{"expected_calls" if key == "calls" else key: row[key] for key in row} for row in rows]
+    reading = Diagnostics(NAME, columns=columns)
+    table = read_table(((((), place), row) for place, row in enumerate(rows)), reading, NAME)
+    reading.finish()
+    if table.eval_set is None:
+        raise UsageError(f"{NAME}: hold no messages of the user; name them `input`")
+    return table.eval_set
+
+
+def _row(item: Any, number: int) -> dict[str, Any]:
+    """Return a case as a row of a table."""
+    if isinstance(item, Mapping):
+        return dict(item)
+    if isinstance(item, tuple | list) and len(item) == 2:
+        return {"input": item[0], "expected": item[1]}
+    if not isinstance(item, Case):
+        raise UsageError(f"{ALLOWED}; got {type(item).__name__} as item {number}")
+    return {
+        "id": item.id or None,
+        "input": item.input,
+        "expected": item.expected,
+        "context": item.context or None,
+        "expected_calls": None if item.calls is None else _calls(item.calls),
+    }
+
+
+def _calls(calls: Sequence[Any]) -> list[Any]:
+    """Return calls as a table holds them. A pair is a name with arguments."""
+    if isinstance(calls, str):
+        return [calls]
+    as_objects = [call if not isinstance(call, ToolCall) else (call.name, call.args) for call in calls]
+    return [
+        {"name": call[0], "args": call[1]} if isinstance(call, tuple | list) and len(call) == 2 else call
+        for call in as_objects
+    ]
