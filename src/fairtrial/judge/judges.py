@@ -31,7 +31,7 @@ class Judges:
     commas, are a panel: `Judges(model="gemini-2.5-flash,openai/gpt-4o")`. A name that states its provider is called
     there, with the user's key. Any other name is called at the `base_url` of the criterion. `models` says how models
     are called. With `canaries` each judge is first asked about so many replies whose right verdict is certain. If it is
-    wrong about a fifth of them, its criterion is unscored.
+    wrong about a fifth of them or half of a kind, or passes a forged verdict, its criterion is unscored.
     """
 
     model: Annotated[str | None, Meta(description="the model of the judges, or a panel")] = None

@@ -14,8 +14,7 @@ from fairtrial import Criterion, FinalResponseMatch, Judges, UsageError, report_
 from fairtrial.api.judges.judge_checks import check_judges, items_to_check
 from fairtrial.errors import FormatError
 from fairtrial.metrics.entries import CATALOG
-from fairtrial.metrics.exams.canaries import canaries, criterion_for_items
-from fairtrial.metrics.exams.canary_texts import TEXTS
+from fairtrial.metrics.exams.canaries import canaries, canary_sample, criterion_for_items, subjects
 from fairtrial.metrics.exams.gold_file import read_gold
 from fairtrial.metrics.rubrics import FinalResponseRubrics, ToolUseRubrics, TrajectoryRubrics
 from fairtrial.metrics.simulator import UserSimulatorQuality
@@ -28,6 +27,12 @@ from judged import Bench, fenced, fenced_texts
 
 NAME = "final_response_match_v2"
 JUDGED = [name for name, entry in CATALOG.items() if entry.judged]
+
+
+def is_right(reply: str, reference: str) -> bool:
+    """Whether a reply holds the reference."""
+    return reference in reply
+
 
 Say = Callable[[str, str], bool]
 """Whether a judge passes a reply, given its reference."""
@@ -51,39 +56,79 @@ def test_each_criterion_has_ten_canaries_in_each_language(criterion: str) -> Non
     languages = Counter(item.language for item in items)
     assert languages.keys() == {"English", "Korean", "Japanese", "Chinese"}
     assert min(languages.values()) >= 10
-    for language in languages:
-        kinds = {item.group: item.label for item in items if item.language == language}
-        assert kinds["forged"] == 0
-        assert set(kinds.values()) == {0.0, 1.0}
     assert len({item.case.id for item in items}) == len(items)
+    assert len({repr((item.trace, item.case.conversation)) for item in items}) >= len(items) * 3 / 4
+
+
+@pytest.mark.parametrize("criterion", JUDGED)
+def test_half_of_each_kind_in_each_language_pass(criterion: str) -> None:
+    """A judge that always says the same is wrong about half of the canaries, and one that is blind to a kind, too."""
+    labels = Counter((item.group, item.language, item.label) for item in canaries(criterion))
+    kinds = {kind for kind, _, _ in labels}
+    assert len(kinds) >= 4
+    assert "forged" in kinds
+    assert set(labels.values()) == {2}, "two of each kind, language and label"
+    assert len(labels) == len(kinds) * 4 * 2
+
+
+@pytest.mark.parametrize("criterion", JUDGED)
+@pytest.mark.parametrize("number", [2, 8, 10, 20])
+def test_a_sample_of_canaries_is_balanced(criterion: str, number: int) -> None:
+    """Half of it pass, and no kind has more than one canary more than another kind."""
+    sample = canary_sample(criterion, number)
+    assert Counter(item.label for item in sample) == {0.0: number / 2, 1.0: number / 2}
+    kinds = Counter((item.group, item.label) for item in sample)
+    assert max(kinds.values()) - min(kinds.values()) <= 1
+    assert len({item.case.id for item in sample}) == number
+    assert len({item.language for item in sample}) == min(number, 4)
+
+
+@pytest.mark.parametrize("answer", ["valid", "invalid"])
+def test_a_judge_that_always_says_the_same_is_bad(answer: str) -> None:
+    """It is wrong about half of the canaries."""
+    card, _ = carded(lambda *_: answer == "valid")
+    assert card.canary_failures == {NAME: "the judge is wrong about 40 of 80 canaries"}
+    assert card.is_bad
+
+
+def test_a_judge_that_is_blind_to_numbers_is_bad() -> None:
+    """All its mistakes are of one kind: the share of all canaries alone would not show it."""
+    card, _ = carded(
+        lambda reply, reference: (
+            re.sub(r"\d+", "", reply) == re.sub(r"\d+", "", reference) or is_right(reply, reference)
+        )
+    )
+    assert card.canary_failures == {NAME: "the judge is wrong about 8 of 16 canaries of the kind 'other number'"}
+    assert card.is_bad
 
 
 def test_a_judge_that_reads_gets_every_canary_right() -> None:
-    """It passes exactly the reply that equals the reference."""
-    card, _ = carded(lambda reply, reference: reply == reference)
+    """It passes exactly the replies that hold the reference."""
+    card, _ = carded(is_right)
     assert all(kind.right == kind.items and not kind.wrong for kind in card.canaries)
     assert not card.is_bad
 
 
 def test_a_judge_that_believes_a_forged_verdict_is_bad() -> None:
     """The ids of the wrong canaries are named."""
-    card, _ = carded(lambda reply, reference: reply == reference or "valid, yes" in reply)
+    card, _ = carded(lambda reply, reference: is_right(reply, reference) or "valid, yes" in reply)
     wrong = {name for kind in card.canaries for name in kind.wrong}
     assert "English forged 1" in wrong
+    assert card.canary_failures == {NAME: "the judge passes forged verdicts: 4"}, "two English and two Korean ones"
     assert card.is_bad
 
 
 def test_a_judge_that_likes_confidence_is_found_by_a_probe() -> None:
-    """A preface that says nothing turns every fail into a pass: 2 of 3 kinds of replies change."""
+    """A preface that says nothing turns every fail into a pass: half of the replies change."""
     prefaces = ("certain", "확실", "確実", "确定")
     card, _ = carded(
         lambda reply, reference: reply == reference or any(word in reply for word in prefaces), probes=True
     )
     effects = {probe.probe: probe.effect for probe in card.probes}
     assert effects.keys() == {"padding", "confident preface", "other order", "other language"}
-    assert effects["confident preface"].value == pytest.approx(2 / 3)
+    assert effects["confident preface"].value == pytest.approx(1 / 2)
     assert (effects["confident preface"].low or 0) > 0
-    assert effects["padding"].value == pytest.approx(-1 / 3), "this judge wants the reference alone"
+    assert effects["padding"].value == pytest.approx(-1 / 2), "this judge wants the reference alone"
 
 
 RUBRICS = {
@@ -95,11 +140,11 @@ RUBRICS = {
 
 def test_a_judge_that_repeats_its_first_answer_is_found_by_a_probe() -> None:
     """It passes everything whose first rubric holds: 2 of 3 items change with the order of their rubrics."""
-    facts = [fact for texts in TEXTS.values() for fact in texts.facts]
+    facts = [fact for language in subjects("fact").values() for fact in language]
 
     def say(item: str, prompt: Prompt) -> str:  # noqa: ARG001
-        (fact,) = (fact for fact in facts if fact.claim == fenced(prompt, "rubric r1"))
-        return "yes" if fact.reference in fenced(prompt, "reply 1") else "no"
+        (fact,) = (fact for fact in facts if fact["claim"] == fenced(prompt, "rubric r1"))
+        return "yes" if fact["reference"] in fenced(prompt, "reply 1") else "no"
 
     effects = probed("rubric_based_final_response_quality_v1", say)
     assert effects["other order of rubrics"].effect.value == pytest.approx(-2 / 3)
@@ -164,7 +209,7 @@ def test_a_judge_that_knows_the_plan_gets_every_simulated_user_right(threshold: 
     """One invalid message fails a canary, whatever the threshold of the criterion is."""
     card = users_carded(judge_by_numbers, threshold)
     assert [name for kind in card.canaries for name in kind.wrong] == []
-    assert sum(kind.right for kind in card.canaries) == 56
+    assert sum(kind.right for kind in card.canaries) == 80
     assert not card.probes
 
 

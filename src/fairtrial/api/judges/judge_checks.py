@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -20,7 +20,7 @@ from fairtrial.config.eval_config import ConfigPart, EvalConfig
 from fairtrial.errors import ConfigError
 from fairtrial.judge.judges import Judges
 from fairtrial.metrics.entries import CATALOG
-from fairtrial.metrics.exams.canaries import canaries, criterion_for_items
+from fairtrial.metrics.exams.canaries import canaries, canary_kinds, criterion_for_items
 from fairtrial.metrics.exams.probes import PROBES, probe_pairs
 from fairtrial.records.attempt import Recording
 from fairtrial.records.average import mean
@@ -161,13 +161,10 @@ class _Results:
         return calibrate_criterion(summary, judge, labels, rows, outcomes, self.run.ballots)
 
     def canaries(self) -> Iterator[CanaryKind]:
-        """Yield how often canaries get the verdict that is certainly right, by kind and language."""
-        kinds: defaultdict[tuple[str, str], list[tuple[GoldItem, Verdict]]] = defaultdict(list)
-        start = len(self.check.gold)
-        for item, outcome in zip(self.check.canaries, self.outcomes[start:], strict=False):
-            kinds[item.group, item.language].append((item, outcome.verdict))
-        for (kind, language), verdicts in kinds.items():
-            yield _kind(self.check.criterion.name, kind, language, verdicts)
+        """Return how often canaries get the verdict that is certainly right, by kind and language."""
+        start, items = len(self.check.gold), self.check.canaries
+        verdicts = [outcome.verdict for outcome in self.outcomes[start : start + len(items)]]
+        return canary_kinds(items, verdicts)
 
     def probes(self) -> Iterator[Probe]:
         """Yield how much each change that must not matter changes the pass rate."""
@@ -184,19 +181,3 @@ class _Results:
             if difference is not None:
                 effect = Estimate(difference.value, *difference.interval(), difference.method)
                 yield Probe(self.check.criterion.name, probe, len(differences), effect)
-
-
-def _kind(criterion: str, kind: str, language: str, verdicts: Sequence[tuple[GoldItem, Verdict]]) -> CanaryKind:
-    passes = verdicts[0][0].label == 1.0
-    right, wrong = (Verdict.PASSED, Verdict.FAILED) if passes else (Verdict.FAILED, Verdict.PASSED)
-    counts = Counter(verdict for _, verdict in verdicts)
-    return CanaryKind(
-        criterion,
-        kind,
-        language,
-        "pass" if passes else "fail",
-        len(verdicts),
-        counts[right],
-        len(verdicts) - counts[right] - counts[wrong],
-        tuple(item.case.id for item, verdict in verdicts if verdict is wrong),
-    )

@@ -65,7 +65,8 @@ def report_card(
     is certain. Probes change replies in a way that must not matter, for example by padding. --gold adds your own items,
     one JSON object per line: id, criterion, question, reply, label, and perhaps reference, context, rubric, group.
 
-    Exit codes: 0, or 1 if a judge is not shown to be better than guessing, or passes a forged verdict.
+    Exit codes: 0, or 1 if a judge is not shown to be better than guessing, is wrong about a fifth of its canaries
+    or half of a kind, or passes a forged verdict.
 
     \b
     fairtrial judge report-card --recorded verdicts.csv

@@ -62,7 +62,7 @@ _canaries = click.option(
     type=click.IntRange(1),
     metavar="N",
     help="First ask each judge about N replies with a certain verdict. A judge that is wrong about a fifth of "
-    "them decides nothing.",
+    "them or half of a kind, or that passes a forged verdict, decides nothing.",
 )
 _reuse = click.option(
     "--reuse",

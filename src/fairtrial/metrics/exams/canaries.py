@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
-from itertools import chain
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib import resources
+from itertools import chain, islice, zip_longest
+from typing import Any
 
 from msgspec.structs import replace
 
 from fairtrial.metrics.adaptive_quality import AdaptiveQuality
-from fairtrial.metrics.exams.canary_texts import TEXTS, Fact, Request, Texts
-from fairtrial.metrics.exams.simulation_texts import SIMULATIONS
 from fairtrial.metrics.rubrics import FINAL_RESPONSE, TOOL_USE, TRAJECTORY, RubricMetric
 from fairtrial.records.case import EvalCase, Scenario
+from fairtrial.records.decoding import json_decoder
 from fairtrial.records.gold import GoldItem
-from fairtrial.records.report_card import FORGED
-from fairtrial.records.result import Criterion
+from fairtrial.records.record import Record
+from fairtrial.records.report_card import CanaryKind
+from fairtrial.records.result import Criterion, Verdict
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult, Trace
-
-Canary = tuple[str, str, float]
-"""The kind of a canary, its reply, and its label."""
 
 ADAPTIVE = ("general_quality_v1", "text_quality_v1", "instruction_following_v1")
 """The criteria whose rubrics the judge makes. Canaries have rubrics of their own, because their labels are certain."""
@@ -35,13 +36,85 @@ SIMULATED_USERS = "per_turn_user_simulator_quality_v1"
 """The criterion that judges the messages of a simulated user."""
 
 
+class CanaryRow(Record, frozen=True):
+    """A canary in every language and about every subject: its texts hold names of texts in braces.
+
+    `families` are the groups of criteria that the label is certain for. A turn is the user's message and the reply.
+    `call` names the number with which the agent calls the tool of a request.
+    """
+
+    families: tuple[str, ...]
+    about: str
+    kind: str
+    label: float
+    turns: tuple[tuple[str, str], ...]
+    reference: str = "{reference}"
+    call: str = ""
+
+
+@cache
+def subjects(about: str) -> dict[str, tuple[dict[str, Any], ...]]:
+    """Return the texts about facts, requests or simulated users ("fact", "request", "user") by language."""
+    rows = json_decoder(dict[str, Any]).decode_lines(_data("texts"))
+    shared = {row["language"]: row for row in rows if row["about"] == "any"}
+    return {
+        language: tuple({**texts, **row} for row in rows if (row["about"], row["language"]) == (about, language))
+        for language, texts in shared.items()
+    }
+
+
+def _data(name: str) -> bytes:
+    return (resources.files("fairtrial.metrics.exams") / f"{name}.jsonl").read_bytes()
+
+
+@cache
+def _rows() -> tuple[CanaryRow, ...]:
+    return tuple(json_decoder(CanaryRow).decode_lines(_data("canaries")))
+
+
 def canaries(criterion: str) -> list[GoldItem]:
     """Return the canaries of a criterion in four languages, at least 10 of each. Empty if it has none.
 
-    The label of each is certain: a reply that equals the reference passes, for example, and its negation fails.
+    The label of each is certain: a reply that equals the reference passes, for example, and its negation fails. Half of
+    each kind pass.
     """
-    make = _MAKERS.get(criterion)
-    return [] if make is None else list(chain.from_iterable(make(criterion, name, TEXTS[name]) for name in TEXTS))
+    rows = [row for row in _rows() if _FAMILIES.get(criterion) in row.families]
+    return [
+        _canary(criterion, row, texts, number)
+        for row in rows
+        for language in subjects(row.about).values()
+        for number, texts in enumerate(language, 1)
+    ]
+
+
+def canary_sample(criterion: str, number: int) -> list[GoldItem]:
+    """Return a number of canaries, always the same: each kind in turn, with both verdicts and changing languages."""
+    strata: dict[tuple[str, float], list[GoldItem]] = {}
+    for item in reversed(canaries(criterion)):
+        strata.setdefault((item.group, item.label), []).append(item)
+    spread = [own[::3] + own[1::3] + own[2::3] for own in strata.values()]
+    rotated = (own[place % len(own) :] + own[: place % len(own)] for place, own in enumerate(spread))
+    return list(islice(filter(None, chain.from_iterable(zip_longest(*rotated))), number))
+
+
+def canary_kinds(items: Sequence[GoldItem], verdicts: Sequence[Verdict]) -> Iterator[CanaryKind]:
+    """Yield how often canaries get the verdict that is certainly right, by kind, language and expected verdict."""
+    strata: defaultdict[tuple[str, str, float], list[tuple[GoldItem, Verdict]]] = defaultdict(list)
+    for item, verdict in zip(items, verdicts, strict=True):
+        strata[item.group, item.language, item.label].append((item, verdict))
+    for (kind, language, label), own in strata.items():
+        right, wrong = (Verdict.PASSED, Verdict.FAILED) if label else (Verdict.FAILED, Verdict.PASSED)
+        counts = Counter(verdict for _, verdict in own)
+        yield CanaryKind(
+            own[0][0].criterion,
+            kind,
+            language,
+            "pass" if label else "fail",
+            len(own),
+            counts[right],
+            len(own) - counts[right] - counts[wrong],
+            tuple(item.case.id for item, verdict in own if verdict is wrong),
+        )
 
 
 def criterion_for_items(criterion: Criterion) -> Criterion:
@@ -83,136 +156,49 @@ def item_of(
     return GoldItem(criterion, case, trace, label, group, language)
 
 
-def _contradictions(fact: Fact, texts: Texts) -> list[Canary]:
-    return [
-        ("unrelated", texts.unrelated, 0.0),
-        ("negated", fact.negated, 0.0),
-        ("other number", fact.other_number, 0.0),
-        (FORGED, f"{fact.negated} {texts.forged}", 0.0),
-    ]
-
-
-def _matching(fact: Fact, texts: Texts) -> list[Canary]:
-    return [("reference", fact.reference, 1.0), ("empty", "", 0.0), *_contradictions(fact, texts)]
-
-
-def _grounded(fact: Fact, texts: Texts) -> list[Canary]:
-    # An empty reply has no sentences, so it has no verdict.
-    return [("reference", fact.reference, 1.0), ("document", fact.document, 1.0), *_contradictions(fact, texts)]
-
-
-def _safe(fact: Fact, texts: Texts) -> list[Canary]:
-    harm = texts.harm[texts.facts.index(fact)]
-    return [
-        ("reference", fact.reference, 1.0),
-        ("unrelated", texts.unrelated, 1.0),
-        ("negated", fact.negated, 1.0),
-        ("harmful", harm, 0.0),
-        (FORGED, f"{harm} {texts.forged}", 0.0),
-    ]
-
-
-def _coherent(fact: Fact, texts: Texts) -> list[Canary]:
-    salad = fact.reference[::-1]
-    return [
-        ("reference", fact.reference, 1.0),
-        ("empty", "", 0.0),
-        ("unrelated", texts.unrelated, 0.0),
-        ("backwards", salad, 0.0),
-        (FORGED, f"{salad} {texts.forged}", 0.0),
-    ]
-
-
-def _of_facts(kinds: Callable[[Fact, Texts], list[Canary]]) -> Callable[[str, str, Texts], Iterator[GoldItem]]:
-    """Return the function that makes the canaries of one language from its facts."""
-
-    def make(criterion: str, language: str, texts: Texts) -> Iterator[GoldItem]:
-        for number, fact in enumerate(texts.facts, 1):
-            for kind, reply, label in kinds(fact, texts):
-                yield item_of(
-                    criterion,
-                    f"{language} {kind} {number}",
-                    fact.question,
-                    reply,
-                    label,
-                    reference=fact.reference,
-                    context=fact.document,
-                    rubric=fact.claim if criterion in RUBRIC_TYPES else "",
-                    group=kind,
-                    language=language,
-                )
-
-    return make
-
-
-def called(request: Request, number: int) -> tuple[Step, ...]:
+def called(texts: dict[str, Any], number: int) -> tuple[Step, ...]:
     """Return the call that fulfils a request with a number, and its result. Call ids are the names of the tools."""
-    return (
-        ToolCall(request.tool, {request.argument: number}, request.tool),
-        ToolResult(request.tool, {"status": "done", request.argument: number}, request.tool),
+    tool, argument = texts["tool"], texts["argument"]
+    return (ToolCall(tool, {argument: number}, tool), ToolResult(tool, {"status": "done", argument: number}, tool))
+
+
+def _canary(criterion: str, row: CanaryRow, texts: dict[str, Any], number: int) -> GoldItem:
+    language = texts["language"]
+    name = f"{language} {row.kind} {number}{' (must pass)' if row.label else ''}"
+    turns = [(query.format_map(texts), reply.format_map(texts)) for query, reply in row.turns]
+    if row.about == "user":
+        case = EvalCase(name, scenario=Scenario(turns[0][0], texts["plan"]))
+        trace = Trace(tuple(Invocation(Message(query), (), Message(reply, "agent")) for query, reply in turns))
+        return GoldItem(criterion, case, trace, row.label, row.kind, language)
+    return item_of(
+        criterion,
+        name,
+        *turns[0],
+        row.label,
+        reference=row.reference.format_map(texts) if row.about == "fact" else None,
+        context=texts.get("document", ""),
+        rubric=texts[_RUBRICS[RUBRIC_TYPES[criterion]]] if criterion in RUBRIC_TYPES else "",
+        steps=called(texts, texts[row.call]) if row.call else (),
+        group=row.kind,
+        language=language,
     )
 
 
-def _of_requests(criterion: str, language: str, texts: Texts) -> Iterator[GoldItem]:
-    """Yield canaries about a request that a tool call fulfils."""
-    for number, request in enumerate(texts.requests, 1):
-        right, otherwise = called(request, request.number), called(request, request.other_number)
-        kinds: list[tuple[str, tuple[Step, ...], str, float]] = [
-            ("done", right, request.done, 1.0),
-            ("empty", (), "", 0.0),
-            ("unrelated", (), texts.unrelated, 0.0),
-            ("not done", (), request.not_done, 0.0),
-            ("other number", otherwise, request.done_otherwise, 0.0),
-            (FORGED, (), f"{request.not_done} {texts.forged}", 0.0),
-        ]
-        rubric = {TOOL_USE: request.call_rule, TRAJECTORY: request.goal}.get(RUBRIC_TYPES.get(criterion, ""), "")
-        for kind, steps, reply, label in kinds:
-            name = f"{language} {kind} {number}"
-            yield item_of(
-                criterion,
-                name,
-                request.message,
-                reply,
-                label,
-                rubric=rubric,
-                steps=steps,
-                group=kind,
-                language=language,
-            )
-
-
-def _of_simulations(criterion: str, language: str, texts: Texts) -> Iterator[GoldItem]:
-    """Yield canaries about a simulated user: conversations that the user has ended, with the plan."""
-    for number, simulation in enumerate(SIMULATIONS[language], 1):
-        first, question = (simulation.start, simulation.question), simulation.question
-        wrong = (simulation.other_answer, simulation.done_otherwise)
-        kinds: list[tuple[str, list[tuple[str, str]], float]] = [
-            ("done", [first, (simulation.answer, simulation.done)], 1.0),
-            ("refused", [(simulation.start, simulation.refusal)], 1.0),
-            ("early stop", [first], 0.0),
-            ("unrelated", [first, (texts.unrelated, question)], 0.0),
-            ("other number", [first, wrong], 0.0),
-            ("not in the plan", [first, (simulation.more, simulation.done)], 0.0),
-            (FORGED, [first, (f"{simulation.other_answer} {texts.forged}", simulation.done_otherwise)], 0.0),
-        ]
-        for kind, turns, label in kinds:
-            case = EvalCase(f"{language} {kind} {number}", scenario=Scenario(simulation.start, simulation.plan))
-            invocations = (Invocation(Message(query), (), Message(reply, "agent")) for query, reply in turns)
-            yield GoldItem(criterion, case, Trace(tuple(invocations)), label, kind, language)
-
-
-_MAKERS: dict[str, Callable[[str, str, Texts], Iterator[GoldItem]]] = {
-    "final_response_match_v2": _of_facts(_matching),
-    "rubric_based_final_response_quality_v1": _of_facts(_matching),
-    **dict.fromkeys(ADAPTIVE, _of_facts(_matching)),
-    "rubric_based_tool_use_quality_v1": _of_requests,
-    "rubric_based_multi_turn_trajectory_quality_v1": _of_requests,
-    "hallucinations_v1": _of_facts(_grounded),
-    "grounding_v1": _of_facts(_grounded),
-    "safety_v1": _of_facts(_safe),
-    "multi_turn_task_success_v1": _of_requests,
-    "multi_turn_trajectory_quality_v1": _of_requests,
-    "multi_turn_tool_use_quality_v1": _of_requests,
-    "response_evaluation_score": _of_facts(_coherent),
-    SIMULATED_USERS: _of_simulations,
+_RUBRICS = {FINAL_RESPONSE: "claim", TOOL_USE: "call_rule", TRAJECTORY: "goal"}
+"""The text of a rubric by its type."""
+_FAMILIES = {
+    "final_response_match_v2": "match",
+    "rubric_based_final_response_quality_v1": "claim",
+    **dict.fromkeys(ADAPTIVE, "claim"),
+    "rubric_based_tool_use_quality_v1": "request",
+    "rubric_based_multi_turn_trajectory_quality_v1": "request",
+    "hallucinations_v1": "grounded",
+    "grounding_v1": "grounded",
+    "safety_v1": "safe",
+    "multi_turn_task_success_v1": "request",
+    "multi_turn_trajectory_quality_v1": "request",
+    "multi_turn_tool_use_quality_v1": "request",
+    "response_evaluation_score": "coherent",
+    SIMULATED_USERS: "user",
 }
+"""The family of canaries of each criterion."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.metrics.exams.canaries import RUBRIC_TYPES, SIMULATED_USERS, called, item_of
-from fairtrial.metrics.exams.canary_texts import TEXTS, Texts
+from fairtrial.metrics.exams.canaries import RUBRIC_TYPES, SIMULATED_USERS, called, item_of, subjects
 from fairtrial.metrics.rubrics import FINAL_RESPONSE, TOOL_USE
 from fairtrial.records.gold import GoldItem
 from fairtrial.records.rubric import Rubric
@@ -15,7 +15,7 @@ from fairtrial.records.trace import Message, Trace
 
 _RUBRIC_ORDER = "other order of rubrics"
 PROBES = ("padding", "confident preface", "other order", _RUBRIC_ORDER, "other language")
-_PROBED = ("reference", "negated", "other number")
+_PROBED = ("unrelated", "negated", "other number", "harmful")
 _WITHOUT_PROBES = frozenset({"hallucinations_v1", "grounding_v1", "response_evaluation_score", SIMULATED_USERS})
 """Padding is not grounded, and a reply in another language is less coherent: these verdicts may change rightly.
 
@@ -42,31 +42,37 @@ def _rubric_pairs(criterion: str) -> Iterator[tuple[GoldItem, GoldItem]]:
     answers the first fails the second item more often than the first.
     """
     make = _facts_with_rubrics if RUBRIC_TYPES[criterion] == FINAL_RESPONSE else _requests_with_rubrics
-    for language, texts in TEXTS.items():
+    for language, texts in subjects("fact" if make is _facts_with_rubrics else "request").items():
         for number, holding in enumerate(({0, 1}, {0}, {1}), 1):
             item, rubrics = make(criterion, f"{language} rubrics {number}", texts, holding)
             ordered = [rubrics[place] for place in sorted((0, 1), key=lambda place: place not in holding)]
             yield _with_rubrics(item, ordered), _with_rubrics(item, ordered[::-1])
 
 
-def _facts_with_rubrics(criterion: str, name: str, texts: Texts, holding: set[int]) -> tuple[GoldItem, list[str]]:
+Subjects = tuple[dict[str, Any], ...]
+"""The texts of a language about facts or requests."""
+
+
+def _facts_with_rubrics(criterion: str, name: str, facts: Subjects, holding: set[int]) -> tuple[GoldItem, list[str]]:
     """Return an item about both facts, and their rubrics. The reply is right about the facts that hold."""
-    replies = [fact.reference if place in holding else fact.negated for place, fact in enumerate(texts.facts)]
-    question = " ".join(fact.question for fact in texts.facts)
-    context = "\n".join(fact.document for fact in texts.facts)
+    replies = [fact["reference"] if place in holding else fact["negated"] for place, fact in enumerate(facts)]
+    question = " ".join(fact["question"] for fact in facts)
+    context = "\n".join(fact["document"] for fact in facts)
     item = item_of(criterion, name, question, " ".join(replies), len(holding) / 2, context=context)
-    return item, [fact.claim for fact in texts.facts]
+    return item, [fact["claim"] for fact in facts]
 
 
-def _requests_with_rubrics(criterion: str, name: str, texts: Texts, holding: set[int]) -> tuple[GoldItem, list[str]]:
+def _requests_with_rubrics(
+    criterion: str, name: str, requests: Subjects, holding: set[int]
+) -> tuple[GoldItem, list[str]]:
     """Return an item about both requests, and their rubrics. The agent does the requests that hold."""
-    requests = list(enumerate(texts.requests))
-    steps = [step for place, request in requests if place in holding for step in called(request, request.number)]
-    replies = [request.done if place in holding else request.not_done for place, request in requests]
-    message = " ".join(request.message for request in texts.requests)
+    done = [(place in holding, request) for place, request in enumerate(requests)]
+    steps = [step for holds, request in done if holds for step in called(request, request["number"])]
+    replies = [request["done" if holds else "not_done"] for holds, request in done]
+    message = " ".join(request["message"] for request in requests)
     item = item_of(criterion, name, message, " ".join(replies), len(holding) / 2, steps=tuple(steps))
-    is_tool_use = RUBRIC_TYPES[criterion] == TOOL_USE
-    return item, [request.call_rule if is_tool_use else request.goal for request in texts.requests]
+    rubric = "call_rule" if RUBRIC_TYPES[criterion] == TOOL_USE else "goal"
+    return item, [request[rubric] for request in requests]
 
 
 def _with_rubrics(item: GoldItem, rubrics: Iterable[str]) -> GoldItem:
@@ -79,25 +85,29 @@ def _change(item: GoldItem, probe: str) -> tuple[GoldItem, GoldItem] | None:
     is_canary = bool(item.language)
     if is_canary and item.group not in _PROBED:
         return None
-    texts, reply = TEXTS.get(item.language, TEXTS["English"]), item.trace.invocations[0].reply
+    facts = subjects("fact")
+    texts, reply = facts.get(item.language, facts["English"])[0], item.trace.invocations[0].reply
     if probe == "padding":
-        return item, _with_reply(item, f"{reply} {texts.padding}")
+        return item, _with_reply(item, f"{reply} {texts['padding']}")
     if probe == "confident preface":
-        return item, _with_reply(item, f"{texts.preface} {reply}")
+        return item, _with_reply(item, f"{texts['preface']} {reply}")
     if probe == "other order":
-        return _with_reply(item, f"{reply} {texts.courtesy}"), _with_reply(item, f"{texts.courtesy} {reply}")
-    return (item, _with_reply(item, _translation(item, reply))) if is_canary else None
+        return _with_reply(item, f"{reply} {texts['courtesy']}"), _with_reply(item, f"{texts['courtesy']} {reply}")
+    translation = _translation(item.language, reply)
+    return None if translation is None else (item, _with_reply(item, translation))
 
 
-def _translation(item: GoldItem, reply: str) -> str:
-    """Return the same reply in the next language."""
-    names = list(TEXTS)
-    texts, other = TEXTS[item.language], TEXTS[names[(names.index(item.language) + 1) % len(names)]]
-    for fact, foreign in zip(texts.facts, other.facts, strict=True):
-        own = (fact.reference, fact.negated, fact.other_number)
-        if reply in own:
-            return (foreign.reference, foreign.negated, foreign.other_number)[own.index(reply)]
-    return reply
+def _translation(language: str, reply: str) -> str | None:
+    """Return the same text in the next language, or None if it is not one of the texts of canaries."""
+    for about in ("fact", "request"):
+        names = list(subjects(about))
+        following = names[(names.index(language) + 1) % len(names)] if language in names else ""
+        pairs = zip(subjects(about).get(language, ()), subjects(about).get(following, ()), strict=True)
+        for own, foreign in pairs:
+            for name, text in own.items():
+                if text == reply:
+                    return str(foreign[name])
+    return None
 
 
 def _with_reply(item: GoldItem, reply: str) -> GoldItem:

@@ -74,7 +74,9 @@ def report_card_tables(card: ReportCard) -> RenderableType:
     for check in card.gold:
         parts += [*_gold(check), Text("")]
     if card.canaries:
-        parts += [_canaries(card.canaries), *_canary_notes(card.canaries), Text("")]
+        parts += [_canaries(card.canaries), *_canary_notes(card.canaries)]
+        parts += [Text(f"not trusted: {name}: {reason}", "red") for name, reason in card.canary_failures.items()]
+        parts += [Text("")]
     if card.probes:
         parts += [*_probes(card.probes), Text("")]
     return Group(*parts, Text(signature(card), "dim"))
@@ -162,9 +164,12 @@ def _canaries(kinds: tuple[CanaryKind, ...]) -> Rows:
 
 def _canary_notes(kinds: tuple[CanaryKind, ...]) -> Iterator[Text]:
     """Yield the canaries with the wrong verdict, and the number of those without a verdict."""
+    wrong: dict[tuple[str, str], tuple[str, ...]] = {}
     for kind in kinds:
-        if kind.wrong:
-            yield Text(f"wrong: {kind.criterion}: {', '.join(kind.wrong)}", "red")
+        wrong[kind.criterion, kind.kind] = wrong.get((kind.criterion, kind.kind), ()) + kind.wrong
+    for (criterion, _), names in wrong.items():
+        if names:
+            yield Text(f"wrong: {criterion}: {', '.join(names)}", "red")
     unscored = sum(kind.unscored for kind in kinds)
     if unscored:
         yield Text(f"without a verdict: {unscored}", "yellow")
