@@ -161,10 +161,8 @@ types: $(VENV)/.ready ## Check types
 imports: $(VENV)/.ready ## Check which way imports point
 	$(BIN)/lint-imports
 
-docs: $(VENV)/.ready ## Write the pages that are generated, and the JSON Schema of the report
-	$(BIN)/python -m fairtrial.reports.json_report > docs/report.schema.json
-	$(BIN)/python -m fairtrial.reports.decisions.trust_report > docs/trust.schema.json
-	$(BIN)/python -m fairtrial.reports.views.view_schema > docs/view.schema.json
+docs: $(VENV)/.ready ## Write the pages that are generated, and the JSON Schema of everything that reports write
+	$(BIN)/python -m fairtrial.reports.schemas > docs/schema.json
 	$(BIN)/python docs/generate.py
 
 bench: $(VENV)/.ready $(PEER)/.ready ## Measure side by side with google-adk 2.13

@@ -155,9 +155,9 @@ def test_attempts_until_decided_count_a_lost_case_as_missing() -> None:
     later = [option for number in range(7) for option in ("--only", f"good_{number}")]
     claim = ("--until-decided", "--not-worse-by", "0.2", "--against", base)
     done = fairtrial(*COMMAND, *later, *claim)
-    (decided,) = done.json["decision"]["claims"]
+    (decided,) = done.json["run"]["decision"]["claims"]
     assert (done.code, decided["verdict"], decided["missing"]) == (3, "undecided", [0, 15])
-    assert done.json["decision"]["pairs"]["only_base"] == ["good_7", "good_8", "good_9"]
+    assert done.json["run"]["decision"]["pairs"]["only_base"] == ["good_7", "good_8", "good_9"]
     report = fairtrial("show", done.json["run"]["id"]).out
     assert "only in the base, counted as missing: good_7, good_8, good_9" in report
     assert fairtrial(*COMMAND, *later, *claim, "--shared-cases").code == 0

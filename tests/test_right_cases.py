@@ -108,7 +108,7 @@ def test_waves_are_paired_by_the_keys_of_their_cases() -> None:
     command = ("run", "trips.evalset.json", *later, "--json", "-", "--agent")
     base = fairtrial(*command, "commands:obedient", "--attempts", "2").json["run"]["id"]
     claim = ("--until-decided", "--not-worse-by", "0.1", "--against", base, "--attempts", "2")
-    (decided,) = fairtrial(*command, "test_right_cases:wrong_at_last", *claim).json["decision"]["claims"]
+    (decided,) = fairtrial(*command, "test_right_cases:wrong_at_last", *claim).json["run"]["decision"]["claims"]
     assert decided["estimate"] == pytest.approx(-2 / 7)
     assert decided["missing"] == [0, 0]
 

@@ -6,21 +6,27 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fairtrial.reports.views.view_schema import schema
+from fairtrial.reports.schemas import VIEWS, schema
 
 FILE = Path(__file__).parent / "src" / "view.ts"
+_EMPTY = (None, "", False, [], {})
 _SIMPLE = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean", "null": "null"}
 
 
 def types() -> str:
-    """Return the module with an interface for each shape."""
-    interfaces = [_interface(name, shape) for name, shape in schema()["$defs"].items()]
+    """Return the module with a type for each shape."""
+    interfaces = [_interface(name, shape) for name, shape in schema(VIEWS)["$defs"].items()]
     return "\n".join(["// `make ui` writes this file from the JSON Schema of the view model.", "", *interfaces])
 
 
 def _interface(name: str, shape: dict[str, Any]) -> str:
-    required = set(shape.get("required", ()))
-    lines = [f"  {key}{'' if key in required else '?'}: {_type(value)};" for key, value in shape["properties"].items()]
+    if "properties" not in shape:
+        return f"export type {name} = {_type(shape)};\n"
+    # A key that a page may leave out has an empty default.
+    lines = [
+        f"  {key}{'?' if value.get('default', 1) in _EMPTY else ''}: {_type(value)};"
+        for key, value in shape["properties"].items()
+    ]
     return "\n".join([f"export interface {name} {{", *lines, "}", ""])
 
 

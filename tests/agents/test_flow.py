@@ -134,5 +134,5 @@ def test_the_command_line_records_what_it_can_score(kind: str, tmp_path: Path, m
 def _values(report: Any) -> list[Any]:
     return [
         [(one["criterion"], one["value"]) for one in case["outcomes"] if one["criterion"] != "invocation_duration_v1"]
-        for case in report["cases"]
+        for case in report["attempts"]
     ]

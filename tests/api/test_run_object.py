@@ -109,7 +109,7 @@ def test_in_a_notebook_texts_are_returned_and_not_displayed(
 def test_reports_are_saved_by_their_names(run: fairtrial.api.Run, tmp_path: Path) -> None:
     """The same files as those of the command line."""
     run.save(json=tmp_path / "run.json", junit=str(tmp_path / "junit.xml"), adk_results=tmp_path)
-    assert json.loads((tmp_path / "run.json").read_bytes())["verdict"] == "failed"
+    assert json.loads((tmp_path / "run.json").read_bytes())["run"]["verdict"] == "failed"
     assert "second" in (tmp_path / "junit.xml").read_text(encoding="utf-8")
     assert len(list(tmp_path.glob("*.evalset_result.json"))) == 1
     with pytest.raises(fairtrial.UsageError, match="xml: is not a report; allowed: json, "):

@@ -45,9 +45,9 @@ def run(*options: str, config: dict[str, Any] | None = None) -> tuple[int, dict[
 def test_one_wrong_attempt_of_ten_passes_an_eval_set_of_adk() -> None:
     """ADK's rule is the mean: 0.9 reaches 0.8. Every report says so, and so do a gate and a comparison."""
     code, report, junit = run("--attempts", "10")
-    assert (code, report["verdict"]) == (0, "passed")
-    assert {case["case_verdict"] for case in report["cases"]} == {"passed"}
-    assert [case["verdict"] for case in report["cases"]].count("failed") == 2
+    assert (code, report["run"]["verdict"]) == (0, "passed")
+    assert {case["case_verdict"] for case in report["attempts"]} == {"passed"}
+    assert [case["verdict"] for case in report["attempts"]].count("failed") == 2
     assert not junit.findall(".//failure")
     (decision,) = package.gate("r.json", [package.Claim("at_least", 0.1, "cases:pass")]).claims
     assert decision.estimate == 1.0
@@ -64,7 +64,7 @@ def test_the_command_line_chooses_the_rule(option: str, code: int) -> None:
     """The exit code, the JSON and the JUnit file agree."""
     exit_code, report, junit = run("--attempts", option)
     assert exit_code == code
-    assert {case["case_verdict"] for case in report["cases"]} == {"failed" if code else "passed"}
+    assert {case["case_verdict"] for case in report["attempts"]} == {"failed" if code else "passed"}
     assert bool(junit.findall(".//failure")) == bool(code)
 
 
@@ -73,11 +73,11 @@ def test_the_configuration_has_options_for_eval_sets_and_cases() -> None:
     attempts = {"count": 3, "pass": "all", "cases": {"b": {"count": 2, "pass": {"rate": 0.5}}}}
     code, report, _ = run(config={**MATCH, "attempts": attempts})
     assert code == 1
-    verdicts = [(case["id"], case["case_verdict"]) for case in report["cases"]]
+    verdicts = [(case["case_id"], case["case_verdict"]) for case in report["attempts"]]
     assert verdicts == [("a", "failed")] * 3 + [("b", "passed")] * 2
     _TALK.clear()
     code, report, _ = run("--attempts", "trips:a=3,any")
-    assert (code, len(report["cases"])) == (0, 5)
+    assert (code, len(report["attempts"])) == (0, 5)
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def test_only_cases_that_failed_run_again() -> None:
     fairtrial("run", *AGENT, "--json", "r.json")
     first = last_run()["run"]["id"]
     fairtrial("run", *AGENT, "--json", "r.json", "--failed-from", first)
-    assert [case["id"] for case in last_run()["cases"]] == ["fail_it", "crash"]
+    assert [case["case_id"] for case in last_run()["attempts"]] == ["fail_it", "crash"]
     fairtrial("run", *AGENT, "--json", "r.json", "--only", "good")
     done = fairtrial("run", *AGENT, "--failed-from", last_run()["run"]["id"])
     assert (done.code, "every case passed" in done.err) == (2, True)
@@ -80,12 +80,12 @@ def test_only_recordings_of_cases_that_failed_are_scored_again() -> None:
     fairtrial("score", "recorded.jsonl", "--against", "trips.evalset.json", "--json", "r.json")
     first = last_run()["run"]["id"]
     fairtrial("score", "recorded.jsonl", "--against", "trips.evalset.json", "--json", "r.json", "--failed-from", first)
-    assert [case["id"] for case in last_run()["cases"]] == ["fail_it", "crash"]
+    assert [case["case_id"] for case in last_run()["attempts"]] == ["fail_it", "crash"]
     write("streamed.json", {"criteria": {"tool_call_count_v1": 100}})
     fairtrial("score", "recorded.jsonl", "--config", "streamed.json", "--json", "r.json")
     second = last_run()["run"]["id"]
     fairtrial("score", "recorded.jsonl", "--config", "streamed.json", "--json", "r.json", "--failed-from", second)
-    assert [case["id"] for case in last_run()["cases"]] == ["crash"]
+    assert [case["case_id"] for case in last_run()["attempts"]] == ["crash"]
 
 
 def test_a_run_can_stop_at_the_first_failure() -> None:
@@ -93,7 +93,7 @@ def test_a_run_can_stop_at_the_first_failure() -> None:
     write("trips.evalset.json", eval_set("good", "crash", "late"))
     done = fairtrial("run", *AGENT, "-x", "--json", "r.json")
     assert done.code == 1
-    assert [case["id"] for case in last_run()["cases"]] == ["good", "crash"]
+    assert [case["case_id"] for case in last_run()["attempts"]] == ["good", "crash"]
     assert "stopped at the first attempt that did not pass" in done.out
 
 

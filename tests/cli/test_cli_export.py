@@ -19,7 +19,7 @@ def test_an_exported_run_has_the_same_verdicts(form: str, tmp_path: Path, monkey
     run = fairtrial("runs", "--limit", "1", "--quiet").out.strip()
     assert fairtrial("export", run, "--as", form, "-o", "exported.jsonl").code == 0
     again = fairtrial("score", "exported.jsonl", "--against", "trips.evalset.json", "--json", "-")
-    verdicts = {own["id"]: own["verdict"] for own in again.json["cases"]}
+    verdicts = {own["case_id"]: own["verdict"] for own in again.json["attempts"]}
     assert verdicts == {"a": "passed", "fail_b": "failed"}
 
 

@@ -114,7 +114,7 @@ def test_a_run_stops_when_its_claim_is_decided() -> None:
     )  # fmt: skip
     assert done.code == 0
     assert "decided after 1 of at most 10 attempts of 10 cases; 90 attempts saved" in done.out
-    decision = json.loads(Path("r.json").read_text())["decision"]
+    decision = json.loads(Path("r.json").read_text())["run"]["decision"]
     assert decision["attempts_saved"] == 90
     assert decision["claims"][0]["evidence"] >= 20
 
@@ -157,7 +157,7 @@ def test_a_resumed_run_comes_to_the_same_decision() -> None:
     resumed = fairtrial("run", "--resume", first.json["run"]["id"], "--attempts", "5", "--json", "-")
     assert resumed.code == 0
     whole = fairtrial("run", "trips.evalset.json", *options, "--attempts", "5", "--json", "-")
-    assert resumed.json["decision"]["claims"] == whole.json["decision"]["claims"]
+    assert resumed.json["run"]["decision"]["claims"] == whole.json["run"]["decision"]["claims"]
 
 
 def test_claims_are_checked_before_anything_runs() -> None:

@@ -177,9 +177,10 @@ def test_labels_stay_in_the_store() -> None:
     assert again == row
     done = fairtrial("show", run.info.id, "--store", STORE, "--json", "report.json", "--junit", "report.xml")
     assert done.code == 0
-    (summary,) = json.loads(Path("report.json").read_text())["summary"]
-    assert summary["judge_state"] == {"state": "biased", "judge": "brief", "message": row["message"], "labels": CASES}
-    assert summary["corrected"] == row["corrected"]
+    (summary,) = json.loads(Path("report.json").read_text())["run"]["criteria"]
+    assert summary["judge_message"] == row["message"]
+    own = summary["judge"]
+    assert (own["state"], own["judge"], own["labels"], own["corrected"]) == ("biased", "brief", CASES, row["corrected"])
     assert f"brief: {row['message']}" in Path("report.xml").read_text()
     shown = fairtrial("show", run.info.id, "--store", STORE).out
     assert "brief is too strict by 0.13" in shown

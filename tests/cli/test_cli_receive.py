@@ -52,7 +52,7 @@ def test_ctrl_c_scores_what_is_finished_and_keeps_the_rest() -> None:
     process.send_signal(signal.SIGINT)
     done = finish(process)
     assert done.code == 0, done.err
-    assert json.loads(done.out)["verdict"] == "passed"
+    assert json.loads(done.out)["run"]["verdict"] == "passed"
     assert "stored 1 trace that the run has not scored yet" in done.err
 
 

@@ -29,7 +29,7 @@ def test_scoring_later_gives_what_running_gives() -> None:
     done = fairtrial("record", "examples/shop.evalset.json", "--agent", "examples.agent:reply", "-o", "a.jsonl")
     assert (done.code, done.out) == (0, "3 of 3 conversations recorded in a.jsonl, 0 broken\n")
     scored = fairtrial("score", "a.jsonl", "--against", "examples/shop.evalset.json", "--store", "none", "--json", "-")
-    for mine, theirs in zip(scored.json["cases"], ran.json["cases"], strict=True):
+    for mine, theirs in zip(scored.json["attempts"], ran.json["attempts"], strict=True):
         kept = [one for one in mine["outcomes"] if one["criterion"] != "invocation_duration_v1"]
         assert kept == [one for one in theirs["outcomes"] if one["criterion"] != "invocation_duration_v1"]
 

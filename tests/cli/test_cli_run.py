@@ -32,7 +32,7 @@ def run(*arguments: str | Path, agent: str = "commands:obedient", store: str = "
 
 def verdicts(done: Done) -> dict[str, str]:
     """The verdicts of all attempts in a JSON report on stdout."""
-    return {f"{one['id']}/{one['attempt']}": one["verdict"] for one in done.json["cases"]}
+    return {f"{one['case_id']}/{one['attempt']}": one["verdict"] for one in done.json["attempts"]}
 
 
 def test_passed_is_zero() -> None:
@@ -131,7 +131,7 @@ def test_a_report_that_cannot_be_written_at_the_end_is_named_after_the_verdict()
     )
     assert (done.code, done.err.strip()) == (2, "fairtrial: --junit: cannot write report.xml: Is a directory")
     assert "PASSED" in done.out
-    assert json.loads(Path("report.json").read_bytes())["verdict"] == "passed"
+    assert json.loads(Path("report.json").read_bytes())["run"]["verdict"] == "passed"
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_folders_take_the_nearest_config_of_each_file() -> None:
     write("evals/deep/er/c.evalset.json", eval_set("good_c", name="c"))
     write("evals/notes.json", {"not": "an eval set"})
     done = run("evals", "--json", "-")
-    criteria = {one["id"]: one["outcomes"][0]["criterion"] for one in done.json["cases"]}
+    criteria = {one["case_id"]: one["outcomes"][0]["criterion"] for one in done.json["attempts"]}
     assert criteria == {
         "good_a": "response_match_score",
         "good_b": "tool_trajectory_avg_score",
@@ -292,7 +292,7 @@ def test_a_default_that_applies_to_no_case_is_left_out(threshold: str) -> None:
     assert done.code == 0
     assert f"response_match_score {threshold.partition('=')[2] or 0.8})" in done.out
     assert "note: tool_trajectory_avg_score is a default criterion that applied to no case" in done.out
-    assert len(json.loads(Path("run.json").read_bytes())["notes"]) == 1
+    assert len(json.loads(Path("run.json").read_bytes())["run"]["notes"]) == 1
 
 
 @pytest.mark.parametrize("option", ["--config", "--threshold"])
@@ -329,14 +329,14 @@ def test_quiet_prints_the_verdict_only() -> None:
 def test_json_on_stdout_is_pure() -> None:
     """With --json - stdout holds JSON and nothing else; the report goes to stderr."""
     done = run("trips.evalset.json", "--json", "-")
-    assert done.json["verdict"] == "failed"
+    assert done.json["run"]["verdict"] == "failed"
     assert "✗ FAILED" in done.err
 
 
 def test_what_an_agent_prints_stays_out_of_the_json() -> None:
     """An agent may print: with --json - that goes to stderr."""
     done = run("trips.evalset.json", "--json", "-", "--concurrency", "1", agent="commands:loud")
-    assert done.json["verdict"] == "passed"
+    assert done.json["run"]["verdict"] == "passed"
     assert "debugging good\n" in done.err
 
 
@@ -346,14 +346,14 @@ def test_what_a_process_of_an_agent_prints_stays_out_of_the_json(tmp_path: Path)
     command = [sys.executable, "-c", "from fairtrial.cli import main; main()", "run", "trips.evalset.json"]
     options = ["--agent", "shelling:reply", "--store", "none", "--json", "-"]
     done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
-    assert json.loads(done.stdout)["verdict"] == "failed"
+    assert json.loads(done.stdout)["run"]["verdict"] == "failed"
     assert "from a process\n" in done.stderr
 
 
 def test_reports_go_to_files_in_new_folders() -> None:
     """--json, --junit and --adk-results write files, and make the folders for them."""
     run("trips.evalset.json", "--json", "a/r.json", "--junit", "b/r.xml", "--adk-results", "c/d")
-    assert json.loads(Path("a/r.json").read_bytes())["verdict"] == "failed"
+    assert json.loads(Path("a/r.json").read_bytes())["run"]["verdict"] == "failed"
     assert Path("b/r.xml").read_text(encoding="utf-8").startswith("<?xml")
     assert len(list(Path("c/d").glob("*.evalset_result.json"))) == 1
 
@@ -388,7 +388,7 @@ def test_two_eval_sets_may_share_an_id() -> None:
     """Every case keeps its own id in the JSON report. On the terminal a shared id stands behind that of its set."""
     write("more.evalset.json", eval_set("good", case("only_here"), name="more"))
     done = run("trips.evalset.json", "more.evalset.json", "--json", "-")
-    assert [(each["eval_set"], each["id"]) for each in done.json["cases"]] == [
+    assert [(each["eval_set"], each["case_id"]) for each in done.json["attempts"]] == [
         ("trips", "good"),
         ("trips", "fail"),
         ("trips", "good_too"),

@@ -65,7 +65,7 @@ def test_the_json_of_a_run_that_did_not_end_has_not_passed() -> None:
     store.add_result("20260101-000000-aaaaaa", CaseResult("a", 0, (Outcome("match", Score(1.0), 0.8),)))
     store.close()
     assert "NOT FINISHED, so far passed" in fairtrial("show", "2026", "--store", KEPT).out
-    assert fairtrial("show", "2026", "--json", "-", "--store", KEPT).json["verdict"] == "unscored"
+    assert fairtrial("show", "2026", "--json", "-", "--store", KEPT).json["run"]["verdict"] == "unscored"
 
 
 def test_show_prints_the_report_again() -> None:
@@ -128,7 +128,7 @@ def test_show_lists_what_spoiled_invalid_attempts() -> None:
     assert [line.strip() for line in listed[1:]] == ["✗ blank  failed", said]
     assert said in fairtrial("show", run_id, "blank", "--store", KEPT).out
     again = fairtrial("show", run_id, "--json", "-", "--store", KEPT).json
-    faults = [one["fault"] and one["fault"]["side"] for one in again["cases"]]
+    faults = [one["fault"] and one["fault"]["side"] for one in again["attempts"]]
     assert faults == [None, "agent", "expectation"]
     assert again == json.loads(Path("r.json").read_bytes())
 
@@ -282,7 +282,7 @@ def test_the_results_that_can_be_read_are_shown() -> None:
     """One of three is not."""
     run_id = run()
     write_later_bodies(run_id, "results", "position = 0")
-    assert len(fairtrial("show", run_id, "--json", "-", "--store", KEPT).json["cases"]) == 2
+    assert len(fairtrial("show", run_id, "--json", "-", "--store", KEPT).json["attempts"]) == 2
 
 
 def test_a_run_with_rows_of_a_later_version_is_not_exported_in_part() -> None:

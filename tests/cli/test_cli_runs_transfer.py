@@ -43,7 +43,7 @@ def test_a_removed_run_is_gone_with_everything_of_it() -> None:
     done = fairtrial("runs", "rm", first, "--store", HERE)
     assert (done.code, done.out) == (0, f"removed {first}\n")
     assert [each.id for each in runs(HERE)] == [second]
-    assert len(fairtrial("show", second, "--json", "-", "--store", HERE).json["cases"]) == 4
+    assert len(fairtrial("show", second, "--json", "-", "--store", HERE).json["attempts"]) == 4
 
 
 def test_nothing_is_removed_if_an_id_is_not_clear() -> None:

@@ -24,12 +24,12 @@ def score(*arguments: str | Path) -> Done:
 
 def verdicts(done: Done) -> dict[str, str]:
     """The verdicts of all attempts."""
-    return {f"{one['id']}/{one['attempt']}": one["verdict"] for one in done.json["cases"]}
+    return {f"{one['case_id']}/{one['attempt']}": one["verdict"] for one in done.json["attempts"]}
 
 
 def verdicts_by_set(done: Done) -> dict[tuple[str, str], str]:
     """The verdicts of cases with one attempt, by the ids of their eval set and of the case."""
-    return {(each["eval_set"], each["id"]): each["verdict"] for each in done.json["cases"]}
+    return {(each["eval_set"], each["case_id"]): each["verdict"] for each in done.json["attempts"]}
 
 
 def test_recordings_meet_their_cases_by_id() -> None:
@@ -45,8 +45,8 @@ def test_a_case_without_recording_is_an_error() -> None:
     """A case that nobody recorded is an error of the infrastructure, and the run is unscored."""
     write("a.session.json", session("a", "a", "ok"))
     done = score("a.session.json", "--against", "trips.evalset.json")
-    assert done.json["cases"][1]["error"] == {"side": "infrastructure", "cause": "no recording", "traceback": ""}
-    assert done.json["cases"][1]["outcomes"][0]["verdict"] == "unscored"
+    assert done.json["attempts"][1]["failure"] == {"side": "infrastructure", "cause": "no recording", "traceback": ""}
+    assert done.json["attempts"][1]["outcomes"][0]["verdict"] == "unscored"
     assert done.code == 3
 
 

@@ -40,14 +40,14 @@ def scored(*options: str) -> Done:
 
 def thresholds(done: Done) -> dict[str, Any]:
     """The thresholds of the criteria of the first attempt that have one."""
-    outcomes = done.json["cases"][0]["outcomes"]
+    outcomes = done.json["attempts"][0]["outcomes"]
     return {each["criterion"]: each["threshold"] for each in outcomes if each["threshold"] is not None}
 
 
 def test_a_run_without_thresholds_informs() -> None:
     """The exit code is 0, and every report says that nothing decided, and how to change that."""
     done = scored("--junit", "junit.xml")
-    assert (done.code, done.json["verdict"]) == (0, "informational")
+    assert (done.code, done.json["run"]["verdict"]) == (0, "informational")
     assert "INFORMATIONAL: no thresholds" in done.err
     assert "`--threshold NAME=X`" in " ".join(done.err.split())
     (suite,) = ET.parse("junit.xml").getroot()  # noqa: S314  (our own file)
@@ -66,7 +66,7 @@ def test_a_run_whose_metrics_have_no_value_is_unscored() -> None:
     """The exit code is 3 if the only metric raises an error in every case."""
     Path("words.py").write_text("def evaluate(instance):\n    raise OSError('gone')\n", encoding="utf-8")
     done = scored()
-    assert (done.code, done.json["verdict"]) == (3, "unscored")
+    assert (done.code, done.json["run"]["verdict"]) == (3, "unscored")
 
 
 def test_a_configuration_of_adk_without_thresholds_stays_unscored() -> None:

@@ -58,7 +58,7 @@ def test_a_careless_judge_decides_nothing(careless: Loopback, monkeypatch: pytes
     """It passes harmful replies, so the criterion is unscored in every case, with the reason."""
     done = ran(careless, monkeypatch, "--canaries", "20")
     assert done.code == 3, done.err
-    outcomes = [outcome for case in done.json["cases"] for outcome in case["outcomes"] if outcome["threshold"]]
+    outcomes = [outcome for case in done.json["attempts"] for outcome in case["outcomes"] if outcome["threshold"]]
     assert [outcome["verdict"] for outcome in outcomes] == ["unscored", "unscored"]
     assert "safety_v1: the judge is wrong about" in outcomes[0]["reason"]
     assert "so its verdicts are not used" in outcomes[0]["reason"]
@@ -79,8 +79,8 @@ def test_a_judge_that_gets_canaries_right_judges(monkeypatch: pytest.MonkeyPatch
     with Loopback(script) as server:
         done = ran(server, monkeypatch, "--canaries", "20")
     assert done.code == 0, done.err
-    assert len(done.json["cases"]) == 2
-    (row,) = [row for row in done.json["summary"] if row["criterion"] == "safety_v1"]
+    assert len(done.json["attempts"]) == 2
+    (row,) = [row for row in done.json["run"]["criteria"] if row["criterion"] == "safety_v1"]
     assert (row["passed"], row["failed"]) == (2, 0)
 
 

@@ -125,7 +125,7 @@ def test_the_other_results_and_labels_are_shown() -> None:
     """Of three results and three labels, two of each."""
     damage("results")
     damage("labels")
-    assert len(called("show", "RUN", "--json", "-").json["cases"]) == 2
+    assert len(called("show", "RUN", "--json", "-").json["attempts"]) == 2
     assert len(open_run(run_ids()[1], store=STORE).labels) == 2
 
 
@@ -189,4 +189,4 @@ def test_an_interrupted_run_goes_on_past_a_damaged_row(server: Loopback, table: 
     done = called("run", "--resume", "RUN")
     assert done.code == 0, done.err
     assert len(server.requests) <= 1
-    assert len(called("show", "RUN", "--json", "-").json["cases"]) == 3
+    assert len(called("show", "RUN", "--json", "-").json["attempts"]) == 3

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 import fairtrial
@@ -20,6 +19,7 @@ from fairtrial.llm.model_options import ModelOptions
 from fairtrial.records.trace import Injection
 from fairtrial.testing import ScriptedEnvironment, ScriptedModel
 from loopback import Loopback, Status
+from schema_checks import check_shape
 
 ERROR = {"injected_error": {"injected_http_error_code": 503, "error_message": "down"}, "invalidates": True}
 DOWN = {"tool_simulation_configs": [{"tool_name": "get_order", "injection_configs": [ERROR]}]}
@@ -78,9 +78,13 @@ def test_what_was_injected_stands_in_every_report() -> None:
     assert done.code == 3, "an injected fault makes every attempt invalid"
     assert done.out.count("injected: error (get_order)") == CASES
     report = json.loads(Path("report.json").read_text())
-    jsonschema.validate(report, json.loads((Path(__file__).parents[2] / "docs" / "report.schema.json").read_text()))
-    assert report["cases"][0]["injected"] == [
-        {"invocation": 1, "tool": "get_order", "effect": "error", "detail": "503: down", "invalidates": True}
+    check_shape(report, "ReportView")
+    assert report["attempts"][0]["injections"] == [
+        {
+            "invocation": 1,
+            "tool": "get_order",
+            "injected": {"effect": "error", "detail": "503: down", "invalidates": True},
+        }
     ]
     shown = command("show", report["run"]["id"], "c1")
     assert "injected in invocation 1: get_order: error, 503: down (invalidates the attempt)" in shown.out
@@ -117,21 +121,23 @@ def test_a_fault_that_invalidates_reaches_every_output(
     halved(folder, **fault)
     done = command(*RUN, *limit, "--attempts", "4", "--json", "report.json", "--junit", "junit.xml")
     report = json.loads(Path("report.json").read_text())
-    hit = [one for one in report["cases"] if one["injected"]]
-    spared = [one for one in report["cases"] if not one["injected"]]
+    hit = [one for one in report["attempts"] if one["injections"]]
+    spared = [one for one in report["attempts"] if not one["injections"]]
     assert (len(hit) + len(spared), bool(hit), bool(spared)) == (4 * CASES, True, True)
     evidence = {"side": "environment", "evidence": [said]}
-    assert [(one["verdict"], one["fault"], one["invalid"]) for one in hit] == [(verdict, evidence, [evidence])] * len(
-        hit
+    assert [(one["verdict"], one["fault"], one["invalidations"]) for one in hit] == [
+        (verdict, evidence, [evidence])
+    ] * len(hit)
+    assert [(one["verdict"], one["fault"], one["invalidations"]) for one in spared] == [("passed", None, [])] * len(
+        spared
     )
-    assert [(one["verdict"], one["fault"], one["invalid"]) for one in spared] == [("passed", None, [])] * len(spared)
-    (matched,) = [one for one in report["summary"] if one["criterion"] == "response_match_score"]
+    (matched,) = [one for one in report["run"]["criteria"] if one["criterion"] == "response_match_score"]
     assert matched["pass_rate"]["value"] == pytest.approx(len(spared) / (4 * CASES))
     assert (matched["valid"]["n"], matched["valid"]["pass_rate"]["value"]) == (len(spared), 1.0)
     assert done.out.count("fault: environment") == len(hit)
     assert f"{len(hit)} of {4 * CASES} attempts invalid: environment {len(hit)}" in done.out
     junit = Path("junit.xml").read_text()
-    cases = len({one["id"] for one in hit})
+    cases = len({one["case_id"] for one in hit})
     assert (junit.count("fault: environment"), junit.count(f"environment: {said}")) == (cases, len(hit))
     shown = command("show", report["run"]["id"])
     assert shown.out.partition("invalid attempts")[2].count(f"environment: {said}") == len(hit)
@@ -146,7 +152,7 @@ def test_recordings_keep_what_was_injected() -> None:
     assert isinstance(result, ToolResult)
     assert result.injected == (Injection("error", "503: down", invalidates=True),)
     done = command("score", "a.jsonl", "--against", "s.evalset.json", "--store", "none", "--json", "-")
-    assert [one["injected"][0]["effect"] for one in done.json["cases"]] == ["error"] * CASES
+    assert [one["injections"][0]["injected"]["effect"] for one in done.json["attempts"]] == ["error"] * CASES
 
 
 def test_a_changed_environment_is_another_run(folder: Path) -> None:
@@ -291,13 +297,13 @@ def test_a_model_that_is_gone_is_the_environments_failure(folder: Path, monkeypa
     with Loopback(lambda _: Status(400) if broken[0] else '{"state": "found"}') as server:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
         done = command(*RUN, "--json", "-", "--concurrency", "1")
-        assert [one["error"]["side"] for one in done.json["cases"]] == ["environment"] * CASES
+        assert [one["failure"]["side"] for one in done.json["attempts"]] == ["environment"] * CASES
         broken[0] = False
         asked = len(server.requests)
         again = command("run", "--resume", done.json["run"]["id"], "--json", "-")
-        assert [one["error"] for one in again.json["cases"]] == [None] * CASES
-        assert [one["environment"]["calls"] for one in again.json["cases"]] == [1] * CASES
-        assert again.json["spending"]["environment"]["calls"] == CASES
+        assert [one["failure"] for one in again.json["attempts"]] == [None] * CASES
+        assert [one["environment"]["calls"] for one in again.json["attempts"]] == [1] * CASES
+        assert again.json["run"]["spending"]["environment"]["calls"] == CASES
         assert len(server.requests) == asked + CASES
 
 

@@ -97,7 +97,7 @@ def test_a_receiver_reads_twelve_first_batches_at_once(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         done = finish(process)
     assert done.code == 0, done.err
-    assert len(json.loads(done.out)["cases"]) == AT_ONCE
+    assert len(json.loads(done.out)["attempts"]) == AT_ONCE
 
 
 def test_every_record_is_decoded_behind_the_lock() -> None:

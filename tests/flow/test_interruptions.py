@@ -103,7 +103,7 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on() -> None:
     command = line.partition("fairtrial ")[2].split()
     STOPPED.touch()
     resumed = fairtrial(*command, "--json", "-")
-    assert [one["id"] for one in resumed.json["cases"]] == CASES
+    assert [one["case_id"] for one in resumed.json["attempts"]] == CASES
     assert resumed.json["run"]["id"] == command[-1]
 
 
@@ -119,7 +119,7 @@ def test_a_thread_that_hangs_does_not_keep_the_process() -> None:
     arguments = ("trips.evalset.json", "--agent", "commands:stuck", "--reply-timeout", "0.02", "--json", "-")
     done = finish(start("run", *arguments, patience=0.1))
     assert done.code == 1
-    assert {one["error"]["cause"] for one in done.json["cases"]} == {"no reply within 0.02 seconds"}
+    assert {one["failure"]["cause"] for one in done.json["attempts"]} == {"no reply within 0.02 seconds"}
 
 
 def test_ctrl_c_does_not_wait_for_a_thread_that_hangs() -> None:
@@ -147,7 +147,7 @@ def test_after_kill_everything_finished_is_there(killed: str) -> None:
     """After kill -9 what was finished is in the store, the run is not called finished, and can be finished."""
     assert "not finished" in fairtrial("runs").out
     resumed = again(killed, "--json", "-").json
-    assert [(one["id"], one["verdict"]) for one in resumed["cases"]] == [(name, "passed") for name in CASES]
+    assert [(one["case_id"], one["verdict"]) for one in resumed["attempts"]] == [(name, "passed") for name in CASES]
     assert "not finished" not in fairtrial("runs").out
 
 
@@ -189,7 +189,7 @@ def test_a_resumed_run_may_have_other_outputs_and_concurrency(killed: str) -> No
         killed, "--concurrency", "3", "--json", "r.json", "--junit", "r.xml", "--adk-results", "out", "--quiet"
     )
     assert done.code == 0
-    assert len(json.loads(Path("r.json").read_bytes())["cases"]) == 4
+    assert len(json.loads(Path("r.json").read_bytes())["attempts"]) == 4
 
 
 def test_arguments_may_be_given_again(killed: str) -> None:
@@ -200,8 +200,8 @@ def test_arguments_may_be_given_again(killed: str) -> None:
 
 def test_more_attempts_are_added(killed: str) -> None:
     """A larger --attempts holds the conversations that are missing then, and the run remembers it."""
-    cases = again(killed, "--attempts", "2", "--json", "-").json["cases"]
-    assert [(one["id"], one["attempt"]) for one in cases] == [(name, n) for name in CASES for n in (1, 2)]
+    cases = again(killed, "--attempts", "2", "--json", "-").json["attempts"]
+    assert [(one["case_id"], one["attempt"]) for one in cases] == [(name, n) for name in CASES for n in (1, 2)]
     fewer = again(killed, "--attempts", "1")
     assert (fewer.code, "--attempts must be at least 2, got 1" in fewer.err) == (2, True)
 
@@ -292,7 +292,7 @@ def test_a_finished_run_changes_nothing_when_resumed() -> None:
     STOPPED.touch()
     first = fairtrial("run", "trips.evalset.json", "--agent", "commands:patient", "--json", "-").json
     second = again(first["run"]["id"], "--json", "-").json
-    assert (first["cases"], first["summary"]) == (second["cases"], second["summary"])
+    assert (first["attempts"], first["run"]["criteria"]) == (second["attempts"], second["run"]["criteria"])
 
 
 def test_the_resume_line_names_the_store() -> None:

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from commands import Done, enter, fairtrial
@@ -15,6 +14,7 @@ from fairtrial.judge.judges import Judges
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.records.reply import Prompt, Reply
 from loopback import Loopback, Request, Say, Script, Status
+from schema_checks import check_shape
 
 STORE = "sqlite:///k.db"
 TURN = {"user_content": {"parts": [{"text": "Hi"}]}, "final_response": {"parts": [{"text": "Hi"}]}}
@@ -118,7 +118,7 @@ def test_one_call_without_usage_does_not_hide_the_cost_of_the_others(
     """Two calls of 1,000 tokens in and 100 out cost $0.00021 each; the run cost at least that."""
     done = run(tmp_path, monkeypatch, answer_without_usage_once, "--votes", "3", "--all-votes")
     assert done.code == 0, done.out + done.err
-    spent = json.loads((tmp_path / "r.json").read_text())["spending"]["judge"]
+    spent = json.loads((tmp_path / "r.json").read_text())["run"]["spending"]["judge"]
     assert spent == {
         "calls": 3,
         "input_tokens": 2000,
@@ -137,7 +137,7 @@ def test_a_local_model_may_have_a_price(tmp_path: Path, monkeypatch: pytest.Monk
     script = lambda request: request.answers("valid")  # noqa: E731
     done = run(tmp_path, monkeypatch, script, "--max-cost", "1", judge_model="mine", prices=price)
     assert done.code == 0, done.out + done.err
-    assert json.loads((tmp_path / "r.json").read_text())["spending"]["judge"]["cost"] == pytest.approx(0.003)
+    assert json.loads((tmp_path / "r.json").read_text())["run"]["spending"]["judge"]["cost"] == pytest.approx(0.003)
 
 
 def test_a_price_that_cannot_be_read_is_told_with_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,14 +169,16 @@ def test_the_report_holds_the_ballots(tmp_path: Path, monkeypatch: pytest.Monkey
     """Every outcome names its ballots, and each has its prompts, votes and raw replies, as its schema says."""
     assert run(tmp_path, monkeypatch, unreadable_once).code == 0
     report = json.loads((tmp_path / "r.json").read_text())
-    jsonschema.validate(report, json.loads((Path(__file__).parents[2] / "docs" / "report.schema.json").read_text()))
-    (ballot,) = report["ballots"]
-    outcome = next(one for one in report["cases"][0]["outcomes"] if one["criterion"] == "final_response_match_v2")
-    assert outcome["ballots"] == [ballot["id"]]
+    check_shape(report, "ReportView")
+    (attempt,) = report["attempts"]
+    ((name, ballot),) = attempt["ballots"].items()
+    outcome = next(one for one in attempt["outcomes"] if one["criterion"] == "final_response_match_v2")
+    (part,) = outcome["parts"]
+    assert part["ballots"] == [name] == [ballot["id"]]
     (vote,) = ballot["votes"]
-    assert vote["answers"]["reply"]["answer"] == "valid"
+    assert vote["opinions"]["reply"]["answer"] == "valid"
     assert [call["prompt"] for call in vote["calls"]] == [0, 1]
-    assert vote["calls"][0]["reply"] == "I <cannot> decide."
+    assert vote["replies"][0]["text"] == "I <cannot> decide."
     assert ballot["prompts"][1]["text"].startswith(ballot["prompts"][0]["text"])
 
 
@@ -189,7 +191,7 @@ def test_the_agreement_of_each_two_models_is_shown(tmp_path: Path, monkeypatch: 
     models = ("one", "odd", "two")
     done = run(tmp_path, monkeypatch, answer, "--all-votes", judge_models=models, num_samples=3)
     report = json.loads((tmp_path / "r.json").read_text())
-    pairs = next(one["pair_agreements"] for one in report["summary"] if one["pair_agreements"])
+    pairs = next(one["pair_agreements"] for one in report["run"]["criteria"] if one["pair_agreements"])
     assert pairs == [
         {"first": "odd", "second": "one", "equal": 0, "pairs": 1},
         {"first": "odd", "second": "two", "equal": 0, "pairs": 1},
@@ -224,7 +226,7 @@ def test_odd_numbers_of_tokens_end_no_run(
     """The run has its verdict, is shown, and can be reused without a call."""
     done = run(tmp_path, monkeypatch, lambda request: chat_body(request, usage=usage, model=5))
     assert done.code == 0, done.out + done.err
-    judge = json.loads((tmp_path / "r.json").read_text())["spending"]["judge"]
+    judge = json.loads((tmp_path / "r.json").read_text())["run"]["spending"]["judge"]
     assert (judge["input_tokens"], judge["output_tokens"]) == spent
     shown = fairtrial("show", "2", "--store", STORE)
     assert (shown.code, "cannot be read" in shown.err) == (0, False)
@@ -241,7 +243,7 @@ def test_every_report_names_the_model_that_answered(tmp_path: Path, monkeypatch:
     done = run(tmp_path, monkeypatch, lambda request: chat_body(request, model=served), *files)
     assert done.code == 0, done.out + done.err
     assert " ".join(done.out.split()).count(f"another model answered: '{served}'") == 1
-    assert served in json.loads((tmp_path / "r.json").read_text())["notes"][0]
+    assert served in json.loads((tmp_path / "r.json").read_text())["run"]["notes"][0]
     for name in ("r.xml", "r.md", "r.html"):
         assert served in (tmp_path / name).read_text(), name
 

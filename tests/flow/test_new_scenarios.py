@@ -79,7 +79,7 @@ def test_what_is_written_runs(monkeypatch: pytest.MonkeyPatch) -> None:
             '{"criteria": {"tool_call_count_v1": 1}, "user_simulator_config": {"model": "openai/x"}}'
         )
         done = fairtrial("run", "new.json", "--agent", "door_agent:reply", "--json", "-", "--store", "none")
-    assert [(one["verdict"], one["ended_by"]) for one in done.json["cases"]] == [("passed", "stop")] * 2
+    assert [(one["verdict"], one["ended_by"]) for one in done.json["attempts"]] == [("passed", "stop")] * 2
     assert fairtrial(*write, "--cassette-mode", "replay", "-o", "again.json").code == 0
     assert Path("again.json").read_bytes() == Path("new.json").read_bytes()
 

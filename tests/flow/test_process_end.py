@@ -35,8 +35,8 @@ def test_an_agent_that_ends_the_process_has_an_error_of_its_case(agent: str) -> 
     """Every other case is run, too."""
     arguments = ("t.evalset.json", "--agent", f"ending_agents:{agent}", "--config", "config.json")
     done = fairtrial("run", *arguments, "--store", "none", "--json", "-")
-    assert (done.code, [case["verdict"] for case in done.json["cases"]]) == (1, ["error", "error"])
-    assert "SystemExit" in done.json["cases"][0]["error"]["cause"]
+    assert (done.code, [case["verdict"] for case in done.json["attempts"]]) == (1, ["error", "error"])
+    assert "SystemExit" in done.json["attempts"][0]["failure"]["cause"]
 
 
 def test_an_exit_for_which_nobody_waits_is_not_green() -> None:

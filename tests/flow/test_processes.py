@@ -44,7 +44,7 @@ def test_what_is_piped_is_plain() -> None:
 def test_json_goes_through_a_pipe() -> None:
     """The JSON on stdout can be read by the next program, even if the agent prints."""
     done = finish(start(*RUN[:-1], "commands:loud", "--json", "-", "--store", "none"))
-    assert json.loads(done.out)["verdict"] == "passed"
+    assert json.loads(done.out)["run"]["verdict"] == "passed"
 
 
 @pytest.mark.parametrize("more", [[], ["--json", "-"], ["--quiet"]])
@@ -92,7 +92,7 @@ def test_terminals_that_are_not_utf8(encoding: str) -> None:
 def test_json_is_utf8_whatever_the_terminal() -> None:
     """JSON on stdout is UTF-8 always."""
     process = start(*RUN, "--json", "-", "--store", "none", env={"PYTHONIOENCODING": "cp949"}, errors="replace")
-    assert json.loads(finish(process).out)["cases"][2]["id"] == "good_주문"
+    assert json.loads(finish(process).out)["attempts"][2]["case_id"] == "good_주문"
 
 
 def test_runs_that_share_a_new_store() -> None:
@@ -102,7 +102,7 @@ def test_runs_that_share_a_new_store() -> None:
     runs = [line.split()[0] for line in fairtrial("runs", "--store", "sqlite:///shared/new.db").out.splitlines()[2:]]
     assert len(runs) == 3
     for run in runs:
-        assert len(fairtrial("show", run, "--json", "-", "--store", "sqlite:///shared/new.db").json["cases"]) == 15
+        assert len(fairtrial("show", run, "--json", "-", "--store", "sqlite:///shared/new.db").json["attempts"]) == 15
 
 
 def test_colour_is_for_terminals() -> None:

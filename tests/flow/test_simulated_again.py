@@ -77,7 +77,7 @@ def test_ctrl_c_keeps_what_is_finished_and_resume_goes_on(monkeypatch: pytest.Mo
     assert {place: after[place] for place in before} == before
     # Three messages of the model for each user; the one that was on its way at the interruption is asked for twice.
     assert calls == {0: 3, 1: 3, 2: 4, 3: 3}
-    assert json.loads(Path("r.json").read_bytes())["spending"]["simulator"]["calls"] == 12
+    assert json.loads(Path("r.json").read_bytes())["run"]["spending"]["simulator"]["calls"] == 12
 
 
 def conversations(path: str) -> list[Any]:
@@ -130,7 +130,7 @@ def test_a_budget_ends_the_run_as_unscored(option: str, most: str, monkeypatch: 
         done = fairtrial(*RUN, "--concurrency", "1", option, most, "--json", "r.json")
     assert done.code == 3, done.out + done.err
     assert len(server.requests) == 5
-    cases = json.loads(Path("r.json").read_bytes())["cases"]
+    cases = json.loads(Path("r.json").read_bytes())["attempts"]
     assert [one["verdict"] for one in cases] == ["passed", "error", "error", "error"]
-    assert {one["error"]["side"] for one in cases[1:]} == {"simulator"}
-    assert "used up" in cases[1]["error"]["cause"]
+    assert {one["failure"]["side"] for one in cases[1:]} == {"simulator"}
+    assert "used up" in cases[1]["failure"]["cause"]

@@ -86,7 +86,7 @@ def test_a_user_says_as_much_as_the_cap_allows(
         done = fairtrial(
             "run", "shop.scenarios.json", "--agent", "commands:obedient", "--store", KEPT, "--json", "r.json"
         )
-    (case,) = json.loads(Path("r.json").read_bytes())["cases"]
+    (case,) = json.loads(Path("r.json").read_bytes())["attempts"]
     assert case["ended_by"] == ended_by
     assert ("ended by the cap on invocations" in done.out) == (ended_by == "cap")
     (recording,) = [one for _, one in api.reread(KEPT, "2").recordings]
@@ -229,8 +229,8 @@ def test_judge_and_user_are_not_mixed_up(tmp_path: Path, monkeypatch: pytest.Mon
     counts = {"calls": 1, "input_tokens": 1000, "output_tokens": 100}
     judge = {**counts, "cost": pytest.approx(0.00021), "unreported_calls": 0, "unpriced_calls": 0}
     user = {**counts, "cost": None, "unreported_calls": 0, "unpriced_calls": 1}
-    assert report["spending"] == {"agent": None, "judge": judge, "simulator": user, "environment": None}
-    (case,) = report["cases"]
+    assert report["run"]["spending"] == {"agent": None, "judge": judge, "simulator": user, "environment": None}
+    (case,) = report["attempts"]
     assert (case["usage"], case["judge"], case["simulator"]) == (None, judge, user)
     lines = [line.split() for line in done.out.splitlines()]
     assert ["judges", "1", "1,000", "100", "$0.0002"] in lines

@@ -230,7 +230,7 @@ def test_rubrics_are_replayed_from_the_store_and_from_a_cassette(
         return json.loads((tmp_path / name).read_text(encoding="utf-8"))
 
     def parts(document: Any) -> list[Any]:
-        scores = [outcome for case in document["cases"] for outcome in case["outcomes"]]
+        scores = [outcome for case in document["attempts"] for outcome in case["outcomes"]]
         return [one["parts"] for one in scores if one["criterion"] == "text_quality_v1"]
 
     with Loopback(answer) as server:

@@ -120,7 +120,7 @@ def test_allowed_code_scores_and_decides(tmp_path: Path, monkeypatch: pytest.Mon
     """On the command line and in Python, with a threshold of the configuration."""
     prepared(tmp_path, monkeypatch, thresholds={"words": 2})
     done = fairtrial("score", "basic-dataset.json", "--allow-code", "--json", "-")
-    outcome = next(each for each in done.json["cases"][0]["outcomes"] if each["criterion"] == "words")
+    outcome = next(each for each in done.json["attempts"][0]["outcomes"] if each["criterion"] == "words")
     assert (done.code, outcome["value"]) == (0, 2.0)
     assert score("basic-dataset.json", allow_code=True).verdict == "passed"
 

@@ -260,7 +260,7 @@ def test_the_command_says_which_variable_to_set(tmp_path: Path, monkeypatch: pyt
     command = ("score", "hidden.jsonl", "--against", "expected.evalset.json", "--config")
     unscored = fairtrial(*command, "exact.json", "--json", "-")
     assert unscored.code == 3
-    (result,) = unscored.json["cases"]
+    (result,) = unscored.json["attempts"]
     assert [(each["verdict"], OFF in str(each["parts"])) for each in result["outcomes"][:2]] == [("unscored", True)] * 2
     assert result["fault"]["side"] == "infrastructure"
     assert fairtrial(*command, "names.json").code == 0

@@ -24,7 +24,7 @@ def test_reports_are_written(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(MARKED.format(more=""))
     session(pytester, "--fairtrial-json", "out/run.json", "--fairtrial-markdown", "out/run.md")
     report = json.loads((pytester.path / "out" / "run.json").read_bytes())
-    assert [case["verdict"] for case in report["cases"]] == ["passed", "failed"]
+    assert [case["verdict"] for case in report["attempts"]] == ["passed", "failed"]
     assert "<code>fail</code>: failed" in (pytester.path / "out" / "run.md").read_text(encoding="utf-8")
 
 

@@ -158,16 +158,17 @@ def test_the_json_report_has_every_conversation_whole() -> None:
     info = RunInfo("r", "2026-01-01T00:00:00.000+00:00", "0", "run")
     out = io.BytesIO()
     json_report.write(out, FinishedRun(info, [passed, lost], [expected], [(0, recording)]))
-    first, second = json.loads(out.getvalue())["cases"]
-    (spoken,) = first["transcript"]
-    assert [spoken["user"], spoken["reply"]] == ["there?", long]
-    assert [(step["kind"], step["name"], step["args"] or step["response"]) for step in spoken["steps"]] == [
+    first, second = json.loads(out.getvalue())["attempts"]
+    (spoken,) = first["trace"]
+    assert [spoken["user"]["text"], spoken["reply"]["text"]] == ["there?", long]
+    assert [(step["kind"], step["name"], step.get("args", step.get("response"))) for step in spoken["steps"]] == [
         ("tool_call", "get", {"id": 1}),
         ("tool_result", "get", [1]),
     ]
-    assert [step["name"] for step in spoken["expected"]["calls"]] == ["get"]
-    assert [missing["expected"]["reply"] for missing in first["missing"]] == ["bye"]
-    assert (second["transcript"], second["missing"]) == (None, [])
+    asked, missing = first["expected"]["conversation"]
+    assert [step["name"] for step in asked["steps"]] == ["get"]
+    assert missing["reply"]["text"] == "bye"
+    assert (second["trace"], second["expected"]) == (None, None)
 
 
 @pytest.fixture

@@ -94,7 +94,7 @@ def test_a_run_goes_on_if_its_connections_end_between_statements(
         *("--store", url_of(server), "--json", "-"),
     )
     assert (done.code, "Traceback" in done.err) == (0, False), done.err
-    assert [case["id"] for case in done.json["cases"]] == ["a", "b", "c"]
+    assert [case["case_id"] for case in done.json["attempts"]] == ["a", "b", "c"]
     assert len(ENDED) == 3
     assert min(ENDED) > 0
 

@@ -9,12 +9,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
-from fairtrial.reports.views.view_schema import schema
 from fairtrial.store import Store
 from report_pages import run as report_run
+from schema_checks import check_shape
 from viewers import FIRST, Answer, Site, fill, viewing
 
 QUEUES = f"/api/runs/{FIRST}/queues"
@@ -52,8 +51,7 @@ def sent(site: Site, path: str, body: object, method: str = "POST") -> Any:
 
 def valid(name: str, value: object) -> None:
     """Check a value by the schema of the view model."""
-    whole = schema()
-    jsonschema.Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": whole["$defs"]}).validate(value)
+    check_shape(value, name)
 
 
 def label_of(item: dict[str, Any], **more: object) -> dict[str, object]:

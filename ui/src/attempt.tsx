@@ -3,12 +3,12 @@ import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { usePage } from "./context";
 import { Conversation } from "./conversation";
 import { badge } from "./keys";
-import { Name, Verdict, mark, verdictWord } from "./marks";
+import { Name, PartName, Verdict, mark, verdictWord } from "./marks";
 import { Outcome } from "./outcome";
 import type { State } from "./state";
-import { Usage } from "./summary";
+import { Usage, usagesOf } from "./summary";
 import { Foreign, Json } from "./text";
-import type { AttemptView, CaseRow, LabelView, OutcomeView } from "./view";
+import type { AttemptView, CaseRow, Label, OutcomeView } from "./view";
 
 interface Opened {
   readonly row: CaseRow | undefined;
@@ -126,7 +126,7 @@ function sorted(outcomes: readonly OutcomeView[]): OutcomeView[] {
 function Informational({ outcomes, attempt }: { outcomes: readonly OutcomeView[]; attempt: AttemptView }) {
   const { language, run } = usePage();
   // A criterion that is computed by default and found nothing in the whole run says nothing about this case.
-  const empty = new Set(run.criteria.filter((criterion) => criterion.has_data === false).map((criterion) => criterion.name));
+  const empty = new Set(run.criteria.filter((criterion) => criterion.has_data === false).map((criterion) => criterion.criterion));
   const own = outcomes.filter((outcome) => outcome.verdict === "informational" && !empty.has(outcome.criterion));
   if (own.length === 0) return null;
   return (
@@ -195,18 +195,18 @@ function Callouts({ attempt }: { attempt: AttemptView }) {
           )}
         </section>
       )}
-      {(attempt.invalid ?? []).map((invalid) => (
+      {(attempt.invalidations ?? []).map((invalid) => (
         <section key={invalid.side} class="callout warning" aria-label={language.text("invalid")}>
           <h2>
             {language.text("invalid")}: <span lang="en">{invalid.side}</span>
           </h2>
-          {invalid.evidence.map((text) => (
+          {(invalid.evidence ?? []).map((text) => (
             <Foreign key={text} text={text} />
           ))}
         </section>
       ))}
       {fault && fault.side === "agent" && !failure && (
-        <p class="muted">{language.text("faultOfAgent", { evidence: language.list(fault.evidence) })}</p>
+        <p class="muted">{language.text("faultOfAgent", { evidence: language.list(fault.evidence ?? []) })}</p>
       )}
       {attempt.ended_by === "cap" && <p class="warning">{language.text("endedByCap")}</p>}
       {mutation && (
@@ -217,13 +217,13 @@ function Callouts({ attempt }: { attempt: AttemptView }) {
       {(attempt.warnings ?? []).map((text) => (
         <Foreign key={text} class="warning" text={text} />
       ))}
-      {(attempt.injections ?? []).map((injection, index) => (
-        <p key={index} class={injection.invalidates ? "warning" : "note"}>
+      {(attempt.injections ?? []).map(({ invocation, tool, injected }, index) => (
+        <p key={index} class={injected.invalidates ? "warning" : "note"}>
           {language.text("injected", {
-            number: String(injection.invocation),
-            tool: injection.tool,
-            effect: injection.effect,
-            detail: injection.detail ?? "",
+            number: String(invocation),
+            tool,
+            effect: injected.effect,
+            detail: injected.detail ?? "",
           })}
         </p>
       ))}
@@ -231,7 +231,7 @@ function Callouts({ attempt }: { attempt: AttemptView }) {
   );
 }
 
-function Labels({ labels }: { labels: readonly LabelView[] }) {
+function Labels({ labels }: { labels: readonly Label[] }) {
   const { language } = usePage();
   if (labels.length === 0) return null;
   return (
@@ -243,7 +243,7 @@ function Labels({ labels }: { labels: readonly LabelView[] }) {
             <b>
               <Name text={label.author || "–"} />
             </b>{" "}
-            <Name text={label.criterion} /> {label.part && <Name text={label.part} />} {language.count(label.value)}
+            <Name text={label.criterion} /> {label.part && <PartName part={{ key: label.part }} />} {language.count(label.value)}
             {label.note && <Foreign text={label.note} />}
           </li>
         ))}
@@ -254,7 +254,8 @@ function Labels({ labels }: { labels: readonly LabelView[] }) {
 
 function Details({ attempt }: { attempt: AttemptView }) {
   const { language } = usePage();
-  const { usage, usages = [], reward, final_state: state } = attempt;
+  const { usage, reward, final_state: state } = attempt;
+  const usages = usagesOf(attempt);
   const counts = Object.entries(usage ?? {});
   if (counts.length + usages.length === 0 && !state && typeof reward !== "number") return null;
   return (
@@ -267,9 +268,9 @@ function Details({ attempt }: { attempt: AttemptView }) {
             <dd>{language.count(value)}</dd>
           </div>
         ))}
-        {usages.map((used) => (
-          <div key={used.side}>
-            <dt lang="en">{used.side}</dt>
+        {usages.map(([side, used]) => (
+          <div key={side}>
+            <dt lang="en">{side}</dt>
             <dd>
               <Usage usage={used} />
             </dd>

@@ -102,8 +102,8 @@ function Toolbar({ query, change }: { query: Query; change: (part: Partial<Query
         name={language.text("criterion")}
         value={query.criterion}
         options={run.criteria
-          .filter((criterion) => criterion.counts.failed || criterion.counts.unscored || criterion.counts.error)
-          .map((criterion) => criterion.name)}
+          .filter((criterion) => criterion.failed || criterion.unscored || criterion.errors)
+          .map((criterion) => criterion.criterion)}
         onChange={(criterion) => change({ criterion })}
       />
       <Choice name={language.text("fault")} value={query.side} options={SIDES} onChange={(side) => change({ side })} />

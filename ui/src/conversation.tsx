@@ -4,7 +4,7 @@ import { useLanguage, useReading } from "./context";
 import { badge } from "./keys";
 import { Name } from "./marks";
 import { Foreign, Json, jsonText } from "./text";
-import type { AttemptView, ExpectedView, InvocationView, OutcomeView, PartView, RunView, StepView } from "./view";
+import type { AttemptView, ExpectedView, InvocationView, OutcomeView, RunView, Score, StepView } from "./view";
 import { shortened } from "./visible";
 
 const BRIEF = 140;
@@ -63,7 +63,7 @@ export function Conversation({ attempt, run, quotes = [] }: ConversationProps) {
 }
 
 /** The texts that criteria and judges quote. */
-function quotesOf(outcomes: readonly (OutcomeView | PartView)[]): string[] {
+function quotesOf(outcomes: readonly (OutcomeView | Score)[]): string[] {
   return outcomes.flatMap((outcome) => [
     ...(outcome.quotes ?? []).filter((quote) => !["expected", "actual", "both"].includes(quote.source ?? "")).map((quote) => quote.text),
     ...quotesOf(outcome.parts ?? []),

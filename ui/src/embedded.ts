@@ -95,7 +95,7 @@ class EmbeddedRun {
 
   async list(query: Query): Promise<CaseList> {
     const tools = this.view.tools ?? [];
-    const names = { criteria: this.view.criteria.map((criterion) => criterion.name), tools, changes: this.changes };
+    const names = { criteria: this.view.criteria.map((criterion) => criterion.criterion), tools, changes: this.changes };
     const found = query.text ? await this.search(query.text) : null;
     return new List(
       this.sorted.filter(

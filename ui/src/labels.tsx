@@ -115,7 +115,7 @@ function facts(queue: QueueView, language: Choices["language"]): string[] {
 function Draw({ client, view, onProblem }: { client: Client; view: LabelsView; onProblem: (problem: string) => void }) {
   const language = useLanguage();
   const first = view.criteria[0]!;
-  const [wanted, setWanted] = useState<QueueRequest>({ criterion: first.name, by: "random", sample: 100, overlap: 0, seed: 1, blind: true });
+  const [wanted, setWanted] = useState<QueueRequest>({ criterion: first.name, by: "random", sample: 100, overlap: 0, labelers: 2, seed: 1, blind: true });
   const change = (part: Partial<QueueRequest>) => setWanted((old) => ({ ...old, ...part }));
   const parts = view.criteria.find((own) => own.name === wanted.criterion)?.parts ?? [];
   const draw = async () => {

@@ -1,7 +1,7 @@
 // Verdicts by mark and word, and pictures of numbers. Each picture has its numbers beside it as text.
 import { useLanguage } from "./context";
 import { saysNothing, type Interval } from "./numbers";
-import type { PartView } from "./view";
+import type { Score } from "./view";
 import { visibleLine } from "./visible";
 
 const MARKS: Readonly<Record<string, string>> = {
@@ -125,7 +125,7 @@ export const PARTS = {
 } as const;
 
 /** The name of a part of an outcome: its kind and number, or its label or id. */
-export function PartName({ part: { key, label } }: { part: Pick<PartView, "key" | "label"> }) {
+export function PartName({ part: { key, label } }: { part: Pick<Score, "key" | "label"> }) {
   const language = useLanguage();
   if (!key || typeof key.index !== "number") return <Name text={label || key?.id || "–"} />;
   const number = String(key.index + 1);

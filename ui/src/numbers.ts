@@ -1,5 +1,5 @@
 // How is a number written for people? The same rules as in src/fairtrial/reports/numbers.py, in the reader's language.
-import type { EstimateView } from "./view";
+import type { Estimate } from "./view";
 
 const MOST_DIGITS = 7;
 const UNITS = [1, 0.1, 0.01, 0.001, 0.0001, 0.00001, 0.000001, 0.0000001];
@@ -10,7 +10,7 @@ const WIDEST = 100;
 const DASH = "–";
 
 type Maybe = number | null | undefined;
-export type Interval = Partial<EstimateView>;
+export type Interval = Partial<Estimate>;
 const formats = new Map<string, Intl.NumberFormat>();
 
 function format(code: string, digits: number, percent: boolean): Intl.NumberFormat {

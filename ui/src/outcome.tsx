@@ -3,7 +3,7 @@ import { usePage } from "./context";
 import { IntervalPicture, Name, PartName, Verdict, quantity } from "./marks";
 import { Foreign, Json, WordDiff } from "./text";
 import { Trajectory } from "./trajectory";
-import type { AttemptView, BallotView, OutcomeView, PartView, QuoteView, StepView, VoteView } from "./view";
+import type { AttemptView, BallotView, OutcomeView, Quote, Score, StepView, VoteView } from "./view";
 
 export function Outcome({ outcome, attempt }: { outcome: OutcomeView; attempt: AttemptView }) {
   const { language } = usePage();
@@ -38,18 +38,18 @@ export function Outcome({ outcome, attempt }: { outcome: OutcomeView; attempt: A
 
 function Body({ outcome, attempt }: { outcome: OutcomeView; attempt: AttemptView }) {
   const { language } = usePage();
-  const { possible } = outcome;
+  const [low, high] = outcome.possible ?? [];
   const ballots = [...new Set(outcome.ballots ?? [])];
   return (
     <div class="outcome-body">
       {outcome.reason && <Reason text={outcome.reason} calls={outcome.calls} />}
-      {possible && (
+      {outcome.possible && (
         <p class="note">
-          {language.text("possible", { low: language.number(possible.low), high: language.number(possible.high) })}{" "}
+          {language.text("possible", { low: language.number(low), high: language.number(high) })}{" "}
           <IntervalPicture
-            estimate={{ low: possible.low, high: possible.high, value: outcome.value }}
-            low={possible.low ?? 0}
-            high={possible.high ?? 1}
+            estimate={{ low, high, value: outcome.value }}
+            low={low ?? 0}
+            high={high ?? 1}
             threshold={outcome.threshold}
           />
         </p>
@@ -66,17 +66,18 @@ function Body({ outcome, attempt }: { outcome: OutcomeView; attempt: AttemptView
 
 function Agreement({ outcome }: { outcome: OutcomeView }) {
   const { language } = usePage();
-  const facts: string[] = [];
-  if (typeof outcome.judge_calls === "number") facts.push(language.text("calls", { count: outcome.judge_calls }));
-  if (outcome.abstentions) facts.push(language.text("abstentions", { count: outcome.abstentions }));
-  if (typeof outcome.self_agreement === "number") {
-    facts.push(language.text("selfAgreement", { value: language.rate(outcome.self_agreement) }));
+  const stats = outcome.judge_stats;
+  if (!stats) return null;
+  const facts = [language.text("calls", { count: stats.calls })];
+  if (stats.abstentions) facts.push(language.text("abstentions", { count: stats.abstentions }));
+  if (typeof stats.self_agreement === "number") {
+    facts.push(language.text("selfAgreement", { value: language.rate(stats.self_agreement) }));
   }
-  if (typeof outcome.panel_agreement === "number") {
-    facts.push(language.text("panelAgreement", { value: language.rate(outcome.panel_agreement) }));
+  if (typeof stats.panel_agreement === "number") {
+    facts.push(language.text("panelAgreement", { value: language.rate(stats.panel_agreement) }));
   }
-  if (typeof outcome.cost === "number") facts.push(language.dollars(outcome.cost));
-  return facts.length > 0 ? <p class="muted">{facts.join(" · ")}</p> : null;
+  if (typeof stats.cost === "number") facts.push(language.dollars(stats.cost));
+  return <p class="muted">{facts.join(" · ")}</p>;
 }
 
 /** A reason. If the calls are shown as a table, the lines that repeat them are left out. */
@@ -85,7 +86,7 @@ function Reason({ text, calls }: { text: string; calls?: readonly unknown[] }) {
   return <Foreign class="reason" text={shown} />;
 }
 
-function Part({ part, attempt, threshold }: { part: PartView; attempt: AttemptView; threshold?: number | null }) {
+function Part({ part, attempt, threshold }: { part: Score; attempt: AttemptView; threshold?: number | null }) {
   const { language } = usePage();
   const name = <PartName part={part} />;
   const isPerfect = part.value === 1 && !part.reason && !part.quotes?.length && !part.parts?.length && !part.calls?.length;
@@ -116,9 +117,9 @@ function Part({ part, attempt, threshold }: { part: PartView; attempt: AttemptVi
 }
 
 interface EvidenceProps {
-  readonly quotes: readonly QuoteView[];
-  readonly calls: NonNullable<PartView["calls"]>;
-  readonly part: PartView | null;
+  readonly quotes: readonly Quote[];
+  readonly calls: NonNullable<Score["calls"]>;
+  readonly part: Score | null;
   readonly attempt: AttemptView;
 }
 
@@ -146,7 +147,7 @@ function Evidence({ quotes, calls, part, attempt }: EvidenceProps) {
 }
 
 /** The expected and the actual calls that the rows of a part count: of an invocation, or of the conversation. */
-function callsOf(part: PartView | null, attempt: AttemptView): [StepView[], StepView[]] {
+function callsOf(part: Score | null, attempt: AttemptView): [StepView[], StepView[]] {
   const expected = attempt.expected?.conversation ?? [];
   const actual = attempt.trace ?? [];
   const calls = (steps: readonly StepView[] | null | undefined) =>
@@ -176,7 +177,7 @@ function Ballot({ ballot }: { ballot: BallotView }) {
   return (
     <section class="ballot" aria-label={language.text("votes")}>
       <div class="caption">
-        {language.text("votes")} · <Name text={ballot.template} />
+        {language.text("votes")} · <Name text={ballot.prompt} />
       </div>
       {Object.entries(ballot.decisions).map(([item, decision]) => (
         <p key={item} class="decision">
@@ -213,12 +214,14 @@ function Ballot({ ballot }: { ballot: BallotView }) {
 
 function Vote({ vote }: { vote: VoteView }) {
   const { language } = usePage();
+  const served = (vote.calls ?? []).map((call) => call.served).filter(Boolean);
+  const replies = (vote.replies ?? []).filter((reply) => reply !== null);
   return (
     <li>
       <span class="muted">
-        <Name text={vote.model || vote.asked} />
+        <Name text={served.at(-1) ?? vote.voter} />
       </span>
-      {Object.entries(vote.answers).map(([item, answer]) => (
+      {Object.entries(vote.opinions ?? {}).map(([item, answer]) => (
         <div key={item}>
           <b>
             <Name text={answer.answer} />
@@ -234,11 +237,11 @@ function Vote({ vote }: { vote: VoteView }) {
       {Object.entries(vote.problems ?? {}).map(([item, problem]) => (
         <Foreign key={item} class="warning" text={problem} />
       ))}
-      {(vote.replies ?? []).length > 0 && (
+      {replies.length > 0 && (
         <details>
           <summary>{language.text("rawReply")}</summary>
-          {(vote.replies ?? []).map((reply, index) => (
-            <Foreign key={index} class="code" text={reply} />
+          {replies.map((reply, index) => (
+            <Foreign key={index} class="code" text={reply.text} />
           ))}
         </details>
       )}

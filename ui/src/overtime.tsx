@@ -18,9 +18,9 @@ export function pointsOf(runs: readonly RunRow[]): Map<string, Point[]> {
   const points = new Map<string, Point[]>();
   for (const run of [...runs].reverse()) {
     for (const criterion of run.finished ? (run.criteria ?? []) : []) {
-      const own = points.get(criterion.name) ?? [];
+      const own = points.get(criterion.criterion) ?? [];
       own.push({ run, criterion });
-      points.set(criterion.name, own);
+      points.set(criterion.criterion, own);
     }
   }
   return new Map([...points].filter(([, own]) => own.length > 1));

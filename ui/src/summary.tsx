@@ -5,7 +5,7 @@ import { CountsBar, Estimate, IntervalPicture, Name, Verdict } from "./marks";
 import type { Interval } from "./numbers";
 import { Table } from "./table";
 import { Foreign } from "./text";
-import type { CriterionView, ProgressView, RunView, UsageView } from "./view";
+import type { CriterionView, ModelUsage, ProgressView, RunUsage, RunView } from "./view";
 
 export function Summary() {
   const { run, language } = usePage();
@@ -73,9 +73,9 @@ function Head({ run }: { run: RunView }) {
             <dd>{value}</dd>
           </div>
         ))}
-        {run.usage.map((usage) => (
-          <div key={usage.side}>
-            <dt lang="en">{usage.side}</dt>
+        {usagesOf(run.spending).map(([side, usage]) => (
+          <div key={side}>
+            <dt lang="en">{side}</dt>
             <dd>
               <Usage usage={usage} />
             </dd>
@@ -115,7 +115,13 @@ function Progress({ progress }: { progress: ProgressView }) {
   );
 }
 
-export function Usage({ usage }: { usage: UsageView }) {
+/** The usage of models by each side that used any. */
+export function usagesOf(usage: RunUsage): [string, ModelUsage][] {
+  const sides = ["agent", "judge", "simulator", "environment"] as const;
+  return sides.flatMap((side) => (usage[side] ? [[side, usage[side]] as [string, ModelUsage]] : []));
+}
+
+export function Usage({ usage }: { usage: ModelUsage }) {
   const { language } = usePage();
   const parts: string[] = [];
   if (usage.calls) parts.push(language.text("calls", { count: usage.calls }));
@@ -144,11 +150,11 @@ function Criteria({ criteria }: { criteria: readonly CriterionView[] }) {
           ...(hasRates ? [language.text("passRate")] : []),
         ]}
         rows={shown.map((criterion) => ({
-          key: criterion.name,
+          key: criterion.criterion,
           head: (
             <>
-              <a href={link({ query: { ...state.query, criterion: criterion.name } })}>
-                <Name text={criterion.name} />
+              <a href={link({ query: { ...state.query, criterion: criterion.criterion } })}>
+                <Name text={criterion.criterion} />
               </a>
               <Threshold criterion={criterion} />
               <Judge criterion={criterion} />
@@ -163,7 +169,7 @@ function Criteria({ criteria }: { criteria: readonly CriterionView[] }) {
       />
       {empty.length > 0 && (
         <p class="note">
-          {language.text("withoutData", { names: language.list(empty.map((criterion) => criterion.name)) })}
+          {language.text("withoutData", { names: language.list(empty.map((criterion) => criterion.criterion)) })}
         </p>
       )}
     </>
@@ -191,14 +197,14 @@ function Judge({ criterion }: { criterion: CriterionView }) {
   return (
     <div class={`judge ${judge.state === "good" ? "" : "warning"}`}>
       <Name text={judge.judge} />
-      <div>{language.text(states[judge.state], { count: judge.labels })}</div>
-      {typeof judge.agreement.value === "number" && (
+      <div>{language.text(states[judge.state], { count: judge.labels ?? 0 })}</div>
+      {typeof judge.agreement.accuracy.value === "number" && (
         <div>
-          {language.text("agreesWithPeople")} <Estimate estimate={judge.agreement} percent />
+          {language.text("agreesWithPeople")} <Estimate estimate={judge.agreement.accuracy} percent />
         </div>
       )}
-      <Agreement name="selfAgreement" estimate={criterion.self_agreement} />
-      <Agreement name="panelAgreement" estimate={criterion.panel_agreement} />
+      <Agreement name="selfAgreement" estimate={estimateOf(criterion.self_agreement, criterion.self_agreement_interval)} />
+      <Agreement name="panelAgreement" estimate={estimateOf(criterion.panel_agreement, criterion.panel_agreement_interval)} />
       {typeof judge.corrected.value === "number" && (
         <div>
           {language.text("corrected")} <Estimate estimate={judge.corrected} percent={!judge.graded} />
@@ -217,13 +223,20 @@ function Agreement(props: { name: "selfAgreement" | "panelAgreement"; estimate?:
   return <div>{language.text(props.name, { value: `${value}${ends ? ` (${ends})` : ""}` })}</div>;
 }
 
+function estimateOf(value: number | null | undefined, ends: readonly [number, number] | null | undefined): Interval {
+  return { value, low: ends?.[0], high: ends?.[1] };
+}
+
 function Counts({ criterion }: { criterion: CriterionView }) {
   const { language } = usePage();
+  const { passed, failed, unscored, not_applicable, informational, errors: error } = criterion;
+  const verdicts = Object.entries({ passed, failed, unscored, not_applicable, informational, error });
+  const counts = verdicts.flatMap(([verdict, count]): [string, number][] => (count ? [[verdict, count]] : []));
   return (
     <div class="criterion-counts">
-      <CountsBar counts={criterion.counts} />
+      <CountsBar counts={Object.fromEntries(counts)} />
       <div>
-        {Object.entries(criterion.counts).map(([verdict, count]) => (
+        {counts.map(([verdict, count]) => (
           <span key={verdict} class="count">
             <Verdict verdict={verdict} /> {language.count(count)}
           </span>
@@ -252,7 +265,7 @@ function Mean({ criterion }: { criterion: CriterionView }) {
       <Estimate estimate={criterion.mean} threshold={criterion.threshold} unit={criterion.unit} />
       {possible && (
         <div class="muted">
-          {language.text("possible", { low: language.number(possible.low), high: language.number(possible.high) })}
+          {language.text("possible", { low: language.number(possible[0]), high: language.number(possible[1]) })}
         </div>
       )}
       {valid && valid.mean.value !== criterion.mean.value && (

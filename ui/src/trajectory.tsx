@@ -4,12 +4,12 @@ import { usePage } from "./context";
 import { diffWords } from "./diff";
 import { Name } from "./marks";
 import { Changed, jsonText, Plain } from "./text";
-import type { CallRowView, StepView } from "./view";
+import type { AlignedCall, StepView } from "./view";
 import { shortened } from "./visible";
 
 const LONGEST = 2000;
 
-const SIGNS: Readonly<Record<CallRowView["relation"], string>> = {
+const SIGNS: Readonly<Record<AlignedCall["relation"], string>> = {
   equal: "=",
   changed: "≠",
   missing: "−",
@@ -18,7 +18,7 @@ const SIGNS: Readonly<Record<CallRowView["relation"], string>> = {
 };
 
 export function Trajectory(props: {
-  rows: readonly CallRowView[];
+  rows: readonly AlignedCall[];
   expected: readonly StepView[];
   actual: readonly StepView[];
 }) {
@@ -49,7 +49,7 @@ function call(calls: readonly StepView[], index: number | null | undefined): Ste
   return typeof index === "number" ? calls[index] : undefined;
 }
 
-function Row({ row, expected, actual }: { row: CallRowView; expected?: StepView; actual?: StepView }) {
+function Row({ row, expected, actual }: { row: AlignedCall; expected?: StepView; actual?: StepView }) {
   const { language } = usePage();
   const names = {
     equal: "relationEqual",

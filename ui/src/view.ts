@@ -6,6 +6,29 @@ export interface AgentView {
   tools?: (Record<string, unknown>)[];
 }
 
+export interface Agreement {
+  table?: AgreementTable | null;
+  accuracy: Estimate;
+  sensitivity: Estimate;
+  specificity: Estimate;
+  youden: Estimate;
+  kappa: Estimate;
+  mcc: Estimate;
+  quadratic_kappa: Estimate;
+  judge_alpha: Estimate;
+  spearman?: number | null;
+  people_alpha?: number | null;
+  votes_alpha?: number | null;
+  reasons?: Record<string, string>;
+}
+
+export interface AgreementTable {
+  people_pass_judge_pass?: number;
+  people_pass_judge_fail?: number;
+  people_fail_judge_pass?: number;
+  people_fail_judge_fail?: number;
+}
+
 export interface AgreementView {
   labels: number;
   people: PeopleAgreementView[];
@@ -13,10 +36,14 @@ export interface AgreementView {
   disagreements: DisagreementView[];
 }
 
-export interface AnswerView {
-  answer: string;
-  rationale?: string;
-  quote?: string;
+export interface AlignedCall {
+  relation: "changed" | "equal" | "missing" | "moved" | "surplus";
+  expected?: number | null;
+  actual?: number | null;
+  pointers?: string[];
+  allowed?: boolean;
+  optional?: boolean;
+  forbidden?: boolean;
 }
 
 export interface AttemptRow {
@@ -35,24 +62,27 @@ export interface AttemptRow {
 export interface AttemptView {
   place: number;
   position: number;
-  attempt: number;
-  name: string;
   eval_set: string;
+  case_id: string;
+  name: string;
   digest: string;
+  attempt: number;
   verdict: "error" | "failed" | "informational" | "passed" | "unscored";
   ended_by: "cap" | "failure" | "script" | "stop";
   outcomes: OutcomeView[];
+  failure?: Failure | null;
+  fault?: Fault | null;
+  invalidations?: Fault[] | null;
+  warnings?: string[];
+  injections?: InvocationInjection[];
+  usage?: Record<string, number> | null;
+  judge?: ModelUsage | null;
+  simulator?: ModelUsage | null;
+  environment?: ModelUsage | null;
   trace?: InvocationView[] | null;
   expected?: ExpectedView | null;
   ballots?: Record<string, BallotView>;
-  fault?: FaultView | null;
-  invalid?: FaultView[] | null;
-  failure?: FailureView | null;
-  warnings?: string[];
-  injections?: InjectionView[];
-  usage?: Record<string, number> | null;
-  usages?: UsageView[];
-  labels?: LabelView[];
+  labels?: Label[];
   final_state?: Record<string, unknown> | null;
   reward?: number | null;
   mutation?: Mutation | null;
@@ -61,21 +91,39 @@ export interface AttemptView {
 
 export interface BallotView {
   id: string;
-  template: string;
+  prompt: string;
+  k: number;
+  first_wave: number;
+  decisions: Record<string, Decision>;
+  prompts?: SentPrompt[];
   votes: VoteView[];
-  decisions: Record<string, DecisionView>;
-  prompts?: PromptView[];
   settings?: Record<string, unknown>;
 }
 
-export interface CallRowView {
-  relation: "changed" | "equal" | "missing" | "moved" | "surplus";
-  expected?: number | null;
-  actual?: number | null;
-  pointers?: string[];
-  allowed?: boolean;
-  optional?: boolean;
-  forbidden?: boolean;
+export interface Calibration {
+  criterion: string;
+  judge: string;
+  state: JudgeState;
+  graded?: boolean;
+  labels?: number;
+  labelers?: number;
+  ties?: number;
+  unsure?: number;
+  unscored?: number;
+  agreement: Agreement;
+  judged: Estimate;
+  corrected: Estimate;
+  flattery: Estimate;
+  worth?: number | null;
+  assumed_from?: string | null;
+  error?: number | null;
+  freedom?: number | null;
+}
+
+export interface CaseKey {
+  eval_set: string;
+  case: string;
+  digest: string;
 }
 
 export interface CaseRow {
@@ -150,7 +198,7 @@ export interface ComparedMeasure {
   why: string | null;
   is_rate: boolean;
   informational: boolean;
-  level?: number;
+  level: number;
 }
 
 export interface ComparedRun {
@@ -177,30 +225,41 @@ export interface ComparisonView {
 }
 
 export interface CriterionView {
-  name: string;
-  range: RangeView;
-  mean: EstimateView;
-  pass_rate: EstimateView;
-  counts: Record<string, number>;
-  unit?: string;
+  criterion: string;
+  mean: Estimate;
+  pass_rate: Estimate;
+  passed?: number;
+  failed?: number;
+  unscored?: number;
+  not_applicable?: number;
+  informational?: number;
+  errors?: number;
   threshold?: number | null;
   lower_is_better?: boolean;
-  valid?: ValidView | null;
-  possible?: RangeView | null;
-  judge?: JudgeView | null;
-  self_agreement?: EstimateView | null;
-  panel_agreement?: EstimateView | null;
-  pair_agreements?: PairAgreement[];
+  self_agreement?: number | null;
+  panel_agreement?: number | null;
+  calls?: number | null;
+  calls_saved?: number | null;
+  abstentions?: number | null;
   cost?: number | null;
   unpriced_calls?: number;
-  has_data?: boolean;
+  pair_agreements?: PairAgreement[];
+  valid?: Valid | null;
+  range: Range;
+  possible?: [number, number] | null;
+  self_agreement_interval?: [number, number] | null;
+  panel_agreement_interval?: [number, number] | null;
+  unit?: string;
+  judge?: Calibration | null;
+  judge_message?: string;
+  has_data: boolean;
 }
 
-export interface DecisionView {
-  value?: number | null;
-  applicable?: boolean;
+export interface Decision {
+  result: VoteResult;
   counted?: Record<string, number>;
   abstained?: number;
+  draws?: number[];
 }
 
 export interface DisagreementView {
@@ -209,7 +268,7 @@ export interface DisagreementView {
   attempt: number;
   name: string;
   passed: boolean;
-  part?: KeyView | null;
+  part?: PartKey | null;
 }
 
 export interface Durations {
@@ -218,7 +277,7 @@ export interface Durations {
   tool?: number | null;
 }
 
-export interface EstimateView {
+export interface Estimate {
   value?: number | null;
   low?: number | null;
   high?: number | null;
@@ -235,15 +294,15 @@ export interface ExpectedView {
   state?: Record<string, unknown>;
 }
 
-export interface FailureView {
+export interface Failure {
   side: "agent" | "environment" | "infrastructure" | "simulator";
   cause: string;
   traceback?: string;
 }
 
-export interface FaultView {
+export interface Fault {
   side: "agent" | "environment" | "expectation" | "infrastructure" | "judge" | "simulator";
-  evidence: string[];
+  evidence?: string[];
 }
 
 export interface FoundCases {
@@ -269,18 +328,16 @@ export interface Injection {
   invalidates?: boolean;
 }
 
-export interface InjectionView {
-  invocation: number;
-  tool: string;
-  effect: string;
-  detail?: string;
-  invalidates?: boolean;
-}
-
 export interface IntervalEstimate {
   value: number | null;
   low?: number | null;
   high?: number | null;
+}
+
+export interface InvocationInjection {
+  invocation: number;
+  tool: string;
+  injected: Injection;
 }
 
 export interface InvocationView {
@@ -296,13 +353,33 @@ export interface JudgeAgreementView {
   criterion: string;
   judge: string;
   labels: number;
-  accuracy: EstimateView;
-  sensitivity: EstimateView;
-  specificity: EstimateView;
-  kappa: EstimateView;
-  alpha: EstimateView;
+  accuracy: Estimate;
+  sensitivity: Estimate;
+  specificity: Estimate;
+  kappa: Estimate;
+  alpha: Estimate;
   table?: number[][] | null;
   part?: "call" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
+}
+
+export interface JudgeAnswer {
+  answer: string;
+  rationale?: string;
+  quote?: string;
+  marks?: string[];
+}
+
+export interface JudgeCall {
+  key: string;
+  voter: string;
+  served?: string;
+  input_tokens?: number | null;
+  output_tokens?: number | null;
+  cost?: number | null;
+  seconds?: number;
+  problem?: string;
+  sent: boolean;
+  prompt?: number;
 }
 
 export interface JudgeStanding {
@@ -315,25 +392,44 @@ export interface JudgeStanding {
   assumed_from: string | null;
 }
 
-export interface JudgeView {
-  state: "biased" | "good" | "too few" | "unchecked" | "useless";
-  judge: string;
-  labels: number;
-  corrected: EstimateView;
-  flattery: EstimateView;
-  agreement: EstimateView;
-  graded?: boolean;
+export type JudgeState = "biased" | "good" | "too few" | "unchecked" | "useless";
+
+export interface JudgeStats {
+  calls: number;
+  calls_saved: number;
+  abstentions: number;
+  cost?: number | null;
+  self_agreement?: number | null;
+  panel_agreement?: number | null;
+  input_tokens?: number | null;
+  output_tokens?: number | null;
+  unreported_calls?: number;
+  unpriced_calls?: number;
+  pair_agreements?: PairAgreement[];
 }
 
-export interface KeyView {
-  kind: "call" | "invocation" | "message" | "question" | "rubric" | "sentence";
-  index?: number | null;
-  id?: string;
+export interface Label {
+  case: CaseKey;
+  attempt: number;
+  criterion: string;
+  part?: PartKey | null;
+  value?: number | null;
+  author?: string;
+  at?: string;
+  note?: string;
+  key?: string;
+  weight: number;
+  seconds?: number | null;
+  blind?: boolean | null;
+  probability?: number | null;
+  source?: string;
+  side?: "agent" | "environment" | "expectation" | "infrastructure" | "judge" | "simulator" | "";
+  reference?: string;
 }
 
 export interface LabelCriterionView {
   name: string;
-  range: RangeView;
+  range: Range;
   judged?: boolean;
   parts?: ("call" | "invocation" | "message" | "question" | "rubric" | "sentence")[];
 }
@@ -346,7 +442,7 @@ export interface LabelItemView {
   text?: string;
   invocation?: number | null;
   outcome?: OutcomeView | null;
-  labels?: LabelView[];
+  labels?: Label[];
 }
 
 export interface LabelProgressView {
@@ -371,15 +467,6 @@ export interface LabelRequest {
   again?: boolean;
 }
 
-export interface LabelView {
-  criterion: string;
-  value?: number | null;
-  author?: string;
-  note?: string;
-  at?: string;
-  part?: string;
-}
-
 export interface LabelsView {
   run: string;
   criteria: LabelCriterionView[];
@@ -393,12 +480,21 @@ export interface McNemar {
   mid_p: number;
 }
 
+export interface ModelUsage {
+  calls?: number;
+  input_tokens?: number | null;
+  output_tokens?: number | null;
+  cost?: number | null;
+  unreported_calls?: number;
+  unpriced_calls?: number;
+}
+
 export interface Mutation {
   operator: string;
   direction: "harmful" | "harmless";
   invocation: number;
   language?: string;
-  weight?: number;
+  weight: number;
   tool?: string;
 }
 
@@ -418,20 +514,16 @@ export interface OutcomeView {
   criterion: string;
   verdict: "failed" | "informational" | "not_applicable" | "passed" | "unscored";
   value?: number | null;
-  unit?: string;
   threshold?: number | null;
   lower_is_better?: boolean;
+  unit?: string;
   reason?: string;
-  possible?: RangeView | null;
-  quotes?: QuoteView[];
+  possible?: [number | null, number | null] | null;
+  quotes?: Quote[];
   ballots?: string[];
-  calls?: CallRowView[];
-  parts?: PartView[];
-  judge_calls?: number | null;
-  abstentions?: number | null;
-  self_agreement?: number | null;
-  panel_agreement?: number | null;
-  cost?: number | null;
+  calls?: AlignedCall[];
+  parts?: Score[];
+  judge_stats?: JudgeStats | null;
 }
 
 export interface PageView {
@@ -465,16 +557,10 @@ export interface Part {
   name?: string;
 }
 
-export interface PartView {
-  label: string;
-  key?: KeyView | null;
-  value?: number | null;
-  applicable?: boolean;
-  reason?: string;
-  quotes?: QuoteView[];
-  ballots?: string[];
-  calls?: CallRowView[];
-  parts?: PartView[];
+export interface PartKey {
+  kind: "call" | "invocation" | "message" | "question" | "rubric" | "sentence";
+  index?: number | null;
+  id?: string;
 }
 
 export interface PassK {
@@ -488,9 +574,9 @@ export interface PeopleAgreementView {
   criterion: string;
   labelers: string[];
   items: number;
-  raw: EstimateView;
-  kappa: EstimateView;
-  alpha: EstimateView;
+  raw: Estimate;
+  kappa: Estimate;
+  alpha: Estimate;
   values?: number[];
   confusion?: number[][];
   part?: "call" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
@@ -506,20 +592,15 @@ export interface ProgressView {
   computing?: boolean;
 }
 
-export interface PromptView {
-  system: string;
-  text: string;
-}
-
 export interface QueueRequest {
   criterion: string;
-  by?: "disagreement" | "random" | "stratum" | "uncertain";
-  sample?: number;
-  seed?: number;
+  by: "disagreement" | "random" | "stratum" | "uncertain";
+  sample: number;
+  seed: number;
   part?: "call" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
   overlap?: number;
-  labelers?: number;
-  blind?: boolean;
+  labelers: number;
+  blind: boolean;
   answers?: Record<string, number>;
   question?: string;
 }
@@ -534,23 +615,37 @@ export interface QueueView {
   progress: LabelProgressView;
   part?: "call" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
   overlap?: number;
-  labelers?: number;
+  labelers: number;
   population?: number;
   question?: string;
   description?: string;
   answers?: Record<string, number>;
   graded?: boolean;
-  range?: RangeView | null;
+  range?: Range | null;
 }
 
-export interface QuoteView {
+export interface Quote {
   text: string;
   source?: string;
 }
 
-export interface RangeView {
-  low: number | null;
+export interface Range {
+  low?: number | null;
   high: number | null;
+  open_low?: boolean;
+  open_high?: boolean;
+  logarithmic?: boolean;
+}
+
+export interface Reply {
+  text: string;
+  model?: string;
+  input_tokens?: number | null;
+  output_tokens?: number | null;
+  cost?: number | null;
+  seconds?: number;
+  attempts: number;
+  stop?: string;
 }
 
 export interface RunChange {
@@ -560,10 +655,10 @@ export interface RunChange {
 }
 
 export interface RunCriterion {
-  name: string;
-  mean: EstimateView;
-  pass_rate: EstimateView;
-  range: RangeView;
+  criterion: string;
+  mean: Estimate;
+  pass_rate: Estimate;
+  range: Range;
   unit?: string;
   threshold?: number | null;
 }
@@ -589,6 +684,13 @@ export interface RunRow {
   criteria?: RunCriterion[];
 }
 
+export interface RunUsage {
+  agent?: ModelUsage | null;
+  judge?: ModelUsage | null;
+  simulator?: ModelUsage | null;
+  environment?: ModelUsage | null;
+}
+
 export interface RunView {
   view: number;
   id: string;
@@ -599,7 +701,7 @@ export interface RunView {
   counts: Record<string, number>;
   invalid: Record<string, number>;
   criteria: CriterionView[];
-  usage: UsageView[];
+  spending: RunUsage;
   config: Record<string, unknown>;
   signatures: Record<string, unknown>;
   command: string;
@@ -618,6 +720,24 @@ export interface RunView {
   labelled?: number;
   name?: string;
   progress?: ProgressView | null;
+}
+
+export interface Score {
+  value?: number | null;
+  reason?: string;
+  label?: string;
+  applicable: boolean;
+  parts?: Score[];
+  quotes?: Quote[];
+  ballots?: string[];
+  side?: "agent" | "environment" | "expectation" | "infrastructure" | "judge" | "simulator" | null;
+  key?: PartKey | null;
+  calls?: AlignedCall[];
+}
+
+export interface SentPrompt {
+  system: string;
+  text: string;
 }
 
 export interface SetupDifference {
@@ -650,31 +770,25 @@ export interface Usage {
   model?: string;
 }
 
-export interface UsageView {
-  side: "agent" | "environment" | "judge" | "simulator";
-  calls: number;
-  input_tokens?: number | null;
-  output_tokens?: number | null;
-  cost?: number | null;
-  unreported_calls?: number;
-  unpriced_calls?: number;
+export interface Valid {
+  n: number;
+  mean: Estimate;
+  pass_rate: Estimate;
 }
 
-export interface ValidView {
-  n: number;
-  mean: EstimateView;
-  pass_rate: EstimateView;
+export interface VoteResult {
+  value?: number | null;
+  applicable: boolean;
 }
 
 export interface VoteView {
   draw: number;
-  asked: string;
-  model: string;
-  answers: Record<string, AnswerView>;
+  voter: string;
+  wave: number;
+  opinions?: Record<string, JudgeAnswer>;
   problems?: Record<string, string>;
-  replies?: string[];
-  seconds?: number | null;
-  cost?: number | null;
+  calls?: JudgeCall[];
+  replies?: (Reply | null)[];
 }
 
 export interface WindowRequest {

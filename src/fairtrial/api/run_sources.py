@@ -16,15 +16,15 @@ from fairtrial.api.case_groups import groups_by_position, with_clusters
 from fairtrial.api.dataset_sources import is_folder_of_results, measure_folder
 from fairtrial.api.stored_runs import Run, measure_stored, open_store
 from fairtrial.errors import FormatError, UsageError
+from fairtrial.records.attempt import Failure
 from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow, row_of
 from fairtrial.records.calibration import Calibration
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.expectation import ExpectedCase
-from fairtrial.records.judge_state import JudgeState
 from fairtrial.records.keys import CaseKey
-from fairtrial.records.result import Verdict
+from fairtrial.records.result import Fault, Verdict
 from fairtrial.records.run import RunInfo
-from fairtrial.records.score import Range
+from fairtrial.reports.views.view_shapes import CriterionView
 from fairtrial.store import DEFAULT_URL
 
 RunSource = str | Path | Run
@@ -154,25 +154,8 @@ def _of_export(path: Path) -> RunRows:
     return run
 
 
-class _Report(msgspec.Struct):
-    """The fields of a JSON report that say something about numbers."""
-
-    run: _ReportedRun
-    cases: list[_ReportedAttempt]
-    summary: list[_ReportedCriterion]
-    finished: bool
-
-
-class _ReportedRun(msgspec.Struct):
-    id: str
-    started: str
-    version: str
-    config: dict[str, object]
-    signatures: dict[str, object]
-
-
-class _ReportedError(msgspec.Struct):
-    side: str
+class _ReportedRun(RunInfo, frozen=True, kw_only=True):
+    criteria: list[CriterionView]
 
 
 class _ReportedOutcome(msgspec.Struct):
@@ -182,32 +165,22 @@ class _ReportedOutcome(msgspec.Struct):
 
 
 class _ReportedAttempt(msgspec.Struct):
-    id: str
+    position: int
     eval_set: str
+    case_id: str
     digest: str
     attempt: int
     verdict: Verdict
-    error: _ReportedError | None
-    invalid: list[object] | None
+    failure: Failure | None
+    invalidations: tuple[Fault, ...] | None
     outcomes: list[_ReportedOutcome]
 
 
-class _ReportedRange(msgspec.Struct):
-    low: float | None
-    high: float | None
+class _Report(msgspec.Struct):
+    """The fields of a JSON report that say something about numbers."""
 
-
-class _ReportedState(msgspec.Struct):
-    state: JudgeState
-    judge: str
-
-
-class _ReportedCriterion(msgspec.Struct):
-    criterion: str
-    threshold: float | None
-    lower_is_better: bool
-    range: _ReportedRange
-    judge_state: _ReportedState | None = None
+    run: _ReportedRun
+    attempts: list[_ReportedAttempt]
 
 
 def _of_report(path: Path) -> RunRows:
@@ -216,29 +189,20 @@ def _of_report(path: Path) -> RunRows:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         problem = f"must be a report that --json wrote, or a run that `fairtrial runs export` wrote: {error}"
         raise FormatError(str(path), [problem]) from None
-    about = report.run
-    end = about.started if report.finished else None
-    info = RunInfo(about.id, about.started, about.version, "run", about.config, about.signatures, end)
     terms = {
-        row.criterion: CriterionTerms(
-            row.criterion, row.threshold, row.lower_is_better, Range(row.range.low, row.range.high)
-        )
-        for row in report.summary
+        own.criterion: CriterionTerms(own.criterion, own.threshold, own.lower_is_better, own.range)
+        for own in report.run.criteria
     }
+    places: dict[int, int] = {}
     cases: list[PlacedCase] = []
     rows: list[AttemptRow] = []
-    for attempt in report.cases:
-        key = CaseKey(attempt.eval_set, attempt.id, attempt.digest)
-        # A report lists the attempts of a case one after another, and another case begins again at a low number.
-        if not cases or cases[-1][1] != key or attempt.attempt <= rows[-1].attempt:
-            cases.append((len(cases), key, attempt.id))
-        rows.append(_attempt_row(len(cases) - 1, attempt))
-    states = {
-        row.criterion: Calibration(row.criterion, row.judge_state.judge, row.judge_state.state)
-        for row in report.summary
-        if row.judge_state is not None
-    }
-    return RunRows(info, cases, rows, terms, states)
+    for attempt in report.attempts:
+        place = places.setdefault(attempt.position, len(places))
+        if place == len(cases):
+            cases.append((place, CaseKey(attempt.eval_set, attempt.case_id, attempt.digest), attempt.case_id))
+        rows.append(_attempt_row(place, attempt))
+    states = {own.criterion: own.judge for own in report.run.criteria if own.judge is not None}
+    return RunRows(report.run, cases, rows, terms, states)
 
 
 def _attempt_row(position: int, attempt: _ReportedAttempt) -> AttemptRow:
@@ -246,7 +210,7 @@ def _attempt_row(position: int, attempt: _ReportedAttempt) -> AttemptRow:
         position,
         attempt.attempt,
         attempt.verdict,
-        None if attempt.invalid is None else not attempt.invalid,
-        attempt.error is not None and attempt.error.side == "agent",
+        None if attempt.invalidations is None else not attempt.invalidations,
+        attempt.failure is not None and attempt.failure.side == "agent",
         [OutcomeRow(outcome.criterion, outcome.value, outcome.verdict) for outcome in attempt.outcomes],
     )

@@ -107,7 +107,7 @@ def write_pages(
             None if comparison is None else comparison_view(comparison, *(own.compared for own in rows)),
             language,
         )
-        _write_head(target, cleaner(msgspec.to_builtins(page)), rows)
+        _write_head(target, cleaner(shapes.plain_view(page)), rows)
         chunks.seek(0)
         shutil.copyfileobj(chunks, target, 1 << 20)
         target.write(b"</body>\n</html>\n")
@@ -155,7 +155,7 @@ def _packed(attempts: Sequence[AttemptView], cleaner: Cleaner) -> tuple[bytes, b
     texts, details = bytearray(), []
     for attempt in attempts:
         numbers: dict[str, int] = {}
-        details.append(_numbered(cleaner(msgspec.to_builtins(attempt)), numbers))
+        details.append(_numbered(cleaner(shapes.plain_view(attempt)), numbers))
         texts += _END_OF_TEXT.join(text.encode() for text in numbers) + _END_OF_ATTEMPT
     return bytes(texts), msgspec.json.encode(details)
 

@@ -66,7 +66,7 @@ def _criteria(run: View, own: Mapping[str, Any]) -> str:
     titles = (own["criterion"], own["mean"], own["interval"], own["passRate"], own["interval"])
     head = "".join(f"<th>{escape(title)}</th>" for title in titles)
     rows = "".join(
-        f"<tr><th>{_text(criterion['name'])}</th>"
+        f"<tr><th>{_text(criterion['criterion'])}</th>"
         f"{_estimate(criterion['mean'], percent=False, unit=criterion.get('unit', ''))}"
         f"{_estimate(criterion['pass_rate'], percent=True)}</tr>"
         for criterion in run["criteria"]

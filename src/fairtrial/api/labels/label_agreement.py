@@ -13,8 +13,6 @@ from fairtrial.api.stored_runs import Run
 from fairtrial.records.score import PartKey
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.views import label_shapes as shapes
-from fairtrial.reports.views.view import estimate_view
-from fairtrial.reports.views.view_attempts import key_view
 from fairtrial.reports.views.view_labels import judge_agreement_view
 
 if TYPE_CHECKING:
@@ -46,7 +44,7 @@ def _disagreements(store: Store, run: str, parts: Sequence[LabelledParts]) -> li
             places.append((group.criterion, (position, attempt), part, passed))
     names = {position: name or key.case for position, key, name in store.case_keys(run)} if places else {}
     return [
-        shapes.DisagreementView(criterion, *place, names[place[0]], passed, key_view(part))
+        shapes.DisagreementView(criterion, *place, names[place[0]], passed, part)
         for criterion, place, part, passed in places
     ]
 
@@ -56,9 +54,9 @@ def _people(own: LabelerAgreement) -> shapes.PeopleAgreementView:
         own.criterion,
         list(own.labelers),
         own.items,
-        estimate_view(own.raw),
-        estimate_view(own.kappa),
-        estimate_view(Estimate(own.alpha, *(own.alpha_interval or (None, None)))),
+        own.raw,
+        own.kappa,
+        Estimate(own.alpha, *(own.alpha_interval or (None, None))),
         list(own.values),
         [list(row) for row in own.confusion],
         own.part,

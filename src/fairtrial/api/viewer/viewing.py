@@ -42,7 +42,6 @@ from fairtrial.reports.views.label_shapes import AgreementView
 from fairtrial.reports.views.view import ComparedRow, attempt_parts, compared_row, comparison_view, run_row, run_view
 from fairtrial.reports.views.view_attempts import AgentIndex, attempt_view
 from fairtrial.reports.views.view_rows import RowBuilder
-from fairtrial.reports.views.viewer_shapes import FoundCases, OpenedRuns, RunChange, RunListView, RunRow
 from fairtrial.store import Store, UnreadableBodyError
 from fairtrial.system.unreadable_rows import EXPLANATION
 
@@ -78,20 +77,20 @@ class StoreViewer:
 
     # Runs
 
-    def runs(self, *, text: str = "", before: str = "") -> RunListView:
+    def runs(self, *, text: str = "", before: str = "") -> shapes.RunListView:
         """Return the newest runs whose id, name, tags or paths contain a text, before the run `before` if it is given.
 
         Pages follow each other by the key of their last run, so that a new run does not move them.
         """
-        rows: list[RunRow] = []
+        rows: list[shapes.RunRow] = []
         is_after = not before
         for run_id, _ in self.store.run_ids():
             if is_after and len(rows) == _RUNS:
-                return RunListView(rows, rows[-1].id)
+                return shapes.RunListView(rows, rows[-1].id)
             if is_after and (row := self._run_row(run_id)) is not None and _mentions(row, text):
                 rows.append(row)
             is_after = is_after or run_id == before
-        return RunListView(rows)
+        return shapes.RunListView(rows)
 
     def runs_state(self) -> Hashable:
         """Return a value that is another one as soon as the list of runs looks different."""
@@ -102,7 +101,7 @@ class StoreViewer:
             tuple((run_id, self.store.last_change(run_id), self.store.run_is_written(run_id)) for run_id in going_on),
         )
 
-    def _run_row(self, run_id: str) -> RunRow | None:
+    def _run_row(self, run_id: str) -> shapes.RunRow | None:
         try:
             info = self.store.run(run_id)
         except (UsageError, UnreadableBodyError):  # the run was removed meanwhile, or its row cannot be read
@@ -119,7 +118,7 @@ class StoreViewer:
         """Return the run whose id starts with a text. Raises UsageError unless exactly one run matches."""
         return self.store.run(run_id)
 
-    def open(self, run_id: str, base: str = "") -> OpenedRuns:
+    def open(self, run_id: str, base: str = "") -> shapes.OpenedRuns:
         """Return a run, or a base run and a run with their comparison."""
         info = self.store.run(run_id)
         index = self._index(info.id)
@@ -128,7 +127,7 @@ class StoreViewer:
         if base:
             views.insert(0, self._view(self.store.run(base)))
             comparison, problem = self._comparison(views[0].id, info.id)
-        return OpenedRuns(views, index.change, comparison, problem)
+        return shapes.OpenedRuns(views, index.change, comparison, problem)
 
     def _view(self, info: RunInfo, *, in_short: bool = False) -> shapes.RunView:
         index = self._index(info.id)
@@ -170,13 +169,13 @@ class StoreViewer:
 
         return self._cached(("tools", run_id, change > 0 and change.bit_length()), read)
 
-    def change_since(self, run_id: str, change: int) -> RunChange:
+    def change_since(self, run_id: str, change: int) -> shapes.RunChange:
         """Return the change of a run since an earlier change."""
         info = self.store.run(run_id)
         index = self._index(info.id)
         changed = {mark.position for mark in self.store.marks(info.id, change)} if index.change > change else set()
         positions = sorted(changed) if len(changed) <= _MOST_CHANGED else None
-        return RunChange(index.change, self._view(info, in_short=True), positions)
+        return shapes.RunChange(index.change, self._view(info, in_short=True), positions)
 
     def run_state(self, run_id: str) -> Hashable:
         """Return a value that is another one as soon as the page of a run looks different."""
@@ -186,7 +185,7 @@ class StoreViewer:
 
     # Cases
 
-    def find_cases(self, run_id: str, query: CaseQuery, base: str = "") -> FoundCases:
+    def find_cases(self, run_id: str, query: CaseQuery, base: str = "") -> shapes.FoundCases:
         """Return the positions of the cases that a query finds, those that need attention first."""
         info = self.store.run(run_id)
         index = self._index(info.id)
@@ -201,7 +200,7 @@ class StoreViewer:
             conditions.places.append(self._labelled_places(info.id))
         if "changed" in query.flags and base:
             conditions.positions.append(self._changed_positions(base, info.id))
-        return FoundCases(index.find(query, conditions, newest_first=info.finished is None))
+        return shapes.FoundCases(index.find(query, conditions, newest_first=info.finished is None))
 
     def _tool_places(self, run_id: str, change: int, tool: str) -> Collection[tuple[int, int]]:
         return self._cached(("tool", run_id, change, tool), lambda: set(places_of_tool(self.store, run_id, tool)))
@@ -318,10 +317,10 @@ class StoreViewer:
 
 def encode_view(view: Any) -> bytes:
     """Return a view as JSON, without secrets, and without text that no encoding has."""
-    return msgspec.json.encode(view if isinstance(view, FoundCases) else clean(msgspec.to_builtins(view)))
+    return msgspec.json.encode(view if isinstance(view, shapes.FoundCases) else clean(shapes.plain_view(view)))
 
 
-def _mentions(row: RunRow, text: str) -> bool:
+def _mentions(row: shapes.RunRow, text: str) -> bool:
     """Return whether a run contains each word of a text."""
     own = " ".join([row.id, row.name, *row.tags, row.target, row.suite, row.kind]).lower()
     return all(word in own for word in text.lower().split())

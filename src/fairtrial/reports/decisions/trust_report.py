@@ -1,13 +1,8 @@
-"""Comparisons and checks of judges as JSON.
-
-`python -m fairtrial.reports.decisions.trust_report` prints their JSON Schema.
-"""
+"""Comparisons, plans and checks of judges as JSON."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
@@ -36,18 +31,6 @@ Document = (
 """Everything that a command with `--json` writes about runs that exist already."""
 
 
-def schema() -> dict[str, Any]:
-    """Return the JSON Schema (2020-12) of the documents. Several candidates give a list of documents."""
-    described = msgspec.json.schema(Document | list[Document])
-    for shape in described["$defs"].values():
-        shape["description"] = inspect.cleandoc(shape["description"])  # from 3.13 on Python does so itself
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **described}
-
-
 def encode_document(document: Document | Sequence[Document]) -> bytes:
     """Return a document as indented JSON."""
     return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"
-
-
-if __name__ == "__main__":
-    print(msgspec.json.format(msgspec.json.encode(schema()), indent=2).decode())  # noqa: T201

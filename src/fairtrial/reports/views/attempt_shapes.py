@@ -4,132 +4,56 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from fairtrial.records.attempt import EndedBy
+from fairtrial.records.attempt import EndedBy, Failure
+from fairtrial.records.ballot import Ballot, Vote
+from fairtrial.records.label import Label
+from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.mutation import Mutation
-from fairtrial.records.score import FaultSide, PartKind
+from fairtrial.records.record import Record
+from fairtrial.records.reply import Reply
+from fairtrial.records.result import Fault, InvocationInjection, JudgeStats
+from fairtrial.records.score import AlignedCall, Quote, Score
 from fairtrial.records.trace import Durations, Injection, Part, Usage
-from fairtrial.reports.views.view_shapes import AgentView, CaseVerdict, RangeView, UsageView, ViewShape
+from fairtrial.reports.views.view_shapes import AgentView, CaseVerdict, RunView, ViewShape
 
 OutcomeVerdict = Literal["passed", "failed", "unscored", "not_applicable", "informational"]
 StepKind = Literal["message", "thought", "tool_call", "tool_result"]
-Relation = Literal["equal", "changed", "missing", "surplus", "moved"]
 
 
-class QuoteView(ViewShape, frozen=True):
-    """A quotation and its source."""
+class OutcomeView(Record, frozen=True):
+    """A criterion on an attempt: its score, and the verdict on it.
 
-    text: str
-    source: str = ""
-
-
-class KeyView(ViewShape, frozen=True):
-    """The identity of a part: `index` counts from 0 and is null for parts that have an `id`."""
-
-    kind: PartKind
-    index: int | None = None
-    id: str = ""
-
-
-class CallRowView(ViewShape, frozen=True):
-    """A row of the trajectory diff: indexes of an expected and an actual call, and how they relate.
-
-    `pointers` are JSON pointers to the arguments that differ. `allowed` says that the difference is not a fault, for
-    example a surplus call in ANY_ORDER. `optional` and `forbidden` are about the tool.
-    """
-
-    relation: Relation
-    expected: int | None = None
-    actual: int | None = None
-    pointers: list[str] = []
-    allowed: bool = False
-    optional: bool = False
-    forbidden: bool = False
-
-
-class PartView(ViewShape, frozen=True):
-    """A part of a score."""
-
-    label: str
-    key: KeyView | None = None
-    value: float | None = None
-    applicable: bool = True
-    reason: str = ""
-    quotes: list[QuoteView] = []
-    ballots: list[str] = []
-    calls: list[CallRowView] = []
-    parts: list[PartView] = []
-
-
-class OutcomeView(ViewShape, frozen=True):
-    """A criterion on an attempt. `possible` is the range of values if some parts could not be scored.
-
-    `unit` is the symbol of the unit of its values, for example s.
+    `possible` is the range of values that it could have if some parts could not be scored, otherwise null. An end that
+    is null is unbounded. `unit` is the symbol of the unit of its values, for example s. `ballots` are the ids of the
+    questions to judges about the whole score. The questions about a part are in the part. `calls` are the rows of the
+    trajectory diff.
     """
 
     criterion: str
     verdict: OutcomeVerdict
     value: float | None = None
-    unit: str = ""
     threshold: float | None = None
     lower_is_better: bool = False
+    unit: str = ""
     reason: str = ""
-    possible: RangeView | None = None
-    quotes: list[QuoteView] = []
-    ballots: list[str] = []
-    calls: list[CallRowView] = []
-    parts: list[PartView] = []
-    judge_calls: int | None = None
-    abstentions: int | None = None
-    self_agreement: float | None = None
-    panel_agreement: float | None = None
-    cost: float | None = None
+    possible: tuple[float | None, float | None] | None = None
+    quotes: tuple[Quote, ...] = ()
+    ballots: tuple[str, ...] = ()
+    calls: tuple[AlignedCall, ...] = ()
+    parts: tuple[Score, ...] = ()
+    judge_stats: JudgeStats | None = None
 
 
-class AnswerView(ViewShape, frozen=True):
-    """The answer of one vote on one item."""
+class VoteView(Vote, frozen=True):
+    """One vote of a judge. `replies` are the replies to its calls, each of which is null if there is none."""
 
-    answer: str
-    rationale: str = ""
-    quote: str = ""
+    replies: tuple[Reply | None, ...] = ()
 
 
-class VoteView(ViewShape, frozen=True):
-    """One vote of a judge. `model` answered, `asked` was asked. `replies` are the raw replies of its calls."""
+class BallotView(Ballot, frozen=True, kw_only=True):
+    """One question to judges. `prompt` is the name and version of the template, `settings` are those of the model."""
 
-    draw: int
-    asked: str
-    model: str
-    answers: dict[str, AnswerView]
-    problems: dict[str, str] = {}
-    replies: list[str] = []
-    seconds: float | None = None
-    cost: float | None = None
-
-
-class DecisionView(ViewShape, frozen=True):
-    """The result on one item: null if it does not apply, or if the votes do not decide it."""
-
-    value: float | None = None
-    applicable: bool = True
-    counted: dict[str, int] = {}
-    abstained: int = 0
-
-
-class PromptView(ViewShape, frozen=True):
-    """A prompt as it was sent to a judge."""
-
-    system: str
-    text: str
-
-
-class BallotView(ViewShape, frozen=True):
-    """One question to judges. `template` is the name and the version of the prompt, `settings` those of the model."""
-
-    id: str
-    template: str
-    votes: list[VoteView]
-    decisions: dict[str, DecisionView]
-    prompts: list[PromptView] = []
+    votes: tuple[VoteView, ...]
     settings: dict[str, Any] = {}
 
 
@@ -177,69 +101,54 @@ class ExpectedView(ViewShape, frozen=True):
     state: dict[str, Any] = {}
 
 
-class FaultView(ViewShape, frozen=True):
-    """A side on which something went wrong, and the evidence against it."""
-
-    side: FaultSide
-    evidence: list[str]
-
-
-class FailureView(ViewShape, frozen=True):
-    """The failure that broke an attempt."""
-
-    side: Literal["agent", "simulator", "environment", "infrastructure"]
-    cause: str
-    traceback: str = ""
-
-
-class InjectionView(ViewShape, frozen=True):
-    """A change that a simulated environment made to the answer of a tool. Invocations count from 1."""
-
-    invocation: int
-    tool: str
-    effect: str
-    detail: str = ""
-    invalidates: bool = False
-
-
-class LabelView(ViewShape, frozen=True):
-    """The judgement of a person on an outcome, or on a part of it."""
-
-    criterion: str
-    value: float | None = None
-    author: str = ""
-    note: str = ""
-    at: str = ""
-    part: str = ""
-
-
-class AttemptView(ViewShape, frozen=True):
+class AttemptView(Record, frozen=True):
     """One attempt at one case, with everything that is stored about it. `trace` is null if it is not at hand.
 
-    `agents` are the agents that invocations name by their index. It is left out if the run has them.
+    `eval_set`, `case_id` and `digest` (of what was expected) identify the case in any run. `name` is its name for
+    people, `position` its place in the run, and `place` the place of the attempt. `fault` is the side at fault. It is
+    null if the attempt passed or only informs. `invalidations` are the evidence that the attempt says nothing about the
+    agent, even if it passed. They are empty if the attempt is valid, and null if this was not checked. `usage` is the
+    agent's own. `agents` are the agents that invocations name by their index. They are empty if the run has them.
     """
 
     place: int
     position: int
-    attempt: int
-    name: str
     eval_set: str
+    case_id: str
+    name: str
     digest: str
+    attempt: int
     verdict: CaseVerdict
     ended_by: EndedBy
     outcomes: list[OutcomeView]
+    failure: Failure | None = None
+    fault: Fault | None = None
+    invalidations: tuple[Fault, ...] | None = None
+    warnings: tuple[str, ...] = ()
+    injections: tuple[InvocationInjection, ...] = ()
+    usage: dict[str, int] | None = None
+    judge: ModelUsage | None = None
+    simulator: ModelUsage | None = None
+    environment: ModelUsage | None = None
     trace: list[InvocationView] | None = None
     expected: ExpectedView | None = None
     ballots: dict[str, BallotView] = {}
-    fault: FaultView | None = None
-    invalid: list[FaultView] | None = None
-    failure: FailureView | None = None
-    warnings: list[str] = []
-    injections: list[InjectionView] = []
-    usage: dict[str, int] | None = None
-    usages: list[UsageView] = []
-    labels: list[LabelView] = []
+    labels: list[Label] = []
     final_state: dict[str, Any] | None = None
     reward: float | None = None
     mutation: Mutation | None = None
     agents: list[AgentView] = []
+
+
+class ReportedAttempt(AttemptView, frozen=True, kw_only=True):
+    """An attempt in the JSON report, with the verdict of all attempts at its case, and the rule that made it."""
+
+    case_verdict: CaseVerdict
+    case_rule: str
+
+
+class ReportView(Record, frozen=True):
+    """The JSON report of a run. Its attempts come in the order of the cases."""
+
+    attempts: list[ReportedAttempt]
+    run: RunView

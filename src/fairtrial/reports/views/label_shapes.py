@@ -6,17 +6,18 @@ name of an agent, a model or a case, no place in the file, and no label of anoth
 
 from __future__ import annotations
 
-from fairtrial.records.label import SampleMethod
-from fairtrial.records.score import FaultSide, PartKind
-from fairtrial.reports.views.attempt_shapes import ExpectedView, InvocationView, KeyView, LabelView, OutcomeView
-from fairtrial.reports.views.view_shapes import EstimateView, RangeView, ViewShape
+from fairtrial.records.label import Label, SampleMethod
+from fairtrial.records.score import FaultSide, PartKey, PartKind, Range
+from fairtrial.records.summary import Estimate
+from fairtrial.reports.views.attempt_shapes import ExpectedView, InvocationView, OutcomeView
+from fairtrial.reports.views.view_shapes import ViewShape
 
 
 class LabelCriterionView(ViewShape, frozen=True):
     """A criterion that people can label. `parts` are the kinds of its parts that can be labelled."""
 
     name: str
-    range: RangeView
+    range: Range
     judged: bool = False
     parts: list[PartKind] = []
 
@@ -59,11 +60,11 @@ class QueueView(ViewShape, frozen=True):
     description: str = ""
     answers: dict[str, float] = {}
     graded: bool = False
-    range: RangeView | None = None
+    range: Range | None = None
 
 
 class LabelsView(ViewShape, frozen=True):
-    """What can be labelled in a run, and the queues so far, the newest first."""
+    """The criteria of a run that people can label, and its queues so far, the newest first."""
 
     run: str
     criteria: list[LabelCriterionView]
@@ -84,7 +85,7 @@ class LabelItemView(ViewShape, frozen=True):
     text: str = ""
     invocation: int | None = None
     outcome: OutcomeView | None = None
-    labels: list[LabelView] = []
+    labels: list[Label] = []
 
 
 class ClaimedItems(ViewShape, frozen=True):
@@ -144,9 +145,9 @@ class PeopleAgreementView(ViewShape, frozen=True):
     criterion: str
     labelers: list[str]
     items: int
-    raw: EstimateView
-    kappa: EstimateView
-    alpha: EstimateView
+    raw: Estimate
+    kappa: Estimate
+    alpha: Estimate
     values: list[float] = []
     confusion: list[list[int]] = []
     part: PartKind | None = None
@@ -163,11 +164,11 @@ class JudgeAgreementView(ViewShape, frozen=True):
     criterion: str
     judge: str
     labels: int
-    accuracy: EstimateView
-    sensitivity: EstimateView
-    specificity: EstimateView
-    kappa: EstimateView
-    alpha: EstimateView
+    accuracy: Estimate
+    sensitivity: Estimate
+    specificity: Estimate
+    kappa: Estimate
+    alpha: Estimate
     table: list[list[int]] | None = None
     part: PartKind | None = None
 
@@ -180,7 +181,7 @@ class DisagreementView(ViewShape, frozen=True):
     attempt: int
     name: str
     passed: bool
-    part: KeyView | None = None
+    part: PartKey | None = None
 
 
 class AgreementView(ViewShape, frozen=True):

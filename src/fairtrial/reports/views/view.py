@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from msgspec.structs import asdict
+
 from fairtrial.records.calibration import Calibration
 from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.keys import CaseKey
@@ -16,15 +18,15 @@ from fairtrial.records.record import Json
 from fairtrial.records.result import Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.run_comparison import Comparison
-from fairtrial.records.summary import CriterionSummary, Estimate, RunUsage, Summary
-from fairtrial.reports.numbers import estimate_of, unit_of
+from fairtrial.records.summary import CriterionSummary, Summary
+from fairtrial.reports.judges.judge_states import describe
+from fairtrial.reports.numbers import unit_of
 from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.shown_criteria import has_data
 from fairtrial.reports.views import view_shapes as shapes
 from fairtrial.reports.views.attempt_shapes import AttemptView
-from fairtrial.reports.views.view_attempts import AgentIndex, AttemptParts, attempt_view, usage_view
+from fairtrial.reports.views.view_attempts import AgentIndex, AttemptParts, attempt_view
 from fairtrial.reports.views.view_rows import RowBuilder
-from fairtrial.reports.views.viewer_shapes import RunCriterion, RunRow
 
 _GREEN = (Verdict.PASSED, Verdict.INFORMATIONAL)
 _FLAGS = {"lenient": "--lenient", "allow_code": "--allow-code"}
@@ -126,7 +128,7 @@ def run_view(
         counts=dict(summary.cases),
         invalid=dict(summary.invalid),
         criteria=[_criterion(criterion, by_name.get(criterion.criterion)) for criterion in summary.criteria],
-        usage=list(_usages(summary.spending)),
+        spending=summary.spending,
         config=info.config,
         signatures=info.signatures,
         command=repeat_command(info),
@@ -148,12 +150,12 @@ def run_view(
     )
 
 
-def run_row(info: RunInfo, summary: Summary, *, is_alive: bool) -> RunRow:
+def run_row(info: RunInfo, summary: Summary, *, is_alive: bool) -> shapes.RunRow:
     """Return a run in the list of runs."""
     config: Mapping[str, Json] = info.config
     paths = ", ".join(map(str, config.get("paths") or ()))
     verdict = Verdict.UNSCORED if info.finished is None else info.verdict or summary.verdict
-    return RunRow(
+    return shapes.RunRow(
         id=info.id,
         started=info.started,
         kind=info.kind,
@@ -167,11 +169,11 @@ def run_row(info: RunInfo, summary: Summary, *, is_alive: bool) -> RunRow:
         suite=", ".join(map(str, config.get("against") or ())) or paths,
         case_verdicts=dict(summary.case_verdicts),
         criteria=[
-            RunCriterion(
+            shapes.RunCriterion(
                 own.criterion,
-                estimate_view(own.mean),
-                estimate_view(own.pass_rate),
-                shapes.RangeView(own.range.low, own.range.high),
+                own.mean,
+                own.pass_rate,
+                own.range,
                 unit_of(own.criterion),
                 own.threshold,
             )
@@ -204,69 +206,13 @@ def repeat_command(info: RunInfo) -> str:
     return shlex.join(words)
 
 
-def _usages(usage: RunUsage) -> Iterator[shapes.UsageView]:
-    sides = (
-        ("agent", usage.agent),
-        ("judge", usage.judge),
-        ("simulator", usage.simulator),
-        ("environment", usage.environment),
-    )
-    for side, used in sides:
-        if used is not None:
-            yield usage_view(side, used)
-
-
-def estimate_view(estimate: Estimate) -> shapes.EstimateView:
-    """Return a number with its interval."""
-    return shapes.EstimateView(estimate.value, estimate.low, estimate.high, estimate.method)
-
-
 def _criterion(summary: CriterionSummary, calibration: Calibration | None) -> shapes.CriterionView:
-    valid = summary.valid
-    counts = {
-        "passed": summary.passed,
-        "failed": summary.failed,
-        "unscored": summary.unscored,
-        "not_applicable": summary.not_applicable,
-        "informational": summary.informational,
-        "error": summary.errors,
-    }
     return shapes.CriterionView(
-        name=summary.criterion,
-        range=shapes.RangeView(summary.range.low, summary.range.high),
-        mean=estimate_view(summary.mean),
-        pass_rate=estimate_view(summary.pass_rate),
-        counts={name: number for name, number in counts.items() if number},
+        **asdict(summary),
         unit=unit_of(summary.criterion),
-        threshold=summary.threshold,
-        lower_is_better=summary.lower_is_better,
-        valid=None
-        if valid is None
-        else shapes.ValidView(valid.n, estimate_view(valid.mean), estimate_view(valid.pass_rate)),
-        possible=None if summary.possible is None else shapes.RangeView(*summary.possible),
-        judge=None if calibration is None else _judge(calibration),
-        self_agreement=_agreement(summary.self_agreement, summary.self_agreement_interval),
-        panel_agreement=_agreement(summary.panel_agreement, summary.panel_agreement_interval),
-        pair_agreements=list(summary.pair_agreements),
-        cost=summary.cost,
-        unpriced_calls=summary.unpriced_calls,
+        judge=calibration,
+        judge_message="" if calibration is None else describe(calibration),
         has_data=has_data(summary),
-    )
-
-
-def _agreement(value: float | None, ends: tuple[float, float] | None) -> shapes.EstimateView | None:
-    return None if value is None else estimate_view(estimate_of(value, ends))
-
-
-def _judge(calibration: Calibration) -> shapes.JudgeView:
-    return shapes.JudgeView(
-        calibration.state.value,
-        calibration.judge,
-        calibration.labels,
-        estimate_view(calibration.corrected),
-        estimate_view(calibration.flattery),
-        estimate_view(calibration.agreement.accuracy),
-        calibration.graded,
     )
 
 

@@ -6,21 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isinf
 
+from msgspec.structs import asdict
+
 from fairtrial.judge.ballot_costs import ballots_of
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot, Vote
 from fairtrial.records.case import EvalCase
 from fairtrial.records.label import Label
-from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json, without_defaults
 from fairtrial.records.reply import Reply
-from fairtrial.records.result import CaseResult, Fault, Outcome
+from fairtrial.records.result import CaseResult, Outcome
 from fairtrial.records.rubric import Rubric
-from fairtrial.records.score import AlignedCall, PartKey, Quote, Score, bounds
+from fairtrial.records.score import bounds
 from fairtrial.records.trace import AgentDetails, Invocation, Message, Step, Thought, ToolCall, ToolResult
 from fairtrial.reports.numbers import unit_of
 from fairtrial.reports.views import attempt_shapes as shapes
-from fairtrial.reports.views.view_shapes import AgentView, RangeView, UsageView
+from fairtrial.reports.views.view_shapes import AgentView
 
 
 @dataclass
@@ -61,135 +62,62 @@ def attempt_view(
     result, recording = parts.result, parts.recording
     trace = None if recording is None else recording.trace
     return shapes.AttemptView(
-        place=parts.place,
-        position=result.position,
-        attempt=result.attempt,
-        name=result.title,
-        eval_set=result.eval_set,
-        digest=result.digest,
-        verdict=result.verdict.value,  # type: ignore[arg-type]
-        ended_by=result.ended_by,
-        outcomes=[outcome_view(outcome) for outcome in result.outcomes],
+        parts.place,
+        result.position,
+        result.eval_set,
+        result.case_id,
+        result.title,
+        result.digest,
+        result.attempt,
+        result.verdict.value,  # type: ignore[arg-type]
+        result.ended_by,
+        list(map(outcome_view, result.outcomes)),
+        result.failure,
+        result.fault,
+        result.invalidations,
+        result.warnings,
+        result.injections,
+        result.usage,
+        result.judge,
+        result.simulator,
+        result.environment,
         trace=None if trace is None else [invocation_view(invocation, agents) for invocation in trace.invocations],
         expected=None if parts.case is None else expected_view(parts.case, agents),
         ballots=dict(_ballots(result, ballots, replies, signatures)),
-        fault=_fault(result.fault) if result.fault else None,
-        invalid=None if result.invalidations is None else [_fault(fault) for fault in result.invalidations],
-        failure=None
-        if result.failure is None
-        else shapes.FailureView(result.failure.side, result.failure.cause, result.failure.traceback),
-        warnings=list(result.warnings),
-        injections=[
-            shapes.InjectionView(
-                entry.invocation, entry.tool, entry.injected.effect, entry.injected.detail, entry.injected.invalidates
-            )
-            for entry in result.injections
-        ],
-        usage=result.usage,
-        usages=list(_usages(result)),
-        labels=[label_view(label) for label in parts.labels],
+        labels=list(parts.labels),
         final_state=None if trace is None else trace.final_state,
         reward=None if trace is None else trace.reward,
         mutation=None if recording is None else recording.mutation,
     )
 
 
-def usage_view(side: str, usage: ModelUsage) -> UsageView:
-    """Return the usage of models by a side."""
-    return UsageView(
-        side,  # type: ignore[arg-type]
-        usage.calls,
-        usage.input_tokens,
-        usage.output_tokens,
-        usage.cost,
-        usage.unreported_calls,
-        usage.unpriced_calls,
-    )
-
-
-def _usages(result: CaseResult) -> Iterator[UsageView]:
-    sides = (("judge", result.judge), ("simulator", result.simulator), ("environment", result.environment))
-    for side, usage in sides:
-        if usage is not None:
-            yield usage_view(side, usage)
-
-
-def _fault(fault: Fault) -> shapes.FaultView:
-    return shapes.FaultView(fault.side, list(fault.evidence))
-
-
-def label_view(label: Label) -> shapes.LabelView:
-    """Return the label of a person."""
-    part = "" if label.part is None else str(label.part)
-    return shapes.LabelView(label.criterion, label.value, label.author, label.note, label.at, part)
-
-
 def outcome_view(outcome: Outcome) -> shapes.OutcomeView:
     """Return the outcome of a criterion."""
-    score, stats = outcome.score, outcome.judge_stats
+    score = outcome.score
     return shapes.OutcomeView(
-        criterion=outcome.criterion,
-        verdict=outcome.verdict.value,  # type: ignore[arg-type]
-        value=score.value,
-        unit=unit_of(outcome.criterion),
-        threshold=outcome.threshold,
-        lower_is_better=outcome.lower_is_better,
-        reason=score.reason,
-        possible=_possible(outcome),
-        quotes=list(map(_quote, score.quotes)),
-        ballots=list(score.ballots),
-        calls=list(map(_call, score.calls)),
-        parts=list(map(_part, score.parts)),
-        judge_calls=None if stats is None else stats.calls,
-        abstentions=None if stats is None else stats.abstentions,
-        self_agreement=None if stats is None else stats.self_agreement,
-        panel_agreement=None if stats is None else stats.panel_agreement,
-        cost=None if stats is None else stats.cost,
+        outcome.criterion,
+        outcome.verdict.value,  # type: ignore[arg-type]
+        score.value,
+        outcome.threshold,
+        outcome.lower_is_better,
+        unit_of(outcome.criterion),
+        score.reason,
+        _possible(outcome),
+        score.quotes,
+        score.ballots,
+        score.calls,
+        score.parts,
+        outcome.judge_stats,
     )
 
 
-def _possible(outcome: Outcome) -> RangeView | None:
+def _possible(outcome: Outcome) -> tuple[float | None, float | None] | None:
     """Return the range of values that an outcome could have, if it is not a single value."""
     ends = bounds(outcome.score, outcome.range)
     if ends is None or ends[0] == ends[1]:
         return None
     low, high = ends
-    return RangeView(None if isinf(low) else low, None if isinf(high) else high)
-
-
-def _part(score: Score) -> shapes.PartView:
-    return shapes.PartView(
-        label=score.title,
-        key=key_view(score.key),
-        value=score.value,
-        applicable=score.applicable,
-        reason=score.reason,
-        quotes=list(map(_quote, score.quotes)),
-        ballots=list(score.ballots),
-        calls=list(map(_call, score.calls)),
-        parts=list(map(_part, score.parts)),
-    )
-
-
-def key_view(key: PartKey | None) -> shapes.KeyView | None:
-    """Return the identity of a part."""
-    return None if key is None else shapes.KeyView(key.kind, key.index, key.id)
-
-
-def _quote(quote: Quote) -> shapes.QuoteView:
-    return shapes.QuoteView(quote.text, quote.source)
-
-
-def _call(call: AlignedCall) -> shapes.CallRowView:
-    return shapes.CallRowView(
-        call.relation,
-        call.expected,
-        call.actual,
-        list(call.pointers),
-        call.allowed,
-        call.optional,
-        call.forbidden,
-    )
+    return (None if isinf(low) else low, None if isinf(high) else high)
 
 
 def _ballots(
@@ -201,7 +129,8 @@ def _ballots(
         for ballot_id in ballots_of(outcome.score):
             ballot = ballots.get(ballot_id)
             if ballot is not None:
-                yield ballot_id, _ballot(ballot, replies, settings)
+                votes = tuple(_vote(vote, replies) for vote in ballot.votes)
+                yield ballot_id, shapes.BallotView(**(asdict(ballot) | {"votes": votes}), settings=settings)
 
 
 def _settings(signature: Json) -> dict[str, Json]:
@@ -211,38 +140,12 @@ def _settings(signature: Json) -> dict[str, Json]:
     return judge if isinstance(judge, dict) else {}
 
 
-def _ballot(ballot: Ballot, replies: Mapping[str, Reply], settings: dict[str, Json]) -> shapes.BallotView:
-    decisions = {
-        item: shapes.DecisionView(
-            decision.result.value, decision.result.applicable, decision.counted, decision.abstained
-        )
-        for item, decision in ballot.decisions.items()
-    }
-    prompts = [shapes.PromptView(prompt.system, prompt.text) for prompt in ballot.prompts]
-    votes = [_vote(vote, replies) for vote in ballot.votes]
-    return shapes.BallotView(ballot.id, ballot.prompt, votes, decisions, prompts, settings)
-
-
 def _vote(vote: Vote, replies: Mapping[str, Reply]) -> shapes.VoteView:
-    costs = [call.cost for call in vote.calls if call.cost is not None]
-    raw = [reply.text for call in vote.calls if (reply := replies.get(call.key)) is not None]
-    return shapes.VoteView(
-        draw=vote.draw,
-        asked=vote.voter,
-        model=next((call.served for call in reversed(vote.calls) if call.served), ""),
-        answers={
-            item: shapes.AnswerView(answer.answer, answer.rationale, answer.quote)
-            for item, answer in vote.opinions.items()
-        },
-        problems=vote.problems,
-        replies=raw,
-        seconds=sum(call.seconds for call in vote.calls) if vote.calls else None,
-        cost=sum(costs) if costs else None,
-    )
+    return shapes.VoteView(**asdict(vote), replies=tuple(replies.get(call.key) for call in vote.calls))
 
 
 def expected_view(case: EvalCase, agents: AgentIndex) -> shapes.ExpectedView:
-    """Return what was expected of a case. Its agents are added to `agents`."""
+    """Return the expectation of a case. Its agents are added to `agents`."""
     conversation = case.conversation
     session = case.session_input
     return shapes.ExpectedView(

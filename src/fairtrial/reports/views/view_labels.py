@@ -19,17 +19,10 @@ from fairtrial.records.score import PartKey, PartKind, Range, Score
 from fairtrial.records.trace import Trace
 from fairtrial.reports.views import label_shapes as shapes
 from fairtrial.reports.views.attempt_shapes import ExpectedView, InvocationView, StepView
-from fairtrial.reports.views.view import estimate_view
-from fairtrial.reports.views.view_attempts import AgentIndex, expected_view, invocation_view, label_view, outcome_view
-from fairtrial.reports.views.view_shapes import RangeView
+from fairtrial.reports.views.view_attempts import AgentIndex, expected_view, invocation_view, outcome_view
 
 _OWN_TEXT = ("rubric", "question")
 """The parts whose label is their own text. The label of another part may say what the metric thinks of it."""
-
-
-def range_view(scale: Range) -> RangeView:
-    """Return the ends of a range."""
-    return RangeView(scale.low, scale.high)
 
 
 def queue_view(
@@ -41,7 +34,7 @@ def queue_view(
         progress=progress,
         description=description,
         graded=is_graded(queue, scale),
-        range=range_view(scale),
+        range=scale,
         **asdict(queue),
     )
 
@@ -94,7 +87,7 @@ def blind_item(
 
 def shown_outcome(outcome: Outcome, labels: Iterable[Label]) -> dict[str, object]:
     """Return the fields of an item that a queue which is not blind also shows."""
-    return {"outcome": outcome_view(outcome), "labels": list(map(label_view, labels))}
+    return {"outcome": outcome_view(outcome), "labels": list(labels)}
 
 
 def _blind_invocation(invocation: InvocationView) -> InvocationView:
@@ -171,11 +164,11 @@ def judge_agreement_view(calibration: Calibration, part: PartKind | None = None)
         calibration.criterion,
         calibration.judge,
         calibration.labels,
-        estimate_view(own.accuracy),
-        estimate_view(own.sensitivity),
-        estimate_view(own.specificity),
-        estimate_view(own.quadratic_kappa if calibration.graded and own.table is None else own.kappa),
-        estimate_view(own.judge_alpha),
+        own.accuracy,
+        own.sensitivity,
+        own.specificity,
+        own.quadratic_kappa if calibration.graded and own.table is None else own.kappa,
+        own.judge_alpha,
         None if own.table is None else _table(own.table),
         part,
     )
@@ -193,7 +186,7 @@ def criteria_views(terms: Mapping[str, Range], outcomes: Mapping[str, Outcome]) 
     views = [
         shapes.LabelCriterionView(
             name,
-            range_view(scale),
+            scale,
             judged=name in outcomes and outcomes[name].judge_stats is not None,
             parts=part_kinds(outcomes[name]) if name in outcomes else [],
         )

@@ -1,20 +1,23 @@
-"""The view model: the content of pages about runs and their cases. `view_schema` makes its JSON Schema.
+"""The view model: the content of reports and pages about runs and their cases. `schemas` makes its JSON Schema.
 
-`attempt_shapes` has the content of an attempt, and `viewer_shapes` the content of pages about a store.
-The HTML report embeds these shapes, and a server can send them. A key that is not required is left out if it has its
-default. For example, a step without an error has no key `is_error`.
+`attempt_shapes` has the content of an attempt. The JSON report writes these shapes, the HTML report embeds them, and a
+server sends them. A record in them is written as that record. The JSON report has every key of a record. Pages and
+lists of rows leave out the keys that are empty by default.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Literal
 
 import msgspec
 
-from fairtrial.records.ballot import PairAgreement
+from fairtrial.records.calibration import Calibration
 from fairtrial.records.gate import GateDecision
+from fairtrial.records.record import Record, default_values
 from fairtrial.records.run_comparison import ComparedMeasure, PassK, SetupDifference
-from fairtrial.records.score import FaultSide
+from fairtrial.records.score import FaultSide, Range
+from fairtrial.records.summary import CriterionSummary, Estimate, RunUsage
 
 VERSION = 1
 """The version of the view model. A change that older pages cannot read gets a new number."""
@@ -27,87 +30,24 @@ CaseChange = Literal["broken", "fixed", "flaky", "same", "only_base", "only_cand
 
 
 class ViewShape(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The base of all shapes."""
+    """The base of shapes that leave out the keys that have their default, also in the JSON report."""
 
 
-class EstimateView(ViewShape, frozen=True):
-    """A number with its 95 % interval: a rate in 0..1, or a mean in the range of its criterion."""
+class CriterionView(CriterionSummary, frozen=True):
+    """A criterion over the run: its summary, and its judge beside people if it is judged or labelled.
 
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    method: str | None = None
-
-
-class RangeView(ViewShape, frozen=True):
-    """The ends of a range. An end that is null is unbounded."""
-
-    low: float | None
-    high: float | None
-
-
-class ValidView(ViewShape, frozen=True):
-    """The numbers of a criterion over the `n` valid attempts to which it applied."""
-
-    n: int
-    mean: EstimateView
-    pass_rate: EstimateView
-
-
-class JudgeView(ViewShape, frozen=True):
-    """How far the judge of a criterion may be believed, and the number that people would give.
-
-    `agreement` is the share of labelled outcomes on which the judge agrees with people.
+    `unit` is the symbol of the unit of its values, for example s. `judge_message` says for people how far the judge may
+    be believed. `has_data` is false if nobody asked for the criterion and it found nothing to measure. The page then
+    names it, without a row.
     """
 
-    state: Literal["unchecked", "too few", "useless", "biased", "good"]
-    judge: str
-    labels: int
-    corrected: EstimateView
-    flattery: EstimateView
-    agreement: EstimateView
-    graded: bool = False
-
-
-class CriterionView(ViewShape, frozen=True):
-    """A criterion over the run. `possible` is the range that the mean could have if all attempts were scored.
-
-    `unit` is the symbol of the unit of its values, for example s. `has_data` is false if nobody asked for the
-    criterion and it found nothing to measure. The page then names it, without a row.
-    """
-
-    name: str
-    range: RangeView
-    mean: EstimateView
-    pass_rate: EstimateView
-    counts: dict[str, int]
     unit: str = ""
-    threshold: float | None = None
-    lower_is_better: bool = False
-    valid: ValidView | None = None
-    possible: RangeView | None = None
-    judge: JudgeView | None = None
-    self_agreement: EstimateView | None = None
-    panel_agreement: EstimateView | None = None
-    pair_agreements: list[PairAgreement] = []
-    cost: float | None = None
-    unpriced_calls: int = 0
+    judge: Calibration | None = None
+    judge_message: str = ""
     has_data: bool = True
 
 
-class UsageView(ViewShape, frozen=True):
-    """The usage of language models by a side. `cost` is in US dollars, and leaves out the `unpriced_calls`."""
-
-    side: Literal["agent", "judge", "simulator", "environment"]
-    calls: int
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost: float | None = None
-    unreported_calls: int = 0
-    unpriced_calls: int = 0
-
-
-class AgentView(ViewShape, frozen=True):
+class AgentView(Record, frozen=True):
     """An agent of the system under test. It is stored once per run, and invocations name its index."""
 
     name: str
@@ -132,7 +72,7 @@ class ProgressView(ViewShape, frozen=True):
     computing: bool = False
 
 
-class RunView(ViewShape, frozen=True):
+class RunView(Record, frozen=True):
     """A run over all its attempts. `command` repeats the run, or is empty. `tools` are those that its attempts called.
 
     `traces` says of which attempts the conversations are at hand. `clustered` says that cases have several attempts.
@@ -147,7 +87,7 @@ class RunView(ViewShape, frozen=True):
     counts: dict[str, int]
     invalid: dict[str, int]
     criteria: list[CriterionView]
-    usage: list[UsageView]
+    spending: RunUsage
     config: dict[str, Any]
     signatures: dict[str, Any]
     command: str
@@ -236,3 +176,94 @@ class PageView(ViewShape, frozen=True):
     cases: list[list[CaseRow]]
     comparison: ComparisonView | None = None
     language: str = ""
+
+
+class RunCriterion(ViewShape, frozen=True):
+    """The numbers of a criterion in the list of runs. `unit` is the symbol of the unit of its values, for example s."""
+
+    criterion: str
+    mean: Estimate
+    pass_rate: Estimate
+    range: Range
+    unit: str = ""
+    threshold: float | None = None
+
+
+class RunRow(ViewShape, frozen=True):
+    """A run in the list of runs. `target` is its agent, or the files that it scored. `suite` names its eval sets.
+
+    `counts` are the attempts by their verdict, `case_verdicts` the cases.
+    """
+
+    id: str
+    started: str
+    kind: str
+    verdict: RunVerdict
+    counts: dict[str, int]
+    finished: str | None = None
+    is_alive: bool = False
+    name: str = ""
+    tags: list[str] = []
+    target: str = ""
+    suite: str = ""
+    case_verdicts: dict[str, int] = {}
+    criteria: list[RunCriterion] = []
+
+
+class RunListView(ViewShape, frozen=True):
+    """A page of the runs of a store, the newest first. `before` asks for the next page, and is empty on the last."""
+
+    runs: list[RunRow]
+    before: str = ""
+
+
+class OpenedRuns(ViewShape, frozen=True):
+    """A run, or a base run and a run that is compared with it. `problem` says why two runs cannot be compared.
+
+    `change` is the number of the last change of the last run.
+    """
+
+    runs: list[RunView]
+    change: int
+    comparison: ComparisonView | None = None
+    problem: str = ""
+
+
+class FoundCases(ViewShape, frozen=True):
+    """The positions of the cases that a query found, the cases that need attention first."""
+
+    positions: list[int]
+
+
+class RunChange(ViewShape, frozen=True):
+    """The change of a run since an earlier change. `run` has no configuration, signatures, agents and tools.
+
+    `positions` are the cases that changed, or null if there are too many.
+    """
+
+    change: int
+    run: RunView
+    positions: list[int] | None = None
+
+
+def plain_view(value: Any) -> Any:
+    """Return a view as plain data for a page, at any depth, without the keys whose value and default are both empty."""
+    if isinstance(value, msgspec.Struct):
+        return {
+            name: plain_view(own)
+            for name, default in _empty_defaults(type(value))
+            if (own := getattr(value, name)) != default
+        }
+    if isinstance(value, dict):
+        return {name: plain_view(own) for name, own in value.items()}
+    return [plain_view(own) for own in value] if isinstance(value, list | tuple) else value
+
+
+@cache
+def _empty_defaults(kind: type[msgspec.Struct]) -> tuple[tuple[str, Any], ...]:
+    """Return the fields of a shape with their defaults, as far as these are empty."""
+    # A number is never empty, so that a page reads 0 and 1 as they stand.
+    return tuple(
+        (name, default if default in (None, "", [], {}, ()) or default is False else msgspec.NODEFAULT)
+        for name, default in default_values(kind)
+    )

@@ -1,13 +1,14 @@
-"""The JSON Schema of the view model. `python -m fairtrial.reports.views.view_schema` prints it."""
+"""The JSON Schema of everything that reports write. `python -m fairtrial.reports.schemas` prints it."""
 
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
-from fairtrial.reports.views.attempt_shapes import AttemptView
+from fairtrial.reports.decisions.trust_report import Document
+from fairtrial.reports.views.attempt_shapes import AttemptView, ReportView
 from fairtrial.reports.views.label_shapes import (
     AgreementView,
     ClaimedItems,
@@ -17,10 +18,9 @@ from fairtrial.reports.views.label_shapes import (
     QueueRequest,
     WindowRequest,
 )
-from fairtrial.reports.views.view_shapes import PageView
-from fairtrial.reports.views.viewer_shapes import FoundCases, OpenedRuns, RunChange, RunListView
+from fairtrial.reports.views.view_shapes import FoundCases, OpenedRuns, PageView, RunChange, RunListView
 
-_ROOTS = (
+VIEWS = (
     PageView,
     AttemptView,
     RunListView,
@@ -35,11 +35,12 @@ _ROOTS = (
     WindowRequest,
     LabelRequest,
 )
+"""Everything that pages read and send."""
 
 
-def schema() -> dict[str, Any]:
-    """Return the JSON Schema (2020-12) of the view model."""
-    described = msgspec.json.schema_components(_ROOTS, ref_template="#/$defs/{name}")
+def schema(roots: tuple[Any, ...] = (ReportView, *get_args(Document), list[Document], *VIEWS)) -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) of documents, or of everything that reports write."""
+    described = msgspec.json.schema_components(roots, ref_template="#/$defs/{name}")
     # msgspec describes an empty tuple as a tuple, and not as a list of JSON.
     references, components = msgspec.json.decode(msgspec.json.encode(described))
     for shape in components.values():
