@@ -57,7 +57,7 @@ def test_cases_are_a_sequence(run: fairtrial.api.Run) -> None:
 def test_rows_are_plain(run: fairtrial.api.Run) -> None:
     """A row for each attempt and criterion can be written as CSV and JSON."""
     rows = list(run.rows())
-    assert [(row["case"], row["criterion"], row["verdict"]) for row in rows if row["threshold"] is not None] == [
+    assert [(row["case_id"], row["criterion"], row["verdict"]) for row in rows if row["threshold"] is not None] == [
         ("first", "response_match_score", "passed"),
         ("second", "response_match_score", "failed"),
         ("third", "response_match_score", "passed"),

@@ -84,8 +84,12 @@ def tables_of(folder: Path) -> dict[str, str]:
     """The results of a folder without the costs."""
     import pyarrow.parquet as pq
 
-    names = {"results": None, "scores": ["conversation", "criterion", "value", "verdict", "reason"]}
-    return {name: repr(pq.read_table(folder / name, columns=columns).to_pylist()) for name, columns in names.items()}
+    unlike = {"run", "run_started", "judge", "judge_cost"}
+    tables = {name: pq.read_table(folder / name) for name in ("attempts", "outcomes", "parts")}
+    return {
+        name: repr(table.drop_columns([*unlike.intersection(table.column_names)]).to_pylist())
+        for name, table in tables.items()
+    }
 
 
 @pytest.mark.parametrize("kind", ["openai", "anthropic", "gemini"])

@@ -17,13 +17,18 @@ import fairtrial
 from commands import Done
 from commands import fairtrial as command
 from equal_numbers import assert_equal_numbers
-from fairtrial import Run, Verdict
+from fairtrial import Run, Verdict, api
 from fairtrial.analysis.aggregation import scaled_to_population
 from fairtrial.api import ShardReport, dataset_cases
 from fairtrial.batch.shard_log import ShardLog
 from fairtrial.formats import packed
 from fairtrial.loading import data_files, shards
+from fairtrial.records.case import EvalCase
+from fairtrial.records.result import Criterion
+from fairtrial.records.score import PartKey, Score
 from fairtrial.records.summary import CriterionSummary, Estimate, Summary
+from fairtrial.records.trace import Trace
+from folder_files import without_run
 
 
 @pytest.fixture
@@ -103,13 +108,13 @@ def test_the_summary_of_groups_in_two_processes_is_that_of_a_run(
 
 @pytest.mark.usefixtures("small_shards")
 def test_the_files_of_two_processes_are_those_of_one(tmp_path: Path) -> None:
-    """Byte for byte, but for the manifest, which names the run."""
+    """But for the manifest and the columns that name the run."""
     recorded = write_lines(tmp_path / "traffic.jsonl", attempts(60))
     expected = write_expectation(tmp_path)
     for folder, number in (("one", "1"), ("many", "2")):
         assert scored(recorded, tmp_path / folder, "--against", expected, "--jobs", number).code == 1
     one, many = (
-        {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+        {path.relative_to(root): without_run(path.read_bytes()) for path in root.rglob("*") if path.is_file()}
         for root in (tmp_path / "one", tmp_path / "many")
     )
     assert one.keys() == many.keys()
@@ -124,13 +129,13 @@ def test_every_library_reads_the_tables(tmp_path: Path, config: Path) -> None:
 
     recorded = write_lines(tmp_path / "traffic.jsonl", [conversation(i) for i in range(40)])
     assert scored(recorded, tmp_path / "out", "--config", config).code == 0
-    parts = str(tmp_path / "out" / "results" / "*.parquet")
+    parts = str(tmp_path / "out" / "attempts" / "*.parquet")
     with duckdb.connect() as database:
         query = "SELECT count(*) FROM read_parquet(?) WHERE verdict = 'passed'"
         assert database.execute(query, [parts]).fetchall() == [(40,)]
-    assert pl.read_parquet(parts).height == len(pd.read_parquet(tmp_path / "out" / "results")) == 40
-    assert pq.read_table(tmp_path / "out" / "scores").to_pylist()[0]["criterion"] == "tool_call_count_v1"
-    assert manifest(tmp_path / "out")["tables"]["results"]["case_id"] == "string"
+    assert pl.read_parquet(parts).height == len(pd.read_parquet(tmp_path / "out" / "attempts")) == 40
+    assert pq.read_table(tmp_path / "out" / "outcomes").to_pylist()[0]["criterion"] == "tool_call_count_v1"
+    assert manifest(tmp_path / "out")["tables"]["attempts"]["case_id"] == "string"
 
 
 def packed_with_zstd(path: Path, data: bytes) -> Path:
@@ -278,7 +283,8 @@ def test_an_interrupted_folder_goes_on(tmp_path: Path, config: Path, monkeypatch
     assert before == [0, 1]
     assert after == list(range(2, len(manifest(tmp_path / "whole")["shards"])))
     for path in (tmp_path / "whole").rglob("*.parquet"):
-        assert path.read_bytes() == (tmp_path / "out" / path.relative_to(tmp_path / "whole")).read_bytes()
+        again = tmp_path / "out" / path.relative_to(tmp_path / "whole")
+        assert without_run(path.read_bytes()) == without_run(again.read_bytes())
     assert not list((tmp_path / "out").rglob("*.half"))
 
 
@@ -374,7 +380,7 @@ def test_a_share_is_the_same_sample_in_another_order(tmp_path: Path, config: Pat
     for number, (file, seed) in enumerate([(files[0], "1"), (files[1], "1"), (files[0], "2")]):
         out = tmp_path / f"out{number}"
         assert scored(file, out, "--config", config, "--sample", "25%", "--seed", seed).code == 0
-        ids.append(set(pq.read_table(out / "results")["case_id"].to_pylist()))
+        ids.append(set(pq.read_table(out / "attempts")["case_id"].to_pylist()))
     assert ids[0] == ids[1] != ids[2]
     assert 30 < len(ids[0]) < 70
     notes = manifest(tmp_path / "out0")["summary"]["notes"]
@@ -386,7 +392,7 @@ def test_a_number_of_conversations_is_met_exactly(tmp_path: Path, config: Path) 
     """Also if they are spread over many shards."""
     recorded = write_lines(tmp_path / "traffic.jsonl", [conversation(i) for i in range(100)])
     assert scored(recorded, tmp_path / "out", "--config", config, "--sample", "17").code == 0
-    assert pq.read_table(tmp_path / "out" / "results").num_rows == 17
+    assert pq.read_table(tmp_path / "out" / "attempts").num_rows == 17
 
 
 def test_a_sample_narrows_the_interval_by_its_share() -> None:
@@ -419,7 +425,7 @@ def test_a_wrong_option_is_refused_before_anything_is_written(
     done = scored(recorded, tmp_path / "out", "--config", config, *options)
     assert done.code == 2
     assert message in done.err
-    assert not (tmp_path / "out" / "results").exists()
+    assert not (tmp_path / "out" / "attempts").exists()
 
 
 def test_an_option_about_data_sets_needs_a_folder(tmp_path: Path, config: Path) -> None:
@@ -457,7 +463,7 @@ class TestParquetInputs:
         )
 
     def _ids(self, folder: Path) -> list[str]:
-        ids: list[str] = pq.read_table(folder / "results")["case_id"].to_pylist()
+        ids: list[str] = pq.read_table(folder / "attempts")["case_id"].to_pylist()
         return ids
 
     def test_the_usual_columns_are_found_and_named(self, tmp_path: Path, config: Path, table: pa.Table) -> None:
@@ -540,3 +546,63 @@ def test_an_edited_case_leaves_a_gate_on_folders_undecided(tmp_path: Path) -> No
     assert "1 case is edited (case_3)" in done.json["claims"][0]["why"]
     assert command("compare", base, later, "--json", "-").json["pairs"]["changed"] == ["case_3"]
     assert decided(base, later, "--shared-cases").code == 0
+
+
+def test_the_tables_answer_with_the_run_its_model_and_carried_fields(tmp_path: Path) -> None:
+    """Which tenant asked, in which run of which series: each is a column."""
+    lines = attempts(4)
+    for number, line in enumerate(lines):
+        line |= {"tenant": f"t{number % 2}", "metadata": {"route": {"zone": number}} if number else {}}
+    recorded = write_lines(tmp_path / "traffic.jsonl", lines)
+    expected = write_expectation(tmp_path)
+    options = ("--against", expected, "--carry", "tenant,metadata.route", "--name", "nightly", "--tag", "eu")
+    done = scored(recorded, tmp_path / "out", *options)
+    assert done.code in (0, 1), done.err
+    rows = {name: pq.read_table(tmp_path / "out" / name).to_pylist() for name in ("attempts", "outcomes")}
+    run = manifest(tmp_path / "out")["run"]
+    keys = {(row["run"], row["series"], row["run_started"]) for own in rows.values() for row in own}
+    assert keys == {(run["id"], "nightly", run["started"])}
+    answered = [row for row in rows["attempts"] if row["file"]]
+    assert [row["tags"] for row in answered] == [["eu"]] * 4
+    assert [row["tenant"] for row in answered] == ["t0", "t1", "t0", "t1"]
+    assert [row["metadata.route"] for row in answered] == [None, *(f'{{"zone": {number}}}' for number in (1, 2, 3))]
+
+
+def tone(trace: Trace, case: EvalCase) -> Score:
+    """A metric with a rubric below each invocation."""
+    del case
+    values = {"kind": 1.0, "brief": float(len(trace.invocations) > 1)}
+    rubrics = tuple(Score(value, key=PartKey("rubric", id=name)) for name, value in values.items())
+    return Score(0.5, parts=(Score(0.5, key=PartKey("invocation", 0), parts=rubrics),))
+
+
+def test_a_query_finds_the_rubric_that_fails(tmp_path: Path) -> None:
+    """Parts with a name have rows, and parts about whole invocations have none."""
+    recorded = write_lines(tmp_path / "traffic.jsonl", attempts(3))
+    api.plan_dataset([recorded], tmp_path / "out", criteria=[Criterion("tone", tone, 0.5)]).run()
+    rows = pq.read_table(tmp_path / "out" / "parts").to_pylist()
+    assert [(row["criterion"], row["part"], row["kind"], row["id"], row["value"]) for row in rows[:2]] == [
+        ("tone", "0.0", "rubric", "kind", 1.0),
+        ("tone", "0.1", "rubric", "brief", 0.0),
+    ]
+    assert len(rows) == 6
+
+
+def test_a_field_that_cannot_be_carried_is_named(tmp_path: Path) -> None:
+    """A name that the results have is refused, and a field that no conversation has is noted."""
+    recorded = write_lines(tmp_path / "traffic.jsonl", attempts(2))
+    expected = write_expectation(tmp_path)
+    refused = scored(recorded, tmp_path / "out", "--against", expected, "--carry", "verdict")
+    assert (refused.code, "--carry verdict: the results have a column of this name" in refused.err) == (2, True)
+    done = scored(recorded, tmp_path / "out", "--against", expected, "--carry", "tenant")
+    assert "--carry tenant: no conversation has this field" in done.out
+
+
+def test_a_folder_of_another_version_of_the_tables_is_refused(tmp_path: Path) -> None:
+    """Its numbers stand under other names, so that a comparison would find none."""
+    recorded = write_lines(tmp_path / "traffic.jsonl", attempts(2))
+    out = tmp_path / "out"
+    scored(recorded, out, "--against", write_expectation(tmp_path))
+    (out / "manifest.json").write_text(json.dumps(manifest(out) | {"schema": 1}))
+    refused = command("compare", out, out)
+    assert (refused.code, "/schema: must be 2, got 1; score the data set again" in refused.err) == (2, True)

@@ -22,6 +22,7 @@ from fairtrial import Judges, api
 from fairtrial.batch.executors import InProcess
 from fairtrial.judge.ballot_costs import ballots_of
 from fairtrial.loading import shards
+from folder_files import without_run
 from forked_commands import ForkedProcess
 from loopback import Action, Loopback, Request, Say, Status
 
@@ -75,10 +76,10 @@ def scored(folder: Path, name: str, *options: str | Path) -> Done:
     )
 
 
-def files_of(folder: Path) -> dict[str, bytes]:
+def files_of(folder: Path) -> dict[str, Any]:
     """The results: all files, but for the manifest, which names the run, and the replies with their durations."""
     return {
-        str(path.relative_to(folder)): path.read_bytes()
+        str(path.relative_to(folder)): without_run(path.read_bytes())
         for path in folder.rglob("*")
         if path.is_file() and path.name != "manifest.json" and not path.name.startswith("judge.db")
     }
@@ -90,7 +91,7 @@ def summary_of(folder: Path) -> Any:
 
 
 def test_results_do_not_depend_on_the_workers(folder: Path, server: Loopback) -> None:
-    """Byte for byte, with one process and with two, and no question is asked twice in a run."""
+    """They are the same with one process and with two, and no question is asked twice in a run."""
     assert scored(folder, "one").code == 1
     calls = len(server.requests)
     assert scored(folder, "two", "--jobs", "2").code == 1
@@ -183,7 +184,7 @@ def test_a_model_that_cannot_be_called_is_said_before_anything_runs(
     done = scored(folder, "out")
     assert done.code == 2
     assert "set OPENAI_API_KEY" in done.err
-    assert not list((folder / "out").glob("results/*"))
+    assert not list((folder / "out").glob("attempts/*"))
 
 
 def test_judges_that_are_wrong_about_canaries_decide_nothing(folder: Path, server: Loopback) -> None:

@@ -59,7 +59,7 @@ def sampled(recorded: Path | str, out: Path, config: Path, *options: str | Path)
 
 def strata_of(out: Path) -> dict[str, int]:
     """The number of conversations of each stratum in the results."""
-    counts = pq.read_table(out / "results")["stratum"].value_counts().to_pylist()
+    counts = pq.read_table(out / "attempts")["stratum"].value_counts().to_pylist()
     return {row["values"]: row["counts"] for row in counts}
 
 
@@ -110,7 +110,7 @@ def test_the_same_conversations_are_sampled_tomorrow(tmp_path: Path, config: Pat
         out = tmp_path / f"out{number}"
         options = ["--sample", "20%", "--stratify", name, "--seed", seed, "--jobs", jobs]
         assert sampled(path, out, config, *options).code == 1
-        ids.append(set(pq.read_table(out / "results")["case_id"].to_pylist()))
+        ids.append(set(pq.read_table(out / "attempts")["case_id"].to_pylist()))
     assert ids[0] == ids[1] != ids[2]
     assert len(ids[0]) == 20
 

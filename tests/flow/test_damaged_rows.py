@@ -151,7 +151,7 @@ def test_a_frame_warns_of_the_rows_that_it_lacks(table: str) -> None:
     assert len(frame.unique("case_id") if table == "results" else frame) == 2
     if table == "results":
         with pytest.warns(UserWarning, match="1 result row cannot be read"):
-            assert run.to_frame("polars")["case"].n_unique() == 2
+            assert run.to_frame("polars")["case_id"].n_unique() == 2
 
 
 @pytest.mark.parametrize("table", READERS)

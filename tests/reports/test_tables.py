@@ -18,9 +18,9 @@ from fairtrial.records.label import Label
 from fairtrial.records.result import CaseResult, Fault, JudgeStats, Outcome
 from fairtrial.records.run import RunInfo
 from fairtrial.records.score import PartKey, Score
-from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, ToolResult, Trace
+from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, ToolResult, Trace, Usage
 from fairtrial.reports import tables
-from fairtrial.reports.table_rows import TABLES
+from fairtrial.reports.table_rows import TABLES, types_of
 from finished import FinishedRun
 from hostile_corpus import HOSTILE, filled
 
@@ -89,6 +89,28 @@ def test_attempts_and_outcomes_hold_the_numbers() -> None:
     assert (tokens["value"], tokens["threshold"], tokens["judge_calls"]) == (None, None, None)
 
 
+def test_rows_name_the_run_its_series_and_the_model() -> None:
+    """The name and the tags of the run, the models and the time of the conversation are columns."""
+    info = replace(INFO, config={"name": "nightly", "tags": ["eu", "v2"]})
+    first = replace(TRACE.invocations[0], usages=(Usage(1, 2, model="small"), Usage(model="large")), created=5.0)
+    recording = Recording("case", Trace((first, replace(first, created=9.0))))
+    run = FinishedRun(info, RUN.results, RUN.expectations, ((0, recording),))
+    (attempt,) = rows("attempts", run)
+    assert (attempt["series"], attempt["tags"]) == ("nightly", ["eu", "v2"])
+    assert (attempt["model"], attempt["created"], attempt["run_started"]) == ("small, large", 5.0, INFO.started)
+    assert (attempt["invalid_side"], attempt["fault"]) == ("judge", "judge")
+    assert {(row["run"], row["series"], row["digest"]) for row in rows("outcomes", run)} == {(INFO.id, "nightly", "d")}
+    (unnamed,) = rows("attempts", FinishedRun(INFO, RUN.results))
+    assert (unnamed["series"], unnamed["tags"], unnamed["model"], unnamed["created"]) == (None, [], None, None)
+
+
+def test_a_side_that_invalidates_is_not_at_fault_if_the_attempt_passed() -> None:
+    """`fault` asks who failed the attempt, `invalid_side` who made it say nothing."""
+    passed = replace(RESULT, outcomes=(Outcome("match", Score(1.0), 0.8),), failure=None)
+    (attempt,) = rows("attempts", FinishedRun(INFO, (passed,)))
+    assert (attempt["verdict"], attempt["fault"], attempt["invalid_side"]) == ("passed", None, "judge")
+
+
 def test_parts_have_places_and_keys() -> None:
     """At any depth, in the order of the score."""
     assert [(part["part"], part["kind"], part["index"], part["id"], part["value"]) for part in rows("parts")] == [
@@ -120,7 +142,7 @@ def test_steps_are_the_conversation_in_its_order() -> None:
 def test_labels_are_rows() -> None:
     """With the part that is meant, and the weight in the sample."""
     (label,) = rows("labels")
-    assert (label["part"], label["value"], label["labeler"], label["weight"]) == ("invocation 1", 1.0, "ann", 2.0)
+    assert (label["part"], label["value"], label["author"], label["weight"]) == ("invocation 1", 1.0, "ann", 2.0)
 
 
 def test_files_have_the_documented_columns_and_the_signatures(tmp_path: Path) -> None:
@@ -130,10 +152,11 @@ def test_files_have_the_documented_columns_and_the_signatures(tmp_path: Path) ->
     page = (Path(__file__).parents[2] / "docs" / "reference" / "tables.md").read_text(encoding="utf-8")
     for name, table in TABLES.items():
         schema = parquet.read_schema(tmp_path / "out" / f"{name}.parquet")
-        assert {field.name: str(field.type) for field in schema} == table.columns
+        kinds = {field.name: "list" if pa.types.is_list(field.type) else str(field.type) for field in schema}
+        assert kinds == types_of(table.columns)
         assert b'"match":{"metric":"m"}' in schema.metadata[b"fairtrial_run"]
         section = page.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
-        assert [column for column in table.columns if f"`{column}`" not in section] == []
+        assert [column for column in table.columns if f"`{column.name}`" not in section] == []
 
 
 def test_rows_are_streamed_in_groups(tmp_path: Path) -> None:

@@ -38,8 +38,8 @@ class CaseGroup(NamedTuple):
         names = [name for name in ConversationRow._fields if stratified or name != "stratum"]
         for part in self.parts:
             of_bucket = self._conversations_of_bucket(part)
-            rows = _rows(self.folder / "results" / part, names, of_bucket)
-            outcomes = _rows(self.folder / "scores" / part, OutcomeColumns._fields, of_bucket)
+            rows = _rows(self.folder / "attempts" / part, names, of_bucket)
+            outcomes = _rows(self.folder / "outcomes" / part, OutcomeColumns._fields, of_bucket)
             conversations = rows if stratified else ((*row, None) for row in rows)
             yield from _joined(map(ConversationRow._make, conversations), map(OutcomeColumns._make, outcomes))
 
@@ -48,7 +48,7 @@ class CaseGroup(NamedTuple):
         if self.buckets == 1:
             return None
         pa: Any = import_extra("pyarrow", "parquet")
-        path, key = self.folder / "results" / part, "position" if self.answers_cases else "case_id"
+        path, key = self.folder / "attempts" / part, "position" if self.answers_cases else "case_id"
         numbers = [number for number, case in _rows(path, ["conversation", key]) if self._holds(case)]
         return pa.array(numbers, pa.int64())
 
@@ -100,7 +100,7 @@ def answered_positions(folder: Path) -> set[int]:
     return {
         position
         for part in _parts(folder)
-        for (position,) in _rows(folder / "results" / part.name, ["position"])
+        for (position,) in _rows(folder / "attempts" / part.name, ["position"])
         if position is not None
     }
 
@@ -114,7 +114,7 @@ class _Part(NamedTuple):
 def _parts(folder: Path) -> Iterator[_Part]:
     """Yield the parts of the results, each of which is about one file."""
     parquet: Any = import_extra("pyarrow.parquet", "parquet")
-    for path in sorted((folder / "results").glob("*.parquet")):
+    for path in sorted((folder / "attempts").glob("*.parquet")):
         with parquet.ParquetFile(path) as content:
             first = next(content.iter_batches(1, columns=["file"]))
             yield _Part(path.name, first.column(0)[0].as_py(), content.metadata.num_rows)

@@ -11,6 +11,7 @@ import msgspec
 from fairtrial.analysis.measured_run import MeasuredRun, PlacedCase, measure_run
 from fairtrial.api.calibrations import unchecked_judges
 from fairtrial.api.dataset_cases import iter_cases
+from fairtrial.api.dataset_tables import SCHEMA_VERSION
 from fairtrial.errors import FormatError, UsageError
 from fairtrial.loading.object_folders import ObjectFolder, is_object_folder
 from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow
@@ -21,13 +22,14 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 
 MANIFEST = "manifest.json"
-FILES = ("results", "scores", "not_passed")
+FILES = ("attempts", "outcomes", "not_passed")
 """The folders inside from which the numbers of a run are computed."""
 
 
 class Manifest(msgspec.Struct):
     """The part of a manifest that says what the results are."""
 
+    schema: int
     run: RunInfo
     summary: Summary
 
@@ -43,7 +45,7 @@ def measure_folder(folder: str | Path, *, valid_only: bool = False) -> MeasuredR
         return _measure(Path(folder), str(folder), valid_only=valid_only)
     with TemporaryDirectory(prefix="fairtrial-results-") as copy:
         objects = ObjectFolder(str(folder))
-        objects.download(Path(copy), ("results", "scores"))
+        objects.download(Path(copy), ("attempts", "outcomes"))
         if MANIFEST in objects.names():
             (Path(copy) / MANIFEST).write_bytes(*objects.read_each([MANIFEST]))
         return _measure(Path(copy), str(folder), valid_only=valid_only)
@@ -59,6 +61,9 @@ def _measure(folder: Path, name: str, *, valid_only: bool) -> MeasuredRun:
         ) from None
     except msgspec.DecodeError as error:
         raise FormatError(f"{name}/{MANIFEST}", [f"must be a manifest of fairtrial: {error}"]) from None
+    if manifest.schema != SCHEMA_VERSION:
+        problem = f"/schema: must be {SCHEMA_VERSION}, got {manifest.schema}; score the data set again"
+        raise FormatError(f"{name}/{MANIFEST}", [problem])
     terms = {
         criterion.criterion: CriterionTerms(
             criterion.criterion, criterion.threshold, criterion.lower_is_better, criterion.range

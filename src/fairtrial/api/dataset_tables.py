@@ -10,51 +10,27 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.batch.parts import Columns
+from fairtrial.errors import UsageError
 from fairtrial.records.attempt import Failure
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.result import CaseResult, Criterion, Fault, JudgeStats, Outcome, Verdict
-from fairtrial.records.score import FaultSide, Score
+from fairtrial.records.score import FaultSide, PartKind, Score
+from fairtrial.reports.table_rows import (
+    ATTEMPT,
+    KEY,
+    OUTCOME,
+    PART,
+    Row,
+    TableAttempt,
+    attempt_values,
+    outcome_values,
+    part_values,
+    types_of,
+)
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """The version of these tables. It grows when a column changes its meaning or goes; new columns may come at any time."""
-
-RESULTS: Columns = {
-    "conversation": "int64",
-    "file": "string",
-    "place": "int64",
-    "eval_set": "string",
-    "case_id": "string",
-    "position": "int64",
-    "digest": "string",
-    "verdict": "string",
-    "valid": "bool",
-    "fault": "string",
-    "failure_side": "string",
-    "failure_cause": "string",
-    "ended_by": "string",
-    "inference_calls": "int64",
-    "input_tokens": "int64",
-    "output_tokens": "int64",
-    "warnings": "list",
-    "simulator": "string",
-    "environment": "string",
-    "stratum": "string",
-}
-SCORES: Columns = {
-    "conversation": "int64",
-    "eval_set": "string",
-    "case_id": "string",
-    "criterion": "string",
-    "number": "int64",
-    "value": "double",
-    "verdict": "string",
-    "reason": "string",
-    "open_parts": "string",
-    "judge": "string",
-}
-REFUSED: Columns = {"file": "string", "place": "int64", "id": "string", "pointer": "string", "reason": "string"}
-TABLES = {"results": RESULTS, "scores": SCORES, "refused": REFUSED}
 
 PLACES_OF_SHARD = 1 << 32
 """The number of a conversation is this times the number of its shard, plus its number in the shard."""
@@ -64,51 +40,60 @@ OWN_CASE = -1
 """The position of a case that is made for one conversation, because no eval set holds it."""
 
 
-def result_row(
-    result: CaseResult, verdict: Verdict, conversation: int, file: str, place: int | None, stratum: str | None
-) -> tuple[Any, ...]:
-    """Return the row of a conversation."""
-    usage, failure, faults = result.usage or {}, result.failure, result.invalidations
-    return (
-        conversation,
-        file,
-        place,
-        result.eval_set,
-        result.case_id,
-        None if result.position == OWN_CASE else result.position,
-        result.digest,
-        verdict.value,
-        None if faults is None else not faults,
-        faults[0].side if faults else None,
-        None if failure is None else failure.side,
-        None if failure is None else failure.cause,
-        result.ended_by,
-        usage.get("inference_calls"),
-        usage.get("input_tokens"),
-        usage.get("output_tokens"),
-        result.warnings,
-        _json(result.simulator),
-        _json(result.environment),
-        stratum,
-    )
+class Source(NamedTuple):
+    """The place of a conversation in the data set, and the fields of its record that are carried into the tables."""
+
+    conversation: int
+    file: str
+    place: int | None
+    stratum: str | None = None
+    carried: tuple[str | None, ...] = ()
 
 
-def score_rows(result: CaseResult, verdicts: Sequence[Verdict], conversation: int) -> Iterator[tuple[Any, ...]]:
-    """Yield a row for each outcome. `verdicts` are those of the outcomes."""
-    for number, (outcome, verdict) in enumerate(zip(result.outcomes, verdicts, strict=True)):
-        score = outcome.score
-        yield (
-            conversation,
-            result.eval_set,
-            result.case_id,
-            outcome.criterion,
-            number,
-            score.value,
-            verdict.value,
-            score.reason,
-            _open_parts(score) if _is_open(score) else None,
-            None if outcome.judge_stats is None else _json(outcome.judge_stats),
-        )
+_SOURCE = {"conversation": "int64", "file": "string", "place": "int64", "stratum": "string"}
+_CONVERSATION = {"conversation": "int64"}
+_USAGES = {"simulator": "string", "environment": "string"}
+_SCORE = {"number": "int64", "open_parts": "string", "judge": "string"}
+REFUSED: Columns = {"file": "string", "place": "int64", "id": "string", "pointer": "string", "reason": "string"}
+
+
+def folder_tables(carry: Sequence[str] = ()) -> dict[str, Columns]:
+    """Return the tables of a folder. They have the columns of a run's tables, and those of a data set.
+
+    `carry` names the fields of the input that are columns of the attempts. Raises UsageError if a field has the name of
+    another column, or is named twice.
+    """
+    attempts = {**_SOURCE, **types_of(KEY), **types_of(ATTEMPT), **_USAGES}
+    for field in carry:
+        if field in attempts:
+            raise UsageError(f"--carry {field}: the results have a column of this name; carry a field of another name")
+        attempts[field] = "string"
+    return {
+        "attempts": attempts,
+        "outcomes": {**_CONVERSATION, **types_of(KEY), **types_of(OUTCOME), **_SCORE},
+        "parts": {**_CONVERSATION, **types_of(KEY), **types_of(PART)},
+        "refused": REFUSED,
+    }
+
+
+_UNNAMED: tuple[PartKind, ...] = ("invocation", "call", "message")
+"""The parts that have no row, because there are many and they have no name that a query could group by."""
+
+
+def folder_rows(attempt: TableAttempt, source: Source, key: Row) -> Iterator[tuple[str, list[Row]]]:
+    """Yield the tables of a folder, each with the rows of an attempt. `key` are the values that all rows share."""
+    result = attempt.result
+    usages = (_json(result.simulator), _json(result.environment))
+    yield "attempts", [source[:4] + key + attempt_values(attempt) + usages + source.carried]
+    start = (source.conversation, *key)
+    outcomes = enumerate(zip(result.outcomes, outcome_values(attempt), strict=True))
+    yield "outcomes", [start + values + _score_values(outcome, number) for number, (outcome, values) in outcomes]
+    yield "parts", [start + values for values in part_values(result, _UNNAMED)]
+
+
+def _score_values(outcome: Outcome, number: int) -> Row:
+    score = outcome.score
+    return (number, _open_parts(score) if _is_open(score) else None, _json(outcome.judge_stats))
 
 
 def _is_open(score: Score) -> bool:
@@ -153,7 +138,7 @@ class ConversationRow(NamedTuple):
     digest: str
     verdict: str
     valid: bool | None
-    fault: str | None
+    invalid_side: str | None
     failure_side: FaultSide | None
     inference_calls: int | None
     input_tokens: int | None
@@ -201,7 +186,7 @@ class ResultReader:
         self, row: ConversationRow, outcomes: Sequence[OutcomeColumns], position: int
     ) -> tuple[CaseResult, list[Verdict]]:
         """Return the result of a conversation, and the verdicts of its outcomes."""
-        fault = Fault(row.fault) if row.fault else None  # type: ignore[arg-type]
+        fault = Fault(row.invalid_side) if row.invalid_side else None  # type: ignore[arg-type]
         usage: Any = None
         if row.inference_calls is not None:
             usage = {name: getattr(row, name) for name in ("inference_calls", "input_tokens", "output_tokens")}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fairtrial.api.connection import connected
 from fairtrial.api.planning import Plan
 from fairtrial.api.run_batches import OnBatch, ask_all, check_batches, outbox_of, with_earlier_id
-from fairtrial.api.run_progress import RunProgress, models_of_agent
+from fairtrial.api.run_progress import RunProgress
 from fairtrial.api.stored_runs import Run, open_store, resume_command
 from fairtrial.api.temporary_store import temporary_store
 from fairtrial.api.waves import decision_after
@@ -235,7 +235,7 @@ class _Stages:
     def _recorded(self) -> Iterator[Pair]:
         for case, recording in self.plan.recorded or ():
             self.store.add_recording(self.plan.info.id, case.position, recording, may_wait=True)
-            self.models |= dict.fromkeys(models_of_agent(recording))
+            self.models |= dict.fromkeys(recording.trace.models)
             yield self.connect(case), recording
 
     async def _recordings(self, attempts: int, *, is_first: bool) -> AsyncIterator[Pair]:
@@ -255,7 +255,7 @@ class _Stages:
             async for case, recording in conversations(plan, cases, self.attempts_to_skip, note=self.note):
                 self.store.add_recording(plan.info.id, case.position, recording)
                 self.events.on_recording(recording)
-                self.models |= dict.fromkeys(models_of_agent(recording))
+                self.models |= dict.fromkeys(recording.trace.models)
                 yield case, recording
 
 

@@ -6,7 +6,7 @@ import asyncio
 import math
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,6 @@ from fairtrial.analysis.aggregation import SummaryBuilder, aggregate
 from fairtrial.api.planning import now
 from fairtrial.api.stored_runs import clustered
 from fairtrial.errors import StoreError
-from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.gate import GateDecision
 from fairtrial.records.result import CaseResult, Verdict
@@ -140,9 +139,3 @@ def _pass_rate(summary: Summary) -> float | None:
     """Return the share of the cases that passed, or None if all cases only inform."""
     deciding = {name: n for name, n in summary.case_verdicts.items() if name != Verdict.INFORMATIONAL.value}
     return deciding.get(Verdict.PASSED.value, 0) / sum(deciding.values()) if deciding else None
-
-
-def models_of_agent(recording: Recording) -> Iterator[str]:
-    """Yield the models of the agent that a recording names."""
-    for invocation in recording.trace.invocations:
-        yield from (usage.model for usage in invocation.usages or () if usage.model)

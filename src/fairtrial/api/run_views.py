@@ -13,6 +13,7 @@ from fairtrial.errors import UsageError
 from fairtrial.reports.notebook import as_html
 from fairtrial.reports.report_table import REPORTS
 from fairtrial.reports.summary_table import closing, notes, tables
+from fairtrial.reports.table_rows import TABLES
 from fairtrial.reports.terminal_text import plain_text, printed_text
 
 Row = dict[str, Any]
@@ -38,24 +39,10 @@ def _numbers(run: ShownRun) -> Group:
 
 
 def rows_of(run: ShownRun) -> Iterator[Row]:
-    """Yield a row for each outcome: an attempt and a criterion."""
-    for result in run.cases:
-        fault = result.fault
-        for outcome in result.outcomes:
-            yield {
-                "run": run.info.id,
-                "eval_set": result.eval_set,
-                "case": result.case_id,
-                "attempt": result.attempt,
-                "criterion": outcome.criterion,
-                "value": outcome.score.value,
-                "threshold": outcome.threshold,
-                "verdict": outcome.verdict.value,
-                "reason": outcome.score.reason,
-                "case_verdict": result.verdict.value,
-                "fault": None if fault is None else fault.side,
-                "digest": result.digest,
-            }
+    """Yield a row for each outcome: an attempt and a criterion, with the columns of the table `outcomes`."""
+    table = TABLES["outcomes"]
+    names = [column.name for column in table.columns]
+    return (dict(zip(names, row, strict=True)) for row in table.rows(run))
 
 
 def frame_of(run: ShownRun, library: Literal["pandas", "polars"] | None) -> Any:

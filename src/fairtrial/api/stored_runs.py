@@ -388,8 +388,8 @@ class RunFilter:
             and self.kind in (None, run.kind)
             and (self.agent is None or fits(str(run.config.get("agent") or ""), self.agent))
             and (self.eval_set is None or any(fits(path, self.eval_set) for path in paths))
-            and (self.name is None or fits(str(run.config.get("name") or ""), self.name))
-            and all(tag in (run.config.get("tags") or ()) for tag in self.tags)
+            and (self.name is None or fits(run.name, self.name))
+            and all(tag in run.tags for tag in self.tags)
             and (self.since is None or datetime.fromisoformat(run.started) >= self.since)
         )
 

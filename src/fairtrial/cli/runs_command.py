@@ -117,7 +117,7 @@ def _row(run: RunInfo) -> dict[str, str]:
 
     paths = " ".join(map(str, run.config.get("paths", [])))
     agent = f" --agent {run.config['agent']}" if run.config.get("agent") else ""
-    labels = "".join(f" [{label}]" for label in (run.config.get("name"), *(run.config.get("tags") or ())) if label)
+    labels = "".join(f" [{label}]" for label in (run.name, *run.tags) if label)
     cells = (
         run.id,
         run.verdict or "not finished",

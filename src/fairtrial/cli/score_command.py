@@ -137,5 +137,7 @@ def _score_dataset(
             allow_code=common.allow_code,
             thresholds=common.thresholds,
             judges=judges_of(options),
+            name=common.labels.name,
+            tags=common.labels.tags,
         )
     return score_dataset(plan, common, resume=flags.resume)

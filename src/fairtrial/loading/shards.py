@@ -84,12 +84,26 @@ class Item(NamedTuple):
 
     `place` is the offset of its line in the unpacked file, or its number in the file, from 0. `eval_set` is the
     expectation, if the file holds it. `stratum` is the value of the field by which a sample is stratified.
+    `carried` are the values of the fields that are carried into the results.
     """
 
     place: int
     content: Recording | Refused
     eval_set: EvalSet | None = None
     stratum: str = ""
+    carried: tuple[str | None, ...] = ()
+
+
+class Fields(NamedTuple):
+    """The fields of a record that are read beside its conversation."""
+
+    stratify: str = ""
+    carry: tuple[str, ...] = ()
+
+    def values(self, value: Any) -> tuple[str, tuple[str | None, ...]]:
+        """Return the stratum of a record, and the values of the fields that are carried."""
+        carried = tuple([field_text(value, field) or None for field in self.carry])
+        return field_text(value, self.stratify) if self.stratify else "", carried
 
 
 _GUESSES = {
@@ -210,18 +224,21 @@ def _guessed(names: Sequence[str]) -> Columns | None:
     return Columns(**usual_columns) if usual_columns["messages"] or usual_columns["conversation"] else None
 
 
-def read_shard(shard: Shard, *, lenient: bool = False, stratify: str = "") -> Iterator[Item]:
+def read_shard(
+    shard: Shard, *, lenient: bool = False, stratify: str = "", carry: tuple[str, ...] = ()
+) -> Iterator[Item]:
     """Yield the conversations of a shard, and what cannot be read of it. Memory does not grow with the shard.
 
     Only a file that is not a list of conversations, for example of spans, is held as a whole. `stratify` names the
-    field whose value is the stratum: a field of JSON lines, a column of Parquet, or `file`.
+    field whose value is the stratum: a field of JSON lines, a column of Parquet, or `file`. `carry` names
+    further fields.
     """
     reading = Diagnostics(shard.path, lenient=lenient)
     readers = {"lines": _read_lines, "rows": _read_rows, "whole": _read_whole}
     place = shard.start if shard.kind == "lines" else 0
     try:
         with open_data_file(shard.path) as stream:
-            for item in readers[shard.kind](shard, stream, reading, stratify):
+            for item in readers[shard.kind](shard, stream, reading, Fields(stratify, carry)):
                 place = item.place
                 yield item._replace(stratum=shard.path) if stratify == FILE else item
     except FormatError as error:
@@ -230,7 +247,7 @@ def read_shard(shard: Shard, *, lenient: bool = False, stratify: str = "") -> It
         yield Item(place, Refused("", f"cannot be read: {shortened(described(error), 500)}"))
 
 
-def _read_lines(shard: Shard, stream: BinaryIO, reading: Diagnostics, stratify: str) -> Iterator[Item]:
+def _read_lines(shard: Shard, stream: BinaryIO, reading: Diagnostics, fields: Fields) -> Iterator[Item]:
     place = shard.start
     if shard.start:
         # A line belongs to the shard in which it begins.
@@ -248,7 +265,7 @@ def _read_lines(shard: Shard, stream: BinaryIO, reading: Diagnostics, stratify: 
         elif line.strip():
             value = decode_item(line.removeprefix(_BOM) if not place else line)
             content = value if isinstance(value, Refused) else read_item(value, place, shard.item, reading)
-            yield Item(place, content, None, stratum_of(value, stratify) if stratify else "")
+            yield Item(place, content, None, *fields.values(value))
         place += size
 
 
@@ -288,7 +305,7 @@ def read_item(value: Any, place: int, item: str, reading: Diagnostics) -> Record
     return Refused("", f"is not {item}", _id_of(value)) if recording is None else recording
 
 
-def stratum_of(value: Any, field: str) -> str:
+def field_text(value: Any, field: str) -> str:
     """Return the value of a field as a text: empty if it is absent or null, JSON if it is not a text.
 
     A field such as `metadata.model` may be in an object of a record.
@@ -308,24 +325,22 @@ def _id_of(value: Any) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _read_rows(shard: Shard, stream: BinaryIO, reading: Diagnostics, stratify: str) -> Iterator[Item]:
+def _read_rows(shard: Shard, stream: BinaryIO, reading: Diagnostics, fields: Fields) -> Iterator[Item]:
     parquet = import_extra("pyarrow.parquet", "parquet")
     content = parquet.ParquetFile(stream)
     columns = shard.columns or Columns()
     names = [name for name in (columns.conversation, columns.messages, columns.id) if name]
-    own_column = next(
-        (name for name in (stratify, stratify.partition(".")[0]) if name in content.schema_arrow.names), ""
-    )
-    if own_column and own_column not in names:
-        names.append(own_column)
+    wanted = [name for field in (fields.stratify, *fields.carry) for name in (field, field.partition(".")[0]) if name]
+    own_columns = [name for name in dict.fromkeys(wanted) if name in content.schema_arrow.names]
+    names = list(dict.fromkeys([*names, *own_columns]))
     place = sum(content.metadata.row_group(group).num_rows for group in range(shard.start))
     groups = list(range(shard.start, shard.end))
     for batch in content.iter_batches(batch_size=_BATCH, row_groups=groups, columns=names):
         for row in batch.to_pylist():
             value = _value_of_row(row, columns)
             content_of_row = value if isinstance(value, Refused) else _recording_of_value(value, place, reading)
-            stratum = stratum_of(plain(row) if own_column else value, stratify) if stratify else ""
-            yield Item(place, content_of_row, None, stratum)
+            record = {**(value if isinstance(value, dict) else {}), **plain({name: row[name] for name in own_columns})}
+            yield Item(place, content_of_row, None, *fields.values(record))
             place += 1
 
 
@@ -350,12 +365,12 @@ def _recording_of_value(value: Any, place: int, reading: Diagnostics) -> Recordi
     return read_item(value, place, item_format.kind, reading)
 
 
-def _read_whole(shard: Shard, stream: BinaryIO, reading: Diagnostics, _stratify: str) -> Iterator[Item]:
+def _read_whole(shard: Shard, stream: BinaryIO, reading: Diagnostics, fields: Fields) -> Iterator[Item]:
     """Yield the recordings of a file item by item if it is a list of them. Any other file is read as a whole."""
     count = 0
     try:
         for recording in iter_recordings(_blocks(shard, stream), reading):
-            yield Item(count, recording)
+            yield Item(count, recording, None, *fields.values(None))
             count += 1
         yield from (Item(count + i, Refused(*_split_problem(problem))) for i, problem in enumerate(reading.errors))
     except NotStreamableError:
@@ -367,7 +382,9 @@ def _read_whole(shard: Shard, stream: BinaryIO, reading: Diagnostics, _stratify:
             loaded = with_conversations([loaded], TraceOptions())[0]
         if not loaded.recordings:
             raise FormatError(shard.path, [f"holds {loaded.kind} without conversations"]) from None
-        yield from (Item(i, recording, loaded.eval_set) for i, recording in enumerate(loaded.recordings))
+        yield from (
+            Item(i, recording, loaded.eval_set, *fields.values(None)) for i, recording in enumerate(loaded.recordings)
+        )
 
 
 def _blocks(shard: Shard, stream: BinaryIO) -> Iterator[bytes]:

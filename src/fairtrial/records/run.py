@@ -33,6 +33,16 @@ class RunInfo(Record, frozen=True):
         return rules_in(self.config)
 
     @property
+    def name(self) -> str:
+        """The name that somebody gave to the run, or an empty text."""
+        return str(self.config.get("name") or "")
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags that somebody gave to the run."""
+        return tuple(map(str, self.config.get("tags") or ()))
+
+    @property
     def chosen_by(self) -> tuple[str, ...]:
         """The runs whose failures chose the cases of this run, the latest first."""
         runs = self.config.get("chosen_by") or [self.config.get("failed_from")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from msgspec.structs import replace
@@ -346,6 +346,11 @@ class Trace(Displayed, frozen=True):
         for invocation in self.invocations:
             agents |= {agent.name: agent for agent in (invocation.about.agents if invocation.about else ())}
         return tuple(agents.values())
+
+    @property
+    def models(self) -> Iterator[str]:
+        """The model of each recorded call of the agent, as far as the recording names it."""
+        return (usage.model for invocation in self.invocations for usage in invocation.usages or () if usage.model)
 
     @property
     def inner_incomplete(self) -> str:

@@ -1,13 +1,24 @@
-"""The rows of a run's tables. Every row names its run, so that tables of several runs can be joined."""
+"""The columns of every table output: of a run's tables, of its data frame, and of a scored data set's folder.
+
+A column has its name, the name of its Arrow type and its value in one place. Every row names its run, so that tables of
+several runs can be joined.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fairtrial.records.result import CaseResult, Outcome
-from fairtrial.records.score import Score
+from fairtrial.judge.ballot_costs import ballots_of
+from fairtrial.records.attempt import Recording
+from fairtrial.records.ballot import JudgeAnswer, Vote
+from fairtrial.records.keys import CaseKey
+from fairtrial.records.result import CaseResult, JudgeStats, Outcome, Verdict
+from fairtrial.records.run import RunInfo
+from fairtrial.records.score import FaultSide, PartKind, Score
 from fairtrial.records.trace import Invocation, Message, Step, Thought, ToolCall, ToolResult
+from fairtrial.reports.views.view import attempt_parts
 from fairtrial.text.display import compact
 
 if TYPE_CHECKING:
@@ -16,77 +27,218 @@ if TYPE_CHECKING:
 Row = tuple[Any, ...]
 
 
-class Table(NamedTuple):
-    """A table: its columns with the names of their Arrow types, and the rows of a run without the id of the run."""
+class Column(NamedTuple):
+    """A column: its name, the name of its Arrow type (`list` is a list of texts), and its value.
 
-    columns: dict[str, str]
-    rows: Callable[[ReportedRun], Iterator[Row]]
+    The value is a function, or the path of an attribute, which is faster if all columns of a table have one.
+    """
 
-
-_ATTEMPT = {"run": "string", "position": "int64", "attempt": "int64", "eval_set": "string", "case_id": "string"}
-
-
-def _place(result: CaseResult) -> Row:
-    return (result.position, result.attempt, result.eval_set, result.case_id)
+    name: str
+    kind: str
+    value: Callable[[Any], Any] | str
 
 
-def _attempts(run: ReportedRun) -> Iterator[Row]:
-    for result in run.cases:
-        fault, failure, judge = result.fault, result.failure, result.judge
-        usage = result.usage or {}
-        yield (
-            *_place(result),
-            result.title,
-            result.digest,
-            result.verdict.value,
-            None if result.invalidations is None else not result.invalidations,
-            None if fault is None else fault.side,
-            None if failure is None else failure.side,
-            None if failure is None else failure.cause,
-            result.ended_by,
-            usage.get("input_tokens"),
-            usage.get("output_tokens"),
-            None if judge is None else judge.calls,
-            None if judge is None else judge.cost,
-        )
+class TableAttempt(NamedTuple):
+    """An attempt of a run. `verdicts` are those of its outcomes. `recording` is None if it is not at hand."""
+
+    run: RunInfo
+    result: CaseResult
+    verdicts: Sequence[Verdict]
+    verdict: Verdict
+    recording: Recording | None = None
 
 
-def _outcomes(run: ReportedRun) -> Iterator[Row]:
-    for result in run.cases:
-        for outcome in result.outcomes:
-            stats = outcome.judge_stats
-            yield (
-                *_place(result),
-                outcome.criterion,
-                outcome.score.value,
-                outcome.threshold,
-                outcome.lower_is_better,
-                outcome.verdict.value,
-                outcome.score.reason,
-                None if stats is None else stats.calls,
-                None if stats is None else stats.cost,
-                None if stats is None else stats.self_agreement,
-            )
+class _NoJudge(NamedTuple):
+    calls: int | None = None
+    cost: float | None = None
+    self_agreement: float | None = None
 
 
-def _parts(run: ReportedRun) -> Iterator[Row]:
-    for result in run.cases:
-        for outcome in result.outcomes:
-            for path, part in _inner(outcome.score):
-                key = part.key
-                yield (
-                    *_place(result),
-                    outcome.criterion,
-                    path,
-                    None if key is None else key.kind,
-                    None if key is None else key.index,
-                    "" if key is None else key.id,
-                    part.title,
-                    part.value,
-                    part.applicable,
-                    part.reason,
-                    part.side,
-                )
+class _Outcome(NamedTuple):
+    """An outcome with its verdict, the verdict on its attempt, and the side at fault in the attempt."""
+
+    outcome: Outcome
+    verdict: str
+    attempt_verdict: str
+    fault: FaultSide | None
+    judge: JudgeStats | _NoJudge
+
+
+class _Part(NamedTuple):
+    criterion: str
+    path: str
+    score: Score
+
+
+class _Answer(NamedTuple):
+    """The answer of a vote on an item of a question, or the problem in its place."""
+
+    criterion: str
+    ballot: str
+    vote: Vote
+    item: str
+    answer: JudgeAnswer | None
+    problem: str | None
+
+
+class _Step(NamedTuple):
+    invocation: int
+    number: int
+    kind: str
+    step: Step
+
+
+RUN = (
+    Column("run", "string", "id"),
+    Column("series", "string", lambda run: run.name or None),
+    Column("run_started", "string", "started"),
+)
+PLACE = (
+    Column("position", "int64", lambda result: None if result.position < 0 else result.position),
+    Column("attempt", "int64", "attempt"),
+    Column("eval_set", "string", "eval_set"),
+    Column("case_id", "string", "case_id"),
+    Column("digest", "string", "digest"),
+)
+ATTEMPT = (
+    Column("case", "string", "result.title"),
+    Column("tags", "list", "run.tags"),
+    Column("model", "string", lambda own: _models(own.recording)),
+    Column("created", "double", lambda own: _created(own.recording)),
+    Column("verdict", "string", "verdict.value"),
+    Column("valid", "bool", lambda own: None if own.result.invalidations is None else not own.result.invalidations),
+    Column(
+        "invalid_side", "string", lambda own: own.result.invalidations[0].side if own.result.invalidations else None
+    ),
+    Column("fault", "string", lambda own: own.result.fault_side_of(own.verdict)),
+    Column("failure_side", "string", lambda own: None if own.result.failure is None else own.result.failure.side),
+    Column("failure_cause", "string", lambda own: None if own.result.failure is None else own.result.failure.cause),
+    Column("ended_by", "string", "result.ended_by"),
+    Column("inference_calls", "int64", lambda own: (own.result.usage or {}).get("inference_calls")),
+    Column("input_tokens", "int64", lambda own: (own.result.usage or {}).get("input_tokens")),
+    Column("output_tokens", "int64", lambda own: (own.result.usage or {}).get("output_tokens")),
+    Column("judge_calls", "int64", lambda own: None if (judge := own.result.judge) is None else judge.calls),
+    Column("judge_cost", "double", lambda own: None if (judge := own.result.judge) is None else judge.cost),
+    Column("warnings", "list", "result.warnings"),
+)
+OUTCOME = (
+    Column("criterion", "string", "outcome.criterion"),
+    Column("value", "double", "outcome.score.value"),
+    Column("threshold", "double", "outcome.threshold"),
+    Column("lower_is_better", "bool", "outcome.lower_is_better"),
+    Column("verdict", "string", "verdict"),
+    Column("attempt_verdict", "string", "attempt_verdict"),
+    Column("fault", "string", "fault"),
+    Column("reason", "string", "outcome.score.reason"),
+    Column("judge_calls", "int64", "judge.calls"),
+    Column("judge_cost", "double", "judge.cost"),
+    Column("self_agreement", "double", "judge.self_agreement"),
+)
+PART = (
+    Column("criterion", "string", "criterion"),
+    Column("part", "string", "path"),
+    Column("kind", "string", lambda own: None if own.score.key is None else own.score.key.kind),
+    Column("index", "int64", lambda own: None if own.score.key is None else own.score.key.index),
+    Column("id", "string", lambda own: "" if own.score.key is None else own.score.key.id),
+    Column("title", "string", "score.title"),
+    Column("value", "double", "score.value"),
+    Column("applicable", "bool", "score.applicable"),
+    Column("reason", "string", "score.reason"),
+    Column("side", "string", "score.side"),
+)
+_ANSWER = (
+    Column("criterion", "string", "criterion"),
+    Column("ballot", "string", "ballot"),
+    Column("draw", "int64", "vote.draw"),
+    Column("wave", "int64", "vote.wave"),
+    Column("voter", "string", "vote.voter"),
+    Column("item", "string", "item"),
+    Column("answer", "string", lambda own: None if own.answer is None else own.answer.answer),
+    Column("rationale", "string", lambda own: None if own.answer is None else own.answer.rationale),
+    Column("quote", "string", lambda own: None if own.answer is None else own.answer.quote),
+    Column("problem", "string", "problem"),
+    Column(
+        "vote_cost", "double", lambda own: sum(call.cost or 0.0 for call in own.vote.calls) if own.vote.calls else None
+    ),
+)
+_STEP = (
+    Column("invocation", "int64", "invocation"),
+    Column("step", "int64", "number"),
+    Column("kind", "string", "kind"),
+    Column("author", "string", "step.author"),
+    Column("text", "string", lambda own: own.step.text if isinstance(own.step, Message | Thought) else None),
+    Column("tool", "string", lambda own: own.step.name if isinstance(own.step, ToolCall | ToolResult) else None),
+    Column("content", "string", lambda own: _content(own.step)),
+    Column("is_error", "bool", lambda own: own.step.is_error if isinstance(own.step, ToolResult) else None),
+    Column("started", "double", "step.started"),
+    Column("seconds", "double", "step.seconds"),
+)
+_LABEL_TEXTS = ("author", "at", "note", "key", "source", "side", "reference")
+_LABEL = (
+    Column("eval_set", "string", "case.eval_set"),
+    Column("case_id", "string", "case.case"),
+    Column("digest", "string", "case.digest"),
+    Column("attempt", "int64", "attempt"),
+    Column("criterion", "string", "criterion"),
+    Column("part", "string", lambda own: None if own.part is None else str(own.part)),
+    *(Column(name, "double", name) for name in ("value", "weight", "seconds", "probability")),
+    Column("blind", "bool", "blind"),
+    *(Column(name, "string", name) for name in _LABEL_TEXTS),
+)
+
+
+def types_of(columns: Iterable[Column]) -> dict[str, str]:
+    """Return the names of columns with those of their Arrow types."""
+    return {column.name: column.kind for column in columns}
+
+
+def values_of(columns: Iterable[Column]) -> Callable[[Any], Row]:
+    """Return a function from something to its values in columns."""
+    values = [column.value for column in columns]
+    paths = [value for value in values if isinstance(value, str)]
+    if len(paths) == len(values):
+        return attrgetter(*paths)
+    functions = [attrgetter(value) if isinstance(value, str) else value for value in values]
+    return lambda own: tuple([function(own) for function in functions])
+
+
+_TEXTS = {verdict: verdict.value for verdict in Verdict}
+_NO_JUDGE = _NoJudge()
+_run_values, _place_values = values_of(RUN), values_of(PLACE)
+_outcome_values, _part_values = values_of(OUTCOME), values_of(PART)
+attempt_values = values_of(ATTEMPT)
+
+
+def key_values(run: RunInfo) -> Callable[[CaseResult], Row]:
+    """Return a function from an attempt of a run to the values that all of its rows share."""
+    own = _run_values(run)
+    return lambda result: own + _place_values(result)
+
+
+def outcome_values(attempt: TableAttempt) -> Iterator[Row]:
+    """Yield the values of each outcome of an attempt."""
+    verdict, fault = _TEXTS[attempt.verdict], attempt.result.fault_side_of(attempt.verdict)
+    for outcome, own in zip(attempt.result.outcomes, attempt.verdicts, strict=True):
+        yield _outcome_values(_Outcome(outcome, _TEXTS[own], verdict, fault, outcome.judge_stats or _NO_JUDGE))
+
+
+def part_values(result: CaseResult, without: Collection[PartKind] = ()) -> Iterator[Row]:
+    """Yield the values of each part of the scores of an attempt, at any depth, but not of some kinds."""
+    for outcome in result.outcomes:
+        for part in outcome.score.parts:
+            if part.parts or part.key is None or part.key.kind not in without:
+                break
+        else:  # most scores have only parts about invocations
+            continue
+        for path, part in _inner(outcome.score):
+            if part.key is None or part.key.kind not in without:
+                yield _part_values(_Part(outcome.criterion, path, part))
+
+
+def table_attempt(run: RunInfo, result: CaseResult, recording: Recording | None = None) -> TableAttempt:
+    """Return an attempt with its verdicts."""
+    verdicts = result.verdicts
+    return TableAttempt(run, result, verdicts, result.verdict_of(verdicts), recording)
 
 
 def _inner(score: Score, above: str = "") -> Iterator[tuple[str, Score]]:
@@ -97,189 +249,105 @@ def _inner(score: Score, above: str = "") -> Iterator[tuple[str, Score]]:
         yield from _inner(part, f"{path}.")
 
 
-def _ballots(run: ReportedRun) -> Iterator[Row]:
+def _models(recording: Recording | None) -> str | None:
+    """Return the models of the agent that a recording names, or None if it names none."""
+    models = {} if recording is None else dict.fromkeys(recording.trace.models)
+    return ", ".join(models) or None
+
+
+def _created(recording: Recording | None) -> float | None:
+    """Return the time of the first invocation of a recording, in seconds since 1970."""
+    invocations = () if recording is None else recording.trace.invocations
+    return invocations[0].created if invocations else None
+
+
+def _content(step: Step) -> str | None:
+    if isinstance(step, ToolCall):
+        return compact(step.args)
+    return compact(step.response) if isinstance(step, ToolResult) else None
+
+
+def _attempts(run: ReportedRun) -> Iterator[Row]:
+    key = key_values(run.info)
+    for own in attempt_parts(run):
+        yield key(own.result) + attempt_values(table_attempt(run.info, own.result, own.recording))
+
+
+def _outcomes(run: ReportedRun) -> Iterator[Row]:
+    key_of_run = key_values(run.info)
     for result in run.cases:
+        key = key_of_run(result)
+        yield from (key + values for values in outcome_values(table_attempt(run.info, result)))
+
+
+def _parts(run: ReportedRun) -> Iterator[Row]:
+    key_of_run = key_values(run.info)
+    for result in run.cases:
+        key = key_of_run(result)
+        yield from (key + values for values in part_values(result))
+
+
+def _ballots(run: ReportedRun) -> Iterator[Row]:
+    key_of_run, values = key_values(run.info), values_of(_ANSWER)
+    for result in run.cases:
+        key = key_of_run(result)
         for outcome in result.outcomes:
-            for ballot_id in dict.fromkeys(_ballot_ids(outcome)):
-                ballot = run.ballots.get(ballot_id)
-                for vote in () if ballot is None else ballot.votes:
-                    cost = sum(call.cost or 0.0 for call in vote.calls) if vote.calls else None
-                    place = (*_place(result), outcome.criterion, ballot_id, vote.draw, vote.wave, vote.voter)
-                    for item, answer in vote.opinions.items():
-                        yield (*place, item, answer.answer, answer.rationale, answer.quote, None, cost)
-                    for item, problem in vote.problems.items():
-                        yield (*place, item, None, None, None, problem, cost)
+            yield from (key + values(answer) for answer in _answers(run, outcome))
 
 
-def _ballot_ids(outcome: Outcome) -> Iterator[str]:
-    yield from outcome.score.ballots
-    for _, part in _inner(outcome.score):
-        yield from part.ballots
+def _answers(run: ReportedRun, outcome: Outcome) -> Iterator[_Answer]:
+    for name in dict.fromkeys(ballots_of(outcome.score)):
+        ballot = run.ballots.get(name)
+        for vote in () if ballot is None else ballot.votes:
+            for item, answer in vote.opinions.items():
+                yield _Answer(outcome.criterion, name, vote, item, answer, None)
+            for item, problem in vote.problems.items():
+                yield _Answer(outcome.criterion, name, vote, item, None, problem)
 
 
 def _steps(run: ReportedRun) -> Iterator[Row]:
-    cases = {case.position: case for case in run.expected}
+    key_of_run, values = key_values(run.info), values_of(_STEP)
+    cases = {case.position: case.key for case in run.expected}
     for position, recording in run.recordings:
-        case = cases.get(position)
-        place = (position, recording.attempt, "" if case is None else case.eval_set, recording.case_id)
-        for number, invocation in enumerate(recording.trace.invocations):
-            for index, row in enumerate(_steps_of(invocation)):
-                yield (*place, number, index, *row)
+        case = cases.get(position, CaseKey("", recording.case_id, ""))
+        place = CaseResult(
+            recording.case_id, position, (), recording.attempt, eval_set=case.eval_set, digest=case.digest
+        )
+        key = key_of_run(place)
+        for index, invocation in enumerate(recording.trace.invocations):
+            steps = enumerate(_steps_of(invocation))
+            yield from (key + values(_Step(index, number, kind, step)) for number, (kind, step) in steps)
 
 
-def _steps_of(invocation: Invocation) -> Iterator[Row]:
-    yield _step("user", invocation.user)
-    yield from (_step(_KINDS[type(step)], step) for step in invocation.steps or ())
+def _steps_of(invocation: Invocation) -> Iterator[tuple[str, Step]]:
+    yield "user", invocation.user
+    yield from ((_KINDS[type(step)], step) for step in invocation.steps or ())
     if invocation.final_response is not None:
-        yield _step("reply", invocation.final_response)
+        yield "reply", invocation.final_response
 
 
 _KINDS = {Message: "message", Thought: "thought", ToolCall: "tool_call", ToolResult: "tool_result"}
 
 
-def _step(kind: str, step: Step) -> Row:
-    text = tool = content = None
-    is_error = None
-    if isinstance(step, ToolCall):
-        tool, content = step.name, compact(step.args)
-    elif isinstance(step, ToolResult):
-        tool, content, is_error = step.name, compact(step.response), step.is_error
-    else:
-        text = step.text
-    return (kind, step.author, text, tool, content, is_error, step.started, step.seconds)
-
-
 def _labels(run: ReportedRun) -> Iterator[Row]:
-    for label in run.labels:
-        part = None if label.part is None else str(label.part)
-        yield (
-            label.case.eval_set,
-            label.case.case,
-            label.case.digest,
-            label.attempt,
-            label.criterion,
-            part,
-            label.value,
-            label.author,
-            label.at,
-            label.note,
-            label.key,
-            label.weight,
-            label.seconds,
-            label.blind,
-            label.probability,
-            label.source,
-            label.side,
-            label.reference,
-        )
+    key, values = _run_values(run.info), values_of(_LABEL)
+    yield from (key + values(label) for label in run.labels)
 
 
-TABLES: dict[str, Table] = {
-    "attempts": Table(
-        {
-            **_ATTEMPT,
-            "case": "string",
-            "digest": "string",
-            "verdict": "string",
-            "valid": "bool",
-            "fault": "string",
-            "failure_side": "string",
-            "failure_cause": "string",
-            "ended_by": "string",
-            "input_tokens": "int64",
-            "output_tokens": "int64",
-            "judge_calls": "int64",
-            "judge_cost": "double",
-        },
-        _attempts,
-    ),
-    "outcomes": Table(
-        {
-            **_ATTEMPT,
-            "criterion": "string",
-            "value": "double",
-            "threshold": "double",
-            "lower_is_better": "bool",
-            "verdict": "string",
-            "reason": "string",
-            "judge_calls": "int64",
-            "judge_cost": "double",
-            "self_agreement": "double",
-        },
-        _outcomes,
-    ),
-    "parts": Table(
-        {
-            **_ATTEMPT,
-            "criterion": "string",
-            "part": "string",
-            "kind": "string",
-            "index": "int64",
-            "id": "string",
-            "title": "string",
-            "value": "double",
-            "applicable": "bool",
-            "reason": "string",
-            "side": "string",
-        },
-        _parts,
-    ),
-    "ballots": Table(
-        {
-            **_ATTEMPT,
-            "criterion": "string",
-            "ballot": "string",
-            "draw": "int64",
-            "wave": "int64",
-            "voter": "string",
-            "item": "string",
-            "answer": "string",
-            "rationale": "string",
-            "quote": "string",
-            "problem": "string",
-            "vote_cost": "double",
-        },
-        _ballots,
-    ),
-    "steps": Table(
-        {
-            **_ATTEMPT,
-            "invocation": "int64",
-            "step": "int64",
-            "kind": "string",
-            "author": "string",
-            "text": "string",
-            "tool": "string",
-            "content": "string",
-            "is_error": "bool",
-            "started": "double",
-            "seconds": "double",
-        },
-        _steps,
-    ),
-    "labels": Table(
-        {
-            "run": "string",
-            "eval_set": "string",
-            "case_id": "string",
-            "digest": "string",
-            "attempt": "int64",
-            "criterion": "string",
-            "part": "string",
-            "value": "double",
-            "labeler": "string",
-            "at": "string",
-            "note": "string",
-            "key": "string",
-            "weight": "double",
-            "seconds": "double",
-            "blind": "bool",
-            "probability": "double",
-            "source": "string",
-            "side": "string",
-            "reference": "string",
-        },
-        _labels,
-    ),
+class Table(NamedTuple):
+    """A table: its columns, and the rows of a run."""
+
+    columns: tuple[Column, ...]
+    rows: Callable[[ReportedRun], Iterator[Row]]
+
+
+KEY = RUN + PLACE
+TABLES = {
+    "attempts": Table(KEY + ATTEMPT, _attempts),
+    "outcomes": Table(KEY + OUTCOME, _outcomes),
+    "parts": Table(KEY + PART, _parts),
+    "ballots": Table(KEY + _ANSWER, _ballots),
+    "steps": Table(KEY + _STEP, _steps),
+    "labels": Table(RUN + _LABEL, _labels),
 }
 """Every table of a run. Positions, indices, invocations and steps count from 0, attempts, draws and waves from 1."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fairtrial.reports.table_rows import TABLES, Row
+from fairtrial.reports.table_rows import TABLES, Row, types_of
 from fairtrial.system.importing import import_extra
 from fairtrial.text.display import without_surrogates
 
@@ -40,23 +40,23 @@ class RunTable:
     @property
     def columns(self) -> dict[str, str]:
         """The columns with the names of their Arrow types."""
-        return TABLES[self.name].columns
+        return types_of(TABLES[self.name].columns)
 
     @property
     def schema(self) -> Any:
         """The schema for pyarrow. Its metadata holds the manifest of the run with all signatures."""
         pa = import_extra("pyarrow", "parquet")
-        fields = [(name, pa.type_for_alias(kind)) for name, kind in self.columns.items()]
+        kinds = self.columns.items()
+        fields = [(name, pa.list_(pa.string()) if kind == "list" else pa.type_for_alias(kind)) for name, kind in kinds]
         return pa.schema(fields, metadata={"fairtrial_run": msgspec.json.encode(self.run.info)})
 
     def batches(self) -> Iterator[Any]:
         """Yield the rows as record batches of pyarrow."""
         pa = import_extra("pyarrow", "parquet")
-        schema, run_id = self.schema, self.run.info.id
+        schema = self.schema
         for rows in _chunks(TABLES[self.name].rows(self.run)):
-            columns = [(run_id,) * len(rows), *zip(*rows, strict=True)]
-            types = [field.type for field in schema]
-            arrays = [pa.array(map(_storable, column), kind) for column, kind in zip(columns, types, strict=True)]
+            columns = zip(zip(*rows, strict=True), schema.types, strict=True)
+            arrays = [pa.array(map(_storable, column), kind) for column, kind in columns]
             yield pa.record_batch(arrays, schema=schema)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -78,6 +78,8 @@ def _chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
 
 def _storable(value: Any) -> Any:
     """Return a value that Arrow can hold."""
+    if isinstance(value, tuple):
+        return [_storable(item) for item in value]
     return without_surrogates(value) if isinstance(value, str) else value
 
 

@@ -12,7 +12,8 @@ class DatasetOptions(Record, frozen=True):
 
     `sample` is a number of conversations, or a share of them below 1. `seed` chooses which. `stratify` is a field: each
     of its values is sampled in proportion. `max_refused` is the share
-    of conversations that may be unreadable. `keep_failures` attempts that did not pass go into the store.
+    of conversations that may be unreadable. `keep_failures` attempts that did not pass go into the store. `carry` names
+    fields of the input that become columns of the results.
     """
 
     columns: Columns | None = None
@@ -21,6 +22,7 @@ class DatasetOptions(Record, frozen=True):
     max_refused: float = 0.01
     keep_failures: int = 1000
     stratify: str = ""
+    carry: tuple[str, ...] = ()
 
     def check(self) -> None:
         """Raise UsageError for a value that is not allowed."""

@@ -12,11 +12,13 @@ from fairtrial import loading
 from fairtrial.api.arguments import check_match
 from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
 from fairtrial.api.dataset_sources import MANIFEST
+from fairtrial.api.dataset_tables import folder_tables
 from fairtrial.api.datasets.dataset_options import DatasetOptions
 from fairtrial.api.datasets.dataset_scoring import DatasetPlan
 from fairtrial.api.datasets.shard_scoring import ShardScorer
 from fairtrial.api.datasets.shared_models import BATCHES
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, eval_set_of
+from fairtrial.api.labels.run_labels import labelled_info
 from fairtrial.api.model_warnings import model_warnings
 from fairtrial.api.planning import Criteria, Notes, load_sets, run_info
 from fairtrial.api.run_batches import check_canaries
@@ -45,6 +47,8 @@ def plan_dataset(
     allow_code: bool = False,
     thresholds: Thresholds = NO_THRESHOLDS,
     judges: Judges | None = None,
+    name: str = "",
+    tags: Sequence[str] = (),
 ) -> DatasetPlan:
     """Read and check everything that scoring a data set needs, but not its conversations. Raises UsageError."""
     import_extra("pyarrow", "parquet")
@@ -55,6 +59,7 @@ def plan_dataset(
     url, folder = folder, Path() if objects is not None else Path(folder)
     _check_batches(folder, judges, objects)
     options.check()
+    folder_tables(options.carry)
     if match == "order":
         raise UsageError("--match order: a data set is read in parts that have no common order; match by id or query")
     if options.stratify and eval_set is not None:
@@ -84,8 +89,10 @@ def plan_dataset(
         "judge": judges.arguments,
         "options": msgspec.to_builtins(options),
     }
-    scorer = ShardScorer(folder, own_criteria, cases, match, lenient, options.keep_failures, objects=objects)
-    info = run_info("score", arguments, set_notes, loaded_sets, {})
+    scorer = ShardScorer(
+        folder, own_criteria, cases, match, lenient, options.keep_failures, objects=objects, carry=options.carry
+    )
+    info = labelled_info(run_info("score", arguments, set_notes, loaded_sets, {}), name, tags)
     return DatasetPlan(
         info,
         folder,

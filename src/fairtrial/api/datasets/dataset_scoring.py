@@ -16,7 +16,7 @@ from fairtrial.analysis.aggregation import scaled_to_population
 from fairtrial.api.call_journal import CallJournal
 from fairtrial.api.dataset_cases import answered_positions
 from fairtrial.api.dataset_sources import FILES, MANIFEST
-from fairtrial.api.dataset_tables import OWN_CASE, SCHEMA_VERSION, TABLES
+from fairtrial.api.dataset_tables import OWN_CASE, SCHEMA_VERSION, folder_tables
 from fairtrial.api.datasets.dataset_options import DatasetOptions
 from fairtrial.api.datasets.dataset_strata import draw_sample
 from fairtrial.api.datasets.dataset_summary import summarize
@@ -122,23 +122,35 @@ class DatasetPlan:
         with closing(log):
             begun, reports = log.open(self._work, {"id": self.info.id, "started": self.info.started}, resume=resume)
             info = msgspec.structs.replace(self.info, id=begun["id"], started=begun["started"])
-            journal = None if self.scorer.objects is None else CallJournal(self.scorer.objects)
-
-            def commit(report: ShardReport) -> None:
-                if journal is not None:
-                    journal.upload()
-                log.add(report)
-
-            with self._shared_models(info, on_batch, journal) as models:
-                self._ask_in_batches(models, reports)
-                reports += self._finish_shards(models, tuple(reports), commit, on_shard)
-                if self.scorer.objects is not None:
-                    self.scorer.objects.download(self.folder, FILES)
-                self._answer_for_nobody(models)
-            run = self._finish(info, reports, models.notes, store)
+            run = replace(self, info=info).run_begun(log, reports, store, on_shard, on_batch)
             log.remove()
+        return run
+
+    def run_begun(
+        self,
+        log: ShardLog[ShardReport] | ObjectLog,
+        reports: list[ShardReport],
+        store: str | None,
+        on_shard: OnShard,
+        on_batch: OnBatch,
+    ) -> Run:
+        """Score the shards that have no report yet, under the id of the run that the log names."""
+        journal = None if self.scorer.objects is None else CallJournal(self.scorer.objects)
+
+        def commit(report: ShardReport) -> None:
             if journal is not None:
-                journal.remove()
+                journal.upload()
+            log.add(report)
+
+        with self._shared_models(self.info, on_batch, journal) as models:
+            self._ask_in_batches(models, reports)
+            reports += self._finish_shards(models, tuple(reports), commit, on_shard)
+            if self.scorer.objects is not None:
+                self.scorer.objects.download(self.folder, FILES)
+            self._answer_for_nobody(models)
+        run = self._finish(reports, models.notes, store)
+        if journal is not None:
+            journal.remove()
         return run
 
     @contextmanager
@@ -180,6 +192,7 @@ class DatasetPlan:
             "cases": [case.digest for case in self.scorer.cases or ()],
             "match": self.scorer.match,
             "sample": [self.options.sample, self.options.seed, self.options.stratify],
+            "carry": list(self.options.carry),
             "files": {file.path: [file.size, file.version] for file in self.files},
         }
 
@@ -222,10 +235,19 @@ class DatasetPlan:
         cases = self.scorer.cases
         if cases is not None:
             cases = tuple(msgspec.structs.replace(case, criteria=models.criteria) for case in cases)
-        return replace(self.scorer, criteria=models.criteria, cases=cases, link=models.link, **changes)
+        return replace(
+            self.scorer, criteria=models.criteria, cases=cases, link=models.link, run=self._run_in_tables, **changes
+        )
 
-    def _finish(self, info: RunInfo, reports: Sequence[ShardReport], notes: Sequence[str], store: str | None) -> Run:
-        totals = _totals(reports, self.options.keep_failures)
+    @property
+    def _run_in_tables(self) -> RunInfo:
+        """The run without its configuration, which may name a million files."""
+        info = self.info
+        labels = {"name": info.name, "tags": list(info.tags)}
+        return RunInfo(info.id, info.started, info.version, info.kind, labels)
+
+    def _finish(self, reports: Sequence[ShardReport], notes: Sequence[str], store: str | None) -> Run:
+        info, totals = self.info, _totals(reports, self.options.keep_failures)
         kept = kept_calls(self.folder) if (self.folder / KEPT_CALLS).exists() else None
         replies: Mapping[str, Reply] = {} if kept is None else kept.replies(info.id)
         ballots: Mapping[str, Ballot] = {} if kept is None else kept.ballots(info.id)
@@ -245,7 +267,9 @@ class DatasetPlan:
             summary = scaled_to_population(
                 summary, totals["conversations"], totals["conversations"] + totals["outside_sample"]
             )
-        summary = msgspec.structs.replace(summary, notes=(*summary.notes, *notes, *self._notes(totals)))
+        summary = msgspec.structs.replace(
+            summary, notes=(*summary.notes, *notes, *self._notes(totals), *self._lost_fields(reports))
+        )
         location = str(self.folder.resolve()) if self.scorer.objects is None else self.location
         config = {**info.config, "dataset": {"folder": location, **totals}}
         info = msgspec.structs.replace(info, config=config, finished=now(), verdict=summary.verdict)
@@ -254,7 +278,7 @@ class DatasetPlan:
             kept.close()
         manifest = {
             "schema": SCHEMA_VERSION,
-            "tables": {name: dict(columns) for name, columns in TABLES.items()},
+            "tables": folder_tables(self.options.carry),
             "run": info,
             "summary": summary,
             "files": self.files,
@@ -314,10 +338,15 @@ class DatasetPlan:
         if kept < not_passed:
             yield (
                 f"not_passed/ holds {kept:,} of {not_passed:,} conversations that did not pass: of each shard the "
-                f"first {self.options.keep_failures:,} (--keep-failures); results/ and scores/ hold all"
+                f"first {self.options.keep_failures:,} (--keep-failures); attempts/ and outcomes/ hold all"
             )
         if not_passed > self.options.keep_failures:
             yield f"the store holds {self.options.keep_failures:,} of {not_passed:,} attempts that did not pass"
+
+    def _lost_fields(self, reports: Sequence[ShardReport]) -> Iterator[str]:
+        for field_name in self.options.carry:
+            if not any(report.carried.get(field_name) for report in reports):
+                yield f"--carry {field_name}: no conversation has this field, and its column is empty"
 
 
 @dataclass

@@ -6,7 +6,7 @@ import asyncio
 import dataclasses
 import hashlib
 from collections import Counter, deque
-from collections.abc import Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial import loading
-from fairtrial.api.dataset_tables import OWN_CASE, PLACES_OF_SHARD, TABLES, result_row, score_rows
+from fairtrial.api.dataset_tables import OWN_CASE, PLACES_OF_SHARD, Source, folder_rows, folder_tables
 from fairtrial.batch.parts import PartWriter
 from fairtrial.llm.remote_calls import Link, collect_ballots, connected_to
 from fairtrial.loading.matching import CaseFinder
@@ -32,7 +32,9 @@ from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.keys import digest_bytes
 from fairtrial.records.record import Record
 from fairtrial.records.result import CaseResult, Criterion, Verdict
+from fairtrial.records.run import RunInfo
 from fairtrial.records.trace import Trace
+from fairtrial.reports.table_rows import Row, key_values, table_attempt
 from fairtrial.scoring import score_case
 from fairtrial.system.event_loop import blocking
 
@@ -43,6 +45,7 @@ _EXAMPLES = 3
 _AHEAD = 64
 """The number of conversations of a shard whose judges are asked at once."""
 _ENCODER = msgspec.json.Encoder()
+NO_RUN = RunInfo("", "", "", "score")
 _NO_RECORDING = Recording("", Trace())
 
 
@@ -51,6 +54,7 @@ class ShardReport(Record, frozen=True):
 
     `conversations` were scored, `outside_sample` do not belong to the sample. `examples` are some of the refused ones.
     `strata` counts the conversations of each stratum, in the sample and outside of it, if the sample is stratified.
+    `carried` counts the conversations that have each carried field.
     """
 
     number: int
@@ -61,6 +65,7 @@ class ShardReport(Record, frozen=True):
     examples: tuple[str, ...] = ()
     warnings: int = 0
     strata: dict[str, int] = {}
+    carried: dict[str, int] = {}
 
     @property
     def not_passed(self) -> int:
@@ -108,6 +113,7 @@ class ShardScorer:
 
     `cases` are the cases of eval sets that the conversations answer. If they are None, each conversation is a case.
     At most `failure_limit` attempts of each shard that did not pass are kept, in the folder and for the store.
+    `carry` names the fields of the input that become columns. `run` is the run, with its name and its tags alone.
     Criteria that ask models ask them over the `link`. The results go into `objects`, a folder of an object store, if it
     is given.
     """
@@ -121,6 +127,8 @@ class ShardScorer:
     sample: Sample | None = None
     link: Link | None = None
     objects: ObjectFolder | None = None
+    carry: tuple[str, ...] = ()
+    run: RunInfo = NO_RUN
 
     def __call__(self, shard: Shard) -> ShardReport:
         """Score a shard, and return its counts. The files of the shard get their names at the end, all together.
@@ -158,7 +166,7 @@ class ShardScorer:
     def items(self, shard: Shard) -> Iterator[Item]:
         """Yield the conversations of a shard, with their strata if the sample is stratified."""
         stratify = self.sample.stratify if self.sample is not None else ""
-        return read_shard(shard, lenient=self.lenient, stratify=stratify)
+        return read_shard(shard, lenient=self.lenient, stratify=stratify, carry=self.carry)
 
     @cached_property
     def finder(self) -> CaseFinder | None:
@@ -236,6 +244,12 @@ class _ShardWork:
     verdicts: Counter[str] = field(default_factory=Counter)
     examples: list[str] = field(default_factory=list)
     strata: Counter[str] = field(default_factory=Counter)
+    carried: Counter[str] = field(default_factory=Counter)
+
+    @cached_property
+    def key(self) -> Callable[[CaseResult], Row]:
+        """A function from an attempt to the values that all of its rows share."""
+        return key_values(self.scorer.run)
 
     @property
     def is_stratified(self) -> bool:
@@ -250,7 +264,10 @@ class _ShardWork:
         path.parent.mkdir(parents=True, exist_ok=True)
         half = path.with_name(f".{path.name}.half")
         try:
-            with closing(PartWriter(scorer.folder, shard.number, TABLES)) as parts, half.open("wb") as file:
+            with (
+                closing(PartWriter(scorer.folder, shard.number, folder_tables(scorer.carry))) as parts,
+                half.open("wb") as file,
+            ):
                 yield cls(scorer, shard, parts, file)
         finally:
             half.unlink(missing_ok=True)
@@ -309,13 +326,16 @@ class _ShardWork:
         result: CaseResult,
     ) -> None:
         """Write the rows of a conversation. Keep the conversation if it does not pass."""
-        verdicts = [outcome.verdict for outcome in result.outcomes]
-        verdict = result.verdict_of(verdicts)
+        attempt = table_attempt(self.scorer.run, result, recording)
+        verdict = attempt.verdict
         conversation = self.shard.number * PLACES_OF_SHARD + self.number
         place = None if item is None else item.place
         stratum = item.stratum if item is not None and self.is_stratified else None
-        self.parts.add("results", result_row(result, verdict, conversation, self.shard.path, place, stratum))
-        self.parts.add("scores", *score_rows(result, verdicts, conversation))
+        carried = (None,) * len(self.scorer.carry) if item is None else item.carried
+        source = Source(conversation, self.shard.path, place, stratum, carried)
+        for table, rows in folder_rows(attempt, source, self.key(result)):
+            self.parts.add(table, *rows)
+        self.carried.update(name for name, value in zip(self.scorer.carry, carried, strict=True) if value is not None)
         self.number += 1
         self.verdicts[verdict.value] += 1
         self.warnings += bool(result.warnings)
@@ -349,4 +369,5 @@ class _ShardWork:
             tuple(self.examples),
             self.warnings,
             dict(self.strata),
+            dict(self.carried),
         )

@@ -11,6 +11,7 @@ from fairtrial.api.planning import Plan
 from fairtrial.api.stored_runs import reread
 from fairtrial.errors import UsageError
 from fairtrial.records.result import Verdict
+from fairtrial.records.run import RunInfo
 from fairtrial.text.display import count
 
 _GREEN = (Verdict.PASSED, Verdict.INFORMATIONAL)
@@ -18,9 +19,13 @@ _GREEN = (Verdict.PASSED, Verdict.INFORMATIONAL)
 
 def with_labels(plan: Plan, *, name: str = "", tags: Sequence[str] = (), exit_first: bool = False) -> Plan:
     """Return a plan whose run has a name and tags. With `exit_first` it stops at the first attempt that fails."""
+    return dataclasses.replace(plan, info=labelled_info(plan.info, name, tags), exit_first=exit_first)
+
+
+def labelled_info(info: RunInfo, name: str, tags: Sequence[str]) -> RunInfo:
+    """Return a run with a name and tags."""
     labels = {"name": name, "tags": list(tags)}
-    config = {**plan.info.config, **{key: value for key, value in labels.items() if value}}
-    return dataclasses.replace(plan, info=replace(plan.info, config=config), exit_first=exit_first)
+    return replace(info, config={**info.config, **{key: value for key, value in labels.items() if value}})
 
 
 def only_failed(plan: Plan, run_id: str, store: str) -> Plan:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from fairtrial.api.connection import connected
-from fairtrial.api.run_progress import RunProgress, models_of_agent
+from fairtrial.api.run_progress import RunProgress
 from fairtrial.api.stored_runs import Run, open_store
 from fairtrial.api.traffic.joined_histories import JoinedHistories
 from fairtrial.api.traffic.known_histories import KnownHistories
@@ -233,7 +233,7 @@ class Receiver:
                 recording = replace(recording, case_id=case.case.id, eval_set=case.eval_set, attempt=attempt)
                 self._store.add_cases(self._run_id, [case.expected])
                 self._store.add_recording(self._run_id, case.position, recording)
-                self._models |= dict.fromkeys(models_of_agent(recording))
+                self._models |= dict.fromkeys(recording.trace.models)
                 self._in_scoring[case.position, attempt] = (due.name, list(batches.values()))
                 self._pending.drop(due.trace_ids, read_time)
                 return case, recording

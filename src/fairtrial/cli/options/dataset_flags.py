@@ -18,6 +18,7 @@ _NAMES = (
     "data_columns",
     "sample",
     "stratify",
+    "carry",
     "seed",
     "max_refused",
     "keep_failures",
@@ -85,6 +86,12 @@ _RARE = under(
         default="",
         help="Sample each value of a field in proportion: a field of JSON lines, a column of Parquet, or `file`.",
     ),
+    click.option(
+        "--carry",
+        metavar="FIELD,...",
+        default="",
+        help="Carry fields of the input into the results, for example tenant,metadata.route.",
+    ),
     click.option("--seed", type=int, default=0, show_default=True, help="Which conversations --sample chooses."),
     click.option(
         "--max-refused",
@@ -140,6 +147,7 @@ def dataset_of(options: Mapping[str, Any], jobs: int) -> DatasetFlags:
             options["max_refused"],
             options["keep_failures"],
             options["stratify"],
+            tuple(name.strip() for name in options["carry"].split(",") if name.strip()),
         ),
         api.executor_for(options["engine"], jobs, options["address"]),
         options["resume"],

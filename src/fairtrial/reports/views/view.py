@@ -145,7 +145,7 @@ def run_view(
         tools=list(tools),
         clustered=attempts > cases,
         labelled=labelled,
-        name=str(info.config.get("name") or ""),
+        name=info.name,
         progress=progress,
     )
 
@@ -163,8 +163,8 @@ def run_row(info: RunInfo, summary: Summary, *, is_alive: bool) -> shapes.RunRow
         counts=dict(summary.cases),
         finished=info.finished,
         is_alive=is_alive,
-        name=str(config.get("name") or ""),
-        tags=[str(tag) for tag in config.get("tags") or ()],
+        name=info.name,
+        tags=list(info.tags),
         target=str(config.get("agent") or paths),
         suite=", ".join(map(str, config.get("against") or ())) or paths,
         case_verdicts=dict(summary.case_verdicts),
