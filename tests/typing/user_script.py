@@ -375,7 +375,8 @@ def main(folder: Path) -> list[str]:
     silent = ScriptedUsers({"greeting": []})
     last = evaluate(EvalSet("fixed", (FIXED,)), scripted, CRITERIA, users=silent, environment=broken)
 
-    short = [Case("Where is A-17?", "On its way.", calls=["get_order"]), ("Where is B-42?", "On its way.")]
+    short = [Case("Where is A-17?", "On its way.", calls=["get_order"]), Case("Where is B-42?", "On its way.")]
+    assert evaluate([("Where is A-17?", "On its way.")], AGENT, {"contains": 1.0}).verdict in set(Verdict)
     facts = [Criterion("same", ExactMatch(), 1.0), Criterion("fact", Contains(ignore_case=True), 1.0)]
     assert evaluate(short, AGENT, facts).verdict in set(Verdict)
 
