@@ -55,7 +55,7 @@ def groups_of(case: EvalCase, field: str) -> tuple[str, ...]:
 
 def _texts(value: Any) -> tuple[str, ...]:
     values = value if isinstance(value, list) else [value]
-    return tuple(dict.fromkeys(str(each) for each in values if isinstance(each, str | int | float) and each != ""))
+    return tuple(dict.fromkeys(str(value) for value in values if isinstance(value, str | int | float) and value != ""))
 
 
 def _tools(case: EvalCase) -> Iterable[str]:

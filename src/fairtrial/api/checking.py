@@ -120,9 +120,11 @@ def _counts(loaded: Loaded) -> str:
     if loaded.eval_set is not None:
         counts.append(count(len(loaded.eval_set.cases), "case"))
     if loaded.recordings:
-        invocations = [invocation for each in loaded.recordings for invocation in each.trace.invocations]
+        invocations = [invocation for recording in loaded.recordings for invocation in recording.trace.invocations]
         counts.append(count(len(loaded.recordings), "recording"))
         counts.append(count(len(invocations), "invocation"))
         counts.append(count(sum(len(invocation.tool_calls) for invocation in invocations), "tool call"))
-    withheld = withheld_contents(invocation for each in loaded.recordings for invocation in each.trace.invocations)
+    withheld = withheld_contents(
+        invocation for recording in loaded.recordings for invocation in recording.trace.invocations
+    )
     return ", ".join(counts) + (f"; not recorded: {', '.join(withheld)}" if withheld else "")
