@@ -625,13 +625,13 @@ def agreements() -> Iterator[Situation]:
                 yield _agreement(title, statistic, name, cells, chances, labels)
     for name, weights, shifts in GRADES:
         cells = [(grade, min(4, max(0, grade + shift))) for grade in range(5) for shift in range(-2, 3)]
-        chances = tuple(weight * shift for weight in weights for shift in shifts)
+        shares = [weight * shift for weight in weights for shift in shifts]
         for labels in (20, 50, 100):
             for title, statistic in (
                 ("quadratic kappa", quadratic_kappa),
                 ("alpha of grades", partial(alpha, values=range(5))),
             ):
-                yield _agreement(title, statistic, f"{labels} labels, {name}", cells, chances, labels)
+                yield _agreement(title, statistic, f"{labels} labels, {name}", cells, shares, labels)
 
 
 def judges() -> Iterator[Situation]:

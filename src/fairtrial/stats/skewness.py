@@ -1,4 +1,4 @@
-"""Could a mean be 0 although the values are skewed? Student's t with the skewness transformed away.
+"""The p value of a mean of 0 if the values are skewed: Student's t with the skewness transformed away.
 
 Source: Hall (1992), "On the removal of skewness by transformation", JRSS-B 54.
 """
