@@ -617,7 +617,7 @@ def agreements() -> Iterator[Situation]:
     """Krippendorff's alpha and Matthews' correlation of verdicts, and kappa and alpha of grades."""
     for rate, sensitivity, specificity in ((0.5, 0.9, 0.9), (0.7, 0.99, 0.99), (0.9, 0.97, 0.9)):
         for labels in (20, 50):
-            chances = (rate * sensitivity, rate * (1 - sensitivity),
+            chances: tuple[float, ...] = (rate * sensitivity, rate * (1 - sensitivity),
                        (1 - rate) * (1 - specificity), (1 - rate) * specificity)  # fmt: skip
             name = f"{labels} labels, {rate:g} passed, se {sensitivity:g}, sp {specificity:g}"
             cells = [(0, 0), (0, 1), (1, 0), (1, 1)]

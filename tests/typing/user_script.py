@@ -34,6 +34,7 @@ from fairtrial import (
     Criterion,
     CriterionSummary,
     Duplicate,
+    Durations,
     Embedder,
     Endpoint,
     Environment,
@@ -375,6 +376,7 @@ def main(folder: Path) -> list[str]:
     silent = ScriptedUsers({"greeting": []})
     last = evaluate(EvalSet("fixed", (FIXED,)), scripted, CRITERIA, users=silent, environment=broken)
 
+    assert Durations(total=1.5).model is None
     short = [Case("Where is A-17?", "On its way.", calls=["get_order"]), Case("Where is B-42?", "On its way.")]
     assert evaluate([("Where is A-17?", "On its way.")], AGENT, {"contains": 1.0}).verdict in set(Verdict)
     facts = [Criterion("same", ExactMatch(), 1.0), Criterion("fact", Contains(ignore_case=True), 1.0)]

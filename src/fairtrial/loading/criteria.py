@@ -203,9 +203,9 @@ def criteria_for(
             if source.loaded.eval_set is not None:
                 _refuse_config_above(last, is_scored=is_scored)
             unused = tuple(_unused_configs(Path(source.loaded.path).parent))
-            wanted = [str(own) for own in unused if own.is_ours and (is_scored or own.plays)]
-            if wanted and not lenient:
-                raise ConfigError(*wanted)
+            problems = [str(own) for own in unused if own.is_ours and (is_scored or own.plays)]
+            if problems and not lenient:
+                raise ConfigError(*problems)
             return replace(criteria_of(DEFAULT_CONFIG, origin=DEFAULTS), warnings=tuple(map(str, unused)))
         folder = folder.parent
 

@@ -330,8 +330,10 @@ def _read_rows(shard: Shard, stream: BinaryIO, reading: Diagnostics, fields: Fie
     content = parquet.ParquetFile(stream)
     columns = shard.columns or Columns()
     names = [name for name in (columns.conversation, columns.messages, columns.id) if name]
-    wanted = [name for field in (fields.stratify, *fields.carry) for name in (field, field.partition(".")[0]) if name]
-    own_columns = [name for name in dict.fromkeys(wanted) if name in content.schema_arrow.names]
+    fields_to_carry = [
+        name for field in (fields.stratify, *fields.carry) for name in (field, field.partition(".")[0]) if name
+    ]
+    own_columns = [name for name in dict.fromkeys(fields_to_carry) if name in content.schema_arrow.names]
     names = list(dict.fromkeys([*names, *own_columns]))
     place = sum(content.metadata.row_group(group).num_rows for group in range(shard.start))
     groups = list(range(shard.start, shard.end))

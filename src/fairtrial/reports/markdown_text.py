@@ -10,7 +10,6 @@ import html
 import re
 
 from fairtrial.text.display import shortened, visible, visible_line
-from fairtrial.text.redaction.redact import without_secrets
 
 _NAME_LENGTH = 120
 _BACKTICKS = re.compile("`+")
@@ -21,7 +20,7 @@ def code_span(text: str, limit: int = _NAME_LENGTH) -> str:
 
     A pipe is spelt out as \x7c, because renderers do not agree on how it is escaped inside code.
     """
-    line = shortened(without_secrets(visible_line(text)), limit).replace("|", r"\x7c").strip()
+    line = shortened(_without_secrets(visible_line(text)), limit).replace("|", r"\x7c").strip()
     if not line:
         return "(empty)"
     fence = "`" * (_longest_run(line) + 1)
@@ -32,12 +31,19 @@ def code_span(text: str, limit: int = _NAME_LENGTH) -> str:
 def code_block(text: str) -> str:
     """Return a text as a fenced block. The fence is longer than any run of backticks in the text."""
     fence = "`" * max(3, _longest_run(text) + 1)
-    return f"{fence}text\n{without_secrets(visible(text))}\n{fence}"
+    return f"{fence}text\n{_without_secrets(visible(text))}\n{fence}"
 
 
 def code_in_html(text: str, limit: int = _NAME_LENGTH) -> str:
     """Return a text as code for a line of HTML, for example of a summary, in which Markdown is not read."""
-    return f"<code>{html.escape(shortened(without_secrets(visible_line(text)), limit))}</code>"
+    return f"<code>{html.escape(shortened(_without_secrets(visible_line(text)), limit))}</code>"
+
+
+def _without_secrets(text: str) -> str:
+    # A terminal's report shares this module, and needs no search for secrets.
+    from fairtrial.text.redaction.redact import without_secrets
+
+    return without_secrets(text)
 
 
 def _longest_run(text: str) -> int:
