@@ -149,6 +149,18 @@ def test_attempts_until_decided_stop_if_nothing_can_be_decided() -> None:
 
 
 @pytest.mark.usefixtures("folder")
+def test_a_run_until_decided_is_not_gated_again() -> None:
+    """Its number of attempts was chosen by looking at them, so a later claim has no known error."""
+    run = fairtrial(*COMMAND, "--until-decided", "--at-least", "0.3").json["run"]["id"]
+    done = fairtrial("gate", run, "--at-least", "0.3")
+    assert done.code == 3
+    assert "made attempts until its claims were decided" in in_a_line(done.out)
+    assert fairtrial("gate", run, "--at-least", "0.3", "--even-so").code == 0
+    other = fairtrial(*COMMAND, "--attempts", "3").json["run"]["id"]
+    assert "made attempts until its claims were decided" in in_a_line(fairtrial("compare", run, other).out)
+
+
+@pytest.mark.usefixtures("folder")
 def test_attempts_until_decided_count_a_lost_case_as_missing() -> None:
     """Three of ten cases of the base did not run: each wave lacks three values."""
     base = fairtrial(*COMMAND, "--attempts", "5").json["run"]["id"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -140,6 +140,19 @@ def undecidable(
     members = [run] if runs is None else [runs.base, run]
     problems.append(why_judges_forbid(members, measure, has_limits=has_limits))
     return [problem for problem in problems if problem]
+
+
+def attempts_until_decided(runs: Sequence[MeasuredRun]) -> Iterator[str]:
+    """Yield which runs made attempts until their claims were decided. Later claims about them have no known error.
+
+    For example, a run that stops at its first lucky moment passes too often.
+    """
+    for run in runs:
+        if "until_decided" in run.info.config:
+            yield (
+                f"run {run.info.id} made attempts until its claims were decided, so nobody chose their number before; "
+                "its own decision holds, and any other needs a run with a fixed number of attempts"
+            )
 
 
 def _other_population(runs: PairedRuns) -> Iterator[str]:

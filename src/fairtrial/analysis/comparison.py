@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 from msgspec.structs import replace
 
 from fairtrial.analysis.comparability import (
+    attempts_until_decided,
     options_that_differ,
     pairing_warnings,
     rules_that_differ,
@@ -320,7 +321,12 @@ def _comparison(runs: PairedRuns, table: Sequence[_Row], about: About, margin: f
         tuple(_moves(runs)),
         pass_k,
         margin,
-        (*unfinished, *pairing_warnings(runs), *([NO_INTERVALS] if pairs.clusters and any(pass_k) else [])),
+        (
+            *unfinished,
+            *pairing_warnings(runs),
+            *attempts_until_decided([runs.base, runs.candidate]),
+            *([NO_INTERVALS] if pairs.clusters and any(pass_k) else []),
+        ),
     )
 
 

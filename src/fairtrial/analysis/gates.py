@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 
 from fairtrial.analysis.claim_limits import ClaimLimits, Filling, corrected_difference_limits, corrected_limits
-from fairtrial.analysis.comparability import pairing_warnings, undecidable
+from fairtrial.analysis.comparability import attempts_until_decided, pairing_warnings, undecidable
 from fairtrial.analysis.judged_claims import is_biased, judge_standings
 from fairtrial.analysis.measured_run import Measure, MeasuredRun, cluster_count, described_run
 from fairtrial.analysis.paired_runs import PairedRuns, check_repeated, difference_of, limits_of, pair_runs, paired_cases
@@ -122,6 +122,8 @@ def _decide(run: MeasuredRun, pairs: PairedRuns | None, claim: Claim, about: Abo
     # More cases decide nothing as long as missing attempts could decide.
     is_open = why == _LIMIT_INSIDE
     problems = undecidable(compared, run, claim, has_limits=worst is not None, even_so=even_so)
+    if not even_so:
+        problems.extend(attempts_until_decided(runs))
     if problems:
         verdict, why = "undecided", "; ".join(problems)
     low, high = (None if worst is None else worst.low), (None if best is None else best.high)
