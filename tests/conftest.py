@@ -18,6 +18,9 @@ from hypothesis import HealthCheck, settings
 # Several test processes share the cores: a second thread in each would only wait for the others.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Piped output is as wide as this variable says, and a process of xdist has one.
+os.environ.pop("COLUMNS", None)
+
 # Stores wait for the disk at every commit, and no test needs what it wrote after the machine fails.
 _MEMORY = Path("/dev/shm")  # noqa: S108  (a folder in memory, on Linux)
 if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > 1 << 30:

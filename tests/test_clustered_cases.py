@@ -126,7 +126,7 @@ def test_pass_k_of_clusters_has_no_interval_and_says_why() -> None:
     report = fairtrial("show", together.info.id, "--json", "report.json").out
     assert f"note: {why}" in " ".join(report.split())
     shown = json.loads(Path("report.json").read_text(encoding="utf-8"))
-    assert why in shown["notes"]
+    assert why in shown["run"]["notes"]
     compared = compare(together, again)
     assert why in compared.warnings
     assert why not in compare(apart, again).warnings

@@ -45,7 +45,7 @@ def project(text: str, name: str = "fairtrial.toml") -> None:
 
 def attempts(file: str = "out/results.json") -> int:
     """The number of attempts in a report."""
-    return len(json.loads(Path(file).read_text(encoding="utf-8"))["cases"])
+    return len(json.loads(Path(file).read_text(encoding="utf-8"))["attempts"])
 
 
 def test_run_needs_no_arguments() -> None:

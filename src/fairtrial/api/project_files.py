@@ -20,6 +20,7 @@ from fairtrial.formats.toml_text import project_table
 from fairtrial.records.gate import Claim
 from fairtrial.records.record import Json
 from fairtrial.store import DEFAULT_URL
+from fairtrial.system.paths import is_repository
 
 if TYPE_CHECKING:
     from fairtrial.api.checking import Checked
@@ -73,7 +74,7 @@ def find_project(folder: Path) -> Path | None:
             raise ConfigError(f"{place}: holds two project files, {' and '.join(_NAMES)}; keep one")
         if files:
             return Path(os.path.relpath(files[0]))
-        if (place / ".git").exists():
+        if is_repository(place):
             return None
     return None
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from fairtrial.records.record import Json
+from fairtrial.system.paths import is_repository
 
 _STATUS = ("git", "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--no-ahead-behind", "-uno")
 """One process tells the commit and the changed files."""
@@ -19,7 +20,7 @@ def commit_of_folder() -> Json:
     """Return the commit of the current folder, and whether files differ from it. Outside of a repository it is None."""
     # Outside of a repository, no process is started.
     here = Path.cwd()
-    if not any((folder / ".git").exists() for folder in (here, *here.parents)):
+    if not any(map(is_repository, (here, *here.parents))):
         return None
     with suppress(OSError, subprocess.SubprocessError):
         completed = subprocess.run(_STATUS, capture_output=True, text=True, timeout=_PATIENCE, check=False)  # noqa: S603  (fixed arguments)

@@ -1,4 +1,4 @@
-"""Check that a path exists, with an error if the system cannot look, in every version of Python."""
+"""Checks of paths, the same in every version of Python."""
 
 from __future__ import annotations
 
@@ -16,3 +16,11 @@ def exists(path: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: no path can have such a character
         return False
     return True
+
+
+def is_repository(folder: Path) -> bool:
+    """Whether a folder is the top of a git repository. A folder in which nobody may look is none."""
+    try:
+        return exists(folder / ".git")
+    except OSError:
+        return False
