@@ -22,6 +22,7 @@ from fairtrial.batch.ray_cluster import RayCluster  # noqa: E402
 from fairtrial.loading import shards  # noqa: E402
 from fairtrial.records.reply import Prompt  # noqa: E402
 from fairtrial.testing import ScriptedModel  # noqa: E402
+from folder_files import without_run  # noqa: E402
 
 NUMBER = 240
 
@@ -63,24 +64,24 @@ def score(
     return folder / name
 
 
-def files_of(folder: Path) -> dict[str, bytes]:
-    """The files of a folder but for its manifest, which names the run."""
+def files_of(folder: Path) -> dict[str, Any]:
+    """The rows and the files of a folder without what names the run."""
     return {
-        str(path.relative_to(folder)): path.read_bytes()
+        str(path.relative_to(folder)): without_run(path.read_bytes())
         for path in folder.rglob("*")
         if path.is_file() and path.name != "manifest.json" and not path.name.startswith("judge.db")
     }
 
 
 def test_a_cluster_writes_what_one_process_writes(cluster: Any, traffic: Path) -> None:
-    """Byte for byte."""
+    """Every row is the same but for the name of the run."""
     one = score(traffic, "one", InProcess())
     many = score(traffic, "many", RayCluster(cluster[0].address))
     assert files_of(one) == files_of(many)
 
 
 def test_the_nodes_of_a_cluster_share_one_budget_of_judge_calls(cluster: Any, traffic: Path) -> None:
-    """They ask the process of the command for each reply, and the results are those of one process, byte for byte."""
+    """They ask the process of the command for each reply, and the results are those of one process."""
     write_judged_traffic(traffic)
     model_of_one, model = ScriptedModel(answer_by_content), ScriptedModel(answer_by_content)
     one = score(traffic, "judged-one", InProcess(), judges=judges_with(model_of_one))
