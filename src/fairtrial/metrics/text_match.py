@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -20,73 +21,74 @@ IgnoreCase = Annotated[bool, Meta(description="whether capital and small letters
 
 
 @dataclass(frozen=True, slots=True)
-class ExactMatch:
+class _TextMatch(ABC):
+    """A criterion that compares each reply with its reference. A subclass says when they match."""
+
+    ignore_case: IgnoreCase = False
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    def __call__(self, trace: Trace, case: EvalCase) -> Score:
+        """Score each invocation that has a reference, and take the mean."""
+        return compare_each(trace, case, self._compare, excluded=self._why_excluded)
+
+    def expectation_problems(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:  # noqa: ARG002
+        """Return a problem for each reference that is blank."""
+        return tuple(blank_references(case))
+
+    @staticmethod
+    def _why_excluded(expected: Invocation) -> str:
+        """Return why an invocation is not applicable, or an empty text."""
+        return no_reference(expected)
+
+    @staticmethod
+    @abstractmethod
+    def _mismatch(reply: str, reference: str) -> str:
+        """Return why a normalised reply does not match, or an empty text."""
+
+    def _compare(self, actual: Invocation, expected: Invocation, key: PartKey) -> Score:
+        message = actual.final_response
+        if message is not None and message.withheld:
+            return Score(None, not_recorded(message, "reply"), side="infrastructure", key=key)
+        mismatch = self._mismatch(*(_normalised(text, self.ignore_case) for text in (actual.reply, expected.reply)))
+        if not mismatch:
+            return Score(1.0, key=key)
+        quotes = (Quote(expected.reply, "expected"), Quote(actual.reply, "actual"))
+        return Score(0.0, mismatch, quotes=quotes, key=key)
+
+
+@dataclass(frozen=True, slots=True)
+class ExactMatch(_TextMatch):
     """`exact_match`: 1 if the reply is the reference, else 0. A case is the mean of its invocations.
 
     Both are normalised by NFC, and white space at their ends does not count. Without a reference an invocation is not
     applicable.
     """
 
-    ignore_case: IgnoreCase = False
-
-    def __post_init__(self) -> None:
-        check_options(self)
-
-    def __call__(self, trace: Trace, case: EvalCase) -> Score:
-        """Score each invocation that has a reference, and take the mean."""
-        return compare_each(trace, case, self._compare, excluded=no_reference)
-
-    def expectation_problems(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:  # noqa: ARG002
-        """Return a problem for each reference that is blank."""
-        return tuple(blank_references(case))
-
-    def _compare(self, actual: Invocation, expected: Invocation, key: PartKey) -> Score:
-        reply, reference = (_normalised(text, self.ignore_case) for text in (actual.reply, expected.reply))
-        return _score(actual, expected, key, reply == reference, "the reply is not the reference")
+    @staticmethod
+    def _mismatch(reply: str, reference: str) -> str:
+        return "" if reply == reference else "the reply is not the reference"
 
 
 @dataclass(frozen=True, slots=True)
-class Contains:
+class Contains(_TextMatch):
     """`contains`: 1 if the reply contains the reference, else 0. A case is the mean of its invocations.
 
     Both are normalised by NFC, and white space at the ends of the reference does not count. Without a reference, or
     with a blank reference, an invocation is not applicable.
     """
 
-    ignore_case: IgnoreCase = False
+    @staticmethod
+    def _why_excluded(expected: Invocation) -> str:
+        return no_reference(expected) or ("" if expected.reply.strip() else "a blank reference")
 
-    def __post_init__(self) -> None:
-        check_options(self)
-
-    def __call__(self, trace: Trace, case: EvalCase) -> Score:
-        """Score each invocation that has a reference, and take the mean."""
-        return compare_each(trace, case, self._compare, excluded=_no_text)
-
-    def expectation_problems(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:  # noqa: ARG002
-        """Return a problem for each reference that is blank."""
-        return tuple(blank_references(case))
-
-    def _compare(self, actual: Invocation, expected: Invocation, key: PartKey) -> Score:
-        reply, reference = (_normalised(text, self.ignore_case) for text in (actual.reply, expected.reply))
-        return _score(actual, expected, key, reference in reply, "the reply does not contain the reference")
-
-
-def _no_text(expected: Invocation) -> str:
-    """Return a reason if an invocation has no reference, or a reference that any reply contains."""
-    return no_reference(expected) or ("" if expected.reply.strip() else "a blank reference")
+    @staticmethod
+    def _mismatch(reply: str, reference: str) -> str:
+        return "" if reference in reply else "the reply does not contain the reference"
 
 
 def _normalised(text: str, ignore_case: bool) -> str:
     # Only NFKC joins the full and the half width of a character.
     text = unicodedata.normalize("NFKC", text).casefold() if ignore_case else text
     return unicodedata.normalize("NFC", text).strip()
-
-
-def _score(actual: Invocation, expected: Invocation, key: PartKey, matches: bool, reason: str) -> Score:
-    message = actual.final_response
-    if message is not None and message.withheld:
-        return Score(None, not_recorded(message, "reply"), side="infrastructure", key=key)
-    if matches:
-        return Score(1.0, key=key)
-    quotes = (Quote(expected.reply, "expected"), Quote(actual.reply, "actual"))
-    return Score(0.0, reason, quotes=quotes, key=key)
