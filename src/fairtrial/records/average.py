@@ -30,7 +30,11 @@ def mean(values: Sequence[float]) -> float:
     if low == high:
         return low
     # Counting many numbers takes time, and most lists with a number that is not a decimal begin with such numbers.
-    if all(map(_is_decimal, values[:_SAMPLE])) and (units := _sum_of_units(Counter(values).items())) is not None:
+    units = _sum_of_units((value, 1) for value in values[:_SAMPLE])
+    if units is not None and len(values) > _SAMPLE:
+        more = _sum_of_units(Counter(values[_SAMPLE:]).items())
+        units = None if more is None else units + more
+    if units is not None:
         return units / (_UNITS * len(values))
     return min(max(divide_sum(values, len(values)), low), high)
 
@@ -51,10 +55,6 @@ def _units_of(value: float) -> int | None:
         return None
     units = round(value * _UNITS)
     return units if units / _UNITS == value else None
-
-
-def _is_decimal(value: float) -> bool:
-    return _units_of(value) is not None
 
 
 def _sum_of_units(counts: Iterable[tuple[float, int]]) -> int | None:
