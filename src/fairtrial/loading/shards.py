@@ -330,10 +330,10 @@ def _read_rows(shard: Shard, stream: BinaryIO, reading: Diagnostics, fields: Fie
     content = parquet.ParquetFile(stream)
     columns = shard.columns or Columns()
     names = [name for name in (columns.conversation, columns.messages, columns.id) if name]
-    fields_to_carry = [
+    field_names = [
         name for field in (fields.stratify, *fields.carry) for name in (field, field.partition(".")[0]) if name
     ]
-    own_columns = [name for name in dict.fromkeys(fields_to_carry) if name in content.schema_arrow.names]
+    own_columns = [name for name in dict.fromkeys(field_names) if name in content.schema_arrow.names]
     names = list(dict.fromkeys([*names, *own_columns]))
     place = sum(content.metadata.row_group(group).num_rows for group in range(shard.start))
     groups = list(range(shard.start, shard.end))
@@ -341,7 +341,10 @@ def _read_rows(shard: Shard, stream: BinaryIO, reading: Diagnostics, fields: Fie
         for row in batch.to_pylist():
             value = _value_of_row(row, columns)
             content_of_row = value if isinstance(value, Refused) else _recording_of_value(value, place, reading)
-            record = {**(value if isinstance(value, dict) else {}), **plain({name: row[name] for name in own_columns})}
+            record = {}
+            if field_names:
+                own_values = plain({name: row[name] for name in own_columns})
+                record = {**(value if isinstance(value, dict) else {}), **own_values}
             yield Item(place, content_of_row, None, *fields.values(record))
             place += 1
 
