@@ -16,6 +16,7 @@ from fairtrial.config.reader import OptionReader
 from fairtrial.config.reference import option_table
 from fairtrial.config.wording import format_value
 from fairtrial.errors import ConfigError, FormatError, nearest
+from fairtrial.formats.adk import config_file
 from fairtrial.formats.toml_text import project_table
 from fairtrial.records.gate import Claim
 from fairtrial.records.record import Json
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from fairtrial.api.checking import Checked
 
 _NAMES = ("fairtrial.toml", "pyproject.toml")
-_CONFIG_TABLES = ("criteria", "custom_metrics", "user_simulator_config", "environment_simulation_config")
-"""The tables of an EvalConfig. The reader of configurations checks them."""
 _CLAIMS = Option(
     "claims",
     Annotated[tuple[ClaimOptions, ...], Meta(description="The claims that decide the exit code of `run` and `gate`.")],
@@ -89,7 +88,7 @@ def read_project(path: Path, keys: Sequence[ProjectKey], profile: str | None = N
     if not isinstance(profiles, Mapping):
         reader.note("/profile", f"must be a table of profiles, got {format_value(profiles)}")
         profiles = {}
-    top = {key: value for key, value in raw.items() if key not in ("profile", *_CONFIG_TABLES)}
+    top = {key: value for key, value in raw.items() if key not in ("profile", *config_file.TABLES)}
     values = _values(top, keys, reader, "")
     by_profile = {name: _values(table, keys, reader, f"/profile/{name}") for name, table in profiles.items()}
     if "config" in values and "criteria" in raw:

@@ -213,10 +213,11 @@ def criteria_for(
 def _refuse_config_above(folder: Path, *, is_scored: bool) -> None:
     """Raise ConfigError for a configuration in the folder above the one that is searched."""
     above = folder.resolve().parent
-    playing = [] if is_scored else [own.path.name for own in _unused_configs(above) if own.plays]
-    for name in CONFIG_NAMES if is_scored else playing:
-        path = above / name
-        if name in CONFIG_NAMES and path.is_file():
+    paths = [above / name for name in CONFIG_NAMES]
+    if not is_scored:
+        paths = [own.path for own in _unused_configs(above) if own.plays and own.path in paths]
+    for path in paths:
+        if path.is_file():
             raise ConfigError(
                 f"{folder}: holds no {CONFIG_NAMES[0]}, but the folder above holds {path}, which is not read; "
                 f"name the criteria with --config"
