@@ -16,7 +16,7 @@ PACKAGES = words.packages()
 
 def assert_plain(title: str, files: list[Path]) -> None:
     """Hold a text against every limit."""
-    prose = words.prose_of(files)
+    prose = words.read_prose(files)
     assert not prose.broken_rules(), f"{title}; `python tests/support/words.py` with the folder shows the places"
 
 

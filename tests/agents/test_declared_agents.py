@@ -9,7 +9,7 @@ import pytest
 from kinds import KINDS, every, reached, recorded
 from shop import INSTRUCTIONS, get_order
 
-from fairtrial.agents import agent_of
+from fairtrial.agents import find_agent
 from fairtrial.protocols import DeclaresAgents
 from fairtrial.records.case import EvalCase, SessionInput
 from fairtrial.records.trace import About
@@ -26,7 +26,7 @@ def declared(target: Any) -> About:
 
     async def tell() -> About:
         case = EvalCase("new", session_input=SessionInput(state={"name": "Kim"}))
-        async with agent_of(target)(case, None) as session:
+        async with find_agent(target)(case, None) as session:
             assert isinstance(session, DeclaresAgents)
             return await session.declared()
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 import clock
 import fairtrial
-from fairtrial.agents import agent_of
+from fairtrial.agents import find_agent
 from fairtrial.planned_case import Environments, PlannedCase
 from fairtrial.recording import record
 from fairtrial.records.attempt import Recording
@@ -76,13 +76,13 @@ def held(
     if isinstance(agent, str):
         with reached(agent) as target, hurried() if KINDS[agent].process else nullcontext():
             run = asyncio.run if KINDS[agent].process else run
-            return held(agent_of(target), environments, *queries, reply_timeout=reply_timeout, run=run)
+            return held(find_agent(target), environments, *queries, reply_timeout=reply_timeout, run=run)
     if isinstance(environments, Mapping):
         environments = SimulatedEnvironments(environment_options(environments)[0])
     work = PlannedCase(0, "case", shop.saying(*queries).cases[0], (), environments=environments)
 
     async def first() -> Recording:
-        (found,) = [one async for _, one in record([work], agent_of(agent), reply_timeout=reply_timeout)]
+        (found,) = [one async for _, one in record([work], find_agent(agent), reply_timeout=reply_timeout)]
         return found
 
     return run(first()) if reply_timeout is None else asyncio.run(first())
@@ -158,14 +158,14 @@ def garbled(response: Any) -> bool:
     return set(response) == {"item", "state"} and sum("\ufffd" in value for value in response.values()) == 1
 
 
-def text_of(response: Any) -> str:
+def extract_text(response: Any) -> str:
     """A text as a tool's answer; ADK gives texts a key."""
     return str(response["result"] if isinstance(response, dict) else response)
 
 
 EFFECTS: dict[str, tuple[Callable[[Any], bool], int]] = {
     "timeout": (lambda response: bool(response == TIMED_OUT), 0),
-    "truncated": (lambda response: '{"item": "A-17", "state": "state 1"}'.startswith(text_of(response)), 1),
+    "truncated": (lambda response: '{"item": "A-17", "state": "state 1"}'.startswith(extract_text(response)), 1),
     "corrupted": (garbled, 1),
     "empty": (lambda response: response == {}, 1),
     "duplicated": (lambda response: bool(response == {"item": "A-17", "state": "state 2"}), 2),
@@ -263,7 +263,7 @@ def test_the_agent_itself_is_not_changed(kind: str, orders: Orders) -> None:
     """After a conversation with an environment, the next without one asks the real tools only."""
     config = injecting(injected_response={"item": "none"})
     with reached(kind) as target:
-        agent = agent_of(target)
+        agent = find_agent(target)
         first = fairtrial.evaluate(shop.saying("Where is A-17?"), agent, shop.CRITERIA, environment=config)
         second = fairtrial.evaluate(shop.saying("Where is A-17?"), agent, shop.CRITERIA)
     assert [results(one)[0].response for run in (first, second) for _, one in run.recordings] == [

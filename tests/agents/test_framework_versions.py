@@ -17,7 +17,7 @@ import fairtrial
 from commands import enter, eval_set, write
 from commands import fairtrial as command
 from fairtrial.agents import KINDS
-from fairtrial.errors import UsageError, packages_of
+from fairtrial.errors import UsageError, list_packages
 from fairtrial.system import importing
 from fairtrial.text.display import shortened
 
@@ -43,7 +43,7 @@ def test_every_framework_has_an_extra_with_a_lowest_version() -> None:
     assert {extra for extra in EXTRAS if extra.startswith("agents-")} == OF_KINDS
     for extra in OF_KINDS:
         wanted = [Requirement(line) for line in EXTRAS[extra]]
-        known = [Requirement(line) for line in packages_of(extra)]
+        known = [Requirement(line) for line in list_packages(extra)]
         assert wanted == known
         assert all(str(requirement.specifier).startswith(">=") for requirement in wanted)
 

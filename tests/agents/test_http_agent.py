@@ -11,7 +11,7 @@ from kinds import recorded
 from shop import CRITERIA, EVAL_SET, saying
 
 import fairtrial
-from fairtrial.agents import agent_of
+from fairtrial.agents import find_agent
 from fairtrial.agents.endpoints.endpoint_client import BODY, HEADERS, KEY
 from fairtrial.errors import UsageError
 from fairtrial.records.attempt import Recording
@@ -165,7 +165,7 @@ def test_each_history_is_its_own() -> None:
 )
 def test_the_endpoint_follows_from_the_url(target: str, endpoint: str) -> None:
     """A URL is the endpoint itself, or what stands before it."""
-    found: Any = agent_of(target)
+    found: Any = find_agent(target)
     assert found.url == endpoint
 
 
@@ -250,5 +250,5 @@ def test_a_variable_that_is_no_object_is_refused_without_its_value(
     """The value may be secret."""
     monkeypatch.setenv(variable, '["sesame"]')
     with pytest.raises(UsageError, match=f"{variable} must hold a JSON object") as refused:
-        agent_of("http://localhost:1/v1")
+        find_agent("http://localhost:1/v1")
     assert "sesame" not in str(refused.value)

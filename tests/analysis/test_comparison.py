@@ -223,7 +223,7 @@ def test_runs_without_a_common_case_say_which_they_have() -> None:
         compare(graded_run({"a": [1], "b": [1]}), graded_run({"c": [1]}))
 
 
-def report_of(base: Mapping[str, Sequence[float]], candidate: Mapping[str, Sequence[float]], **more: object) -> str:
+def make_report(base: Mapping[str, Sequence[float]], candidate: Mapping[str, Sequence[float]], **more: object) -> str:
     """The report of a comparison in one line."""
     found = compare(graded_run(base), graded_run(candidate), **more)  # type: ignore[arg-type]
     return " ".join(plain_text(comparison_report(found), 200).split())
@@ -232,24 +232,24 @@ def report_of(base: Mapping[str, Sequence[float]], candidate: Mapping[str, Seque
 def test_the_outcome_is_said_in_words() -> None:
     """Better, worse, or how much better and worse the candidate may be."""
     ones, zeros = ({name: [value] for name in TEN} for value in (1.0, 0.0))
-    assert "The candidate passes more often: by +100 points (" in report_of(zeros, ones)
-    assert "The candidate passes less often: by -100 points (" in report_of(ones, zeros)
-    assert "Neither run is shown to be better: the candidate may be worse by" in report_of(ones, ones)
+    assert "The candidate passes more often: by +100 points (" in make_report(zeros, ones)
+    assert "The candidate passes less often: by -100 points (" in make_report(ones, zeros)
+    assert "Neither run is shown to be better: the candidate may be worse by" in make_report(ones, ones)
 
 
 def test_repeated_cases_get_the_hint_at_these_cases() -> None:
     """Only if every case was repeated, and the question was another one."""
     twice = {name: [1.0, 0.0] for name in TEN}
     hint = "--about these-cases asks about exactly these cases"
-    assert hint in report_of(twice, twice)
-    assert hint not in report_of(twice, twice, about="these-cases")
-    assert hint not in report_of(twice, {**twice, "case 3": [1.0]})
+    assert hint in make_report(twice, twice)
+    assert hint not in make_report(twice, twice, about="these-cases")
+    assert hint not in make_report(twice, {**twice, "case 3": [1.0]})
 
 
 def test_one_criterion_is_not_said_to_be_corrected() -> None:
     """There is nothing to correct for a single p value, and the signature has a label."""
     ones = {name: [1.0] for name in TEN}
-    text = report_of(ones, ones)
+    text = make_report(ones, ones)
     assert "Holm" not in text
     assert " *" not in text
     assert "signature: cases:10|" in text

@@ -18,13 +18,13 @@ from fairtrial.errors import UsageError
 from fairtrial.formats import knowledgepulse
 from fairtrial.loading.documents import TraceDefaults, document_files, iter_documents
 from fairtrial.valuation.chunk import KeepFilter
-from fairtrial.valuation.embed import name_of
+from fairtrial.valuation.embed import read_name
 from fairtrial.valuation.novelty import VectorCache
 from fairtrial.valuation.single import value
 from fairtrial.valuation.trace_value import ScoringContext
 from reasonings import by_words, many, reasoning
 
-WORDS = name_of(by_words)
+WORDS = read_name(by_words)
 OUTPUT = Path("out.jsonl")
 
 

@@ -57,13 +57,13 @@ def sampled(recorded: Path | str, out: Path, config: Path, *options: str | Path)
     return command("score", recorded, "--config", config, "--out", out, "--store", "none", *options)
 
 
-def strata_of(out: Path) -> dict[str, int]:
+def count_strata(out: Path) -> dict[str, int]:
     """The number of conversations of each stratum in the results."""
     counts = pq.read_table(out / "attempts")["stratum"].value_counts().to_pylist()
     return {row["values"]: row["counts"] for row in counts}
 
 
-def summary_of(out: Path) -> Any:
+def read_summary(out: Path) -> Any:
     """The summary in the manifest."""
     return json.loads((out / "manifest.json").read_bytes())["summary"]
 
@@ -77,8 +77,8 @@ def test_each_value_of_a_field_is_sampled_in_proportion(
     out = tmp_path / "out"
     done = sampled(recorded, out, config, "--sample", "40", "--stratify", "metadata.model")
     assert done.code == 1, done.err
-    assert strata_of(out) == {"large": 24, "small": 12, "tiny": 4}
-    summary = summary_of(out)
+    assert count_strata(out) == {"large": 24, "small": 12, "tiny": 4}
+    summary = read_summary(out)
     notes = " ".join(summary["notes"])
     assert "strata: large 24 of 120, small 12 of 60, tiny 4 of 20" in notes
     assert "a sample of 40 of 200 conversations (stratified by metadata.model, seed 0)" in notes
@@ -120,7 +120,7 @@ def test_conversations_without_the_field_are_a_stratum(tmp_path: Path, config: P
     rows = [{**conversation(i), **({"paid": i % 2 == 0} if i < 10 else {})} for i in range(20)]
     recorded = write_lines(tmp_path / "traffic.jsonl", rows)
     assert sampled(recorded, tmp_path / "out", config, "--sample", "8", "--stratify", "paid").code == 0
-    assert strata_of(tmp_path / "out") == {"": 4, "true": 2, "false": 2}
+    assert count_strata(tmp_path / "out") == {"": 4, "true": 2, "false": 2}
 
 
 def test_files_are_strata(tmp_path: Path, config: Path) -> None:
@@ -129,7 +129,7 @@ def test_files_are_strata(tmp_path: Path, config: Path) -> None:
     write_lines(folder / "one.jsonl", [conversation(i) for i in range(30)])
     (folder / "two.json").write_text(json.dumps([conversation(i) for i in range(30, 40)]))
     assert sampled(folder, tmp_path / "out", config, "--sample", "8", "--stratify", "file").code == 0
-    assert strata_of(tmp_path / "out") == {str(folder / "one.jsonl"): 6, str(folder / "two.json"): 2}
+    assert count_strata(tmp_path / "out") == {str(folder / "one.jsonl"): 6, str(folder / "two.json"): 2}
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def read_page(content: bytes) -> HtmlPage:
     return reader.page
 
 
-def page_of(*runs: ReportedRun, **options: Any) -> HtmlPage:
+def write_page(*runs: ReportedRun, **options: Any) -> HtmlPage:
     """Write a page about runs, and read it again."""
     stream = io.BytesIO()
     write_pages(stream, runs, **options)

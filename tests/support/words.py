@@ -307,7 +307,7 @@ def pages() -> list[Path]:
     )
 
 
-def prose_of(files: list[Path]) -> Prose:
+def read_prose(files: list[Path]) -> Prose:
     """The counts of pages, and of the docstrings of modules."""
     texts: dict[str, str] = {}
     for file in files:
@@ -319,7 +319,7 @@ def _row(title: str, files: list[Path]) -> str:
     """One line of the table for docstrings and pages, with the names and comments of modules."""
     modules = [file for file in files if file.suffix == ".py"]
     code = f"{100 * names(modules).share:>11.1f} %{comments(modules):>10.0f}" if modules else f"{'–':>13}{'–':>10}"
-    return _rates(title, prose_of(files)) + code
+    return _rates(title, read_prose(files)) + code
 
 
 def _rates(title: str, prose: Prose) -> str:
@@ -341,7 +341,7 @@ def table(rows: dict[str, list[Path]]) -> Iterator[str]:
 
 def places(files: list[Path]) -> Iterator[str]:
     """Each place that a rule of MOST counts, the modules that begin with a question, and the names that say nothing."""
-    prose = prose_of(files)
+    prose = read_prose(files)
     for rule in MOST:
         yield from (f"{rule:>18}  {place}" for place in prose.places.get(rule, []))
     yield from (f"{'question':>18}  {place}" for place in asking_modules(files))

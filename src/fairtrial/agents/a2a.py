@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from fairtrial.agents.endpoints.urls import parts_of
-from fairtrial.agents.user_parts import content_of
+from fairtrial.agents.endpoints.urls import split_parts
+from fairtrial.agents.user_parts import read_content
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
@@ -30,7 +30,7 @@ def agent_at(target: str) -> A2AAgent:
     """Return the agent at `a2a:URL`, the URL of its card without the path. Raises UsageError."""
     import_extra("a2a.client", EXTRA)
     url = target.partition(":")[2]
-    parts = parts_of(url, like="a2a:http://localhost:9999")
+    parts = split_parts(url, like="a2a:http://localhost:9999")
     if parts.username or parts.password:
         raise UsageError("must hold no password")
     return A2AAgent(url)
@@ -123,7 +123,7 @@ class A2ASession:
 def _sent_part(part: Part) -> Any:
     types = import_extra("a2a.types.a2a_pb2", EXTRA)
     names = {"media_type": part.mime_type, "filename": part.name}
-    return types.Part(url=part.uri, **names) if part.uri else types.Part(raw=content_of(part), **names)
+    return types.Part(url=part.uri, **names) if part.uri else types.Part(raw=read_content(part), **names)
 
 
 class _ReceivedParts:

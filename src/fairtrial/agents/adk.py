@@ -17,9 +17,9 @@ from fairtrial.agents.adk_events import (
 )
 from fairtrial.agents.factories import AgentSource
 from fairtrial.agents.observed_framework import FrameworkSession, Opening
-from fairtrial.agents.observers.adk_plugin import EXTRA, Watch, plugin_of
+from fairtrial.agents.observers.adk_plugin import EXTRA, Watch, make_plugin
 from fairtrial.agents.plain import plain
-from fairtrial.agents.user_parts import content_of
+from fairtrial.agents.user_parts import read_content
 from fairtrial.errors import AgentError, UsageError, nearest
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase, SessionInput
@@ -143,7 +143,7 @@ async def _conversation(
     app_class = import_extra("google.adk.apps.app", EXTRA).App
     start = case.session_input or SessionInput()
     watch = Watch()
-    plugin = plugin_of(watch, environment)
+    plugin = make_plugin(watch, environment)
     if isinstance(agent, app_class):
         app = agent.model_copy(update={"plugins": [plugin, *agent.plugins]})
     else:
@@ -254,7 +254,7 @@ def _sent_part(part: Part) -> Any:
     names = {"mime_type": part.mime_type, "display_name": part.name or None}
     if part.uri:
         return types.Part(file_data=types.FileData(file_uri=part.uri, **names))
-    return types.Part(inline_data=types.Blob(data=content_of(part), **names))
+    return types.Part(inline_data=types.Blob(data=read_content(part), **names))
 
 
 def _threaded() -> Any:

@@ -126,7 +126,7 @@ class FunctionSession:
         loop = asyncio.get_running_loop()
 
         def answer_in_thread(report: Report) -> Iterable[Any]:
-            return _items_of(function(argument, **(calls.for_sync(report, loop) if calls else {})))
+            return _list_items(function(argument, **(calls.for_sync(report, loop) if calls else {})))
 
         items = in_thread(answer_in_thread)
         return _awaited(items)
@@ -157,11 +157,11 @@ async def _async_items(result: Any) -> AsyncGenerator[Any, None]:
         async for item in result:
             yield item
     else:
-        for item in _items_of(result):
+        for item in _list_items(result):
             yield item
 
 
-def _items_of(result: Any) -> Iterable[Any]:
+def _list_items(result: Any) -> Iterable[Any]:
     """Return the result of a function as items: none, one or several."""
     if result is None:
         return ()

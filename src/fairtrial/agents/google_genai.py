@@ -17,7 +17,7 @@ from fairtrial.agents.calling import declaration
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import plain
-from fairtrial.agents.user_parts import content_of
+from fairtrial.agents.user_parts import read_content
 from fairtrial.errors import AgentError
 from fairtrial.protocols import Item
 from fairtrial.records.record import Json
@@ -72,7 +72,7 @@ def _sent_part(part: Part) -> Any:
     kind = part.mime_type or "application/octet-stream"
     if part.uri:
         return types.Part.from_uri(file_uri=part.uri, mime_type=kind)
-    return types.Part.from_bytes(data=content_of(part), mime_type=kind)
+    return types.Part.from_bytes(data=read_content(part), mime_type=kind)
 
 
 def _config(config: Any, client: _ObservedClient) -> Any:

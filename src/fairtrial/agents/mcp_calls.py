@@ -75,7 +75,7 @@ async def list_tools(server: Any, extra: str) -> list[dict[str, Any]]:
     return [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
 
 
-def declaration_of(tool: dict[str, Any], name: str) -> dict[str, Json]:
+def make_declaration(tool: dict[str, Any], name: str) -> dict[str, Json]:
     """Return the declaration of a tool under the name by which the model knows it."""
     schema = plain(tool.get("inputSchema") or {})
     return {"name": name, "description": str(tool.get("description") or ""), "parameters_json_schema": schema}

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from fairtrial.formats.messages import response_of
+from fairtrial.formats.messages import read_response
 from fairtrial.records.record import Json
 
 _DEEPEST = 100
@@ -39,7 +39,7 @@ def as_text(value: Any) -> str:
 def as_response(value: Any) -> Json:
     """Return the result of a tool as JSON. A text that holds JSON becomes that JSON."""
     answer = plain(value)
-    return response_of(answer) if isinstance(answer, str) else answer
+    return read_response(answer) if isinstance(answer, str) else answer
 
 
 def _container(value: Any, depth: int) -> Json:

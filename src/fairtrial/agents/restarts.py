@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from fairtrial.agents.outages import outage_of
+from fairtrial.agents.outages import find_outage
 from fairtrial.text.display import described, shortened
 
 _TRIES = 4
@@ -52,7 +52,7 @@ class FirstCall:
 
     async def wait_for_next_try(self, error: Exception) -> bool:
         """Return whether the call is tried again after this failure. If it is, wait until then."""
-        outage = outage_of(error)
+        outage = find_outage(error)
         if outage is None or not outage.is_retryable:
             return False
         self._failures += 1

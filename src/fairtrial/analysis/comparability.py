@@ -8,7 +8,7 @@ from typing import Any
 
 from fairtrial.analysis.judged_claims import why_judges_forbid
 from fairtrial.analysis.measured_run import CASE_RATE, CASES, Measure, MeasuredRun
-from fairtrial.analysis.paired_runs import PairedRuns, first_of
+from fairtrial.analysis.paired_runs import PairedRuns, shorten_names
 from fairtrial.records.gate import Claim
 from fairtrial.records.record import Json
 from fairtrial.text.display import compact, count, shortened
@@ -80,7 +80,7 @@ def _attempt_differences(runs: PairedRuns) -> Iterator[str]:
     if rules := rules_that_differ(runs):
         yield f"rule of attempts {rules[0]} / {rules[1]}"
     for ours, theirs in runs.positions:
-        before, after = runs.base.attempts_of(ours), runs.candidate.attempts_of(theirs)
+        before, after = runs.base.attempts_at(ours), runs.candidate.attempts_at(theirs)
         if before != after:
             yield f"attempts at {shortened(runs.base.names[ours], _SHORT)} {before} / {after}"
             return
@@ -160,7 +160,8 @@ def _other_population(runs: PairedRuns) -> Iterator[str]:
     for problem, names in (("edited", runs.changed), ("of the same id as others", runs.ambiguous)):
         if names:
             verb = "is" if len(names) == 1 else "are"
-            yield f"{count(len(names), 'case')} {verb} {problem} ({first_of(names)}), so the runs are about other cases"
+            shown = shorten_names(names)
+            yield f"{count(len(names), 'case')} {verb} {problem} ({shown}), so the runs are about other cases"
 
 
 def pairing_warnings(runs: PairedRuns | None) -> Iterator[str]:

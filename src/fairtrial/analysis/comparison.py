@@ -24,7 +24,7 @@ from fairtrial.analysis.paired_runs import (
     PairedRuns,
     SamplePair,
     check_repeated,
-    difference_of,
+    estimate_difference,
     pair_runs,
     paired_cases,
 )
@@ -152,7 +152,7 @@ def _row(runs: PairedRuns, measure: Measure, about: About, *, even_so: bool) -> 
     pairs = list(by_case.values())
     informational = measure.name != CASES and not (measure.gates and runs.candidate.measures[measure.name].gates)
     mismatch = "" if even_so else why_not_comparable(runs, measure)
-    difference = difference_of(by_case, runs, measure, about) if pairs else None
+    difference = estimate_difference(by_case, runs, measure, about) if pairs else None
     low, high = difference.interval() if difference else (None, None)
     moves = [after.mean - before.mean for before, after in pairs]
     better, worse = sum(move > 0 for move in moves), sum(move < 0 for move in moves)

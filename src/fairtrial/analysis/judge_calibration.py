@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from fairtrial.judge.ballot_costs import ballots_of
+from fairtrial.judge.ballot_costs import collect_ballot_ids
 from fairtrial.records.average import mean
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.calibration import (
@@ -145,7 +145,7 @@ class _Sample:
         bias = flattery(labelled)
         if bias is not None and graded and terms.lower_is_better:
             bias = -bias[0], (-bias[1][1], -bias[1][0])
-        state = state_of(pairs, agreement, bias, graded=graded)
+        state = decide_state(pairs, agreement, bias, graded=graded)
         useless = state is JudgeState.USELESS
         corrected = judged and corrected_mean(labelled, judged, graded=graded, labels_only=useless)
         return Calibration(
@@ -235,7 +235,7 @@ class _Sample:
         Later votes are requested only while a result is open, so they would make the agreement look worse.
         """
         numbers: defaultdict[str, int] = defaultdict(lambda: len(numbers))
-        names = {name for outcome in self._outcomes.values() for name in ballots_of(outcome.score)}
+        names = {name for outcome in self._outcomes.values() for name in collect_ballot_ids(outcome.score)}
         votes: list[list[float]] = []
         for ballot in (ballots[name] for name in sorted(names) if name in ballots):
             first = [vote for vote in ballot.votes if vote.draw <= ballot.first_wave]
@@ -245,7 +245,7 @@ class _Sample:
         return votes
 
 
-def state_of(
+def decide_state(
     pairs: Sequence[Pair], agreement: Agreement, bias: tuple[float, Interval] | None, *, graded: bool
 ) -> JudgeState:
     """Return the state of a judge that labels show.

@@ -147,7 +147,7 @@ class MeasuredRun:
         """The number of attempts."""
         return sum(self.case_attempts)
 
-    def attempts_of(self, case: int) -> int:
+    def attempts_at(self, case: int) -> int:
         """Return the number of attempts of a case, scored or not."""
         return self.case_attempts[case] if case < len(self.case_attempts) else 0
 
@@ -205,7 +205,7 @@ def measure_run(
         run.keys.append(key)
         run.names.append(name)
     if "clusters" in info.config:
-        run.clusters = [info.cluster_of(key.eval_set, key.case) for key in run.keys]
+        run.clusters = [info.find_cluster(key.eval_set, key.case) for key in run.keys]
     run.columns = {name: CaseColumn() for name in run.measures}
     groups = groupby(attempts, key=lambda row: row.position)
     place, group = next(groups, _NO_GROUP)

@@ -34,7 +34,7 @@ WaveTable = Mapping[str, Sequence[Mapping[int, "float | None"]]]
 """The waves of each measure: the values of the cases that have it, by position. None is a missing value."""
 
 
-def waves_of(rows: Iterable[AttemptRow], measures: Mapping[str, Measure], waves: int) -> WaveTable:
+def take_waves(rows: Iterable[AttemptRow], measures: Mapping[str, Measure], waves: int) -> WaveTable:
     """Return the first waves of a run. An attempt that is not there yet is in no wave."""
     table: dict[str, list[dict[int, float | None]]] = {name: [{} for _ in range(waves)] for name in measures}
     for row in rows:

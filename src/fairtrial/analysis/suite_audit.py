@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from fairtrial.analysis.comparability import why_not_comparable
 from fairtrial.analysis.measured_run import CASES, MeasuredRun, described_run
-from fairtrial.analysis.paired_runs import PairedRuns, difference_of, pair_runs
+from fairtrial.analysis.paired_runs import PairedRuns, estimate_difference, pair_runs
 from fairtrial.records.audit import AuditedCase, CopiedCriterion, OpposedCriterion, SeparatedCase, SuiteAudit
 from fairtrial.records.average import mean
 from fairtrial.records.run_comparison import IntervalEstimate
@@ -73,10 +73,10 @@ def _ranked(runs: Sequence[MeasuredRun]) -> Iterator[_Ranked]:
         pairs = pair_runs(first, second)
         if why_not_comparable(pairs, first.measures[CASES]):
             continue
-        difference = difference_of(pairs.samples(CASES), pairs, first.measures[CASES], "cases-like-these")
+        difference = estimate_difference(pairs.samples(CASES), pairs, first.measures[CASES], "cases-like-these")
         if difference is not None and difference.value < 0:
             pairs = pair_runs(second, first)
-            difference = difference_of(pairs.samples(CASES), pairs, first.measures[CASES], "cases-like-these")
+            difference = estimate_difference(pairs.samples(CASES), pairs, first.measures[CASES], "cases-like-these")
         if difference is not None:
             candidates.append(_Ranked(pairs, difference))
     corrected = holm([ranking.difference.p for ranking in candidates])
@@ -213,7 +213,7 @@ def _differences(pairs: PairedRuns) -> Mapping[str, Difference]:
         measure = pairs.base.measures.get(f"{criterion.name}:pass")
         if measure is None or measure.name not in pairs.candidate.measures or why_not_comparable(pairs, measure):
             continue
-        difference = difference_of(pairs.samples(measure.name), pairs, measure, "cases-like-these")
+        difference = estimate_difference(pairs.samples(measure.name), pairs, measure, "cases-like-these")
         if difference is not None:
             differences[criterion.name] = difference
     return differences

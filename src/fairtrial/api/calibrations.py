@@ -44,7 +44,7 @@ def calibrations(store: Store, info: RunInfo, summary: Summary, *, alone: bool =
     labels = _labels_by_place(store, info.id, own, [label for _, label in elsewhere])
     for criterion in summary.criteria:
         name = criterion.criterion
-        judge = judge_of(info.signatures.get(name), name)
+        judge = name_judge(info.signatures.get(name), name)
         calibration = _labelled(store, info, criterion, judge, labels[name]) if labels.get(name) else None
         if calibration is None:
             runs = Counter(run for run, label in elsewhere if label.criterion == name)
@@ -72,7 +72,7 @@ def disagreements(store: Store, run: str) -> Iterator[tuple[str, Place, bool]]:
                 yield criterion, place, passed
 
 
-def judge_of(signature: Any, criterion: str) -> str:
+def name_judge(signature: Any, criterion: str) -> str:
     """Return the name of a judge, from the signature of its criterion: its models, or else the metric."""
     options = signature.get("options", {}) if isinstance(signature, dict) else {}
     judge = options.get("judge", {}) if isinstance(options, dict) else {}
@@ -84,7 +84,7 @@ def judge_of(signature: Any, criterion: str) -> str:
 def unchecked_judges(signatures: Mapping[str, Any], criteria: Iterable[str]) -> dict[str, Calibration]:
     """Return the calibrations of the judged criteria of a run that people have not labelled."""
     return {
-        name: Calibration(name, judge_of(signatures[name], name), JudgeState.UNCHECKED)
+        name: Calibration(name, name_judge(signatures[name], name), JudgeState.UNCHECKED)
         for name in criteria
         if isinstance(signature := signatures.get(name), dict)
         and isinstance(signature.get("options"), dict)

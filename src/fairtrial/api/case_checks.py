@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from fairtrial.errors import UsageError, nearest
-from fairtrial.records.attempt_rule import ALL, AttemptRule, case_evidence, evidence_of
+from fairtrial.records.attempt_rule import ALL, AttemptRule, case_evidence, make_evidence
 from fairtrial.records.record import Record
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.summary import Estimate
@@ -51,7 +51,7 @@ def check_case(
     verdict: Verdict
     if pass_rate is None:
         applicable = [pair for pair in zip(chosen, verdicts, strict=True) if pair[1] is not Verdict.NOT_APPLICABLE]
-        verdict = case_evidence(rule, [evidence_of(result, own, rule) for result, own in applicable]).verdict
+        verdict = case_evidence(rule, [make_evidence(result, own, rule) for result, own in applicable]).verdict
     else:
         verdict = _verdict_by_rate(chosen, verdicts, pass_rate)
     lines = [verdict.value] if len(counted) == 1 else [_counts(verdict, counted, pass_rate, rule)]

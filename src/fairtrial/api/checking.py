@@ -88,10 +88,10 @@ def _checked(path: Path, *, lenient: bool, columns: Mapping[str, str], is_named:
         loaded = loading.with_conversations([part], DEFAULTS)[0] if part.spans else part
     except OtherContentError as error:
         if not is_named:
-            return Checked(str(path), f"{_content_of(path)} of another kind, left out")
+            return Checked(str(path), f"{_read_content(path)} of another kind, left out")
         return Checked(str(path), "cannot be read", error.problems)
     except FormatError as error:
-        return Checked(str(path), "cannot be read", loading.problems_of(error, path, allow_code=True))
+        return Checked(str(path), "cannot be read", loading.find_problems(error, path, allow_code=True))
     warnings = tuple(warning.removeprefix(f"{path}: ") for warning in loaded.warnings)
     problems: list[str] = []
     if loaded.config is None:
@@ -105,13 +105,13 @@ def _checked(path: Path, *, lenient: bool, columns: Mapping[str, str], is_named:
         return Checked(str(path), f"{kind}, {_counts(loaded)}", tuple(problems), warnings, notes, holds)
     content = f"EvalConfig, criteria: {', '.join(criterion.name for criterion in loaded.config.criteria)}"
     with collecting(problems):
-        criteria = loading.criteria_of(loaded.config, origin=str(path), lenient=lenient, allow_code=True)
+        criteria = loading.join_criteria(loaded.config, origin=str(path), lenient=lenient, allow_code=True)
         warnings = (*warnings, *criteria.warnings)
         check_names(criteria, ModelOptions())
     return Checked(str(path), content, tuple(problem.removeprefix(f"{path}: ") for problem in problems), warnings)
 
 
-def _content_of(path: Path) -> str:
+def _read_content(path: Path) -> str:
     return "JSON" if path.suffix == ".json" else "data"
 
 

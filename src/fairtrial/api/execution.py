@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fairtrial.api.connection import connected
 from fairtrial.api.planning import Plan
-from fairtrial.api.run_batches import OnBatch, ask_all, check_batches, outbox_of, with_earlier_id
+from fairtrial.api.run_batches import OnBatch, ask_all, check_batches, open_outbox, with_earlier_id
 from fairtrial.api.run_progress import RunProgress
 from fairtrial.api.stored_runs import Run, open_store, resume_command
 from fairtrial.api.temporary_store import temporary_store
@@ -141,7 +141,7 @@ async def run_plan(
         await check_target(plan.agent)
     notes: list[str] = []
     async with AsyncExitStack() as stack:
-        outbox = stack.enter_context(outbox_of(plan, store, cache.replies, events.on_batch))
+        outbox = stack.enter_context(open_outbox(plan, store, cache.replies, events.on_batch))
         connection = connected(plan.cases, plan.judges.models, cache, ballots, notes.append, outbox)
         connect = await stack.enter_async_context(connection)
         with lease.hold():

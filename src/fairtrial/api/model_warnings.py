@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from fairtrial.api.connection import models_of
+from fairtrial.api.connection import find_models
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.address import address
 from fairtrial.llm.model import NamedModel
@@ -47,7 +47,7 @@ def _unused(options: Judges) -> Iterator[str]:
 
 
 def _judges(metric: object) -> Iterator[HasPanel]:
-    return (field for field in models_of(metric).values() if isinstance(field, HasPanel))
+    return (field for field in find_models(metric).values() if isinstance(field, HasPanel))
 
 
 def _unsent(model: NamedModel, options: ModelOptions) -> Iterator[str]:

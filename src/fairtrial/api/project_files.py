@@ -128,7 +128,7 @@ def project_reference(keys: Sequence[ProjectKey]) -> str:
     """Return the tables of the reference page of project files, in Markdown."""
     sections = []
     for table in dict.fromkeys(key.table for key in keys):
-        options = _options_of(table, keys)
+        options = _read_options(table, keys)
         title = f"[{table}]" if table else "Top of the file"
         sections += [f"## {title}", option_table(options, {ClaimOptions: "claims.md"})]
     return "\n\n".join(sections)
@@ -150,7 +150,7 @@ def _table_in(path: Path) -> dict[str, Any] | None:
     return project_table(data, str(path))
 
 
-def _options_of(table: str, keys: Sequence[ProjectKey]) -> list[Option]:
+def _read_options(table: str, keys: Sequence[ProjectKey]) -> list[Option]:
     return [key.option for key in keys if key.table == table] + ([_CLAIMS] if table == "gate" else [])
 
 
@@ -161,10 +161,10 @@ def _values(raw: Json, keys: Sequence[ProjectKey], reader: OptionReader, pointer
         reader.note(pointer, f"must be a table, got {format_value(raw)}")
         return {}
     table_options = [Option(table, Annotated[Any, Meta(description="A table of options.")], None) for table in tables]
-    values = reader.values(raw, [*_options_of("", keys), *table_options], pointer)
+    values = reader.values(raw, [*_read_options("", keys), *table_options], pointer)
     for table in tables:
         if table in values:
-            own = reader.values(values.pop(table), _options_of(table, keys), f"{pointer}/{table}")
+            own = reader.values(values.pop(table), _read_options(table, keys), f"{pointer}/{table}")
             values |= {f"{table}.{name}": value for name, value in own.items()}
     return values
 

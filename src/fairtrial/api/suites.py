@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from fairtrial import loading
-from fairtrial.agents import agent_of
+from fairtrial.agents import find_agent
 from fairtrial.analysis.aggregation import aggregate
 from fairtrial.api.conversations import conversations
 from fairtrial.api.execution import execute
@@ -71,7 +71,7 @@ def _nothing(trace: Trace, case: EvalCase) -> float:
     return 0.0
 
 
-def part_of(plan: Plan, test: str, positions: Collection[int]) -> Plan:
+def find_part(plan: Plan, test: str, positions: Collection[int]) -> Plan:
     """Return the part of a plan that runs the cases at some positions. `test` names the tests that it belongs to."""
     cases = tuple(case for case in plan.cases if case.position in positions)
     recorded = None if plan.recorded is None else [pair for pair in plan.recorded if pair[0].position in positions]
@@ -84,7 +84,7 @@ def hold_conversation(agent: Any, messages: Sequence[str], *, reply_timeout: flo
     case = EvalCase("conversation", tuple(Invocation(Message(message)) for message in messages))
     planned = PlannedCase(0, case.id, case, ())
     info = RunInfo(new_run_id(), now(), __version__, KIND)
-    plan = Plan(info, (planned,), agent=agent_of(agent), reply_timeout=reply_timeout)
+    plan = Plan(info, (planned,), agent=find_agent(agent), reply_timeout=reply_timeout)
     recordings: list[Recording] = blocking(_recordings(plan))
     return recordings[0]
 
@@ -111,7 +111,7 @@ def check_trace(
     `tools` are the expected calls in their order, and `match` says how strictly they are compared. `reply` is a
     reference for the last reply, and `threshold` belongs to it. `criteria` are a config file or its content.
     """
-    content = _criteria_of(criteria)
+    content = _collect_criteria(criteria)
     if tools is not None:
         content["tool_trajectory_avg_score"] = {"threshold": 1.0, "match_type": match, "scope": "conversation"}
     if reply is not None:
@@ -121,10 +121,10 @@ def check_trace(
     case = _expected(trace, name, tools, reply)
     recording = Recording(name, trace, eval_set=test)
     plan = plan_score([recording], EvalSet(test, (case,)), content, judges=judges)
-    return execute(part_of(plan, f"{test} {name}", {0}), store=store)
+    return execute(find_part(plan, f"{test} {name}", {0}), store=store)
 
 
-def _criteria_of(criteria: Any) -> dict[str, Any]:
+def _collect_criteria(criteria: Any) -> dict[str, Any]:
     """Return criteria of a test by their names."""
     if isinstance(criteria, Mapping):
         inner = criteria.get("criteria", criteria)

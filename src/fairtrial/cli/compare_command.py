@@ -67,7 +67,7 @@ def compare(
     comparisons = api.compare_all(
         base,
         run,
-        about=trust_flags.about_of(about),
+        about=trust_flags.read_about(about),
         cluster=cluster,
         by=by,
         pass_rates=pass_rates,

@@ -90,7 +90,7 @@ def gate(
         run,
         claims,
         against=against,
-        about=trust_flags.about_of(about),
+        about=trust_flags.read_about(about),
         cluster=cluster,
         valid_only=valid_only,
         even_so=even_so,

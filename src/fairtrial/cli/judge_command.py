@@ -72,7 +72,7 @@ def ping(judge_model: str | None, config: str | None, run: str | None, store: st
         click.echo(f"{visible(model)}: {sum(result.is_right for result in own)} of {len(own)} right")
     if run is not None:
         for name in dict.fromkeys(result.model for result in report.results):
-            calls, run_cost = api.cost_of(run, store, name)
+            calls, run_cost = api.estimate_cost(run, store, name)
             price = "an unknown price" if run_cost is None else f"${run_cost:.4f}"
             click.echo(f"run {run}: {calls} calls, with {visible(name)} {price}")
     return exit_codes.OK if all(result.is_right for result in report.results) else exit_codes.FAILED

@@ -79,7 +79,7 @@ def plan(
         measure=measure,
         power=power,
         correlation=correlation,
-        about=trust_flags.about_of(about),
+        about=trust_flags.read_about(about),
         cluster=cluster,
         store=store,
     )

@@ -19,7 +19,7 @@ from fairtrial.config.option import (
     Option,
     Prepared,
     allowed_values,
-    options_of,
+    list_options,
     unannotated,
     without_null,
 )
@@ -70,7 +70,7 @@ class OptionReader:
     def read(self, raw: Json, kind: type[S], pointer: str) -> S | None:
         """Return an object whose keys are the options of a Struct, or None if it has problems."""
         before = len(self.misfits)
-        values = self.values(raw, options_of(kind), pointer)
+        values = self.values(raw, list_options(kind), pointer)
         if len(self.misfits) > before:
             return None
         try:
@@ -128,7 +128,7 @@ class OptionReader:
             if isinstance(extra, ReadWith):
                 return extra.read_option(raw, self, pointer)
             if isinstance(extra, Keys):
-                return self.values(_without_nulls(raw), options_of(extra.kind), pointer)
+                return self.values(_without_nulls(raw), list_options(extra.kind), pointer)
             if isinstance(extra, Prepared):
                 raw = extra.prepare(raw)
         kind = without_null(annotation)
@@ -167,7 +167,7 @@ def check_options(owner: Any) -> None:
     A metric calls this in `__post_init__`, so that `ToolTrajectory(match_type="SORTED")` is refused as in a file.
     """
     reader = OptionReader()
-    for option in options_of(owner.__class__):
+    for option in list_options(owner.__class__):
         value = reader.check(getattr(owner, option.name), option, option.name)
         if isinstance(owner, msgspec.Struct):
             msgspec.structs.force_setattr(owner, option.name, value)

@@ -139,7 +139,7 @@ def quote_count(text: bytes) -> int:
     return text.count(b'"') + (text.count(ESCAPED_QUOTE) if b"\\" in text else 0)
 
 
-def quote_count_of(value: Any) -> int:
+def count_quotes(value: Any) -> int:
     """Return the number of quotes in the JSON text of a decoded value."""
     return _ENCODER.encode(value).count(b'"')
 

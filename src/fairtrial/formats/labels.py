@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from fairtrial.errors import FormatError
-from fairtrial.records.score import FaultSide, Range, part_of
+from fairtrial.records.score import FaultSide, Range, find_part
 from fairtrial.text.display import shortened, visible
 
 COLUMNS = (
@@ -229,7 +229,7 @@ def read_details(details: Mapping[str, Any]) -> dict[str, Any]:
     if texts["blind"].lower() not in _BLIND:
         raise ValueError(f"blind: must be true, false or empty, got {shortened(repr(texts['blind']), 60)}")
     try:
-        key = part_of(part)
+        key = find_part(part)
     except ValueError:
         example = "rubric//polite or invocation/1/"
         raise ValueError(f"part: must be KIND/INDEX/ID, such as {example}, got {shortened(repr(part), 60)}") from None

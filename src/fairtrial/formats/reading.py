@@ -167,9 +167,9 @@ class Diagnostics:
             self.wrong_type(at, "an object", raw)
             return fields, None
         extra: dict[str, Any] | None = None
-        name_of = names.get
+        read_name = names.get
         for key, value in raw.items():
-            name = name_of(key)
+            name = read_name(key)
             if name is None:
                 extra = extra or {}
                 extra[key] = value

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage, assemble, object_at, text_at, thoughts
-from fairtrial.formats.messages import arguments_of
+from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.number_range import finite
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import is_failure
@@ -80,7 +80,7 @@ def _steps(item: dict[str, Any], text: str, number: int) -> Iterator[Step]:
     if functions:
         for function, call in functions:
             name = text_at(function, "name")
-            yield ToolCall(name, arguments_of(function.get("arguments")), text_at(call, "id") or f"step-{number}")
+            yield ToolCall(name, read_arguments(function.get("arguments")), text_at(call, "id") or f"step-{number}")
         return
     yield from _command(text_at(item, "action"), f"step-{number}")
 

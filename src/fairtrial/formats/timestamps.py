@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fairtrial.records.trace import Durations, Invocation, Trace
 
 
-def seconds_of(raw: Any) -> float | None:
+def read_seconds(raw: Any) -> float | None:
     """Return an ISO 8601 text as seconds since 1970, or None for anything else. A time without a zone is UTC."""
     if not isinstance(raw, str):
         return None

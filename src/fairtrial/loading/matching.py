@@ -28,7 +28,7 @@ _COMPARED: tuple[Match, ...] = ("id", "session", "query")
 """The properties that a recording shares with its case. The order is none."""
 
 
-def recordings_of(sources: Sequence[Source]) -> list[RecordedInput]:
+def collect_recordings(sources: Sequence[Source]) -> list[RecordedInput]:
     """Return the recordings of files, in order. In an eval set without recordings, the cases are the recordings."""
     recordings: list[RecordedInput] = []
     for source in sources:
@@ -113,7 +113,7 @@ def match(
     unanswered = [(case, None) for case in cases if case.position not in answered]
     ordered = sorted([*pairs, *unanswered], key=lambda pair: pair[0].position)
     matched = MatchedRecordings(tuple([case for case, _ in ordered]), tuple([recorded for _, recorded in ordered]))
-    strays = [_name_of(recorded) for recorded, case in zip(recordings, homes, strict=True) if case is None]
+    strays = [_read_name(recorded) for recorded, case in zip(recordings, homes, strict=True) if case is None]
     warnings = [f"recording {name!r} belongs to no case" for name in strays]
     return matched, warnings if pairs else [*_better_matches(cases, recordings, by, sets), *warnings]
 
@@ -135,18 +135,18 @@ def _homes(
 ) -> list[PlannedCase | None]:
     """Return the case of each recording, or None."""
     finder = CaseFinder(cases, by)
-    set_ids = sets or map(_set_of, recordings)
+    set_ids = sets or map(_read_set, recordings)
     return [
         finder.find(recorded, i, set_id) for i, (recorded, set_id) in enumerate(zip(recordings, set_ids, strict=True))
     ]
 
 
-def _name_of(recorded: RecordedInput) -> str:
+def _read_name(recorded: RecordedInput) -> str:
     recording = as_recording(recorded)
     return recording.case_id or recording.trace.session_id
 
 
-def _set_of(recorded: RecordedInput) -> str:
+def _read_set(recorded: RecordedInput) -> str:
     """Return the eval set that a recording itself names. A recorded eval case names none."""
     return recorded.eval_set if isinstance(recorded, Recording) else ""
 
@@ -234,7 +234,7 @@ def match_each(
     start = 0
     for loaded, source in zip(sets, sources, strict=True):
         end = start + len(loaded.eval_set.cases)
-        matched, strays = match(cases[start:end], recordings_of([source]), by=by)
+        matched, strays = match(cases[start:end], collect_recordings([source]), by=by)
         matched_cases += matched.cases
         recordings += matched.recordings
         warnings += strays
@@ -247,7 +247,7 @@ def with_sets(sources: Sequence[Source]) -> tuple[list[RecordedInput], list[str]
     recordings: list[RecordedInput] = []
     sets: list[str] = []
     for source in sources:
-        eval_set, of_source = source.loaded.eval_set, recordings_of([source])
+        eval_set, of_source = source.loaded.eval_set, collect_recordings([source])
         recordings += of_source
-        sets += [eval_set.id] * len(of_source) if eval_set is not None else map(_set_of, of_source)
+        sets += [eval_set.id] * len(of_source) if eval_set is not None else map(_read_set, of_source)
     return recordings, sets

@@ -61,7 +61,7 @@ def open_text(path: str) -> Iterator[TextFile]:
         errors = "surrogateescape" if encoding == "utf-8" else "strict"
         text = io.TextIOWrapper(content, encoding, errors, newline="\n")
         stack.callback(text.detach)
-        yield TextFile(_lines_of(text, path), packing, encoding)
+        yield TextFile(_yield_lines(text, path), packing, encoding)
 
 
 @contextmanager
@@ -76,7 +76,7 @@ def create_text(target: Path | BinaryIO, packing: str, encoding: str) -> Iterato
         yield text
 
 
-def _lines_of(text: io.TextIOWrapper, path: str) -> Iterator[str]:
+def _yield_lines(text: io.TextIOWrapper, path: str) -> Iterator[str]:
     try:
         yield from text
     except (*UNREADABLE, UnicodeDecodeError) as error:

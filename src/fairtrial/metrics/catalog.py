@@ -42,7 +42,7 @@ def build(
     problems: list[str] = []
     reader = OptionReader(lenient=lenient)
     custom = {
-        part.name: (part, reader.read(part.value, _kind_of(part), part.pointer)) for part in config.custom_metrics
+        part.name: (part, reader.read(part.value, _find_kind(part), part.pointer)) for part in config.custom_metrics
     }
     problems += reader.problems
     warnings = reader.warnings
@@ -142,7 +142,7 @@ _CODE = (
 )
 
 
-def _kind_of(part: ConfigPart) -> type[CustomOptions]:
+def _find_kind(part: ConfigPart) -> type[CustomOptions]:
     """Return the options of a custom metric. Its configuration decides whether it is a prompt, a file or a function."""
     keys = set(map(snake, part.value)) if isinstance(part.value, dict) else set()
     if "prompt_template" in keys:

@@ -32,7 +32,7 @@ from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import DIALOGUE, Content
 from fairtrial.records.record import Json
 from fairtrial.records.rubric import Rubric
-from fairtrial.records.score import PartKey, Score, mean_of
+from fairtrial.records.score import PartKey, Score, average_parts
 from fairtrial.records.trace import Invocation, Trace
 
 FINAL_RESPONSE, TOOL_USE, TRAJECTORY = "FINAL_RESPONSE_QUALITY", "TOOL_USE_QUALITY", "TRAJECTORY_QUALITY"
@@ -88,7 +88,7 @@ class RubricQuestions(JudgedMetric):
             scored(ballot, item, RUBRIC, PartKey("rubric", id=rubric.id))
             for item, rubric in zip(question.items, rubrics, strict=True)
         ]
-        return mean_of(parts, reason="; ".join(notes))
+        return average_parts(parts, reason="; ".join(notes))
 
     async def score_adaptively(self, trace: Trace, index: int, context: Texts, subject: Texts) -> Score:
         """Return the score by rubrics that the judge makes for the invocation. Their texts are the labels of parts."""

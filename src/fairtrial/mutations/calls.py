@@ -11,7 +11,7 @@ from typing import Any
 import regex
 from msgspec.structs import replace
 
-from fairtrial.mutations.operator import Invocations, Scene, leaves, parameters_of, shuffled
+from fairtrial.mutations.operator import Invocations, Scene, leaves, read_parameters, shuffled
 from fairtrial.records.trace import Step, ToolCall, ToolResult
 
 _ISO_DATE = regex.compile(r"(\d{4}-\d\d-\d\d)(.*)", regex.S)
@@ -134,10 +134,12 @@ def neighbours(scene: Scene) -> list[tuple[int, int]]:
 
 def _is_pair(scene: Scene, first: int, second: int) -> bool:
     first_call, second_call = call_at(scene, first), call_at(scene, second)
-    return not scene.rules.same_call(first_call, second_call) and first_call.name in _names_of(expected_calls(scene))
+    return not scene.rules.same_call(first_call, second_call) and first_call.name in _collect_names(
+        expected_calls(scene)
+    )
 
 
-def _names_of(calls: Sequence[ToolCall]) -> set[str]:
+def _collect_names(calls: Sequence[ToolCall]) -> set[str]:
     return {call.name for call in calls}
 
 
@@ -197,7 +199,7 @@ def _other_tools(scene: Scene, names: set[str]) -> list[str]:
 
 def _arguments(scene: Scene) -> list[tuple[int, str]]:
     """Return the arguments of calls that the case expects: the place of the call, and the name."""
-    names = _names_of(expected_calls(scene))
+    names = _collect_names(expected_calls(scene))
     return [
         (place, name)
         for place in call_places(scene)
@@ -247,7 +249,7 @@ def _other_values(scene: Scene, call: ToolCall, name: str, random: Random) -> li
 
 def _allowed(scene: Scene, tool: str, name: str) -> list[Any]:
     """Return the values that the declaration of a tool allows for an argument, in its order."""
-    schema = parameters_of(scene.tools.get(tool, {})).get(name)
+    schema = read_parameters(scene.tools.get(tool, {})).get(name)
     allowed = schema.get("enum") if isinstance(schema, Mapping) else None
     return allowed if isinstance(allowed, list) else []
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from fairtrial.records.case import EvalCase
 from fairtrial.records.mutation import Direction
 from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult
-from fairtrial.text.language import Language, language_of
+from fairtrial.text.language import Language, detect_language
 
 Invocations = tuple[Invocation, ...]
 
@@ -78,7 +78,7 @@ class Scene:
     @cached_property
     def language(self) -> Language:
         """The language of the reply."""
-        return language_of(self.reply)
+        return detect_language(self.reply)
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -162,7 +162,7 @@ def leaves(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
         yield key, json.dumps(value)
 
 
-def parameters_of(declaration: Mapping[str, Any]) -> Mapping[str, Any]:
+def read_parameters(declaration: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the schemas of the arguments that a tool declares, by their names. MCP has another key than OpenAPI."""
     schema = declaration.get("parameters") or declaration.get("inputSchema")
     properties = schema.get("properties") if isinstance(schema, Mapping) else None

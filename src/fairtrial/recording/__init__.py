@@ -8,7 +8,7 @@ from fairtrial.agents.restarts import Restarts
 from fairtrial.errors import SimulatorError, StoreError, UsageError
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.protocols import Agent
-from fairtrial.recording.error_descriptions import cause_of
+from fairtrial.recording.error_descriptions import find_cause
 from fairtrial.recording.held_conversation import HeldConversation
 from fairtrial.records.trace import Invocation, Message, Trace
 from fairtrial.system.concurrency import concurrently
@@ -77,7 +77,7 @@ async def _simulated(
             conversation.fatal = error
             raise
         except Exception as error:
-            raise SimulatorError(cause_of(error)) from error
+            raise SimulatorError(find_cause(error)) from error
         if message is None:
             conversation.ending = "stop"
             return

@@ -82,7 +82,7 @@ class AttemptEvidence(NamedTuple):
         return self.verdict, self.agent_failed
 
 
-def evidence_of(result: CaseResult, verdict: Verdict, rule: AttemptRule) -> AttemptEvidence:
+def make_evidence(result: CaseResult, verdict: Verdict, rule: AttemptRule) -> AttemptEvidence:
     """Return the evidence of an attempt with its verdict. Only the rule "mean" needs the outcomes."""
     agent_failed = result.failure is not None and result.failure.side == "agent"
     if rule.name == "mean":

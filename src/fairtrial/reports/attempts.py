@@ -11,7 +11,7 @@ from fairtrial.records.attempt_rule import (
     AttemptRules,
     CaseEvidence,
     case_evidence,
-    evidence_of,
+    make_evidence,
 )
 from fairtrial.records.record import Record
 from fairtrial.records.result import CaseResult, Verdict
@@ -67,7 +67,7 @@ class CaseAttempts(Record, frozen=True):
 
     @property
     def _evidence(self) -> CaseEvidence:
-        return case_evidence(self.rule, [evidence_of(result, result.verdict, self.rule) for result in self.results])
+        return case_evidence(self.rule, [make_evidence(result, result.verdict, self.rule) for result in self.results])
 
 
 def by_case(results: Iterable[CaseResult], rules: AttemptRules) -> Iterator[CaseAttempts]:

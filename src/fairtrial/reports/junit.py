@@ -202,12 +202,12 @@ def _whole_case(attempts: CaseAttempts, verdict: Verdict, name: str) -> _Test:
     results = attempts.results
     failures = [own.failure for own in results if own.failure is not None]
     problems = [outcome for own in results for outcome in own.outcomes if outcome.verdict is Verdict.FAILED]
-    message = [*_counts_of(attempts), *(f"{own.side}: {own.cause}" for own in failures[:1]), *_side(results)]
+    message = [*_write_counts(attempts), *(f"{own.side}: {own.cause}" for own in failures[:1]), *_side(results)]
     texts = [*map(_reasons, problems), *(own.traceback for own in failures)]
     return _Test(name, kinds[verdict], "; ".join(message), "\n\n".join(filter(None, texts)))
 
 
-def _counts_of(attempts: CaseAttempts) -> list[str]:
+def _write_counts(attempts: CaseAttempts) -> list[str]:
     total = len(attempts.results)
     return [f"{attempts.passed} of {total} attempts passed, needed: {attempts.rule}"] if total > 1 else []
 
@@ -227,7 +227,7 @@ def _criterion(attempts: CaseAttempts, criterion: str, verdict: Verdict) -> _Tes
 
 def _message(attempts: CaseAttempts, problems: Sequence[Outcome]) -> str:
     shown = [describe_outcome(outcome) for outcome in problems if outcome.verdict is Verdict.FAILED][:1]
-    return "; ".join([*shown, *_counts_of(attempts), *_side(attempts.results)])
+    return "; ".join([*shown, *_write_counts(attempts), *_side(attempts.results)])
 
 
 def _side(results: Sequence[CaseResult]) -> list[str]:

@@ -74,10 +74,10 @@ def quantity(criterion: str, value: float | None) -> str:
 
 def with_unit(criterion: str, text: str) -> str:
     """Return a number that is written already, with the unit of its criterion. Words do not get a unit."""
-    return f"{text} {unit_of(criterion)}".rstrip() if text[-1:].isdigit() else text
+    return f"{text} {find_unit(criterion)}".rstrip() if text[-1:].isdigit() else text
 
 
-def unit_of(criterion: str) -> str:
+def find_unit(criterion: str) -> str:
     """Return the symbol of the unit of a criterion, for example s, or an empty text if its values have no unit."""
     entry = CATALOG.get(criterion)
     return "" if entry is None else entry.measured_in
@@ -137,7 +137,7 @@ def interval(estimate: Estimate, *, percent: bool = False) -> str:
         return ""
     if _says_nothing(estimate):
         return "too few cases"
-    least = _digits_of(estimate, percent=percent)
+    least = _choose_digits(estimate, percent=percent)
     return f"{_end(estimate.low, least, percent=percent)} … {_end(estimate.high, least, percent=percent)}"
 
 
@@ -152,7 +152,7 @@ def estimated(estimate: Estimate, threshold: float | None = None, *, percent: bo
     """Return the value of an estimate with the decimals of its interval, and with those that its threshold needs."""
     if estimate.value is None:
         return DASH
-    least = _digits_of(estimate, percent=percent)
+    least = _choose_digits(estimate, percent=percent)
     if threshold is not None:
         return against(estimate.value, threshold, least, percent=percent)[0]
     return (rate if percent else number)(estimate.value, least)
@@ -163,7 +163,7 @@ def _says_nothing(estimate: Estimate) -> bool:
     return estimate.method == LOGARITHMIC and (estimate.high or 0) > _WIDEST * (estimate.low or 0)
 
 
-def _digits_of(estimate: Estimate, *, percent: bool) -> int:
+def _choose_digits(estimate: Estimate, *, percent: bool) -> int:
     """Return the fewest decimals whose last one is at most as wide as the interval, seven at most."""
     if estimate.low is None or estimate.high is None or _says_nothing(estimate):
         return 0
@@ -178,14 +178,14 @@ def digits_of_change(base: float | None, candidate: float | None, difference: Es
 
     For example, 0.5 % and 2 % differ by 1.5, although they round to 1 % and 2 %.
     """
-    least = _digits_of(difference, percent=percent)
+    least = _choose_digits(difference, percent=percent)
     if not percent or base is None or candidate is None or difference.value is None:
         return least
     before, after, change = (_rounded(_exact(own, percent=True), least) for own in (base, candidate, difference.value))
     return least if after - before == change else min(least + 1, _MOST_DIGITS)
 
 
-def estimate_of(value: float | None, ends: tuple[float, float] | None) -> Estimate:
+def make_estimate(value: float | None, ends: tuple[float, float] | None) -> Estimate:
     """Return a value with its interval, if it has one, as an estimate."""
     return Estimate(value, *(ends or (None, None)))
 

@@ -15,7 +15,7 @@ from fairtrial.records.summary import CriterionSummary, RunUsage, Summary
 from fairtrial.reports.decisions.gate_report import gate_report
 from fairtrial.reports.decisions.pass_k_table import pass_k_rows
 from fairtrial.reports.judges.judge_states import judge_states
-from fairtrial.reports.numbers import DASH, dollars, estimate_of, estimated, interval, rate, with_unit
+from fairtrial.reports.numbers import DASH, dollars, estimated, interval, make_estimate, rate, with_unit
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.shown_criteria import informative
 from fairtrial.reports.spending import spending_rows
@@ -120,8 +120,8 @@ def _judging(summary: Summary) -> Rows:
         if criterion.calls is not None:
             cost = dollars(criterion.cost, criterion.unpriced_calls)
             numbers = (criterion.calls, criterion.calls_saved or 0, criterion.abstentions or 0)
-            with_itself = estimate_of(criterion.self_agreement, criterion.self_agreement_interval)
-            in_panel = estimate_of(criterion.panel_agreement, criterion.panel_agreement_interval)
+            with_itself = make_estimate(criterion.self_agreement, criterion.self_agreement_interval)
+            in_panel = make_estimate(criterion.panel_agreement, criterion.panel_agreement_interval)
             agreements = (with_itself, in_panel) if panels else (with_itself,)
             ends = (
                 text

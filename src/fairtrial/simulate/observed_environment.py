@@ -38,7 +38,7 @@ class ObservedEnvironment:
     @property
     def model_usage(self) -> ModelUsage | None:
         """The usage of the model that plays tools so far, or None if no model plays a tool."""
-        return usage_of(self._environment)
+        return read_usage(self._environment)
 
     @property
     def asking(self) -> str:
@@ -119,7 +119,7 @@ class ObservedEnvironment:
         return tuple(replace(result, response=None) for result in results if result.injected)
 
 
-def usage_of(player: Simulator | Environment | None) -> ModelUsage | None:
+def read_usage(player: Simulator | Environment | None) -> ModelUsage | None:
     """Return the usage of language models by a simulator or an environment, or None if it reports none."""
     usage = player.model_usage if isinstance(player, ReportsUsage) else None
     # A class of a user may have an attribute of the same name with another meaning.

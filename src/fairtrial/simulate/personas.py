@@ -130,7 +130,7 @@ PERSONAS: dict[str, Persona] = {
 _SIGNAL = re.compile(r"\{\{\s*stop_signal\s*\}\}")
 
 
-def persona_of(scenario: Scenario, *, stop_signal: str) -> Persona | None:
+def find_persona(scenario: Scenario, *, stop_signal: str) -> Persona | None:
     """Return the persona of a scenario, also if the scenario names only its id. Raises ConfigError for an unknown id.
 
     As in ADK, `{{ stop_signal }}` in the texts of its behaviors stands for the signal.

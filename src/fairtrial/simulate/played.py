@@ -14,7 +14,7 @@ from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json
 from fairtrial.records.trace import ToolCall
 from fairtrial.text.display import compact, shortened
-from fairtrial.text.language import language_of
+from fairtrial.text.language import detect_language
 
 TEMPLATES, TEMPLATE = Templates("fairtrial.simulate"), "simulated_tool"
 _ATTEMPTS = 2
@@ -56,7 +56,7 @@ class Player:
         }
         present: dict[str, Json] = {name: bool(texts[name]) for name in ("data", "tracing", "earlier")}
         prompt = replace(
-            TEMPLATES.render(TEMPLATE, texts, language=language_of("".join(texts.values())), **present), draw=draw
+            TEMPLATES.render(TEMPLATE, texts, language=detect_language("".join(texts.values())), **present), draw=draw
         )
         problem = ""
         for ask in range(1, _ATTEMPTS + 1):

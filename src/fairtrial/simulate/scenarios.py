@@ -15,7 +15,7 @@ from fairtrial.protocols import Model
 from fairtrial.records.case import Scenario
 from fairtrial.records.decoding import convert
 from fairtrial.records.record import Json
-from fairtrial.text.language import language_of
+from fairtrial.text.language import detect_language
 from fairtrial.text.rouge import characters, rouge
 
 TEMPLATES = Templates("fairtrial.simulate")
@@ -65,7 +65,7 @@ async def write_scenarios(model: Model, assistant: str, *, count: int, instructi
         prompt = TEMPLATES.render(
             "scenarios",
             texts,
-            language=language_of(instruction or assistant),
+            language=detect_language(instruction or assistant),
             schema=_SCHEMA,
             count=min(_BATCH, count - len(scenarios)),
             instruction=bool(instruction),

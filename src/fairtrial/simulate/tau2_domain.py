@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from fairtrial.errors import ConfigError, SimulatedToolError, nearest
-from fairtrial.formats.messages import response_of
+from fairtrial.formats.messages import read_response
 from fairtrial.formats.tau2_tasks import ASSERTIONS, DB_MATCH
 from fairtrial.records.record import Json
 from fairtrial.records.trace import ToolCall
@@ -128,7 +128,7 @@ class Tau2World:
     def _answer(self, call: ToolCall, requestor: str) -> Json:
         message_class = importlib.import_module("tau2.data_model.message").ToolCall
         message = message_class(id=call.id, name=call.name, arguments=call.args, requestor=requestor)
-        return response_of(str(self._environment.get_response(message).content))
+        return read_response(str(self._environment.get_response(message).content))
 
 
 def _run(environment: Any, action: Any) -> None:

@@ -19,11 +19,11 @@ from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt
 from fairtrial.records.trace import Invocation, Message, ToolCall, ToolResult, Trace
 from fairtrial.simulate.instructions import custom_prompt, validated
-from fairtrial.simulate.personas import persona_of
+from fairtrial.simulate.personas import find_persona
 from fairtrial.simulate.user_options import KEY, UserOptions
 from fairtrial.simulate.user_tools import UserTools
 from fairtrial.text.display import compact
-from fairtrial.text.language import language_of
+from fairtrial.text.language import detect_language
 
 TEMPLATES = Templates("fairtrial.simulate")
 _NO_CALLS: Mapping[int, Sequence[str]] = {}
@@ -57,7 +57,7 @@ class SimulatedUsers:
         """Return the user of one conversation."""
         if case.scenario is None:
             raise SimulatorError(f"case {case.id!r} has no scenario to simulate")
-        persona = persona_of(case.scenario, stop_signal=self.options.stop_signal)
+        persona = find_persona(case.scenario, stop_signal=self.options.stop_signal)
         return SimulatedUser(self.model, self.options, case.id, case.scenario, attempt, persona)
 
 
@@ -121,7 +121,7 @@ class SimulatedUser:
             prompt = TEMPLATES.render(
                 "simulated_user",
                 conversation,
-                language=language_of(self._scenario.starting_prompt),
+                language=detect_language(self._scenario.starting_prompt),
                 standing=standing,
                 stop_signal=options.stop_signal,
                 persona=self._persona is not None,
@@ -142,7 +142,7 @@ def check_persona(case: EvalCase) -> None:
     """Raise ConfigError if the scenario of a case has an unknown persona."""
     try:
         if case.scenario is not None:
-            persona_of(case.scenario, stop_signal="")
+            find_persona(case.scenario, stop_signal="")
     except ConfigError as error:
         raise ConfigError(f"case {case.id!r}: {error}") from None
 

@@ -118,7 +118,7 @@ def evidence_below(waves: Sequence[Wave], limit: float) -> list[float]:
     return _logs(_losses(waves), 1 - limit)
 
 
-def strategy_of(limit: float, cases: int) -> Strategy:
+def choose_strategy(limit: float, cases: int) -> Strategy:
     """Return the gamblers that bet on a mean above a limit. They are chosen by the claim and the number of cases alone.
 
     Below a small limit, each bets what would win most if it took 1, 2, 4 or 8 waves to prove the mean.
@@ -152,7 +152,7 @@ def _losses(waves: Sequence[Wave]) -> list[list[float]]:
 def _logs(waves: Sequence[Sequence[float]], limit: float, strategy: Strategy | None = None) -> list[float]:
     if not waves:
         return []
-    evidence = Evidence(limit, len(waves[0]), strategy or strategy_of(limit, len(waves[0])))
+    evidence = Evidence(limit, len(waves[0]), strategy or choose_strategy(limit, len(waves[0])))
     logs: list[float] = []
     for wave in waves:
         evidence.add(wave)

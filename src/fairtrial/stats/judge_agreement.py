@@ -66,9 +66,9 @@ def _of_verdicts(pairs: Sequence[Pair], reasons: dict[str, str]) -> dict[str, An
     counts = Counter((people, judge) for people, judge, _ in verdicts)
     table = AgreementTable(counts[0, 0], counts[0, 1], counts[1, 0], counts[1, 1])
     numbers = {
-        "accuracy": _share_of(both, both),
-        "sensitivity": _share_of([pair for pair in both if pair.people_pass], both),
-        "specificity": _share_of([pair for pair in both if not pair.people_pass], both),
+        "accuracy": _estimate_share(both, both),
+        "sensitivity": _estimate_share([pair for pair in both if pair.people_pass], both),
+        "specificity": _estimate_share([pair for pair in both if not pair.people_pass], both),
     }
     for name, side in (("sensitivity", "pass"), ("specificity", "fail")):
         if numbers[name] is None:
@@ -77,7 +77,7 @@ def _of_verdicts(pairs: Sequence[Pair], reasons: dict[str, str]) -> dict[str, An
     sensitivity, specificity = numbers["sensitivity"], numbers["specificity"]
     if sensitivity is not None and specificity is not None:
         fields["youden"] = _interval(stats.youden(sensitivity, specificity), _MOVER)
-    if stats.has_empty_margin(stats.table_of(verdicts, 2)):
+    if stats.has_empty_margin(stats.make_table(verdicts, 2)):
         reasons["kappa"] = reasons["mcc"] = "people or the judge give every labelled outcome the same verdict"
         reasons["judge_alpha"] = reasons["kappa"]
     else:
@@ -88,7 +88,7 @@ def _of_verdicts(pairs: Sequence[Pair], reasons: dict[str, str]) -> dict[str, An
     return {"table": table, **fields}
 
 
-def _share_of(pairs: Sequence[Pair], sample: Sequence[Pair]) -> tuple[float, float, float] | None:
+def _estimate_share(pairs: Sequence[Pair], sample: Sequence[Pair]) -> tuple[float, float, float] | None:
     """Return the share of pairs in which the judge gives the verdict of people, with its interval."""
     hits = [(pair.people_pass == pair.judge_pass, pair.weight) for pair in pairs]
     return stats.share_interval(hits, max(pair.weight for pair in sample), [pair.case for pair in pairs])
@@ -127,7 +127,7 @@ def estimate_agreement(
 
     `cases` names the case of each pair if several pairs may belong to one case.
     """
-    value = statistic(stats.table_of(pairs, categories))
+    value = statistic(stats.make_table(pairs, categories))
     ends = stats.agreement_interval(statistic, pairs, categories, cases)
     return (
         Estimate(value)

@@ -140,6 +140,6 @@ Numbers = Sequence[float] | Moments
 """Numbers, or their moments."""
 
 
-def moments_of(numbers: Numbers) -> Moments:
+def compute_moments(numbers: Numbers) -> Moments:
     """Return the moments of numbers."""
     return numbers if isinstance(numbers, Moments) else Moments(numbers)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fairtrial.stats.interval import LEVEL, LIGHT, Interval, effective_trials, ends_of_rate, to_range
-from fairtrial.stats.moments import Moments, Numbers, moments_of
+from fairtrial.stats.moments import Moments, Numbers, compute_moments
 from fairtrial.stats.student import student_quantile
 
 
@@ -27,7 +27,7 @@ class Stratum(NamedTuple):
     @property
     def moments(self) -> Moments:
         """The moments of the values."""
-        return moments_of(self.values)
+        return compute_moments(self.values)
 
     @property
     def remaining(self) -> float:

@@ -131,7 +131,7 @@ class LabelQueues:
         )
         return {(row[0], row[1], row[2], row[3], row[4]) for row in self._connections.rows(query)}
 
-    def seconds_of(self, criterion: str, author: str) -> list[float]:
+    def read_seconds(self, criterion: str, author: str) -> list[float]:
         """Return the seconds that a person took for each label of a criterion, if they are known."""
         query = sa.select(LABELS.c.seconds).where(
             LABELS.c.run == self._run,

@@ -17,7 +17,7 @@ from fairtrial.records.result import Verdict
 from fairtrial.store.bodies import BodyDecoder, UnreadableBodyError
 from fairtrial.store.connections import Connections
 from fairtrial.store.database_errors import shown_url
-from fairtrial.store.label_rows import label_of
+from fairtrial.store.label_rows import make_label
 from fairtrial.store.result_rows import ResultBody, Terms
 from fairtrial.store.schema import CASES, CRITERIA, LABELS, RESULTS, RUNS, SCORES
 from fairtrial.store.statements import storable
@@ -144,7 +144,7 @@ class RunQueries(ABC):
 
     def _label(self, row: Any) -> Label | None:
         try:
-            return label_of(row)
+            return make_label(row)
         except UnreadableBodyError:
             self._unreadable.add("label", row.number)
             return None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairtrial.errors import UsageError, lacks_extra, nearest
 from fairtrial.protocols import CountsTokens, HasName, KnowsItsLanguage
-from fairtrial.text.language import language_of
+from fairtrial.text.language import detect_language
 from fairtrial.text.pieces import split_text
 from fairtrial.valuation import weights
 
@@ -87,8 +87,8 @@ class MiniLM:
         vectors = np.empty((len(distinct), model.dimensions), dtype=np.float32)
         for places in _batches([len(tokens) for tokens in ids]):
             vectors[places] = model.encode([ids[place] for place in places])
-        place_of = {text: place for place, text in enumerate(distinct)}
-        return vectors[[place_of[text] for text in texts]]
+        find_place = {text: place for place, text in enumerate(distinct)}
+        return vectors[[find_place[text] for text in texts]]
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ class Multilingual:
         pieces_of = [split_text(_sayable(text), PIECE) for text in texts]
         distinct = list(dict.fromkeys(piece for pieces in pieces_of for piece in pieces))
         vectors = np.asarray(_multilingual().encode(distinct), dtype=np.float32)
-        place_of = {piece: place for place, piece in enumerate(distinct)}
-        means = np.stack([vectors[[place_of[piece] for piece in pieces]].mean(axis=0) for pieces in pieces_of])
+        find_place = {piece: place for place, piece in enumerate(distinct)}
+        means = np.stack([vectors[[find_place[piece] for piece in pieces]].mean(axis=0) for pieces in pieces_of])
         unit: NDArray[np.float32] = means / np.linalg.norm(means, axis=1, keepdims=True)
         return unit
 
@@ -162,10 +162,10 @@ def reservations(texts: Sequence[str], embed: object) -> list[Reservations]:
 
 def foreign_language(text: str) -> str | None:
     """Return Korean, Japanese or Chinese, if a text is written in it."""
-    return {"ko": "Korean", "ja": "Japanese", "zh": "Chinese"}.get(language_of(text))
+    return {"ko": "Korean", "ja": "Japanese", "zh": "Chinese"}.get(detect_language(text))
 
 
-def name_of(embed: object) -> str:
+def read_name(embed: object) -> str:
     """Return the name of an embedder beside its numbers: its `name`, or the module and name of its code."""
     if embed is None:
         return "none"

@@ -157,7 +157,7 @@ class VectorCache:
         self._expire()
         best = _Best(len(unit))
         cached = self.vectors
-        own = self._places_of(ids, digests)
+        own = self._find_places(ids, digests)
         if among is not None:
             return self._search_candidates(unit, own, among)
         for low in range(0, len(unit), BLOCK):
@@ -186,7 +186,7 @@ class VectorCache:
                 best.places[row] = places[best.places[row]]
         return best.as_nearest(self._ids)
 
-    def _places_of(self, ids: Sequence[str] | None, digests: Sequence[str] | None) -> dict[int, list[int]]:
+    def _find_places(self, ids: Sequence[str] | None, digests: Sequence[str] | None) -> dict[int, list[int]]:
         """Return the places at which each of some traces is in the cache itself, if it is there."""
         if ids is None:
             return {}
@@ -302,7 +302,7 @@ class VectorCache:
         return cache
 
     @staticmethod
-    def embedder_of(path: str | Path) -> str:
+    def read_embedder(path: str | Path) -> str:
         """Return the name of the embedder of a saved cache, or an empty string if the file does not name it."""
         try:
             return bytes(read_arrays(Path(path))["embedder"].tobytes()).decode()

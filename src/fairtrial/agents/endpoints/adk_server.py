@@ -21,7 +21,7 @@ from fairtrial.agents.endpoints.endpoint_client import (
     object_in,
 )
 from fairtrial.agents.plain import as_text
-from fairtrial.agents.user_parts import base64_of
+from fairtrial.agents.user_parts import encode_base64
 from fairtrial.errors import AgentError
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase, SessionInput
@@ -140,4 +140,4 @@ def _sent_part(part: Part) -> dict[str, Any]:
     names = {"mimeType": part.mime_type, **({"displayName": part.name} if part.name else {})}
     if part.uri:
         return {"fileData": {"fileUri": part.uri, **names}}
-    return {"inlineData": {"data": base64_of(part), **names}}
+    return {"inlineData": {"data": encode_base64(part), **names}}

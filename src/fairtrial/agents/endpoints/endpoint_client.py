@@ -14,7 +14,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
-from fairtrial.agents.endpoints.urls import HttpStatusError, check_answers, parts_of
+from fairtrial.agents.endpoints.urls import HttpStatusError, check_answers, split_parts
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.system.importing import import_extra
 from fairtrial.text.display import shortened
@@ -41,7 +41,7 @@ class StreamEvent(NamedTuple):
 def url_parts(url: str, *, like: str) -> SplitResult:
     """Return the parts of the URL of an agent. Raises UsageError, also if a needed variable or library is missing."""
     import_extra("httpx2", "http")
-    parts = parts_of(url, like=like)
+    parts = split_parts(url, like=like)
     if parts.username or parts.password:
         raise UsageError(f"must hold no password; a key is taken from the environment variable {KEY}")
     object_in(HEADERS)

@@ -24,7 +24,7 @@ from fairtrial.agents.endpoints.endpoint_template import EndpointTemplate, templ
 from fairtrial.agents.plain import as_text
 from fairtrial.agents.token_usage import sum_of_counts
 from fairtrial.errors import AgentError
-from fairtrial.formats.messages import arguments_of, response_of
+from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.tool_failures import has_failed
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
@@ -152,10 +152,10 @@ class JsonEndpointSession:
             if not isinstance(name, str):
                 problem = f"{self._template.url}: a call must have a name at {paths.name}"
                 raise AgentError(f"{problem}, got {shortened(as_text(call), SHOWN)}")
-            record = ToolCall(name, arguments_of(args), "" if call_id is None else as_text(call_id))
+            record = ToolCall(name, read_arguments(args), "" if call_id is None else as_text(call_id))
             yield record
             if result is not None:
-                response = response_of(result) if isinstance(result, str) else result
+                response = read_response(result) if isinstance(result, str) else result
                 yield ToolResult(name, response, record.id, is_error=has_failed(response, None))
 
     def _usage(self, reply: Any) -> Usage:

@@ -32,7 +32,7 @@ from fairtrial.agents.user_parts import langchain_content
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.chats.assembly import with_name
 from fairtrial.formats.chats.langchain_messages import LANGCHAIN
-from fairtrial.formats.messages import response_of
+from fairtrial.formats.messages import read_response
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
@@ -217,7 +217,7 @@ class LangGraphServerSession:
         """Whether the latest message is JSON. Then the model wrote the structured response as its text."""
         latest = next(reversed(self._state.get("messages") or ()), None)
         content = latest.get("content") if isinstance(latest, dict) and latest.get("type") == "ai" else None
-        return isinstance(content, str) and not isinstance(response_of(content), str)
+        return isinstance(content, str) and not isinstance(read_response(content), str)
 
     def _with_messages(self, state: Any) -> dict[str, Any]:
         """Return a state with its messages. A function with `@entrypoint` may return a list or a text instead."""

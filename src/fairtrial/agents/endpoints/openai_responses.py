@@ -22,7 +22,7 @@ from fairtrial.agents.endpoints.endpoint_client import (
 from fairtrial.agents.user_parts import responses_content
 from fairtrial.errors import AgentError
 from fairtrial.formats.chats.assembly import with_name
-from fairtrial.formats.chats.response_objects import tokens_of
+from fairtrial.formats.chats.response_objects import read_tokens
 from fairtrial.formats.chats.responses_items import RESPONSES
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.protocols import Environment, Item
@@ -81,7 +81,7 @@ class ResponsesSession:
         response = self._checked(await self._client.post(self._url, {**self._fields, "input": inputs, **chain}))
         self._previous = str(response.get("id") or "")
         self.about = _about(response) or self.about
-        yield tokens_of(response)
+        yield read_tokens(response)
         steps = self._steps(response["output"])
         for step in steps:
             yield step

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from fairtrial.agents.endpoints.chat_replies import separate_thoughts
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.errors import AgentError, UsageError
-from fairtrial.formats.messages import arguments_of, response_of
+from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
@@ -173,11 +173,11 @@ def _steps(answer: dict[str, Any]) -> list[Step]:
         steps.append(Message(_text(answer, "message")))
     if "tool_call" in answer:
         call = _object(answer, "tool_call")
-        steps.append(ToolCall(_text(call, "name"), arguments_of(call.get("args")), str(call.get("id") or "")))
+        steps.append(ToolCall(_text(call, "name"), read_arguments(call.get("args")), str(call.get("id") or "")))
     if "tool_result" in answer:
         result = _object(answer, "tool_result")
         response = result.get("response")
-        response = response_of(response) if isinstance(response, str) else response
+        response = read_response(response) if isinstance(response, str) else response
         is_error = bool(result.get("is_error"))
         steps.append(ToolResult(_text(result, "name"), response, str(result.get("id") or ""), is_error=is_error))
     if "reply" in answer:

@@ -39,7 +39,7 @@ def with_checkpointer(graph: Any) -> Any:
     return graph.copy({"checkpointer": saver})
 
 
-async def stop_of(graph: Any, config: dict[str, Any], interrupts: Sequence[Any], messages: list[Any]) -> Stop | None:
+async def find_stop(graph: Any, config: dict[str, Any], interrupts: Sequence[Any], messages: list[Any]) -> Stop | None:
     """Return the stop of a graph that waits for decisions, or None if it has ended or asks another question."""
     requests = [(interrupt.id, request) for interrupt in interrupts for request in requests_in(interrupt.value)]
     if requests:

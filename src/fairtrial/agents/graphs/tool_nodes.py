@@ -11,7 +11,7 @@ from typing import Any
 
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.routing import route_call
-from fairtrial.formats.messages import response_of
+from fairtrial.formats.messages import read_response
 from fairtrial.protocols import Environment
 from fairtrial.records.record import Json
 from fairtrial.records.trace import ToolCall
@@ -144,7 +144,7 @@ def response_in(output: Any, call_id: str) -> Json:
     """Return the answer in the output of a tool: the text of the message with the id of the call."""
     for message in _messages(output):
         if getattr(message, "tool_call_id", None) == call_id:
-            return response_of(str(message.text))
+            return read_response(str(message.text))
     return None
 
 

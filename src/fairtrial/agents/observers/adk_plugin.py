@@ -111,7 +111,7 @@ async def _waits(tool: Any, args: dict[str, Any], tool_context: Any) -> bool:
     return confirmation is None or not confirmation.confirmed
 
 
-def plugin_of(watch: Watch, environment: Environment | None) -> Any:
+def make_plugin(watch: Watch, environment: Environment | None) -> Any:
     """Return a plugin of ADK that reports to a watch, and lets an environment answer the tools of every agent.
 
     The class is defined in this function, because its base class is ADK's, which is imported late.

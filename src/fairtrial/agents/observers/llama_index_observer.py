@@ -10,7 +10,7 @@ from fairtrial.agents.nested_runs import ToolAtWork, observe_in_tools
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.token_usage import token_usage
-from fairtrial.llm.token_counts import count_of
+from fairtrial.llm.token_counts import parse_count
 from fairtrial.protocols import Item
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Thought, ToolCall, Usage
@@ -168,4 +168,4 @@ def _usage(raw: Any, model: str) -> Usage:
 
 
 def _count(counts: Mapping[str, Any], names: Iterable[str]) -> int | None:
-    return next((number for name in names if (number := count_of(counts.get(name))) is not None), None)
+    return next((number for name in names if (number := parse_count(counts.get(name))) is not None), None)

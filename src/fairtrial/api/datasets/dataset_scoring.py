@@ -39,7 +39,7 @@ from fairtrial.api.temporary_store import temporary_store
 from fairtrial.batch.executors import Executor, InProcess, ProcessPool
 from fairtrial.batch.shard_log import ShardLog
 from fairtrial.errors import UsageError
-from fairtrial.judge.ballot_costs import ballots_of
+from fairtrial.judge.ballot_costs import collect_ballot_ids
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.model import ignore
 from fairtrial.loading.data_files import DataFile
@@ -412,7 +412,7 @@ def _stored(
         recording = msgspec.structs.replace(attempt.recording, attempt=place)
         run_store.add_recording(info.id, position, recording, may_wait=True)
         run_store.add_result(info.id, msgspec.structs.replace(attempt.result, position=position, attempt=place))
-        names = (name for outcome in attempt.result.outcomes for name in ballots_of(outcome.score))
+        names = (name for outcome in attempt.result.outcomes for name in collect_ballot_ids(outcome.score))
         for ballot in (ballots[name] for name in names if name in ballots):
             run_store.ballots(info.id)[ballot.id] = ballot
             for call in ballot.calls:

@@ -82,7 +82,7 @@ class FailedAttempt(Record, frozen=True):
 
 
 class Sample(Record, frozen=True):
-    """The conversations for which `share_of` is below the bound of their stratum: with the same seed, the same ones.
+    """The conversations for which `compute_share` is below their stratum's bound: with the same seed, the same ones.
 
     `stratify` is the field whose value is the stratum. If it is empty, there is one stratum, whose name is empty.
     """
@@ -93,10 +93,10 @@ class Sample(Record, frozen=True):
 
     def holds(self, case_id: str, stratum: str) -> bool:
         """Whether a conversation belongs to the sample."""
-        return share_of(case_id, self.seed) < self.bounds.get(stratum, 0.0)
+        return compute_share(case_id, self.seed) < self.bounds.get(stratum, 0.0)
 
 
-def share_of(case_id: str, seed: int) -> float:
+def compute_share(case_id: str, seed: int) -> float:
     """Return a number from 0 to 1 that a conversation's id and a seed determine."""
     hashed = hashlib.blake2b(f"{seed}:{case_id}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(hashed, "big") / 2**64
@@ -189,7 +189,7 @@ def choose_cases(
     own_finders: dict[int, tuple[EvalSet, CaseFinder]] = {}
     own_digest = digest_bytes(EvalCase(""))
 
-    def finder_of(eval_set: EvalSet) -> CaseFinder:
+    def make_finder(eval_set: EvalSet) -> CaseFinder:
         if id(eval_set) not in own_finders:
             loaded = loading.LoadedSet(eval_set, scorer.criteria)
             cases = [replace(case, position=OWN_CASE) for case in loading.plan_cases([loaded])]
@@ -205,7 +205,7 @@ def choose_cases(
         if sample is not None and not sample.holds(case_id, item.stratum):
             yield item, None, recording
             continue
-        own = finder_of(eval_set) if finder is None and eval_set is not None else finder
+        own = make_finder(eval_set) if finder is None and eval_set is not None else finder
         if own is None:
             case = PlannedCase(OWN_CASE, case_id, EvalCase(case_id), scorer.criteria, loading.RECORDED, own_digest)
         else:

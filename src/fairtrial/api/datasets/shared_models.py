@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from fairtrial.api.call_journal import SECONDS, CallEntry, CallJournal, NotedMapping
-from fairtrial.api.connection import connected, models_of
+from fairtrial.api.connection import connected, find_models
 from fairtrial.api.run_batches import OnBatch
 from fairtrial.api.run_canaries import trusted
 from fairtrial.api.stored_runs import open_store
@@ -53,7 +53,7 @@ def kept_calls(folder: Path) -> Store:
 
 def asks_models(criterion: Criterion) -> bool:
     """Whether a criterion asks a model."""
-    return bool(models_of(criterion.metric))
+    return bool(find_models(criterion.metric))
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ def with_models(
 ) -> Criterion:
     """Return a criterion with other models in place of its models. `keep` receives its ballots."""
     fields: dict[str, Any] = {}
-    for name, field in models_of(criterion.metric).items():
+    for name, field in find_models(criterion.metric).items():
         owner: Any = field
         if isinstance(field, HasPanel):
             fields[name] = dataclasses.replace(owner, panel=tuple(map(change, field.panel)), keep=keep)

@@ -68,10 +68,10 @@ def _of_summary(
     others = [side.cost for side in (spending.simulator, spending.environment) if side is not None and side.cost]
     count = max(1, attempts)
     prices = Prices(None if judge_cost is None else judge_cost / count, sum(others) / count if others else None)
-    return prices, _judge_of(summary, signatures, measure.removesuffix(":pass"))
+    return prices, _find_judge(summary, signatures, measure.removesuffix(":pass"))
 
 
-def _judge_of(summary: Summary, signatures: dict[str, Any], criterion: str) -> JudgeNumbers | None:
+def _find_judge(summary: Summary, signatures: dict[str, Any], criterion: str) -> JudgeNumbers | None:
     """Return the agreement of a judge that answers one question an attempt. Means over several items are left out."""
     votes = signatures.get(criterion, {}).get("options", {}).get("judge", {}).get("options", {}).get("votes")
     for row in summary.criteria:

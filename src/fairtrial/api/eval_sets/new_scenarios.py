@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fairtrial.agents import agent_of
+from fairtrial.agents import find_agent
 from fairtrial.api.declared_agents import declared_agents
 from fairtrial.errors import UsageError
 from fairtrial.formats.adk.write import scenario_json
@@ -32,7 +32,7 @@ def scenarios(
     The model sees the instructions, tools and documentation of the agent, and the `instruction`. Raises UsageError if
     all of them are empty, or if the model cannot be called.
     """
-    target = agent_of(agent)
+    target = find_agent(agent)
     options = models or ModelOptions()
     check_model(NamedModel(model), options)
 

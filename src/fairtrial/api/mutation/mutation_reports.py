@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from fairtrial.analysis.mutant_scores import MutantScores
-from fairtrial.api.mutation.mutation_sources import tools_of
+from fairtrial.api.mutation.mutation_sources import list_tools
 from fairtrial.api.stored_runs import open_store
 from fairtrial.mutations.coverage import cover
 from fairtrial.records.attempt import Recording
@@ -26,7 +26,7 @@ class MutationRun:
     report: MutationReport
 
 
-def reason_of(result: CaseResult) -> str:
+def find_reason(result: CaseResult) -> str:
     """Return why a baseline does not count: the criteria that it does not pass."""
     failed = [o.criterion for o in result.outcomes if o.verdict in (Verdict.FAILED, Verdict.UNSCORED)]
     return f"{result.title}: the baseline {result.verdict}: {', '.join(failed) or 'no criterion has a threshold'}"
@@ -35,10 +35,10 @@ def reason_of(result: CaseResult) -> str:
 def mutation_report(run_id: str, store: str = DEFAULT_URL) -> MutationReport:
     """Return the report of a stored run of mutation testing, from the store alone."""
     with closing(open_store(store, create=False)) as run_store:
-        return report_of(run_store, run_store.run(run_id))
+        return make_report(run_store, run_store.run(run_id))
 
 
-def report_of(
+def make_report(
     store: Store,
     info: RunInfo,
     recordings: Iterable[tuple[int, Recording]] | None = None,
@@ -63,7 +63,7 @@ def report_of(
             if result is not None and result.verdict is Verdict.PASSED:
                 passing.add(position)
             elif result is not None:
-                exclusions.append(reason_of(result))
+                exclusions.append(find_reason(result))
         elif result is not None and _is_of_agent(recording.mutation) and _is_inert(traces[position].trace, recording):
             inert += 1
         elif result is not None:
@@ -84,7 +84,7 @@ def report_of(
         scores.criteria,
         scores.findings("harmful"),
         scores.findings("harmless"),
-        cover(cases, tools_of(cases, traces.values()), info.config.get("personas", ())),
+        cover(cases, list_tools(cases, traces.values()), info.config.get("personas", ())),
         unused_operators=tuple(name for name in names if name not in row_names),
         inert=inert,
     )

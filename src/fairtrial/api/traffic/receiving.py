@@ -203,7 +203,7 @@ class Receiver:
             state = TraceState(trace_id, has_agent=True, is_complete=True)
         if state.history is not None:
             self._reopen(self._histories.add(trace_id, state.history))
-            state = replace(state, conversation=self._histories.name_of(trace_id))
+            state = replace(state, conversation=self._histories.read_name(trace_id))
         is_left_out = any(batch.is_left_out for batch in batches)
         if is_left_out or (state.is_complete and not state.has_agent):
             self._spans.leave_out(batch for batch in batches if batch.is_pending)
@@ -306,7 +306,7 @@ class _Places:
         """Return the case of a conversation and the number of its attempt."""
         place = self._by_name.get(name)
         if place is None:
-            case = self._plan.case_of(recording, self._finders, self._next_position)
+            case = self._plan.resolve_case(recording, self._finders, self._next_position)
             self._next_position += case.position == self._next_position
             self._attempts[case.position] += 1
             place = self._by_name[name] = case, self._attempts[case.position]

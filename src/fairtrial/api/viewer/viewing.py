@@ -208,7 +208,7 @@ class StoreViewer:
     def _text_places(self, run_id: str, index: RunIndex, text: str) -> Collection[tuple[int, int]]:
         def search() -> set[tuple[int, int]]:
             names = self.store.names_with(run_id, text.lower())
-            of_names = {(mark.position, mark.attempt) for position in names for mark in index.attempts_of(position)}
+            of_names = {(mark.position, mark.attempt) for position in names for mark in index.attempts_at(position)}
             return of_names | places_with_text(self.store, run_id, text)
 
         return self._cached(("text", run_id, index.change, text), search)
@@ -282,7 +282,7 @@ class StoreViewer:
                 position,
                 keys[position][1] or keys[position][0].case,
                 keys[position][0].eval_set,
-                [mark.verdict for mark in index.attempts_of(position)],
+                [mark.verdict for mark in index.attempts_at(position)],
             )
             for position in index.positions
             if position in keys

@@ -127,11 +127,11 @@ class ReportFiles:
         """Return the HTML report without personal data for `people`. Raises UsageError if it is not the only report."""
         if redact is None:
             return self
-        from fairtrial.text.redaction.redact import finders_of
+        from fairtrial.text.redaction.redact import make_finders
 
         if set(self.paths) != {"html"}:
             raise UsageError("--redact people needs --html FILE, and no other report: only HTML is redacted")
-        finders_of(people=True)  # raises if the library is missing
+        make_finders(people=True)  # raises if the library is missing
         return replace(self, people=True)
 
     def check_baseline(self, store: str) -> None:

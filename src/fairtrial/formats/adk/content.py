@@ -165,12 +165,12 @@ def _part(raw: Any, at: Place, reading: Diagnostics) -> dict[str, Any]:
     return part
 
 
-def steps_of(parts: list[Any], author: str, at: Place, reading: Diagnostics) -> list[Step]:
+def read_steps(parts: list[Any], author: str, at: Place, reading: Diagnostics) -> list[Step]:
     """Return one step for each part, in order."""
-    return [step_of(part, author, (at, i), reading) for i, part in enumerate(parts)]
+    return [read_step(part, author, (at, i), reading) for i, part in enumerate(parts)]
 
 
-def step_of(part: Any, author: str, at: Place, reading: Diagnostics) -> Step:
+def read_step(part: Any, author: str, at: Place, reading: Diagnostics) -> Step:
     """Return the step in a part."""
     if type(part) is dict and len(part) == 1:
         ((key, value),) = part.items()
@@ -328,7 +328,7 @@ def event(raw: Any, at: Place, reading: Diagnostics) -> tuple[Event, list[Step],
             extra["role"] = content["role"]
         if "parts" in content:
             parts = reading.array(content, "parts", (at, "content"))
-            steps = steps_of(parts, author, ((at, "content"), "parts"), reading)
+            steps = read_steps(parts, author, ((at, "content"), "parts"), reading)
     tokens = usage(extra, at, reading)
     timestamp, model = _timestamp(extra), tokens.model if tokens else ""
     if timestamp is not None or model:

@@ -293,7 +293,7 @@ def _pair(raw: Any, at: Place, reading: Diagnostics) -> list[Step]:
     if type(raw) is not list or len(raw) != 2 or type(raw[0]) is not str or type(raw[1]) is not list:
         reading.wrong_type(at, "a pair [author, [part, ...]]", raw)
         return []
-    steps = content.steps_of(raw[1], raw[0], (at, 1), reading)
+    steps = content.read_steps(raw[1], raw[0], (at, 1), reading)
     if len(steps) > 1:
         # The first step keeps the number of parts, so that the writer can put the parts into one pair again.
         steps[0] = replace(steps[0], extra=(steps[0].extra or {}) | {"parts": len(steps)})

@@ -58,7 +58,7 @@ def _intermediate(data: dict[str, Json]) -> dict[str, Json]:
     # ADK ignores other keys of an event, but not other keys of its content.
     if "invocation_events" in data:
         events = data["invocation_events"]
-        return {"invocation_events": [{**event, **_content_of(event)} for event in events]}
+        return {"invocation_events": [{**event, **_read_content(event)} for event in events]}
     by_hand: dict[str, Json] = _pruned(data, _BY_HAND)
     if "intermediate_responses" in by_hand:
         pairs = by_hand["intermediate_responses"]
@@ -66,7 +66,7 @@ def _intermediate(data: dict[str, Json]) -> dict[str, Json]:
     return by_hand
 
 
-def _content_of(event: dict[str, Json]) -> dict[str, Json]:
+def _read_content(event: dict[str, Json]) -> dict[str, Json]:
     return {"content": _pruned(event["content"], _CONTENT)} if event.get("content") else {}
 
 

@@ -16,7 +16,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
-from fairtrial.formats.messages import arguments_of, response_of
+from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import stated_failure
 from fairtrial.records.record import Json
@@ -77,7 +77,7 @@ def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:
     if kind in _THOUGHTS:
         return thoughts(part.get("thinking"))
     if kind in _CALLS:
-        return [ToolCall(text_at(part, "name"), arguments_of(part.get("input")), text_at(part, "id"))]
+        return [ToolCall(text_at(part, "name"), read_arguments(part.get("input")), text_at(part, "id"))]
     if _is_result(kind):
         return [_result(part)]
     unknown_part(part, at, reading, _NAME, _PART_TYPES)
@@ -91,9 +91,9 @@ def _result(part: dict[str, Any]) -> ToolResult:
 def response(content: Any) -> Json:
     """Return the answer of a tool: the JSON in its text, or the parts if they are not all text."""
     if isinstance(content, str):
-        return response_of(content)
+        return read_response(content)
     if isinstance(content, list) and content and all(_is_text(part) for part in content):
-        return response_of("\n".join(part["text"] for part in content))
+        return read_response("\n".join(part["text"] for part in content))
     return content
 
 

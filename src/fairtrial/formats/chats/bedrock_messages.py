@@ -17,7 +17,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
-from fairtrial.formats.messages import arguments_of, response_of
+from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import stated_failure
 from fairtrial.records.record import Json
@@ -63,7 +63,7 @@ def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:
         return []
     fields = object_at(part, kind)
     if kind == "toolUse":
-        return [ToolCall(text_at(fields, "name"), arguments_of(fields.get("input")), text_at(fields, "toolUseId"))]
+        return [ToolCall(text_at(fields, "name"), read_arguments(fields.get("input")), text_at(fields, "toolUseId"))]
     if kind == "toolResult":
         stated = stated_failure(fields)
         return [result("", _response(fields.get("content")), text_at(fields, "toolUseId"), stated=stated)]
@@ -91,7 +91,7 @@ def _response(content: Any) -> Json:
     if len(parts) == 1 and isinstance(parts[0], dict) and "json" in parts[0]:
         return parts[0]["json"]
     if parts and all(isinstance(part, dict) and isinstance(part.get("text"), str) for part in parts):
-        return response_of("\n".join(part["text"] for part in parts))
+        return read_response("\n".join(part["text"] for part in parts))
     return content
 
 

@@ -53,7 +53,7 @@ def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:
         return []
     if len(part) == 1 and isinstance(text := part.get("text"), str):
         return [Message(text)]  # most parts are a text alone
-    return [_code_step(part) or content.step_of(part, "", at, reading)]
+    return [_code_step(part) or content.read_step(part, "", at, reading)]
 
 
 def _code_step(part: dict[str, Any]) -> Step | None:

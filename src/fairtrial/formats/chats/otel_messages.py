@@ -21,7 +21,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
-from fairtrial.formats.messages import arguments_of
+from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.spans.span_values import structured
 from fairtrial.records.trace import Message, Part, Step, ToolCall
@@ -81,7 +81,7 @@ def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:
     if kind in _CALLS:
         args = structured(part.get("arguments"))
         reason = "" if "arguments" in part else HIDDEN
-        return [ToolCall(text_at(part, "name"), arguments_of(args), text_at(part, "id"), withheld=reason)]
+        return [ToolCall(text_at(part, "name"), read_arguments(args), text_at(part, "id"), withheld=reason)]
     if kind in _RESULTS:
         answer = part.get("response", part.get("result"))
         reason = "" if "response" in part or "result" in part else HIDDEN

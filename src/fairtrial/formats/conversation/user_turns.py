@@ -29,7 +29,7 @@ class Turns(Record, frozen=True):
         return [turn.user.text for turn in self.turns]
 
 
-def turns_of(entries: Sequence[Entry]) -> Turns:
+def read_turns(entries: Sequence[Entry]) -> Turns:
     """Return the turns in the messages to a model."""
     before, *turns = split_turns(entry for entry in entries if not isinstance(entry, Usage))
     return Turns(

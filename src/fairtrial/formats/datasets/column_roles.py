@@ -132,7 +132,7 @@ def check_columns(named_columns: Mapping[str, str]) -> None:
 
 
 @lru_cache(maxsize=4096)
-def role_of(column: str) -> str | None:
+def find_role(column: str) -> str | None:
     """Return the role that the name of a column stands for, or None. An ambiguous name has the role EXPECTED."""
     for name in (_name(column), _name(column.partition(".")[0])):
         for role, spellings in _SPELLINGS.items():
@@ -150,7 +150,7 @@ def is_either(column: str) -> bool:
 
 def holds_cases(row: Mapping[str, Any]) -> bool:
     """Whether the names of columns alone say that a row is a case, or the reply to a case."""
-    roles = {role_of(column) for column in row if not is_either(column)}
+    roles = {find_role(column) for column in row if not is_either(column)}
     return INPUT in roles or {REPLY, ID} <= roles
 
 

@@ -77,7 +77,7 @@ class Dialect(NamedTuple):
     read: Callable[[Span, Diagnostics], Facts]
 
 
-def reason_of(facts: Facts) -> str:
+def find_reason(facts: Facts) -> str:
     """Return the reason for a content that a span does not have, with the setting that records it."""
     if facts.missing:
         return facts.missing

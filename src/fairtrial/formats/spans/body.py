@@ -30,7 +30,7 @@ def loss_reason(span: Span) -> str:
     return span.partial or (dropped_reason(span) if span.dropped else "")
 
 
-def spans_of(items: Iterable[SpanItem], warnings: list[str]) -> list[Span]:
+def make_spans(items: Iterable[SpanItem], warnings: list[str]) -> list[Span]:
     """Return the spans of a body in the order of their start, each once and with the events of its log records.
 
     A span that was sent twice counts once. A span that was sent when it started and when it ended has the contents of

@@ -97,7 +97,7 @@ def span(raw: dict[str, Any], scope: str = "", resource: dict[str, Json] | None 
         nanoseconds(_member(raw, "endTimeUnixNano", "end_time_unix_nano")),
         key_values(raw.get("attributes")),
         tuple(map(_event, _events(raw))),
-        failure_of(status.get("code"), status.get("message")) if isinstance(status, dict) else "",
+        read_failure(status.get("code"), status.get("message")) if isinstance(status, dict) else "",
         scope,
         resource or {},
         dropped=dropped_count(raw),
@@ -111,7 +111,7 @@ def dropped_count(raw: dict[str, Any]) -> int:
     return count + sum(dropped_count(event) for event in _events(raw))
 
 
-def failure_of(code: Any, message: Any) -> str:
+def read_failure(code: Any, message: Any) -> str:
     """Return the failure that a status states, by its number or its name, or an empty text."""
     if code not in _FAILED:
         return ""

@@ -133,7 +133,7 @@ def criterion_for_items(criterion: Criterion) -> Criterion:
     return criterion
 
 
-def item_of(
+def make_item(
     criterion: str,
     name: str,
     question: str,
@@ -170,7 +170,7 @@ def _canary(criterion: str, row: CanaryRow, texts: dict[str, Any], number: int) 
         case = EvalCase(name, scenario=Scenario(turns[0][0], texts["plan"]))
         trace = Trace(tuple(Invocation(Message(query), (), Message(reply, "agent")) for query, reply in turns))
         return GoldItem(criterion, case, trace, row.label, row.kind, language)
-    return item_of(
+    return make_item(
         criterion,
         name,
         *turns[0],

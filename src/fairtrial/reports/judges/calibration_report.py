@@ -163,7 +163,7 @@ def _counts(calibration: Calibration) -> str:
         (calibration.unscored, "left out because the judge gave no value"),
     )
     counts = [count(calibration.labels, "labelled outcome"), f"by {count(calibration.labelers, 'labeler')}"]
-    text = ", ".join([*counts, *(f"{number_of:,} {why}" for number_of, why in left_out if number_of)])
+    text = ", ".join([*counts, *(f"{read_number:,} {why}" for read_number, why in left_out if read_number)])
     if table is None:
         return text
     kinds = (

@@ -64,9 +64,9 @@ def _needs(calibration: Calibration) -> str:
         needs.append(count(FEWEST_LABELS - calibration.labels, "more label"))
     table = calibration.agreement.table
     if table is not None:
-        for number_of, verb in ((table.people_pass, "pass"), (table.people_fail, "fail")):
-            if number_of < FEWEST_OF_EACH:
-                needs.append(f"{FEWEST_OF_EACH - number_of} more that people {verb}")
+        for read_number, verb in ((table.people_pass, "pass"), (table.people_fail, "fail")):
+            if read_number < FEWEST_OF_EACH:
+                needs.append(f"{FEWEST_OF_EACH - read_number} more that people {verb}")
     return ", and ".join(needs) or "more labels"
 
 

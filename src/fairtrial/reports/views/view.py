@@ -20,7 +20,7 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.run_comparison import Comparison
 from fairtrial.records.summary import CriterionSummary, Summary
 from fairtrial.reports.judges.judge_states import describe
-from fairtrial.reports.numbers import unit_of
+from fairtrial.reports.numbers import find_unit
 from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.shown_criteria import has_data
 from fairtrial.reports.views import view_shapes as shapes
@@ -174,7 +174,7 @@ def run_row(info: RunInfo, summary: Summary, *, is_alive: bool) -> shapes.RunRow
                 own.mean,
                 own.pass_rate,
                 own.range,
-                unit_of(own.criterion),
+                find_unit(own.criterion),
                 own.threshold,
             )
             for own in summary.criteria
@@ -209,7 +209,7 @@ def repeat_command(info: RunInfo) -> str:
 def _criterion(summary: CriterionSummary, calibration: Calibration | None) -> shapes.CriterionView:
     return shapes.CriterionView(
         **asdict(summary),
-        unit=unit_of(summary.criterion),
+        unit=find_unit(summary.criterion),
         judge=calibration,
         judge_message="" if calibration is None else describe(calibration),
         has_data=has_data(summary),
@@ -245,7 +245,7 @@ def comparison_view(comparison: Comparison, *rows: Sequence[ComparedRow]) -> sha
         warnings=list(comparison.warnings),
         cases=list(cases),
         margin=comparison.margin,
-        units={row.measure: unit for row in comparison.rows if (unit := unit_of(row.measure))},
+        units={row.measure: unit for row in comparison.rows if (unit := find_unit(row.measure))},
     )
 
 

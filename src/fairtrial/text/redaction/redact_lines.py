@@ -12,7 +12,7 @@ import msgspec
 
 from fairtrial.records.record import Json
 from fairtrial.text.json_layout import replace_leaves
-from fairtrial.text.redaction.redact import Redaction, find_removals, finders_of, replace_removals
+from fairtrial.text.redaction.redact import Redaction, find_removals, make_finders, replace_removals
 from fairtrial.text.redaction.redact_json import redact_json
 from fairtrial.text.redaction.secret_search import Search
 
@@ -40,7 +40,7 @@ class LineRedactor:
 
     def __init__(self, note: Callable[[Finding], object], *, emails: bool = True, people: bool = False) -> None:
         self._redact_value = partial(redact_json, emails=emails, people=people)
-        self._finders = finders_of(emails=emails, people=people)
+        self._finders = make_finders(emails=emails, people=people)
         self._note = note
         self._line = 0
         self._before = ""
