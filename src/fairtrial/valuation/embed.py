@@ -69,7 +69,7 @@ class MiniLM:
 
     def count_tokens(self, texts: Sequence[str]) -> list[TokenCount]:
         """Return how many tokens each text has, and how many of them the model sees."""
-        _, tokenizer = _loaded(self.folder)
+        _, tokenizer = _load_weights(self.folder)
         encodings = tokenizer.encode_batch([_sayable(text) for text in texts], add_special_tokens=False)
         rest = [sum(len(part.ids) for part in encoding.overflowing) for encoding in encodings]
         # Two places of the longest text are those of the marks at its beginning and its end.
@@ -81,14 +81,14 @@ class MiniLM:
         """Return one vector of unit length for each text. Equal texts are computed once."""
         import numpy as np
 
-        model, tokenizer = _loaded(self.folder)
+        model, tokenizer = _load_weights(self.folder)
         distinct = list(dict.fromkeys(texts))
         ids = [encoding.ids for encoding in tokenizer.encode_batch([_sayable(text) for text in distinct])]
         vectors = np.empty((len(distinct), model.dimensions), dtype=np.float32)
         for places in _batches([len(tokens) for tokens in ids]):
             vectors[places] = model.encode([ids[place] for place in places])
-        find_place = {text: place for place, text in enumerate(distinct)}
-        return vectors[[find_place[text] for text in texts]]
+        places = {text: place for place, text in enumerate(distinct)}
+        return vectors[[places[text] for text in texts]]
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ class Multilingual:
         pieces_of = [split_text(_sayable(text), PIECE) for text in texts]
         distinct = list(dict.fromkeys(piece for pieces in pieces_of for piece in pieces))
         vectors = np.asarray(_multilingual().encode(distinct), dtype=np.float32)
-        find_place = {piece: place for place, piece in enumerate(distinct)}
-        means = np.stack([vectors[[find_place[piece] for piece in pieces]].mean(axis=0) for pieces in pieces_of])
+        places = {piece: place for place, piece in enumerate(distinct)}
+        means = np.stack([vectors[[places[piece] for piece in pieces]].mean(axis=0) for pieces in pieces_of])
         unit: NDArray[np.float32] = means / np.linalg.norm(means, axis=1, keepdims=True)
         return unit
 
@@ -195,7 +195,7 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
 
 
 @lru_cache(maxsize=2)
-def _loaded(folder: Path) -> tuple[Any, Any]:
+def _load_weights(folder: Path) -> tuple[Any, Any]:
     from tokenizers import Tokenizer
 
     from fairtrial.valuation.bert import Bert
