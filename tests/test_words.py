@@ -40,7 +40,7 @@ def test_names_are_nouns_of_the_domain(package: str) -> None:
 
 @pytest.mark.parametrize("folder", ["src", "tests"])
 def test_functions_are_verbs_or_fields(folder: str) -> None:
-    """No function is named `cost_of` or `of_file`: `estimate_cost` and `measure_file` say what happens."""
+    """No function is named `estimate_cost` or `of_file`: `estimate_cost` and `measure_file` say what happens."""
     assert words.headless(words.functions(words.files_below(words.ROOT / folder))) == set()
 
 
