@@ -239,11 +239,11 @@ def _warnings(trace: Trace, planned_case: PlannedCase) -> Iterator[str]:
     """Yield signs that the data may not be as intended, for example another user's message than the expected one."""
     environments: object = planned_case.environments
     if environments is not None and isinstance(environments, ChecksTools):
-        yield from _guarded("environment", environments.undeclared, trace)
+        yield from _guard_call("environment", environments.undeclared, trace)
     for criterion in planned_case.criteria:
         metric: object = criterion.metric
         if gives_notes(metric):
-            yield from _guarded(criterion.name, metric.notes, trace, planned_case.case)
+            yield from _guard_call(criterion.name, metric.notes, trace, planned_case.case)
     yield from (outage.text for outage in tool_outages(trace) if not needs_result(planned_case.case, trace, outage))
     expected = planned_case.case.conversation
     if expected is None:
@@ -261,7 +261,7 @@ def _warnings(trace: Trace, planned_case: PlannedCase) -> Iterator[str]:
         yield f"{counts}; the surplus is not scored"
 
 
-def _guarded(name: str, check: Callable[..., Sequence[str]], *arguments: Any) -> list[str]:
+def _guard_call(name: str, check: Callable[..., Sequence[str]], *arguments: Any) -> list[str]:
     """Return the warnings of a check. It may be a user's code, so that its failure is a warning, too."""
     try:
         return [str(warning) for warning in check(*arguments)]

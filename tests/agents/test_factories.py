@@ -347,7 +347,7 @@ SOURCE = AgentSource(lambda: None, lambda thing: isinstance(thing, dict), "a dic
 def test_a_factory_that_returns_something_else_is_a_usage_error(result: Any, problem: str) -> None:
     """The message says what is allowed."""
     with pytest.raises(UsageError) as failed:
-        SOURCE._checked(result)
+        SOURCE._ensure_valid(result)
     assert str(failed.value) in (problem, f"the function {problem}")
 
 

@@ -169,7 +169,7 @@ def test_the_endpoint_follows_from_the_url(target: str, endpoint: str) -> None:
     assert found.url == endpoint
 
 
-def _streamed(*deltas: dict[str, Any], **last: Any) -> bytes:
+def _stream_rows(*deltas: dict[str, Any], **last: Any) -> bytes:
     """Server-sent events, one for each piece of the message."""
     events = [{"model": "scripted", "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
     lines = [f"data: {json.dumps(event)}" for event in [*events, {"choices": [], **last}]]
@@ -182,7 +182,7 @@ def test_a_stream_of_events_is_one_reply() -> None:
     rest = {"index": 0, "function": {"arguments": '_id": "A-17"}'}}
     usage = {"prompt_tokens": 7, "completion_tokens": 9}
     pieces = ({"tool_calls": [call]}, {"tool_calls": [rest]}, {"content": "Ship"}, {"content": "ped."})
-    with ChatServer(lambda _: Streamed(_streamed(*pieces, usage=usage))) as server:
+    with ChatServer(lambda _: Streamed(_stream_rows(*pieces, usage=usage))) as server:
         (invocation,) = recorded(server.url, "Where is A-17?").trace.invocations
     assert invocation.steps == (ToolCall("get_order", {"order_id": "A-17"}, "c1"),)
     assert invocation.reply == "Shipped."

@@ -26,7 +26,7 @@ async def of_text_later(message: str, *, call: Any = None) -> str:
     return message.upper() if call is not None else ""
 
 
-def of_conversation(trace: fairtrial.Trace) -> str:
+def find_conversation_spans(trace: fairtrial.Trace) -> str:
     """Wants the conversation."""
     return trace.invocations[-1].query.upper()
 
@@ -52,7 +52,9 @@ class _Session:
         yield fairtrial.Message(message.upper())
 
 
-@pytest.mark.parametrize("agent", [of_text, of_text_later, of_conversation, Shouting(), opened, lambda *_: "HELLO"])
+@pytest.mark.parametrize(
+    "agent", [of_text, of_text_later, find_conversation_spans, Shouting(), opened, lambda *_: "HELLO"]
+)
 def test_an_agent_gets_what_it_wants(agent: Callable[..., Any]) -> None:
     """The user's text if its parameter is annotated so, otherwise the conversation."""
     assert fairtrial.evaluate(CASES, agent, CRITERIA).verdict == "passed"

@@ -16,7 +16,7 @@ import pytest
 from traffic import attempts, conversation, write_expectation, write_lines
 
 from commands import fairtrial as command
-from fairtrial.api.datasets.shared_models import kept_calls
+from fairtrial.api.datasets.shared_models import open_call_store
 from folder_files import without_run
 from loopback import Loopback, Request
 
@@ -262,7 +262,7 @@ class TestOutput:
         (tmp_path / "copy").mkdir()
         (tmp_path / "copy" / "judge.db").write_bytes(objects["judge.db"])
         run_id = json.loads(objects["manifest.json"])["run"]["id"]
-        assert len(kept_calls(tmp_path / "copy").replies(run_id)) == len(judge.requests) / 2 == 30
+        assert len(open_call_store(tmp_path / "copy").replies(run_id)) == len(judge.requests) / 2 == 30
 
     @pytest.mark.parametrize("jobs", ["1", "2"])
     def test_replies_before_a_kill_are_not_asked_again(

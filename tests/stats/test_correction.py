@@ -195,11 +195,11 @@ def test_paired_labels_tell_more_than_two_samples() -> None:
         low, high = found.interval()
         held += low <= 0.04 <= high
         runs = [[pair[side] for pair in pairs] for side in (0, 1)]
-        means = [corrected_mean(run[:100], _judged([label.judge for label in run])) for run in runs]
+        means = [corrected_mean(run[:100], _make_judged([label.judge for label in run])) for run in runs]
         narrower += found.error < hypot(*(each.error for each in means if each))
     assert held / 200 >= 0.92
     assert narrower / 200 >= 0.9
 
 
-def _judged(values: list[float]) -> Judged:
+def _make_judged(values: list[float]) -> Judged:
     return Judged(len(values), sum(values) / len(values), variance(values))

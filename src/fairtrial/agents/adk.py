@@ -205,7 +205,7 @@ class AdkSession(FrameworkSession):
         self._watch.begin()
 
     def _start(self, message: str, parts: Sequence[Part]) -> AsyncGenerator[Item, None]:
-        return self._run([import_extra("google.genai.types", EXTRA).Part(text=message), *map(_sent_part, parts)])
+        return self._run([import_extra("google.genai.types", EXTRA).Part(text=message), *map(_encode_part, parts)])
 
     def _waiting(self) -> list[ToolCall]:
         return list(self._confirmations.values())
@@ -232,7 +232,7 @@ class AdkSession(FrameworkSession):
         ids = {"user_id": self._session.user_id, "session_id": self._session.id}
         user_content = types.Content(role="user", parts=parts)
         last: Any = None
-        running = self._runner.run_async(**ids, new_message=user_content, run_config=_threaded())
+        running = self._runner.run_async(**ids, new_message=user_content, run_config=_make_threaded_config())
         async with aclosing(running) as events:
             async for event in events:
                 if event.partial or event.author == "user":
@@ -249,7 +249,7 @@ class AdkSession(FrameworkSession):
             raise AgentError(f"{last.author}: {last.error_code}: {last.error_message or 'no message'}")
 
 
-def _sent_part(part: Part) -> Any:
+def _encode_part(part: Part) -> Any:
     types = import_extra("google.genai.types", EXTRA)
     names = {"mime_type": part.mime_type, "display_name": part.name or None}
     if part.uri:
@@ -257,7 +257,7 @@ def _sent_part(part: Part) -> Any:
     return types.Part(inline_data=types.Blob(data=read_content(part), **names))
 
 
-def _threaded() -> Any:
+def _make_threaded_config() -> Any:
     """Return a configuration with sync tools in threads. A tool that waits then delays no other conversation."""
     config = import_extra("google.adk.agents.run_config", EXTRA)
     return config.RunConfig(tool_thread_pool_config=config.ToolThreadPoolConfig(max_workers=_TOOLS_AT_ONCE))

@@ -52,7 +52,7 @@ class AgnoSession(ObservedSession):
 
     def __init__(self, opening: Opening) -> None:
         super().__init__(opening, AgnoAgent.read_name(opening.thing))
-        self._agent = _observed(opening.thing, self._observer)
+        self._agent = _observe_agent(opening.thing, self._observer)
         _observe_agents_in_tools()
         self._options = {"session_state": opening.state} | opening.options
         self._session = {"session_id": str(uuid.uuid4())}
@@ -115,14 +115,14 @@ class AgnoSession(ObservedSession):
         return () if self._observer.has_reply else (Message(text, self._name),)
 
 
-def _observed(original: Any, observer: Observer) -> Any:
+def _observe_agent(original: Any, observer: Observer) -> Any:
     """Return a copy of an agent whose models report to an observer."""
     agent = copy.copy(original)
     agent.initialize_agent()  # an agent without a model gets Agno's own
     for attribute in _MODELS:
         model = getattr(agent, attribute, None)
         if hasattr(model, "ainvoke"):
-            setattr(agent, attribute, _observed_model(model, AgnoAgent.read_name(original), observer))
+            setattr(agent, attribute, _observe_model(model, AgnoAgent.read_name(original), observer))
     return agent
 
 
@@ -137,7 +137,7 @@ def _run_in_tool(original: Any, tool: ToolAtWork, agent: Any, *args: Any, **opti
     if options.get("stream") or (options.get("stream") is None and agent.stream):
         tool.give_up(AgnoAgent.read_name(agent))
         return original(agent, *args, **options)
-    return original(_observed(agent, Observer(tool.environment, tool)), *args, **options)
+    return original(_observe_agent(agent, Observer(tool.environment, tool)), *args, **options)
 
 
 def _waiting_call(requirement: Any) -> ToolCall:
@@ -159,7 +159,7 @@ def _media(parts: Sequence[Part]) -> dict[str, list[Any]]:
     return arguments
 
 
-def _observed_model(model: Any, author: str, observer: Observer) -> Any:
+def _observe_model(model: Any, author: str, observer: Observer) -> Any:
     """Return a copy of a model that reports its requests, its responses and its calls of tools."""
     copied = copy.copy(model)
 
@@ -177,7 +177,7 @@ def _observed_model(model: Any, author: str, observer: Observer) -> Any:
         return response
 
     async def arun_function_call(function_call: Any, *args: Any, **options: Any) -> Any:
-        routed = _routed(function_call, author, observer)
+        routed = _route_function(function_call, author, observer)
         success, timer, _, result = await model.__class__.arun_function_call(copied, routed, *args, **options)
         function_call.error = routed.error
         function_call.result = routed.result
@@ -188,7 +188,7 @@ def _observed_model(model: Any, author: str, observer: Observer) -> Any:
     return copied
 
 
-def _routed(function_call: Any, author: str, observer: Observer) -> Any:
+def _route_function(function_call: Any, author: str, observer: Observer) -> Any:
     """Return a copy of a call whose function asks the environment, if there is one, and reports its result."""
     function = function_call.function
     original = function.entrypoint

@@ -125,7 +125,7 @@ class ClaudeSession(ObservedSession):
             can_use_tool=asks,
             include_partial_messages=True,
             forward_subagent_text=True,
-            mcp_servers=self._observed_servers(options),
+            mcp_servers=self._observe_servers(options),
         )
         self._client = library.ClaudeSDKClient(self._options)
         await self._client.connect()
@@ -262,7 +262,7 @@ class ClaudeSession(ObservedSession):
                 name = name_of_tool(server_name, str(tool["name"]), options)
                 self._declarations[name] = make_declaration(tool, name)
 
-    def _observed_servers(self, options: Any) -> Any:
+    def _observe_servers(self, options: Any) -> Any:
         """Return the MCP servers, those in this process behind an observer."""
         if not isinstance(options.mcp_servers, dict):
             return options.mcp_servers

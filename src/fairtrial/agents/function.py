@@ -129,7 +129,7 @@ class FunctionSession:
             return _list_items(function(argument, **(calls.for_sync(report, loop) if calls else {})))
 
         items = in_thread(answer_in_thread)
-        return _awaited(items)
+        return _await_items(items)
 
 
 def _is(function: Callable[..., Any], kind: Callable[[Any], bool]) -> bool:
@@ -137,7 +137,7 @@ def _is(function: Callable[..., Any], kind: Callable[[Any], bool]) -> bool:
     return kind(function) or kind(getattr(function, "__call__", None))  # noqa: B004
 
 
-async def _awaited(items: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
+async def _await_items(items: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
     """Yield the items of a sync function. An item may be async, for example if a decorator hides an async function."""
     async with aclosing(items):
         async for item in items:

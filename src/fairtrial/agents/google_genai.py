@@ -63,11 +63,11 @@ class GenAISession(ObservedSession):
 
     async def _run(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:
         """Send the message to the chat. The SDK calls the functions, and yields their results to the model."""
-        await self._chat.send_message([message, *map(_sent_part, parts)] if parts else message)
+        await self._chat.send_message([message, *map(_encode_part, parts)] if parts else message)
         return ()
 
 
-def _sent_part(part: Part) -> Any:
+def _encode_part(part: Part) -> Any:
     types = import_extra("google.genai.types", EXTRA)
     kind = part.mime_type or "application/octet-stream"
     if part.uri:

@@ -29,11 +29,11 @@ EXTRA = "agents-langgraph"
 _NO_TOOLS = "the graph has no ToolNode, and other nodes call tools themselves"
 
 
-def _compiled(thing: Any) -> Any:
+def _ensure_compiled(thing: Any) -> Any:
     return thing if hasattr(thing, "astream") else thing.compile()
 
 
-def _checked(runnable: Any) -> Any:
+def _ensure_valid(runnable: Any) -> Any:
     """Return a runnable. Raises UsageError if it is a graph or a workflow that can hold no conversation."""
     if is_workflow(runnable):
         workflow_input(runnable)
@@ -63,7 +63,7 @@ class LangGraphAgent(ObservedFramework):
     @classmethod
     def make_source(cls, thing: Any) -> AgentSource:
         """Return the source of graphs in an object. Raises UsageError if it is none, or can hold no conversation."""
-        return super().make_source(_checked(_compiled(thing)) if cls.is_agent(thing) else thing)
+        return super().make_source(_ensure_valid(_ensure_compiled(thing)) if cls.is_agent(thing) else thing)
 
     @staticmethod
     def is_agent(thing: Any) -> bool:
@@ -73,7 +73,7 @@ class LangGraphAgent(ObservedFramework):
     @staticmethod
     def read_name(thing: Any) -> str:
         """Return the name of a graph, or of its class."""
-        runnable = _compiled(thing)
+        runnable = _ensure_compiled(thing)
         return str(getattr(runnable, "name", None) or type(runnable).__name__)
 
     @property
@@ -91,7 +91,7 @@ class LangGraphSession(FrameworkSession):
 
     def __init__(self, opening: Opening) -> None:
         options, environment = opening.options, opening.environment
-        graph = with_checkpointer(_checked(_compiled(opening.thing)))
+        graph = with_checkpointer(_ensure_valid(_ensure_compiled(opening.thing)))
         if "store" in options:
             graph = graph.copy({"store": options.pop("store")})
         if environment is not None and not has_tools(graph):

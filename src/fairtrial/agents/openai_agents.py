@@ -13,7 +13,7 @@ from fairtrial.agents.nested_runs import (
     observe_unreached,
 )
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, Opening
-from fairtrial.agents.observers.openai_items import EXTRA, declaration, nested_usages
+from fairtrial.agents.observers.openai_items import EXTRA, collect_nested_usages, declaration
 from fairtrial.agents.observers.openai_observer import Routing, Watch, make_hooks
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.user_parts import responses_content
@@ -128,7 +128,7 @@ class OpenAISession(FrameworkSession):
             run.cancel()
             await asyncio.wait([run])
         result = run.result()
-        for usage in nested_usages(result.context_wrapper.usage, self._usages):
+        for usage in collect_nested_usages(result.context_wrapper.usage, self._usages):
             yield usage
         self._items = list(result.interruptions)
         self._agent, self._name = result.last_agent, str(result.last_agent.name)

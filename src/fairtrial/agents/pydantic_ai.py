@@ -97,7 +97,7 @@ class PydanticSession(FrameworkSession):
         return About(() if watch.details is None else (watch.details,))
 
     def _start(self, message: str, parts: Sequence[Part]) -> AsyncGenerator[Item, None]:
-        return self._follow([message, *map(_sent_part, parts)] if parts else message)
+        return self._follow([message, *map(_encode_part, parts)] if parts else message)
 
     def _waiting(self) -> list[ToolCall]:
         parts = self._requests.approvals if self._requests is not None else ()
@@ -136,7 +136,7 @@ class PydanticSession(FrameworkSession):
             for item in watch.take_items():
                 yield item
             raise
-        for usage in _nested_usages(run.usage, watch.usages):
+        for usage in _collect_nested_usages(run.usage, watch.usages):
             yield usage
         self._agents = tuple(watch.agents.values())
         self._history = run.all_messages()
@@ -180,7 +180,7 @@ async def _run_in_tool(original: Any, tool: ToolAtWork, agent: Any, *args: Any, 
         tool.items.append(Message(as_text(run.result.output), watch.name))
 
 
-def _sent_part(part: Part) -> Any:
+def _encode_part(part: Part) -> Any:
     messages = import_extra("pydantic_ai.messages", EXTRA)
     if not part.uri:
         return messages.BinaryContent(read_content(part), media_type=part.mime_type or "application/octet-stream")
@@ -307,7 +307,7 @@ def _usage(response: Any) -> Usage:
     )
 
 
-def _nested_usages(total: Any, reported: list[Usage]) -> list[Usage]:
+def _collect_nested_usages(total: Any, reported: list[Usage]) -> list[Usage]:
     """Return the tokens of agents that this agent called with its own usage (`usage=ctx.usage`), as one request each.
 
     The library tells the sum of all requests. The first of the nested requests holds all of their tokens.

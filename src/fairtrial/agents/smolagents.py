@@ -90,12 +90,12 @@ class SmolSession(ObservedSession):
         """Put wrappers around the model and the tools of an agent. Its log would stand among the reports."""
         agent.logger.level = import_extra("smolagents.monitoring", EXTRA).LogLevel.OFF
         agent.stream_outputs = False
-        agent.model = self._observed_model(agent)
+        agent.model = self._observe_model(agent)
         for name, tool in agent.tools.items():
             if name != _ANSWER:
-                agent.tools[name] = self._observed_tool(tool, _name(agent))
+                agent.tools[name] = self._observe_tool(tool, _name(agent))
 
-    def _observed_model(self, agent: Any) -> Any:
+    def _observe_model(self, agent: Any) -> Any:
         model, author = agent.model, _name(agent)
         is_writing_code = hasattr(agent, "python_executor")
 
@@ -115,7 +115,7 @@ class SmolSession(ObservedSession):
         observed.generate = generate
         return observed
 
-    def _observed_tool(self, tool: Any, author: str) -> Any:
+    def _observe_tool(self, tool: Any, author: str) -> Any:
         """Return a copy of a tool that asks the environment, if there is one, and reports its call and its result."""
         original = tool.forward
 

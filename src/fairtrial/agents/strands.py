@@ -73,7 +73,7 @@ class StrandsSession(ObservedSession):
 
     async def _run(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:
         """Invoke the agent. If a tool has interrupted the agent with a question, the message is the answer."""
-        prompt: Any = [{"text": message}, *map(_sent_part, parts)]
+        prompt: Any = [{"text": message}, *map(_encode_part, parts)]
         if self._interrupts:
             prompt = [
                 {"interruptResponse": {"interruptId": interrupt.id, "response": message}}
@@ -102,9 +102,9 @@ def _observe(agent: Any, name: str, observer_of: Callable[[], Observer | None]) 
         observer = observer_of()
         is_output = type(event.selected_tool).__name__ == _OUTPUT_TOOL
         if observer is not None and event.selected_tool is not None and not is_output:
-            event.selected_tool = _routed_tool(event.selected_tool, name, observer)
+            event.selected_tool = _wrap_routed_tool(event.selected_tool, name, observer)
 
-    agent.model = _observed_model(agent.model, name, observer_of, lambda: _output_tools(agent))
+    agent.model = _observe_model(agent.model, name, observer_of, lambda: _output_tools(agent))
     agent.hooks.add_callback(events.MessageAddedEvent, note_message)
     agent.hooks.add_callback(events.BeforeToolCallEvent, route_tool)
 
@@ -138,7 +138,7 @@ def _note_message(message: Any, name: str, observer: Observer, output_tools: set
         observer.note(*_steps(message["content"], name, output_tools))
 
 
-def _sent_part(part: Part) -> dict[str, Any]:
+def _encode_part(part: Part) -> dict[str, Any]:
     kind = {"file": "document"}.get(detect_kind(part), detect_kind(part))
     source = {"location": {"type": "s3", "uri": part.uri}} if part.uri else {"bytes": read_content(part)}
     block: dict[str, Any] = {"format": part.mime_type.rpartition("/")[2] or "txt", "source": source}
@@ -176,7 +176,7 @@ def _response(content: list[dict[str, Any]]) -> Json:
     return plain(values[0] if len(values) == 1 else values)
 
 
-def _observed_model(
+def _observe_model(
     model: Any, author: str, observer_of: Callable[[], Observer | None], output_tools: Callable[[], set[str]]
 ) -> Any:
     """Return a copy of a model that reports its requests and its tokens."""
@@ -215,7 +215,7 @@ def _declaration(spec: Any) -> dict[str, Json]:
     }
 
 
-def _routed_tool(tool: Any, author: str, observer: Observer) -> Any:
+def _wrap_routed_tool(tool: Any, author: str, observer: Observer) -> Any:
     """Return a tool that asks the environment, if there is one, and reports its result.
 
     The class is defined in this function, because its base class is that of Strands, which is imported late.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping
 
-from fairtrial.analysis.measured_run import CASES, MeasuredRun, described_run
+from fairtrial.analysis.measured_run import CASES, MeasuredRun, describe_run
 from fairtrial.records.average import mean
 from fairtrial.records.flaky_case import Cause, Flakiness, FlakyCase
 from fairtrial.stats.agreement import NORMAL
@@ -38,7 +38,7 @@ def find_flaky(run: MeasuredRun, causes: Causes) -> Flakiness:
         f"cases:{len(samples)}|attempts:{attempts}|ci:Wilson|level:{LEVEL}|fairtrial:{__version__}",
         LEVEL,
         "these-cases",
-        (described_run(run),),
+        (describe_run(run),),
         sum(sample.mean == 1 for sample in repeated),
         sum(sample.mean == 0 for sample in repeated),
         len(samples) - len(repeated),

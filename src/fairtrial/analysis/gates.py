@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from fairtrial.analysis.claim_limits import ClaimLimits, Filling, corrected_difference_limits, corrected_limits
 from fairtrial.analysis.comparability import attempts_until_decided, pairing_warnings, undecidable
 from fairtrial.analysis.judged_claims import is_biased, judge_standings
-from fairtrial.analysis.measured_run import Measure, MeasuredRun, cluster_count, described_run
+from fairtrial.analysis.measured_run import Measure, MeasuredRun, cluster_count, describe_run
 from fairtrial.analysis.paired_runs import (
     PairedRuns,
     check_repeated,
@@ -66,7 +66,7 @@ def decide(
         _signature(run, pairs, decisions, about),
         LEVEL,
         about,
-        tuple(described_run(member) for member in (base, run) if member is not None),
+        tuple(describe_run(member) for member in (base, run) if member is not None),
         "undecided" if unfinished else verdict,
         decisions,
         (*(f"run {member.info.id} is not finished" for member in unfinished), *pairing_warnings(pairs)),

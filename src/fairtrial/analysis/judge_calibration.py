@@ -141,7 +141,7 @@ class _Sample:
         pairs, exclusions = self._pairs(graded=graded)
         agreement = measure_agreement(pairs, self._answers(), self._votes(ballots), graded=graded)
         scale = terms.range if graded else Range()
-        labelled, judged = _labelled(pairs, scale), self._judged(scale, graded=graded)
+        labelled, judged = _make_labelled(pairs, scale), self._make_judged(scale, graded=graded)
         bias = flattery(labelled)
         if bias is not None and graded and terms.lower_is_better:
             bias = -bias[0], (-bias[1][1], -bias[1][0])
@@ -175,12 +175,12 @@ class _Sample:
 
     def _pairs(self, *, graded: bool) -> tuple[list[Pair], tuple[int, int, int]]:
         """Return the outcomes with a value of both sides, and the numbers of ties, unsure and unscored outcomes."""
-        compared = [pair for _, pair in self._compared(graded=graded)]
+        compared = [pair for _, pair in self._compare_outcomes(graded=graded)]
         reasons = Counter(pair for pair in compared if isinstance(pair, str))
         pairs = [pair for pair in compared if isinstance(pair, Pair)]
         return pairs, (reasons["tie"], reasons["unsure"], reasons["unscored"])
 
-    def _compared(self, *, graded: bool) -> Iterator[tuple[Place, Pair | Literal["tie", "unsure", "unscored"]]]:
+    def _compare_outcomes(self, *, graded: bool) -> Iterator[tuple[Place, Pair | Literal["tie", "unsure", "unscored"]]]:
         """Yield each labelled outcome with the values of both sides, or with the reason why a side has none."""
         for place, labels in sorted(self._labels.items()):
             values = [label.value for label in labels if label.value is not None]
@@ -200,17 +200,17 @@ class _Sample:
 
     def valued(self) -> dict[Place, Pair]:
         """Return the labelled outcomes with a value of both sides."""
-        compared = self._compared(graded=self._is_graded)
+        compared = self._compare_outcomes(graded=self._is_graded)
         return {place: pair for place, pair in compared if isinstance(pair, Pair)}
 
     def disagreements(self) -> Iterator[tuple[Place, bool]]:
         """Yield the outcomes to which people and the judge give different verdicts, with the verdict of people."""
-        for place, pair in self._compared(graded=self._is_graded):
+        for place, pair in self._compare_outcomes(graded=self._is_graded):
             verdicts = (pair.people_pass, pair.judge_pass) if isinstance(pair, Pair) else (None, None)
             if None not in verdicts and verdicts[0] != verdicts[1]:
                 yield place, bool(verdicts[0])
 
-    def _judged(self, scale: Range, *, graded: bool) -> Judged | None:
+    def _make_judged(self, scale: Range, *, graded: bool) -> Judged | None:
         """Return the judge's numbers over all scored outcomes, in 0..1, or None below two outcomes."""
         values = self._values if graded else Counter({float(passed): n for passed, n in self._verdicts.items()})
         number, width = values.total(), _width(scale)
@@ -272,7 +272,7 @@ def _scaled(estimate: tuple[float, Interval], scale: Range, method: str) -> Esti
     return Estimate(start + width * value, start + width * low, start + width * high, method)
 
 
-def _labelled(pairs: Sequence[Pair], scale: Range) -> list[Labelled]:
+def _make_labelled(pairs: Sequence[Pair], scale: Range) -> list[Labelled]:
     """Return labelled outcomes in 0..1, or nothing if the scale is unbounded."""
     start, width = scale.bounds[0], _width(scale)
     if not width:

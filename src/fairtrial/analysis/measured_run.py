@@ -171,7 +171,7 @@ class MeasuredRun:
         return [sample for case in range(len(self.keys)) if (sample := column.sample(case)) is not None]
 
 
-def described_run(run: MeasuredRun) -> ComparedRun:
+def describe_run(run: MeasuredRun) -> ComparedRun:
     """Return the description of a run."""
     info = run.info
     return ComparedRun(
@@ -295,16 +295,19 @@ def measured_values(
     """Yield the measures that an attempt should have, with their values. None is a missing value."""
     invalid = valid_only and row.valid is False
     if row.verdict is not Verdict.INFORMATIONAL:
-        yield CASES, None if invalid else _passed(row.verdict, agent_failed=row.agent_failed)
+        yield CASES, None if invalid else _count_passed(row.verdict, agent_failed=row.agent_failed)
     for criterion, value, verdict in row.outcomes:
         if verdict is Verdict.NOT_APPLICABLE or criterion not in measures:
             continue
         yield criterion, None if invalid else value
         if f"{criterion}{_RATE_SUFFIX}" in measures and verdict is not Verdict.INFORMATIONAL:
-            yield f"{criterion}{_RATE_SUFFIX}", None if invalid else _passed(verdict, agent_failed=row.agent_failed)
+            yield (
+                f"{criterion}{_RATE_SUFFIX}",
+                None if invalid else _count_passed(verdict, agent_failed=row.agent_failed),
+            )
 
 
-def _passed(verdict: Verdict, *, agent_failed: bool) -> float | None:
+def _count_passed(verdict: Verdict, *, agent_failed: bool) -> float | None:
     if verdict in (Verdict.PASSED, Verdict.FAILED):
         return float(verdict is Verdict.PASSED)
     return 0.0 if agent_failed else None

@@ -97,7 +97,7 @@ def pair_runs(base: MeasuredRun, candidate: MeasuredRun) -> PairedRuns:
     """
     for run, chooser in ((candidate, base), (base, candidate)):
         if chooser.info.id in run.info.chosen_by:
-            raise UsageError(_chosen_by_failure(run, chooser))
+            raise UsageError(_explain_choice(run, chooser))
     runs = PairedRuns(base, candidate)
     ours_by_id, theirs_by_id = _positions_by_id(base), _positions_by_id(candidate)
     for case in {**ours_by_id, **theirs_by_id}:
@@ -139,7 +139,7 @@ def _pair(runs: PairedRuns, ours: list[int], theirs: list[int]) -> None:
                 runs.positions.append((before, after))
 
 
-def _chosen_by_failure(run: MeasuredRun, chooser: MeasuredRun) -> str:
+def _explain_choice(run: MeasuredRun, chooser: MeasuredRun) -> str:
     return (
         f"run {run.info.id} holds the cases that did not pass in {chooser.info.id}: cases that were chosen because "
         "they failed do better the next time by chance alone; to compare two agents on these cases, run both with "

@@ -45,10 +45,12 @@ def calibrations(store: Store, info: RunInfo, summary: Summary, *, alone: bool =
     for criterion in summary.criteria:
         name = criterion.criterion
         judge = name_judge(info.signatures.get(name), name)
-        calibration = _labelled(store, info, criterion, judge, labels[name]) if labels.get(name) else None
+        calibration = _make_labelled(store, info, criterion, judge, labels[name]) if labels.get(name) else None
         if calibration is None:
             runs = Counter(run for run, label in elsewhere if label.criterion == name)
-            calibration = _assumed(store, info, unchecked(criterion, judge), [run for run, _ in runs.most_common()])
+            calibration = _assume_calibration(
+                store, info, unchecked(criterion, judge), [run for run, _ in runs.most_common()]
+            )
         if calibration is None and criterion.calls is not None:
             calibration = unchecked(criterion, judge)
         if calibration is not None:
@@ -105,7 +107,7 @@ def labelled_outcomes(store: Store, info: RunInfo, calibrations: Iterable[Calibr
     }
 
 
-def _labelled(
+def _make_labelled(
     store: Store, info: RunInfo, criterion: CriterionSummary, judge: str, labels: ByPlace
 ) -> Calibration | None:
     outcomes = outcomes_at(store, info.id, criterion.criterion, labels)
@@ -175,7 +177,9 @@ def _add_foreign(
                 by_place[label.criterion][position, attempt].append(label)
 
 
-def _assumed(store: Store, info: RunInfo, calibration: Calibration, runs: Iterable[str]) -> Calibration | None:
+def _assume_calibration(
+    store: Store, info: RunInfo, calibration: Calibration, runs: Iterable[str]
+) -> Calibration | None:
     """Return a calibration that is corrected by the labels of the first other run with the same judge, or None."""
     name = calibration.criterion
     signature = info.signatures.get(name)

@@ -48,27 +48,27 @@ def check(paths: Sequence[str], *, lenient: bool = False, columns: Mapping[str, 
     check_columns(columns)
     together: dict[str, list[Path]] = {"spans": [], "logs": []}
     for path in map(Path, paths):
-        for checked in _checked_at(path, lenient=lenient, columns=columns):
+        for checked in _check_path(path, lenient=lenient, columns=columns):
             yield checked
             if checked.holds and Path(checked.path).is_file():  # standard input can be read only once
                 together[checked.holds].append(Path(checked.path))
     if all(together.values()):
-        yield _checked_together([*together["spans"], *together["logs"]])
+        yield _check_together([*together["spans"], *together["logs"]])
 
 
-def _checked_at(path: Path, *, lenient: bool, columns: Mapping[str, str]) -> Iterator[Checked]:
+def _check_path(path: Path, *, lenient: bool, columns: Mapping[str, str]) -> Iterator[Checked]:
     """Yield a file, or each file of a folder."""
     if not path.is_dir():
-        yield _checked(path, lenient=lenient, columns=columns)
+        yield _ensure_valid(path, lenient=lenient, columns=columns)
         return
     files = sorted(loading.walk_files(path, _PATTERNS))
     for file in files:
-        yield _checked(file, lenient=lenient, columns=columns, is_named=loading.has_known_name(file))
+        yield _ensure_valid(file, lenient=lenient, columns=columns, is_named=loading.has_known_name(file))
     if not files:
         yield Checked(str(path), "cannot be read", (f"holds no {' or '.join(_PATTERNS)}",))
 
 
-def _checked_together(paths: Sequence[Path]) -> Checked:
+def _check_together(paths: Sequence[Path]) -> Checked:
     """Return what files of spans and log records hold as one body of data."""
     name = f"these {count(len(paths), 'file')} together"
     try:
@@ -78,7 +78,7 @@ def _checked_together(paths: Sequence[Path]) -> Checked:
     return Checked(name, f"{loaded.kind}, {_counts(loaded)}", warnings=loaded.warnings)
 
 
-def _checked(path: Path, *, lenient: bool, columns: Mapping[str, str], is_named: bool = True) -> Checked:
+def _ensure_valid(path: Path, *, lenient: bool, columns: Mapping[str, str], is_named: bool = True) -> Checked:
     try:
         part, _ = loading.read_part(path, lenient=lenient, columns=columns, hashed=False)
         if part.spans and all(isinstance(item, LogRecord) for item in part.spans):

@@ -228,11 +228,11 @@ class _Stages:
     def _results(self, attempts: int, *, is_first: bool) -> AsyncGenerator[CaseResult]:
         # Processes for a few chunks would take longer to start than the chunks take here.
         if self.plan.jobs > 1 and self.plan.total > CHUNK * PATIENCE:
-            return _in_processes(self._recorded(), self.plan.jobs)
+            return _in_processes(self._list_recorded(), self.plan.jobs)
         pairs = self._recordings(attempts, is_first=is_first)
         return score(pairs, concurrency=self.plan.concurrency, earlier=self.earlier, ballots=self.ballots)
 
-    def _recorded(self) -> Iterator[Pair]:
+    def _list_recorded(self) -> Iterator[Pair]:
         for case, recording in self.plan.recorded or ():
             self.store.add_recording(self.plan.info.id, case.position, recording, may_wait=True)
             self.models |= dict.fromkeys(recording.trace.models)
@@ -246,7 +246,7 @@ class _Stages:
                 if result is not None:
                     self.earlier[result.position, result.attempt] = result
                 yield pair
-            for pair in self._recorded():
+            for pair in self._list_recorded():
                 yield pair
         if plan.agent is not None:
             from fairtrial.api.conversations import conversations

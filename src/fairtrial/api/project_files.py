@@ -106,7 +106,7 @@ def read_project(path: Path, keys: Sequence[ProjectKey], profile: str | None = N
     folder = os.path.relpath(path.parent)
     if folder != ".":
         values.setdefault("store", DEFAULT_URL)
-    arguments = {key.parameter: _placed(values[key.name], key, folder) for key in keys if key.name in values}
+    arguments = {key.parameter: _place_value(values[key.name], key, folder) for key in keys if key.name in values}
     return Project(path, arguments, claims, tuple(by_profile))
 
 
@@ -169,18 +169,18 @@ def _values(raw: Json, keys: Sequence[ProjectKey], reader: OptionReader, pointer
     return values
 
 
-def _placed(value: Any, key: ProjectKey, folder: str) -> Any:
+def _place_value(value: Any, key: ProjectKey, folder: str) -> Any:
     """Return a value as the command line takes it: pairs as NAME=VALUE, and paths seen from the current folder."""
     if isinstance(value, Mapping):
         return tuple(f"{name}={item}" for name, item in value.items())
     if isinstance(value, tuple):
-        return tuple(_placed(item, key, folder) for item in value)
+        return tuple(_place_value(item, key, folder) for item in value)
     if folder == "." or not isinstance(value, str):
         return value
     if key.name == "store":
         return value.replace("sqlite:///", f"sqlite:///{folder}/", 1) if _is_relative_sqlite(value) else value
     if key.name == "agent":
-        return _placed_agent(value, folder)
+        return _place_agent(value, folder)
     return value if not key.is_path or value == "-" or "://" in value else os.path.join(folder, value)  # noqa: PTH118
 
 
@@ -188,7 +188,7 @@ def _is_relative_sqlite(url: str) -> bool:
     return url.startswith("sqlite:///") and not url.startswith("sqlite:////")
 
 
-def _placed_agent(target: str, folder: str) -> str:
+def _place_agent(target: str, folder: str) -> str:
     """Return a target whose file is seen from the current folder. A module is found by its path, too."""
     kind, _, rest = target.partition(":")
     if kind in ("adk", "endpoint"):

@@ -58,14 +58,14 @@ async def ask_all(pairs: PairedRecordings, connect: Callable[[PlannedCase], Plan
     waiting = set(range(len(pairs)))
     while waiting:
         for number, (case, recording) in enumerate(pairs):
-            if number in waiting and not await ask_in_wave(_judged(connect(case)), recording, outbox):
+            if number in waiting and not await ask_in_wave(_make_judged(connect(case)), recording, outbox):
                 waiting.remove(number)
         if waiting:
             await outbox.exchange()
     outbox.is_closed = True
 
 
-def _judged(case: PlannedCase) -> PlannedCase:
+def _make_judged(case: PlannedCase) -> PlannedCase:
     """Return a case with those of its criteria that ask models."""
     judged = tuple(criterion for criterion in case.criteria if find_models(criterion.metric))
     return msgspec.structs.replace(case, criteria=judged)

@@ -41,7 +41,7 @@ def measured(
 
     With `cluster`, cases with the same values of that property are one cluster, whatever clusters they declare.
     """
-    own = _measured(run, store, valid_only=valid_only)
+    own = _make_measured(run, store, valid_only=valid_only)
     if cluster is not None:
         with_clusters(own, groups_by_position(yield_cases(run, store), cluster, own.info.id))
     return own
@@ -73,7 +73,7 @@ def is_export(path: Path) -> bool:
         return file.readline(200).startswith(b'{"fairtrial_export"')
 
 
-def _measured(run: RunSource, store: str, *, valid_only: bool) -> MeasuredRun:
+def _make_measured(run: RunSource, store: str, *, valid_only: bool) -> MeasuredRun:
     if isinstance(run, Run):
         own = run.measured(valid_only=valid_only)
         own.calibrations = {calibration.criterion: calibration for calibration in run.calibrations}
@@ -82,7 +82,7 @@ def _measured(run: RunSource, store: str, *, valid_only: bool) -> MeasuredRun:
     if is_folder_of_results(run):
         return measure_folder(run, valid_only=valid_only)
     if is_file(run):
-        return _of_file(Path(run), valid_only=valid_only)
+        return _measure_file(Path(run), valid_only=valid_only)
     with closing(open_store(store, create=False)) as run_store:
         info = run_store.run(str(run))
         own = measure_stored(run_store, info, valid_only=valid_only)
@@ -119,7 +119,7 @@ class RunRows:
     calibrations: dict[str, Calibration] = field(default_factory=dict)
 
 
-def _of_file(path: Path, *, valid_only: bool) -> MeasuredRun:
+def _measure_file(path: Path, *, valid_only: bool) -> MeasuredRun:
     run = rows_of_file(path)
     own = measure_run(run.info, run.cases, run.rows, run.terms, valid_only=valid_only)
     own.calibrations = run.calibrations
@@ -129,12 +129,12 @@ def _of_file(path: Path, *, valid_only: bool) -> MeasuredRun:
 def rows_of_file(path: Path) -> RunRows:
     """Return the attempts of a run in a file."""
     try:
-        return _of_export(path) if is_export(path) else _of_report(path)
+        return _read_export(path) if is_export(path) else _read_report(path)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
 
 
-def _of_export(path: Path) -> RunRows:
+def _read_export(path: Path) -> RunRows:
     from fairtrial.store.transfer import read_export
 
     with path.open("rb") as file:
@@ -183,7 +183,7 @@ class _Report(msgspec.Struct):
     attempts: list[_ReportedAttempt]
 
 
-def _of_report(path: Path) -> RunRows:
+def _read_report(path: Path) -> RunRows:
     try:
         report = json_decoder(_Report).decode(path.read_bytes())
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

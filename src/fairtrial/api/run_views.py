@@ -14,14 +14,14 @@ from fairtrial.reports.notebook import as_html
 from fairtrial.reports.report_table import REPORTS
 from fairtrial.reports.summary_table import closing, notes, tables
 from fairtrial.reports.table_rows import TABLES
-from fairtrial.reports.terminal_text import plain_text, printed_text
+from fairtrial.reports.terminal_text import capture_text, plain_text
 
 Row = dict[str, Any]
 
 
 def extract_text(run: ShownRun, *, everything: bool = False) -> str:
     """Return the terminal report of a run as plain text."""
-    return printed_text(lambda console: print_run(console, run, everything=everything))
+    return capture_text(lambda console: print_run(console, run, everything=everything))
 
 
 def format_numbers(run: ShownRun) -> str:

@@ -159,7 +159,7 @@ class _Matching:
         cases = loading.plan_cases(loaded_sets)
         recordings, sets = (_stored(own), None) if paths is None else loading.with_sets(files)
         recorded, unmatched = loading.match(cases, recordings, by=self.match, sets=sets)
-        return self._selected(cases, recorded, loaded_sets, notes, unmatched, files)
+        return self._apply_selection(cases, recorded, loaded_sets, notes, unmatched, files)
 
     def match_files(self, paths: list[str | Path]) -> _Matched:
         """Match the recordings of files with the cases of the same files."""
@@ -174,7 +174,7 @@ class _Matching:
         loaded_sets, notes = load_sets(_make_cases(loading.yield_case_ids(recordings)), self.criteria, **self.settings)
         cases = loading.plan_cases(loaded_sets)
         recorded, unmatched = loading.match(cases, recordings, by=self.match)
-        return self._selected(cases, recorded, loaded_sets, notes, unmatched, [])
+        return self._apply_selection(cases, recorded, loaded_sets, notes, unmatched, [])
 
     def _match_whole(self, files: list[loading.Source]) -> _Matched:
         merged = loading.merge_sources(files)
@@ -182,7 +182,7 @@ class _Matching:
         loaded_sets, notes = load_with_criteria(merged, self.criteria, sets, **self.settings)
         cases = loading.plan_cases(loaded_sets)
         recorded, unmatched = loading.match_each(cases, loaded_sets, merged, by=self.match)
-        return self._selected(cases, recorded, loaded_sets, notes, unmatched, files)
+        return self._apply_selection(cases, recorded, loaded_sets, notes, unmatched, files)
 
     def _stream(self, files: list[loading.Source], index: loading.CaseIndex) -> _Matched:
         """Plan over recordings that stay in their files. Nothing is expected of them, and each has a case."""
@@ -194,7 +194,7 @@ class _Matching:
         recorded = loading.StreamedRecordings(files, cases, **self.reading, join=self.traces.join)
         return _Matched(cases, recorded, loaded_sets, notes, False, collect_warnings(files), tuple(files))
 
-    def _selected(
+    def _apply_selection(
         self,
         cases: list[PlannedCase],
         recorded: loading.MatchedRecordings,

@@ -46,7 +46,7 @@ def with_users(
 
     @cache
     def make_users(index: int) -> SimulatedUsers:
-        simulated, users_signature = _configured_users(loaded_sets[index], models)
+        simulated, users_signature = _configure_users(loaded_sets[index], models)
         add_signature(signatures, "user_simulator", users_signature, eval_set_id=loaded_sets[index].eval_set.id)
         return simulated
 
@@ -73,7 +73,7 @@ def with_users(
     return ready, signatures
 
 
-def _configured_users(configured: LoadedSet, models: ModelOptions) -> tuple[SimulatedUsers, Json]:
+def _configure_users(configured: LoadedSet, models: ModelOptions) -> tuple[SimulatedUsers, Json]:
     """Return the users of a configuration, and their signature."""
     options = configured.user_simulator or UserOptions()
     if options.type == "llm_audio":
@@ -112,7 +112,7 @@ def with_environments(
         if options is None:
             return None
         pointer = TOOL_MODEL if own else loaded_sets[index].model_pointers.tools
-        environments, environments_signature = _configured_environments(options, pointer, models)
+        environments, environments_signature = _configure_environments(options, pointer, models)
         add_signature(signatures, "environment", environments_signature, eval_set_id=loaded_sets[index].eval_set.id)
         return environments
 
@@ -137,7 +137,7 @@ def _as_file(environment: Any) -> dict[str, Json]:
     return options
 
 
-def _configured_environments(
+def _configure_environments(
     options: EnvironmentOptions, pointer: str, models: ModelOptions
 ) -> tuple[SimulatedEnvironments, Json]:
     """Return the environments of a configuration, and their signature."""

@@ -296,9 +296,9 @@ def resume_command(info: RunInfo, store: str) -> str:
 
 def store_option(store: str) -> str:
     """Return the option that names a store, without its password, or nothing for the default store."""
-    from fairtrial.store import DEFAULT_URL, shown_url
+    from fairtrial.store import DEFAULT_URL, show_url
 
-    return "" if store == DEFAULT_URL else f" --store {shlex.quote(shown_url(store))}"
+    return "" if store == DEFAULT_URL else f" --store {shlex.quote(show_url(store))}"
 
 
 def _render_html(record: Any) -> str:
@@ -436,10 +436,10 @@ def export_run(store: str, run_id: str) -> Generator[bytes, None, None]:
     Raises UsageError at once, before the caller opens a file, if the store or the run does not exist.
     """
     run_store = open_store(store, create=False)
-    return _exported(run_store, run_store.run(run_id).id)
+    return _export_run(run_store, run_store.run(run_id).id)
 
 
-def _exported(run_store: Store, run_id: str) -> Generator[bytes, None, None]:
+def _export_run(run_store: Store, run_id: str) -> Generator[bytes, None, None]:
     from fairtrial.store import transfer
 
     with closing(run_store):

@@ -120,9 +120,11 @@ class OptionReader:
 
     def check(self, raw: Any, option: Option, pointer: str) -> Any:
         """Return the value of one option, and note its problems."""
-        return option.default if raw is None and option.takes_null else self._typed(raw, option.annotation, pointer)
+        return (
+            option.default if raw is None and option.takes_null else self._check_type(raw, option.annotation, pointer)
+        )
 
-    def _typed(self, raw: Any, annotation: Any, pointer: str) -> Any:
+    def _check_type(self, raw: Any, annotation: Any, pointer: str) -> Any:
         original = raw
         for extra in unannotated(annotation)[1]:
             if isinstance(extra, ReadWith):
@@ -137,7 +139,7 @@ class OptionReader:
         # msgspec would read an array in one go. Its items are read one by one, because each problem needs its pointer.
         if typing.get_origin(kind) is tuple and isinstance(raw, list | tuple):
             item = typing.get_args(kind)[0]
-            return tuple(self._typed(value, item, f"{pointer}/{i}") for i, value in enumerate(raw))
+            return tuple(self._check_type(value, item, f"{pointer}/{i}") for i, value in enumerate(raw))
         try:
             value = convert(raw, annotation)
         except msgspec.ValidationError:

@@ -17,7 +17,7 @@ from fairtrial.formats.chats.assembly import (
     Instruction,
     UserMessage,
     assemble,
-    joined_texts,
+    join_texts,
     number_at,
     object_at,
     result,
@@ -80,7 +80,7 @@ def iter_archive(source: Path | bytes, reading: Diagnostics) -> Iterator[Recordi
             ids = _sample_ids(archive, reading.path)
             size = 0
             for name in sorted(names, key=lambda name: _read_place(name, ids)):
-                data = _unpacked(archive, name, reading.path)
+                data = _unpack_bytes(archive, name, reading.path)
                 size += len(data)
                 check_size(size, len(source) if isinstance(source, bytes) else source.stat().st_size, reading.path)
                 sample = decode(data)
@@ -105,7 +105,7 @@ def _zipfile() -> Any:
     return zipfile
 
 
-def _unpacked(archive: Any, name: str, path: str) -> bytes:
+def _unpack_bytes(archive: Any, name: str, path: str) -> bytes:
     with archive.open(name) as entry:
         data: bytes = entry.read(_LARGEST + 1)
     if len(data) > _LARGEST:
@@ -117,7 +117,7 @@ def _sample_ids(archive: Any, path: str) -> dict[str, int]:
     """Return the places of the samples in their data set. An archive that is still written has another header."""
     for name in ("header.json", "_journal/start.json"):
         if name in archive.namelist():
-            header = decode(_unpacked(archive, name, path))
+            header = decode(_unpack_bytes(archive, name, path))
             ids = object_at(object_at(header, "eval"), "dataset").get("sample_ids") if isinstance(header, dict) else ()
             return {str(sample_id): place for place, sample_id in enumerate(ids if isinstance(ids, list) else ())}
     return {}
@@ -137,7 +137,7 @@ def _recording(sample: Any, at: Place, reading: Diagnostics) -> Recording:
     events = [event for event in reading.array(sample, "events", at) if isinstance(event, dict)]
     facts = _Facts(events)
     entries: list[Entry] = []
-    messages = [_restored(message, attachments) for message in reading.array(sample, "messages", at)]
+    messages = [_restore_attachments(message, attachments) for message in reading.array(sample, "messages", at)]
     is_of_user = _turns_of_users(sample.get("input"), messages, attachments)
     for i, message in enumerate(messages):
         if is_of_user(message):
@@ -148,7 +148,7 @@ def _recording(sample: Any, at: Place, reading: Diagnostics) -> Recording:
         durations = None if total is None else Durations(total=total)
         trace = replace(trace, invocations=(replace(trace.invocations[0], created=started, durations=durations),))
     cause = text_at(object_at(sample, "error"), "message")
-    scores = _restored(object_at(sample, "scores"), attachments)
+    scores = _restore_attachments(object_at(sample, "scores"), attachments)
     extra = {name: value for name, value in (("target", sample.get("target")), ("scores", scores)) if value}
     trace = replace(
         trace, session_id=text_at(sample, "uuid"), broken=cause, outcome=_outcome(scores), extra=extra or None
@@ -163,7 +163,7 @@ def _turns_of_users(sample_input: Any, messages: list[Any], attachments: dict[st
 
     The input of the sample says which messages are the user's. If it has none of them, all messages count.
     """
-    request = _restored(sample_input, attachments)
+    request = _restore_attachments(sample_input, attachments)
     requests = request if isinstance(request, list) else [{"role": "user", "content": request}]
     texts = [_extract_text(message) for message in requests if _is_of_role_user(message)]
 
@@ -239,7 +239,7 @@ def _entries(message: Any, facts: _Facts, at: Place, reading: Diagnostics) -> It
     elif role == "tool":
         yield _result(message, texts, facts)
     else:
-        yield from joined_texts(steps)
+        yield from join_texts(steps)
         yield from _calls(message, facts, at, reading)
         usage = facts.usages.get(text_at(message, "id"))
         if usage is not None:
@@ -295,14 +295,14 @@ def _result(message: dict[str, Any], text: str, facts: _Facts) -> ToolResult:
     return replace(answer, started=started, seconds=seconds)
 
 
-def _restored(value: Any, attachments: dict[str, Any], depth: int = 0) -> Any:
+def _restore_attachments(value: Any, attachments: dict[str, Any], depth: int = 0) -> Any:
     """Return a value with its attachments in the place of the references to them."""
     if not attachments or depth > _MOST_DEPTH:
         return value
     if isinstance(value, str) and value.startswith(_ATTACHMENT):
         return attachments.get(value.removeprefix(_ATTACHMENT), value)
     if isinstance(value, dict):
-        return {key: _restored(item, attachments, depth + 1) for key, item in value.items()}
+        return {key: _restore_attachments(item, attachments, depth + 1) for key, item in value.items()}
     if isinstance(value, list):
-        return [_restored(item, attachments, depth + 1) for item in value]
+        return [_restore_attachments(item, attachments, depth + 1) for item in value]
     return value

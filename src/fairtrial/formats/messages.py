@@ -9,7 +9,7 @@ import msgspec
 
 from fairtrial.formats.jsontext import decode_text
 from fairtrial.formats.reading import Diagnostics, Place
-from fairtrial.formats.tool_failures import has_failed, stated_failure
+from fairtrial.formats.tool_failures import declares_failure, has_failed
 from fairtrial.records.attempt import EndedBy, Failure, Recording
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.trace import (
@@ -207,7 +207,7 @@ def steps_in(
     if role in ("tool", "function"):
         call_id = str(message.get("tool_call_id") or "")
         name, response = str(message.get("name") or names.get(call_id, "")), read_response(text)
-        failed = has_failed(response, stated_failure(message))
+        failed = has_failed(response, declares_failure(message))
         return [_with_gap(ToolResult(name, response, call_id, is_error=failed), message)]
     steps: list[Step] = []
     if isinstance(message.get("reasoning_content"), str):
@@ -251,10 +251,10 @@ def _with_gap(step: _Step, message: dict[str, Any]) -> _Step:
 def _thoughts(parts: list[Any]) -> list[Step]:
     """Return the thoughts among the parts of a message, for example `{"type": "thinking", "thinking": [...]}`."""
     texts = [part["thinking"] for part in parts if _kind(part) == "thinking" and "thinking" in part]
-    return [Thought(_joined(text)) for text in texts]
+    return [Thought(_join_items(text)) for text in texts]
 
 
-def _joined(text: Any) -> str:
+def _join_items(text: Any) -> str:
     inner = text if isinstance(text, list) else [{"text": text}]
     return "\n".join(str(part.get("text", "")) for part in inner if isinstance(part, dict))
 

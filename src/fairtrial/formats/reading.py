@@ -97,7 +97,7 @@ class Diagnostics:
         self._hints = 0
         self._allowed_keys: set[tuple[int, str]] = set()
 
-    def of_messages(self) -> Diagnostics:
+    def for_messages(self) -> Diagnostics:
         """Return the problems of messages inside a file, which are warnings of the file. They are empty."""
         if self._of_messages is None:
             self._of_messages = Diagnostics(self.path)

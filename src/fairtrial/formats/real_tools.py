@@ -19,11 +19,11 @@ def with_real_tools(recording: Recording, tool_names: Mapping[str, str]) -> Reco
     """
     if not tool_names:
         return recording
-    invocations = tuple(_renamed(invocation, tool_names) for invocation in recording.trace.invocations)
+    invocations = tuple(_rename_tools(invocation, tool_names) for invocation in recording.trace.invocations)
     return replace(recording, trace=replace(recording.trace, invocations=invocations))
 
 
-def _renamed(invocation: Invocation, tool_names: Mapping[str, str]) -> Invocation:
+def _rename_tools(invocation: Invocation, tool_names: Mapping[str, str]) -> Invocation:
     if invocation.steps is None:
         return invocation
     steps: list[Step] = []

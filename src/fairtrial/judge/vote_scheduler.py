@@ -97,10 +97,10 @@ class VoteScheduler:
     def close_wave(self) -> None:
         """Decide the items that the wave has settled."""
         for item in self.question.items:
-            if item not in self.decisions and self._settled(item):
+            if item not in self.decisions and self._try_settle(item):
                 self.decisions[item] = self._decision(item)
 
-    def _settled(self, item: str) -> bool:
+    def _try_settle(self, item: str) -> bool:
         tally = self._tally(item)
         if self.all_votes or not self.question.answers or sum(tally.values()) == self.k:
             return sum(tally.values()) == self.k

@@ -73,11 +73,11 @@ def settled(tally: Tally, rule: Rule, answers: Sequence[Answer], k: int) -> Vote
     Only the completions that give all outstanding votes to one answer, or to abstentions, are computed. Rules are
     monotone in each answer, so every mixture lies between these completions.
     """
-    return _settled(frozenset(tally.items()), rule, tuple(answers), k)
+    return _try_settle(frozenset(tally.items()), rule, tuple(answers), k)
 
 
 @lru_cache(maxsize=4096)
-def _settled(
+def _try_settle(
     votes: frozenset[tuple[Answer | None, int]], rule: Rule, answers: tuple[Answer, ...], k: int
 ) -> VoteResult | None:
     tally = dict(votes)

@@ -134,7 +134,7 @@ def _chat(body: Mapping[str, Any]) -> ProviderReply:
         raise NoReplyError(_find_status(choice["error"]), {"error": choice["error"]})
     message = choice.get("message")
     if not isinstance(message, dict):
-        raise NoReplyError(502, _unexplained(body, "choices with a message"))
+        raise NoReplyError(502, _explain_missing(body, "choices with a message"))
     refusal, text = _text(message.get("refusal")), _content(message.get("content"))
     stop = _CHAT_STOPS.get(_text(choice.get("finish_reason")), "")
     calls = bool(message.get("tool_calls") or message.get("function_call"))
@@ -171,7 +171,7 @@ def _gemini(body: Mapping[str, Any]) -> ProviderReply:
     if candidate is None:
         block = _text(read_members(body.get("promptFeedback")).get("blockReason"))
         if not block:
-            raise NoReplyError(502, _unexplained(body, "candidates"))
+            raise NoReplyError(502, _explain_missing(body, "candidates"))
         return ProviderReply("", model, f"content_filter: the prompt was blocked ({block})", counts)
     parts = tuple(_parts(read_members(candidate.get("content")).get("parts")))
     text = "".join(_text(part.get("text")) for part in parts if not part.get("thought"))
@@ -197,7 +197,7 @@ _GEMINI_STOPS = {
 
 def _messages(body: Mapping[str, Any]) -> ProviderReply:
     if not isinstance(body.get("content"), list):
-        raise NoReplyError(502, _unexplained(body, "content"))
+        raise NoReplyError(502, _explain_missing(body, "content"))
     parts = tuple(_parts(body["content"]))
     text = "".join(_text(part.get("text")) for part in parts if part.get("type") == "text")
     kinds = {_text(part.get("type")) for part in parts}
@@ -223,7 +223,7 @@ def _converse(body: Mapping[str, Any]) -> ProviderReply:
     message = read_members(body.get("output")).get("message")
     if not isinstance(message, dict):
         kind = body.get("__type") or body.get("code")
-        raise NoReplyError(_find_status({"type": kind}), _unexplained(body, "output.message"))
+        raise NoReplyError(_find_status({"type": kind}), _explain_missing(body, "output.message"))
     parts = tuple(_parts(message.get("content")))
     text = "".join(_text(part.get("text")) for part in parts)
     stop = _STOPS.get(_text(body.get("stopReason")), "")
@@ -235,7 +235,7 @@ def _converse(body: Mapping[str, Any]) -> ProviderReply:
 _READERS = {"chat": _chat, "gemini": _gemini, "messages": _messages, "converse": _converse}
 
 
-def _unexplained(body: Mapping[str, Any], field: str) -> object:
+def _explain_missing(body: Mapping[str, Any], field: str) -> object:
     """Return the message of a body without a reply, or the fact that a field is missing."""
     message = next((body[name] for name in ("message", "Message", "detail", "msg") if body.get(name)), None)
     return f"the response has no {field}" if message is None else {"message": message}

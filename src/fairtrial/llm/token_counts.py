@@ -152,10 +152,10 @@ def compute_price(at: Address, counts: TokenCounts, served: str = "") -> float |
     if own is not None:
         return own.cost(counts.input, counts.output)
     names = [served, at.model] if not served or is_same_model(at.model, served) else [served]
-    return next((price for name in names if name and (price := _listed_price(at, name, counts)) is not None), None)
+    return next((price for name in names if name and (price := _find_listed_price(at, name, counts)) is not None), None)
 
 
-def _listed_price(at: Address, model: str, counts: TokenCounts) -> float | None:
+def _find_listed_price(at: Address, model: str, counts: TokenCounts) -> float | None:
     from genai_prices import Usage, calc_price
 
     caches = {

@@ -52,9 +52,9 @@ def read_undamaged(data: bytes, path: str) -> UndamagedParts | None:
     damaged: list[DamagedPart] = []
     for _ in range(_ROUNDS):
         try:
-            loaded = read(_joined(head, parts), path)
+            loaded = read(_join_items(head, parts), path)
         except FormatError as error:
-            found = _damaged(error.problems, head, parts)
+            found = _find_damaged(error.problems, head, parts)
             parts = [part for number, part in enumerate(parts) if number not in found]
             damaged += found.values()
             if not found or not parts:
@@ -103,13 +103,13 @@ def _rows(lines: Iterable[bytes], *, is_table: bool) -> Iterator[tuple[int, byte
         yield start, row
 
 
-def _joined(head: bytes, parts: Sequence[_Part]) -> bytes:
+def _join_items(head: bytes, parts: Sequence[_Part]) -> bytes:
     if head == b"[":
         return b"[" + b",".join(part.data for part in parts) + b"]"
     return head + b"".join(part.data for part in parts)
 
 
-def _damaged(problems: Sequence[str], head: bytes, parts: Sequence[_Part]) -> dict[int, DamagedPart]:
+def _find_damaged(problems: Sequence[str], head: bytes, parts: Sequence[_Part]) -> dict[int, DamagedPart]:
     """Return the parts that some problems name, by their numbers. Of several problems of a part the first counts."""
     found: dict[int, DamagedPart] = {}
     for problem in problems:

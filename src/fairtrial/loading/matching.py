@@ -74,9 +74,12 @@ class MatchedRecordings(Record, frozen=True):
             for attempt, (case, recorded) in enumerate(attempts, 1):
                 if recorded is None:
                     failure = Failure("infrastructure", NO_RECORDING)
-                    yield case, _of_case(Recording(case.case.id, Trace(), failure=failure, ended_by="failure"), case)
+                    yield (
+                        case,
+                        _assign_case(Recording(case.case.id, Trace(), failure=failure, ended_by="failure"), case),
+                    )
                 else:
-                    yield case, _of_case(replace(as_recording(recorded), attempt=attempt), case)
+                    yield case, _assign_case(replace(as_recording(recorded), attempt=attempt), case)
 
     def of(self, cases: Sequence[PlannedCase]) -> MatchedRecordings:
         """Return the recordings of some of the cases."""
@@ -85,7 +88,7 @@ class MatchedRecordings(Record, frozen=True):
         return MatchedRecordings(tuple(case for case, _ in pairs), tuple(recorded for _, recorded in pairs))
 
 
-def _of_case(recording: Recording, case: PlannedCase) -> Recording:
+def _assign_case(recording: Recording, case: PlannedCase) -> Recording:
     """Return a recording under the id and the set of the case that it answers."""
     return replace(recording, case_id=case.case.id, eval_set=case.eval_set)
 

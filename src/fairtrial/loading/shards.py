@@ -190,7 +190,7 @@ def _row_shards(
         yield Shard(0, file.path, file.size, "rows", columns=columns or Columns())
         return
     names = content.schema_arrow.names
-    own_columns = columns or _guessed(names)
+    own_columns = columns or _guess_columns(names)
     if own_columns is None:
         yield Shard(0, file.path, file.size)  # spans, for example
         return
@@ -213,7 +213,7 @@ def _row_shards(
             start, size = group + 1, 0
 
 
-def _guessed(names: Sequence[str]) -> Columns | None:
+def _guess_columns(names: Sequence[str]) -> Columns | None:
     """Return the columns by their usual names, or None if no column can be a conversation."""
     usual_columns = {
         member: next((name for usual in usual_names for name in names if name.lower() == usual), "")

@@ -175,10 +175,10 @@ def sources(
         check_useful(loaded, recorded=recorded)
         return file.make_source(loaded, digest)
 
-    return joined_spans(read_each(paths, read_source, recorded=recorded), traces)
+    return join_spans(read_each(paths, read_source, recorded=recorded), traces)
 
 
-def joined_spans(sources: list[Source], traces: TraceOptions) -> list[Source]:
+def join_spans(sources: list[Source], traces: TraceOptions) -> list[Source]:
     """Return files with the recordings in their spans. The spans of all files are one body of data.
 
     The abandoned branches of sessions are recordings only if `traces` says so.

@@ -30,7 +30,7 @@ from fairtrial.loading.sources import (
     can_read_again,
     check_name,
     check_useful,
-    joined_spans,
+    join_spans,
     read_each,
     read_file,
     read_part,
@@ -154,7 +154,7 @@ def scan_sources(
             index.add(place, request.case_id)
         return join.with_warning(sources), index
     whole = [_whole(source, lenient=lenient, columns=columns) if _can_stream(source) else source for source in sources]
-    return joined_spans(whole, traces), None
+    return join_spans(whole, traces), None
 
 
 class _Join:
@@ -233,13 +233,13 @@ class StreamedRecordings:
         Raises UsageError if a file has changed since it was checked.
         """
         counter = AttemptCounter()
-        for number, recording in self._joined():
+        for number, recording in self._join_items():
             case = self.cases.index.find(number, recording.case_id)
             if case is not None:
                 attempt = counter.count(case.position) if case.attempts > 1 else 1
                 yield self.cases.plan(case), replace(recording, eval_set=RECORDED, attempt=attempt)
 
-    def _joined(self) -> Iterator[tuple[int, Recording]]:
+    def _join_items(self) -> Iterator[tuple[int, Recording]]:
         """Yield the recordings with the numbers of their files."""
         join = _Join(self.join)
         for number, source in enumerate(self.sources):

@@ -93,7 +93,7 @@ def _build_from_catalog(part: ConfigPart, custom: list[str], judges: Judges, *, 
     with _at(part):
         metric = entry.metric(**values)
     criterion = _criterion(entry, metric, threshold)
-    return (_signed(criterion, "judge") if entry.vertex else criterion), warnings
+    return (_add_sign(criterion, "judge") if entry.vertex else criterion), warnings
 
 
 def _by_vertex(
@@ -101,10 +101,10 @@ def _by_vertex(
 ) -> Criterion:
     with _at(part, BACKEND.name):
         metric = vertex.metric(judges.service(vertex.name))
-    return _signed(_criterion(entry, metric, threshold), VERTEX)
+    return _add_sign(_criterion(entry, metric, threshold), VERTEX)
 
 
-def _signed(criterion: Criterion, backend: str) -> Criterion:
+def _add_sign(criterion: Criterion, backend: str) -> Criterion:
     return replace(criterion, signature={**criterion.signature, "backend": backend})
 
 

@@ -19,7 +19,7 @@ _SERVERS = {"hosted_mcp", "mcp_server"}
 
 def undeclared_tools(expected: Collection[str], trace: Trace) -> Iterator[str]:
     """Yield a problem for each expected tool that the agent does not declare."""
-    declared = _declared(trace)
+    declared = _read_declared(trace)
     if declared:
         for name in expected:
             if name not in declared:
@@ -27,7 +27,7 @@ def undeclared_tools(expected: Collection[str], trace: Trace) -> Iterator[str]:
                 yield f"the expected tool {name!r} is none that the agent declares ({tools}){nearest(name, declared)}"
 
 
-def _declared(trace: Trace) -> set[str]:
+def _read_declared(trace: Trace) -> set[str]:
     """Return the names of all tools that exist, or no names if there may be more tools.
 
     There may be more if an agent was not reached, or if a tool leads to a server with tools of its own.

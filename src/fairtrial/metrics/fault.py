@@ -59,19 +59,19 @@ def _missing_values(outcomes: Sequence[Outcome]) -> Problems:
     for outcome in outcomes:
         if is_fully_scored(outcome.score):
             continue
-        for score in _unscored(outcome.score):
+        for score in _find_unscored(outcome.score):
             if score.side is not None and score.side != "agent":
                 yield score.side, f"{outcome.criterion}: {score.reason}"
 
 
-def _unscored(score: Score) -> Iterator[Score]:
+def _find_unscored(score: Score) -> Iterator[Score]:
     """Yield a score and its parts at any depth, if they apply and do not have a value."""
     if score.applicable:
         if score.value is None:
             yield score
         for part in score.parts:
             if part.parts:
-                yield from _unscored(part)
+                yield from _find_unscored(part)
             elif part.value is None and part.applicable:
                 yield part
 

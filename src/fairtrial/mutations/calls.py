@@ -233,7 +233,7 @@ def _other_values(scene: Scene, call: ToolCall, name: str, random: Random) -> li
     value = call.args[name]
     if isinstance(value, bool):
         return [not value]
-    allowed = _allowed(scene, call.name, name)
+    allowed = _list_allowed(scene, call.name, name)
     if value in allowed:
         place = allowed.index(value)
         return [*allowed[place + 1 : place + 2], *reversed(allowed[:place]), *allowed[place + 2 :]]
@@ -247,7 +247,7 @@ def _other_values(scene: Scene, call: ToolCall, name: str, random: Random) -> li
     return [*_next_day(value), *shuffled(other_names, random), *_other_text(value)]
 
 
-def _allowed(scene: Scene, tool: str, name: str) -> list[Any]:
+def _list_allowed(scene: Scene, tool: str, name: str) -> list[Any]:
     """Return the values that the declaration of a tool allows for an argument, in its order."""
     schema = read_parameters(scene.tools.get(tool, {})).get(name)
     allowed = schema.get("enum") if isinstance(schema, Mapping) else None

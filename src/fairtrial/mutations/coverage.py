@@ -31,7 +31,7 @@ def cover(cases: Sequence[EvalCase], tools: Mapping[str, Mapping[str, Any]], per
         dict(sorted(Counter(len(case.conversation) for case in cases if case.conversation).items())),
         tuple(sorted({*collect_personas(cases), *personas})),
         tuple(sorted(tools.keys() - names.keys())),
-        tuple(sorted(set(_declared(tools)) - arguments.keys())),
+        tuple(sorted(set(_read_declared(tools)) - arguments.keys())),
     )
 
 
@@ -40,7 +40,7 @@ def _failed_tools(invocations: Iterable[Invocation]) -> list[str]:
     return [step.name for step in steps if isinstance(step, ToolResult) and step.is_error]
 
 
-def _declared(tools: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def _read_declared(tools: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return [f"{name}.{argument}" for name, declaration in tools.items() for argument in read_parameters(declaration)]
 
 

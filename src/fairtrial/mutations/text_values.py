@@ -140,7 +140,7 @@ def _date(match: regex.Match[str]) -> Date | None:
 def other_day(text: str, date: Date) -> str:
     """Return the digits of the next day, or of the day before at the end of a month, in the same form."""
     day = date.day + 1 if date.day < _DAYS[date.month - 1] else date.day - 1
-    return _written_like(text[date.start : date.end], day)
+    return _write_like(text[date.start : date.end], day)
 
 
 def other_month(text: str, date: Date) -> tuple[int, str] | None:
@@ -153,13 +153,13 @@ def other_month(text: str, date: Date) -> tuple[int, str] | None:
         return None
     written = text[date.month_start : date.month_end]
     if not written.isalpha():
-        return month, _written_like(written, month)
+        return month, _write_like(written, month)
     name = _MONTH_NAMES[month - 1]
     name = name[:3] if len(written) == 3 and written.lower() != "may" else name
     return month, name.upper() if written.isupper() else name.capitalize() if written[0].isupper() else name
 
 
-def _written_like(digits: str, number: int) -> str:
+def _write_like(digits: str, number: int) -> str:
     """Return a number in the digits of another one, with leading zeros if that has any."""
     zero = ord(digits[0]) - int(digits[0])
     width = len(digits) if digits[0] == chr(zero) else 1

@@ -47,7 +47,9 @@ async def record(
         planned_case, attempt = plan
         conversation = HeldConversation(planned_case, attempt, reply_timeout, restarts)
         script = planned_case.case.conversation
-        requests = _scripted(script) if script is not None else _simulated(planned_case, attempt, conversation)
+        requests = (
+            _play_script(script) if script is not None else _simulate_messages(planned_case, attempt, conversation)
+        )
         return planned_case, await conversation.record(agent, requests)
 
     async for pair in concurrently(plan_attempts(), record_attempt, limit=concurrency):
@@ -56,12 +58,12 @@ async def record(
         note(restarts.summary)
 
 
-async def _scripted(script: Iterable[Invocation]) -> AsyncIterator[Invocation]:
+async def _play_script(script: Iterable[Invocation]) -> AsyncIterator[Invocation]:
     for invocation in script:
         yield Invocation(invocation.user, id=invocation.id)
 
 
-async def _simulated(
+async def _simulate_messages(
     planned_case: PlannedCase, attempt: int, conversation: HeldConversation
 ) -> AsyncIterator[Invocation]:
     """Yield the messages of a simulated user, until the user stops or the cap is reached."""

@@ -97,10 +97,10 @@ def readable(message: Message | None) -> str:
     if message is None:
         return ""
     text = placeholder(message) if message.withheld else message.text
-    return "\n".join([*([text] if text or not message.parts else []), *map(_shown_part, message.parts)])
+    return "\n".join([*([text] if text or not message.parts else []), *map(_show_part, message.parts)])
 
 
-def _shown_part(part: Part) -> str:
+def _show_part(part: Part) -> str:
     name = " ".join(filter(None, (part.mime_type or "file", part.name, part.uri)))
     text = _extract_text(part)
     return f"[{name}, which is not shown here]" if text is None else f"[{name}]\n{text}"

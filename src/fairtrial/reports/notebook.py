@@ -58,27 +58,28 @@ def trace_view(trace: Trace) -> RenderableType:
 
 
 def _invocation(number: int, invocation: Invocation) -> Iterator[Text]:
-    yield Text.assemble((f"invocation {number}  user  ", "bold"), _shown(invocation.query))
+    yield Text.assemble((f"invocation {number}  user  ", "bold"), _show_text(invocation.query))
     for step in invocation.steps or ():
         yield _step(step)
     if invocation.final_response is not None:
-        yield Text.assemble(("  reply  ", "bold"), _shown(invocation.reply))
+        yield Text.assemble(("  reply  ", "bold"), _show_text(invocation.reply))
 
 
 def _step(step: Step) -> Text:
     if isinstance(step, ToolCall):
         return Text.assemble(("  call  ", "cyan"), visible_line(call(step.name, step.args, limit=_TEXT_LENGTH)))
     if isinstance(step, Message):
-        return Text.assemble(("  message  ", "bold"), _shown(step.text))
+        return Text.assemble(("  message  ", "bold"), _show_text(step.text))
     if isinstance(step, Thought):
-        return Text(f"  thought  {_shown(step.text)}", "dim")
+        return Text(f"  thought  {_show_text(step.text)}", "dim")
     failed = " (error)" if step.is_error else ""
     return Text(
-        f"  result{failed}  {visible_line(shortened(step.name, _NAME_LENGTH))}: {_shown(compact(step.response))}", "dim"
+        f"  result{failed}  {visible_line(shortened(step.name, _NAME_LENGTH))}: {_show_text(compact(step.response))}",
+        "dim",
     )
 
 
-def _shown(text: str) -> str:
+def _show_text(text: str) -> str:
     return visible(shortened(text, _TEXT_LENGTH))
 
 

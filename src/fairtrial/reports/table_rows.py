@@ -104,7 +104,7 @@ ATTEMPT = (
     Column("case", "string", "result.title"),
     Column("tags", "list", "run.tags"),
     Column("model", "string", lambda own: _models(own.recording)),
-    Column("created", "double", lambda own: _created(own.recording)),
+    Column("created", "double", lambda own: _read_created(own.recording)),
     Column("verdict", "string", "verdict.value"),
     Column("valid", "bool", lambda own: None if own.result.invalidations is None else not own.result.invalidations),
     Column(
@@ -255,7 +255,7 @@ def _models(recording: Recording | None) -> str | None:
     return ", ".join(models) or None
 
 
-def _created(recording: Recording | None) -> float | None:
+def _read_created(recording: Recording | None) -> float | None:
     """Return the time of the first invocation of a recording, in seconds since 1970."""
     invocations = () if recording is None else recording.trace.invocations
     return invocations[0].created if invocations else None

@@ -62,10 +62,10 @@ class RunTable:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the rows as a stream, as Arrow's PyCapsule interface describes it."""
         pa = import_extra("pyarrow", "parquet")
-        reader = pa.RecordBatchReader.from_batches(self.schema, self._streamed())
+        reader = pa.RecordBatchReader.from_batches(self.schema, self._stream_rows())
         return reader.__arrow_c_stream__(requested_schema)
 
-    def _streamed(self) -> Iterator[Any]:
+    def _stream_rows(self) -> Iterator[Any]:
         yield from self.batches()
         self.read()
 

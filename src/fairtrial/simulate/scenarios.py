@@ -61,7 +61,7 @@ async def write_scenarios(model: Model, assistant: str, *, count: int, instructi
     for batch in range(2 * -(-count // _BATCH) + 2):
         if len(scenarios) >= count:
             break
-        texts = {"assistant": assistant, "instruction": instruction, "earlier": _listed(scenarios)}
+        texts = {"assistant": assistant, "instruction": instruction, "earlier": _make_list(scenarios)}
         prompt = TEMPLATES.render(
             "scenarios",
             texts,
@@ -100,11 +100,11 @@ def _alike(scenario: Scenario, existing: Scenario) -> bool:
     return same_start or plans.f >= _ALIKE
 
 
-def _listed(scenarios: Sequence[Scenario]) -> str:
+def _make_list(scenarios: Sequence[Scenario]) -> str:
     return "\n".join(f"- {scenario.starting_prompt} | {scenario.conversation_plan}" for scenario in scenarios)
 
 
-def described_agent(about: Any, documentation: str) -> str:
+def describe_agent(about: Any, documentation: str) -> str:
     """Return a description of an agent: its documentation, its instructions, and its tools with their purposes."""
     lines = [documentation] if documentation else []
     for agent in about.agents if about is not None else ():

@@ -105,7 +105,7 @@ class Tau2World:
             _run(gold, action)
         actual = self._environment
         is_match = not expects or _hashes(actual) == _hashes(gold)
-        failures: list[Json] = [_described(assertion) for assertion in assertions if not _holds(actual, assertion)]
+        failures: list[Json] = [_describe_value(assertion) for assertion in assertions if not _holds(actual, assertion)]
         differences: list[Json] = [] if is_match else [*_differences(_data(actual), _data(gold))][:_LISTED]
         details = {
             "tau2_differences": differences,
@@ -156,7 +156,7 @@ def _data(environment: Any) -> dict[str, Any]:
     return {role: kit.db.model_dump(mode="json") for role, kit in present.items()}
 
 
-def _described(assertion: Any) -> str:
+def _describe_value(assertion: Any) -> str:
     return f"{assertion.func_name}({compact(assertion.arguments)}) is not {assertion.assert_value}"
 
 

@@ -174,24 +174,24 @@ def agreement_interval(
     if statistic in (kappa, alpha):
         return _by_disagreements(statistic, value, pairs, categories, cases)
     if statistic is matthews:
-        ends = [_left_out(statistic, units, categories, 1 / categories), _matthews_by_disagreements(pairs, cases)]
+        ends = [_leave_each_out(statistic, units, categories, 1 / categories), _matthews_by_disagreements(pairs, cases)]
     else:
         # Added cells would lie as far apart as no answers do, and pull the interval off the statistic.
-        ends = [_left_out(statistic, units, categories, 0.0), _by_distances(statistic, value, units, categories)]
+        ends = [_leave_each_out(statistic, units, categories, 0.0), _by_distances(statistic, value, units, categories)]
     lows, highs = zip(*(each for each in ends if each is not None), strict=True)
     return min(value, *lows), max(value, *highs)
 
 
-def _left_out(statistic: Statistic, units: Counter[tuple[Pair, ...]], categories: int, added: float) -> Interval:
+def _leave_each_out(statistic: Statistic, units: Counter[tuple[Pair, ...]], categories: int, added: float) -> Interval:
     """Return the interval by leaving out each unit, after `added` was added to each cell."""
     number = units.total()
-    table = [[cell + added for cell in row] for row in make_table(_weighted(units), categories)]
-    centre = _stretched(statistic, table)
+    table = [[cell + added for cell in row] for row in make_table(_weigh_pairs(units), categories)]
+    centre = _stretch_statistic(statistic, table)
     reduced: list[tuple[float, int]] = []
     for unit, count in units.items():
         for people, judge, weight in unit:
             table[people][judge] -= weight
-        reduced.append((_stretched(statistic, table), count))
+        reduced.append((_stretch_statistic(statistic, table), count))
         for people, judge, weight in unit:
             table[people][judge] += weight
     mean = math.fsum(value * count for value, count in reduced) / number
@@ -204,9 +204,9 @@ def _by_distances(
     statistic: Statistic, value: float, units: Counter[tuple[Pair, ...]], categories: int
 ) -> Interval | None:
     """Return the interval from that of the mean squared distance of grades, by the distance expected by chance."""
-    table, small = make_table(_weighted(units), categories), 1e-6
+    table, small = make_table(_weigh_pairs(units), categories), 1e-6
     total = math.fsum(map(math.fsum, table))
-    distances = Moments.of_counts((_measure_distance(unit), count) for unit, count in units.items())
+    distances = Moments.from_counts((_measure_distance(unit), count) for unit, count in units.items())
     observed = math.fsum(table[i][j] * (i - j) ** 2 for i in range(categories) for j in range(categories)) / total
     if not observed:
         table[0][1] += small
@@ -280,11 +280,11 @@ def _units(pairs: Sequence[Pair], cases: Sequence[Hashable] | None) -> Counter[t
     return Counter(tuple(sorted(unit)) for unit in by_case.values())
 
 
-def _weighted(units: Counter[tuple[Pair, ...]]) -> Iterable[Pair]:
+def _weigh_pairs(units: Counter[tuple[Pair, ...]]) -> Iterable[Pair]:
     return ((people, judge, weight * count) for unit, count in units.items() for people, judge, weight in unit)
 
 
-def _stretched(statistic: Statistic, table: Table) -> float:
+def _stretch_statistic(statistic: Statistic, table: Table) -> float:
     return _atanh(statistic(table) or 0.0)
 
 

@@ -61,7 +61,7 @@ class Evidence:
 
     def add(self, wave: Sequence[float]) -> None:
         """Bet on every value of a wave. The bets depend on earlier waves alone."""
-        expected = self._expected()
+        expected = self._make_expected()
         middle = math.fsum(expected) / len(expected)
         for trust in self._bets:
             self._bet(wave, [trust * (value - middle) for value in expected], trust)
@@ -78,7 +78,7 @@ class Evidence:
             part = min(_MOST, bet * growth) if self._grow else bet
             log_wealths[k] += _sum([count * _log_gain(part, surprise, stake) for surprise, count in surprises.items()])
 
-    def _expected(self) -> list[float]:
+    def _make_expected(self) -> list[float]:
         """Return the value that each case is thought to give next: its mean so far, drawn to the grand mean."""
         if not self._waves:
             return [0.0] * len(self._sums)

@@ -55,7 +55,7 @@ class Moments:
         self.extend(values)
 
     @classmethod
-    def of_counts(cls, counts: Iterable[tuple[float, int]]) -> Moments:
+    def from_counts(cls, counts: Iterable[tuple[float, int]]) -> Moments:
         """Return the moments of numbers of which each occurs a number of times, below 2^26."""
         pairs = list(counts)
         size = sum(count for _, count in pairs)

@@ -75,6 +75,6 @@ def without_intervals(table: Iterable[PassK]) -> tuple[PassK, ...]:
 
 
 def _estimate(shares: Iterable[tuple[float, int]], attempts: int, k: int) -> IntervalEstimate:
-    moments = Moments.of_counts(shares)
+    moments = Moments.from_counts(shares)
     low, high = pass_k_interval(moments, attempts, k) or (None, None)
     return IntervalEstimate(moments.mean, low, high)

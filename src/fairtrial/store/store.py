@@ -23,7 +23,7 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 from fairtrial.store.bodies import BodyDecoder, UnreadableBodyError, encode
 from fairtrial.store.connections import Connections
-from fairtrial.store.database_errors import shown_url
+from fairtrial.store.database_errors import show_url
 from fairtrial.store.label_rows import label_row
 from fairtrial.store.leases import Lease
 from fairtrial.store.mappings import StoredMapping
@@ -218,7 +218,7 @@ class Store(ViewQueries):
         if len(matches) != 1:
             count = f"{len(bodies)} runs" if bodies else "no run"
             raise UsageError(
-                f"{count} in {shown_url(self.url)} with an id that starts with {run_id!r}; see `fairtrial runs`"
+                f"{count} in {show_url(self.url)} with an id that starts with {run_id!r}; see `fairtrial runs`"
             )
         ((run_id, body),) = matches.items()
         try:

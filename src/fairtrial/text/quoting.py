@@ -140,16 +140,16 @@ def _scalars(value: Json) -> Iterator[str]:
     if isinstance(value, dict):
         for key, member in value.items():
             if not isinstance(member, dict | list):
-                yield f"{key} {_shown(member)}"
+                yield f"{key} {_show_text(member)}"
             yield from _scalars(member)
     elif isinstance(value, list):
         for item in value:
             yield from _scalars(item)
     elif value is not None and not isinstance(value, bool):
-        yield _shown(value)
+        yield _show_text(value)
 
 
-def _shown(value: Json) -> str:
+def _show_text(value: Json) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 

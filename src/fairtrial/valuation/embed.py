@@ -69,7 +69,7 @@ class MiniLM:
 
     def count_tokens(self, texts: Sequence[str]) -> list[TokenCount]:
         """Return how many tokens each text has, and how many of them the model sees."""
-        _, tokenizer = _loaded(self.folder)
+        _, tokenizer = _load_weights(self.folder)
         encodings = tokenizer.encode_batch([_sayable(text) for text in texts], add_special_tokens=False)
         rest = [sum(len(part.ids) for part in encoding.overflowing) for encoding in encodings]
         # Two places of the longest text are those of the marks at its beginning and its end.
@@ -81,7 +81,7 @@ class MiniLM:
         """Return one vector of unit length for each text. Equal texts are computed once."""
         import numpy as np
 
-        model, tokenizer = _loaded(self.folder)
+        model, tokenizer = _load_weights(self.folder)
         distinct = list(dict.fromkeys(texts))
         ids = [encoding.ids for encoding in tokenizer.encode_batch([_sayable(text) for text in distinct])]
         vectors = np.empty((len(distinct), model.dimensions), dtype=np.float32)
@@ -195,7 +195,7 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
 
 
 @lru_cache(maxsize=2)
-def _loaded(folder: Path) -> tuple[Any, Any]:
+def _load_weights(folder: Path) -> tuple[Any, Any]:
     from tokenizers import Tokenizer
 
     from fairtrial.valuation.bert import Bert

@@ -321,7 +321,7 @@ class VectorCache:
             raise ValueError("its parts do not fit together")
         if isinstance(vectors, np.memmap):
             # Their lengths are not computed, because that would read all of them.
-            cache._rows, cache._ids, cache._digests = _mapped_rows(vectors), ids, digests
+            cache._rows, cache._ids, cache._digests = _map_rows(vectors), ids, digests
             cache._drop(0 if cache.capacity is None else max(0, len(ids) - cache.capacity))
         else:
             cache.extend(ids, vectors, digests)
@@ -349,7 +349,7 @@ def leave_one_out(ids: Sequence[str], vectors: Any) -> list[Nearest | None]:
     return best.as_nearest(ids)
 
 
-def _mapped_rows(vectors: Floats) -> Floats:
+def _map_rows(vectors: Floats) -> Floats:
     """Return memory-mapped vectors. Raises ValueError if a sample of them does not have unit length."""
     sample = np.linalg.norm(vectors[:: max(1, len(vectors) // _SAMPLE)], axis=1) if vectors.ndim == 2 else np.zeros(1)
     if vectors.dtype != np.float32 or not np.isfinite(sample).all() or (abs(sample - 1) > 1e-3).any():

@@ -17,8 +17,8 @@ from fairtrial.agents.endpoints.endpoint_client import (
     EndpointClient,
     connect,
     fill,
-    named_target,
     object_in,
+    parse_named_target,
 )
 from fairtrial.agents.plain import as_text
 from fairtrial.agents.user_parts import encode_base64
@@ -33,7 +33,7 @@ _USER = "test_user_id"
 
 def agent_at(target: str) -> AdkServerAgent:
     """Return the agent at `adk-server:URL#APP`. Raises UsageError."""
-    url, app = named_target(target, noun="app", like="adk-server:http://localhost:8000#APP")
+    url, app = parse_named_target(target, noun="app", like="adk-server:http://localhost:8000#APP")
     return AdkServerAgent(url, app, body=object_in(BODY))
 
 
@@ -87,7 +87,7 @@ class AdkServerSession:
         """Run one invocation. If calls wait for a confirmation, the message decides."""
         items = self._approvals.send(
             message,
-            lambda: self._run([{"text": message}, *map(_sent_part, parts)]),
+            lambda: self._run([{"text": message}, *map(_encode_part, parts)]),
             self._resume,
             lambda: list(self._waiting.values()),
             lambda: self._author,
@@ -136,7 +136,7 @@ class AdkServerSession:
             raise AgentError(f"{self._author}: {last['errorCode']}: {last.get('errorMessage') or 'no message'}")
 
 
-def _sent_part(part: Part) -> dict[str, Any]:
+def _encode_part(part: Part) -> dict[str, Any]:
     names = {"mimeType": part.mime_type, **({"displayName": part.name} if part.name else {})}
     if part.uri:
         return {"fileData": {"fileUri": part.uri, **names}}

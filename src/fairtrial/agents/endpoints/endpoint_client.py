@@ -48,7 +48,7 @@ def url_parts(url: str, *, like: str) -> SplitResult:
     return parts
 
 
-def named_target(target: str, *, noun: str, like: str) -> tuple[str, str]:
+def parse_named_target(target: str, *, noun: str, like: str) -> tuple[str, str]:
     """Return the URL and the name in `KIND:URL#NAME`, where `noun` says what the name is of. Raises UsageError."""
     url, _, name = target.partition(":")[2].partition("#")
     parts = url_parts(url, like=like)

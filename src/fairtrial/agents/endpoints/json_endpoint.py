@@ -109,7 +109,7 @@ class JsonEndpointSession:
         The reply of a stream is the list of its events.
         """
         headers = fill(self._template.headers, self._conversation)
-        content = self._filled(body, message)
+        content = self._fill_placeholders(body, message)
         if isinstance(content, dict):
             content = {**content, **fill(self._more, self._conversation)}
         reply = await self._client.post(fill(url, self._conversation), content, headers)
@@ -120,7 +120,7 @@ class JsonEndpointSession:
             self._conversation, self._is_named = as_text(names[0]), True
         return reply
 
-    def _filled(self, value: Any, message: str) -> Any:
+    def _fill_placeholders(self, value: Any, message: str) -> Any:
         """Return a part of the body with the new message, all messages, the state and the conversation in it."""
         if value == "{messages}":
             return list(self._messages)
@@ -130,8 +130,8 @@ class JsonEndpointSession:
             # In one pass over the text: the message may hold a placeholder itself.
             return message.join(fill(piece, self._conversation) for piece in value.split("{message}"))
         if isinstance(value, dict):
-            return {name: self._filled(inner, message) for name, inner in value.items()}
-        return [self._filled(inner, message) for inner in value] if isinstance(value, list) else value
+            return {name: self._fill_placeholders(inner, message) for name, inner in value.items()}
+        return [self._fill_placeholders(inner, message) for inner in value] if isinstance(value, list) else value
 
     def _values(self, name: str, reply: Any) -> list[Any]:
         path: str = getattr(self._template, name)

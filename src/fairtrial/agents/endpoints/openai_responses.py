@@ -78,7 +78,7 @@ class ResponsesSession:
         self._history.append({"role": "user", "content": responses_content(message, parts)})
         inputs = self._history[-1:] if self._is_stored else self._history
         chain = {"previous_response_id": self._previous} if self._is_stored and self._previous else {}
-        response = self._checked(await self._client.post(self._url, {**self._fields, "input": inputs, **chain}))
+        response = self._ensure_valid(await self._client.post(self._url, {**self._fields, "input": inputs, **chain}))
         self._previous = str(response.get("id") or "")
         self.about = _about(response) or self.about
         yield read_tokens(response)
@@ -88,7 +88,7 @@ class ResponsesSession:
         _, answer = split_reply(steps)
         self._history.append({"role": "assistant", "content": answer.text if answer else ""})
 
-    def _checked(self, reply: Any) -> dict[str, Any]:
+    def _ensure_valid(self, reply: Any) -> dict[str, Any]:
         """Return the response object in a reply. A stream holds it in its last events."""
         if isinstance(reply, list):
             datas = [event.data for event in reply if isinstance(event, StreamEvent) and isinstance(event.data, dict)]

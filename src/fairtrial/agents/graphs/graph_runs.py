@@ -119,7 +119,7 @@ class GraphWatch:
             if _STRUCTURED not in update:
                 continue
             messages = update.get("messages")
-            answers = [message for message in _listed(messages) if hasattr(message, "tool_call_id")]
+            answers = [message for message in _make_list(messages) if hasattr(message, "tool_call_id")]
             self.output_calls |= {str(answer.tool_call_id) for answer in answers}
             self._forget_tools({str(answer.name) for answer in answers})
             is_of_root = place.parent is not None and place.parent.parent is None
@@ -238,13 +238,13 @@ def _all_usages(tool: ToolRun) -> list[Usage]:
 
 def _updates(output: Any) -> Iterator[dict[str, Any]]:
     """Yield the updates of the state in the output of a node: a mapping, a command, or a list of these."""
-    for each in _listed(output):
+    for each in _make_list(output):
         update = each if isinstance(each, dict) else getattr(each, "update", None)
         if isinstance(update, dict):
             yield update
 
 
-def _listed(value: Any) -> Sequence[Any]:
+def _make_list(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list | tuple) else (value,)
 
 

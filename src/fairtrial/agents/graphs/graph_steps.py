@@ -89,7 +89,7 @@ class GraphSteps:
         """Yield the steps of runs that no message tells."""
         for run in runs:
             if isinstance(run, ModelRun):
-                calls = [] if _key(run.message) in self._reported else _claimed(run, hidden)
+                calls = [] if _key(run.message) in self._reported else _list_claimed(run, hidden)
                 if calls:
                     self._reported[_key(run.message)] = run.message
                     yield from _model_steps(run.message, run.author, calls)
@@ -162,7 +162,7 @@ def _is_same(run: ToolCall, call: ToolCall) -> bool:
     return run.id == call.id if run.id and call.id else run.args == call.args
 
 
-def _claimed(run: ModelRun, tools: Sequence[ToolRun]) -> list[ToolCall]:
+def _list_claimed(run: ModelRun, tools: Sequence[ToolRun]) -> list[ToolCall]:
     """Return the calls of a model that are among the runs of tools, and note that these runs have a call.
 
     A call that no tool ran is an answer in the form of a call, for example a decision of a router.
@@ -214,5 +214,5 @@ def _inner(tool: ToolRun) -> Trace | None:
         if isinstance(run, ToolRun):
             steps += _tool_steps(run)
         else:
-            steps += _model_steps(run.message, run.author, _claimed(run, tools))
+            steps += _model_steps(run.message, run.author, _list_claimed(run, tools))
     return inner_trace(tool.call, [*steps, *tool.usages])

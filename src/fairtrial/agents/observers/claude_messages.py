@@ -285,7 +285,7 @@ class _Totals:
         """Return the tokens in the totals that were not reported, and note them."""
         usages: list[Usage] = []
         for model, counts in totals.items():
-            reported = self._reported.get(_undated(model), [0] * len(_COUNTS))
+            reported = self._reported.get(_strip_date(model), [0] * len(_COUNTS))
             rest = [
                 max((parse_count(counts.get(name)) or 0) - known, 0)
                 for name, known in zip(_COUNTS, reported, strict=True)
@@ -297,11 +297,11 @@ class _Totals:
         return usages
 
     def _add(self, model: str, counts: Iterable[int]) -> None:
-        earlier = self._reported.get(_undated(model), [0] * len(_COUNTS))
-        self._reported[_undated(model)] = [known + count for known, count in zip(earlier, counts, strict=True)]
+        earlier = self._reported.get(_strip_date(model), [0] * len(_COUNTS))
+        self._reported[_strip_date(model)] = [known + count for known, count in zip(earlier, counts, strict=True)]
 
 
-def _undated(model: str) -> str:
+def _strip_date(model: str) -> str:
     """Return the name of a model without its date and its mark. A request and its response may differ in them."""
     return _DATE_OR_MARK.sub("", model)
 

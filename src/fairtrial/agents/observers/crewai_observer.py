@@ -69,14 +69,14 @@ class CrewObserver:
             thing.tracing = False
             if thing.manager_llm:
                 create_llm = import_extra("crewai.utilities.llm_utils", EXTRA).create_llm
-                thing.manager_llm = self._observed_model(create_llm(thing.manager_llm), None)
+                thing.manager_llm = self._observe_model(create_llm(thing.manager_llm), None)
         observed: dict[int, Any] = {}
         for agent in list_team(thing):
             agent.verbose = False
-            agent.llm = self._observed_model(agent.llm, agent)
-            agent.tools = [self._observed_tool(tool, agent, observed) for tool in agent.tools or ()]
+            agent.llm = self._observe_model(agent.llm, agent)
+            agent.tools = [self._observe_tool(tool, agent, observed) for tool in agent.tools or ()]
         for task in getattr(thing, "tasks", ()):
-            task.tools = [self._observed_tool(tool, task.agent, observed) for tool in task.tools or ()]
+            task.tools = [self._observe_tool(tool, task.agent, observed) for tool in task.tools or ()]
 
     def list_tools(self, agent: Any) -> Iterator[dict[str, Json]]:
         """Yield the declarations of an agent's tools, and of those that its tasks give it."""
@@ -91,7 +91,7 @@ class CrewObserver:
             "parameters_json_schema": plain(tool.args_schema.model_json_schema()),
         }
 
-    def _observed_model(self, model: Any, owner: Any) -> Any:
+    def _observe_model(self, model: Any, owner: Any) -> Any:
         """Return a copy of a model that reports its requests and responses."""
         observed = copy.copy(model)
         # A shallow copy would count its tokens in the model of all conversations.
@@ -104,7 +104,7 @@ class CrewObserver:
             author = find_role(agent)
             if not isinstance(messages, str):
                 self._close_calls(messages, author)
-            offered = [_offered(tool) for tool in tools] if tools else list(self.list_tools(agent))
+            offered = [_describe_tool(tool) for tool in tools] if tools else list(self.list_tools(agent))
             self.in_loop(self._observer.note_request, author, read_system(messages), offered)
             before = observed.get_token_usage_summary()
             with self._observer.model_at_work():
@@ -126,7 +126,7 @@ class CrewObserver:
                 self._begin(ToolCall(self._clean_name(name), plain(read_arguments(args)), str(call_id), author))
             return
         text = as_text(response.model_dump() if hasattr(response, "model_dump") else response)
-        thought, answer, call = ("", text, None) if is_native else self._parsed(text, author)
+        thought, answer, call = ("", text, None) if is_native else self._parse_text(text, author)
         if call is not None:
             if thought:
                 self._say(Message(thought, author))
@@ -136,7 +136,7 @@ class CrewObserver:
             self.in_loop(self._observer.note, Thought(thought, author))
         self._say(Message(answer, author))
 
-    def _parsed(self, text: str, author: str) -> tuple[str, str, ToolCall | None]:
+    def _parse_text(self, text: str, author: str) -> tuple[str, str, ToolCall | None]:
         """Return the thought in a text of CrewAI's own form, and its answer or its call."""
         parser = import_extra("crewai.agents.parser", EXTRA)
         try:
@@ -166,7 +166,7 @@ class CrewObserver:
     def _new_id(self) -> str:
         return f"call-{next(self._ids)}"
 
-    def _observed_tool(self, tool: Any, agent: Any, observed: dict[int, Any]) -> Any:
+    def _observe_tool(self, tool: Any, agent: Any, observed: dict[int, Any]) -> Any:
         """Return a copy of a tool that asks the environment, if there is one, and reports its result."""
         if id(tool) in observed:
             return observed[id(tool)]
@@ -271,7 +271,7 @@ def read_system(messages: Any) -> str:
     return "\n\n".join(as_text(message.get("content") or "") for message in messages if message.get("role") == "system")
 
 
-def _offered(tool: Any) -> dict[str, Json]:
+def _describe_tool(tool: Any) -> dict[str, Json]:
     function = tool.get("function", tool)
     return {
         "name": str(function.get("name", "")),

@@ -51,7 +51,7 @@ def find_model(agent: Any) -> Any:
     return import_extra("agents.models", EXTRA).get_default_model() if agent.model is None else agent.model
 
 
-def nested_usages(total: Any, reported: list[Usage]) -> list[Usage]:
+def collect_nested_usages(total: Any, reported: list[Usage]) -> list[Usage]:
     """Return the tokens of agents that are tools, and add them to the reported tokens.
 
     The SDK adds the tokens of these agents to those of the run, but reports their requests to no hook.

@@ -18,7 +18,7 @@ from fairtrial.api.datasets.dataset_scoring import DatasetPlan
 from fairtrial.api.datasets.shard_scoring import ShardScorer
 from fairtrial.api.datasets.shared_models import BATCHES
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, resolve_eval_set
-from fairtrial.api.labels.run_labels import labelled_info
+from fairtrial.api.labels.run_labels import label_info
 from fairtrial.api.model_warnings import model_warnings
 from fairtrial.api.planning import Criteria, Notes, load_sets, run_info
 from fairtrial.api.run_batches import check_canaries
@@ -92,7 +92,7 @@ def plan_dataset(
     scorer = ShardScorer(
         folder, own_criteria, cases, match, lenient, options.keep_failures, objects=objects, carry=options.carry
     )
-    info = labelled_info(run_info("score", arguments, set_notes, loaded_sets, {}), name, tags)
+    info = label_info(run_info("score", arguments, set_notes, loaded_sets, {}), name, tags)
     return DatasetPlan(
         info,
         folder,

@@ -29,7 +29,7 @@ from fairtrial.api.datasets.shared_models import (
     KEPT_CALLS,
     SharedModels,
     asks_models,
-    kept_calls,
+    open_call_store,
     shared_models,
 )
 from fairtrial.api.planning import now
@@ -248,7 +248,7 @@ class DatasetPlan:
 
     def _finish(self, reports: Sequence[ShardReport], notes: Sequence[str], store: str | None) -> Run:
         info, totals = self.info, _totals(reports, self.options.keep_failures)
-        kept = kept_calls(self.folder) if (self.folder / KEPT_CALLS).exists() else None
+        kept = open_call_store(self.folder) if (self.folder / KEPT_CALLS).exists() else None
         replies: Mapping[str, Reply] = {} if kept is None else kept.replies(info.id)
         ballots: Mapping[str, Ballot] = {} if kept is None else kept.ballots(info.id)
         summary = summarize(

@@ -87,7 +87,7 @@ def allocate(sizes: Mapping[str, int], number: int) -> dict[str, int]:
     return sample
 
 
-def described_strata(population: Mapping[str, int], drawn: Mapping[str, int]) -> str:
+def describe_strata(population: Mapping[str, int], drawn: Mapping[str, int]) -> str:
     """Return how many conversations of each stratum were sampled, in words. The largest strata come first."""
     names = sorted(population, key=lambda name: (-population[name], name))
     parts = [f"{name or '(none)'} {drawn.get(name, 0):,} of {population[name]:,}" for name in names[:_SHOWN_STRATA]]

@@ -14,7 +14,7 @@ from fairtrial.analysis.aggregation import SummaryBuilder
 from fairtrial.analysis.stratification import StratumResults, with_strata
 from fairtrial.api.dataset_cases import CaseGroup, runs_of_parts
 from fairtrial.api.dataset_tables import ResultReader, make_terms
-from fairtrial.api.datasets.dataset_strata import described_strata
+from fairtrial.api.datasets.dataset_strata import describe_strata
 from fairtrial.records.attempt_rule import AttemptRules
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.result import Criterion, Outcome
@@ -56,7 +56,7 @@ def summarize(
         for name, results in total.strata.items()
         if sizes[name]
     }
-    note = described_strata(population, sizes)
+    note = describe_strata(population, sizes)
     return replace(with_strata(summary, by_stratum), notes=(*summary.notes, note))
 
 

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from fairtrial import loading
 from fairtrial.api.dataset_tables import OWN_CASE, PLACES_OF_SHARD, Source, folder_rows, folder_tables
 from fairtrial.batch.parts import PartWriter
-from fairtrial.llm.remote_calls import Link, collect_ballots, connected_to
+from fairtrial.llm.remote_calls import Link, collect_ballots, connect_to
 from fairtrial.loading.matching import CaseFinder
 from fairtrial.loading.object_folders import ObjectFolder
 from fairtrial.loading.shards import Item, Refused, Shard, read_shard
@@ -144,7 +144,7 @@ class ShardScorer:
 
     def _score(self, shard: Shard) -> ShardReport:
         with _ShardWork.begin(self, shard) as work:
-            blocking(self._linked(work, work.add_each(self.items(shard))))
+            blocking(self._score_connected(work, work.add_each(self.items(shard))))
             work.finish()
         return work.report
 
@@ -152,14 +152,14 @@ class ShardScorer:
         """Write the results of cases that no conversation answers, as the part `number`."""
         pairs = loading.MatchedRecordings(tuple(cases), (None,) * len(cases))
         with _ShardWork.begin(self, Shard(number, "", 0)) as work:
-            blocking(self._linked(work, work.score_each(pairs)))
+            blocking(self._score_connected(work, work.score_each(pairs)))
             work.finish()
         if self.objects is not None:
             self.objects.upload(self.folder, f"*/part-{number:06d}.*")
 
-    async def _linked(self, work: _ShardWork, scoring: Coroutine[Any, Any, None]) -> None:
+    async def _score_connected(self, work: _ShardWork, scoring: Coroutine[Any, Any, None]) -> None:
         """Score everything of a shard, connected to the models."""
-        async with connected_to(self.link) if self.link is not None else nullcontext():
+        async with connect_to(self.link) if self.link is not None else nullcontext():
             await scoring
             await work.write_waiting(0)
 

@@ -46,7 +46,7 @@ BATCHES = "batches.db"
 """The file in the folder of a data set that keeps which batches are at a provider, as long as there are any."""
 
 
-def kept_calls(folder: Path) -> Store:
+def open_call_store(folder: Path) -> Store:
     """Open the store of the replies and the ballots of a data set."""
     return open_store(f"sqlite:///{folder / KEPT_CALLS}")
 
@@ -153,10 +153,10 @@ class _ModelThread(threading.Thread):
         stop = asyncio.Event()
         self._ending = asyncio.get_running_loop(), stop
         async with AsyncExitStack() as stack:
-            store = kept_calls(self._folder)
+            store = open_call_store(self._folder)
             stack.callback(store.close)
             store.begin(self._info)
-            replies, ballots = self._journalled(store.replies(self._info.id), store.ballots(self._info.id))
+            replies, ballots = self._journal_entries(store.replies(self._info.id), store.ballots(self._info.id))
             cache = CallCache(replies)
             outbox = self._outbox(stack, cache)
             case, notes = PlannedCase(0, "", EvalCase(""), self._criteria), list[str]()
@@ -177,7 +177,7 @@ class _ModelThread(threading.Thread):
                 if self._journal is not None:
                     await asyncio.to_thread(self._journal.upload)
 
-    def _journalled(
+    def _journal_entries(
         self, replies: MutableMapping[str, Reply], ballots: MutableMapping[str, Ballot]
     ) -> tuple[MutableMapping[str, Reply], MutableMapping[str, Ballot]]:
         """Return mappings whose entries also go into the journal, after its earlier entries are in the mappings."""

@@ -52,11 +52,11 @@ def plan(
     if base_run is not None:
         check_different([base_run, measured_run])
     request = Request(question, limit, measure, power, correlation, about)
-    prices, judge = _of_summary(run, store, measured_run.info.signatures, measure, measured_run.attempts)
+    prices, judge = _summary_numbers(run, store, measured_run.info.signatures, measure, measured_run.attempts)
     return plan_size(measured_run, base_run, request, prices, judge)
 
 
-def _of_summary(
+def _summary_numbers(
     run: RunSource, store: str, signatures: dict[str, Any], measure: str, attempts: int
 ) -> tuple[Prices, JudgeNumbers | None]:
     """Return the prices of an attempt, and the agreement of the judge of a measure. Files do not hold them."""

@@ -15,7 +15,7 @@ from fairtrial.llm.model_pool import ModelPool, check_model
 from fairtrial.protocols import Agent, Documented
 from fairtrial.records.case import EvalCase, Scenario
 from fairtrial.records.record import Json
-from fairtrial.simulate.scenarios import described_agent, write_scenarios
+from fairtrial.simulate.scenarios import describe_agent, write_scenarios
 from fairtrial.system.event_loop import blocking
 
 
@@ -37,7 +37,7 @@ def scenarios(
     check_model(NamedModel(model), options)
 
     async def write() -> list[Scenario]:
-        description = described_agent(await declared_agents(target, EvalCase("scenarios")), _documentation(target))
+        description = describe_agent(await declared_agents(target, EvalCase("scenarios")), _documentation(target))
         if not description and not instruction:
             problem = "the agent has no instructions, tools or documentation"
             raise UsageError(f"{problem}; describe the scenarios with --instruction")

@@ -98,7 +98,7 @@ def check_judges(checks: Sequence[CheckedItems], judges: Judges) -> ReportCard:
     """Let the judges judge all items in one run that no store keeps, and return what the verdicts say."""
     loaded_sets = [
         loading.LoadedSet(
-            EvalSet(check.criterion.name, tuple(_numbered(check.items))), (check.criterion,), (), None, None
+            EvalSet(check.criterion.name, tuple(_number_items(check.items))), (check.criterion,), (), None, None
         )
         for check in checks
     ]
@@ -120,7 +120,7 @@ def check_judges(checks: Sequence[CheckedItems], judges: Judges) -> ReportCard:
     )
 
 
-def _numbered(items: Iterable[GoldItem]) -> Iterator[EvalCase]:
+def _number_items(items: Iterable[GoldItem]) -> Iterator[EvalCase]:
     """Yield the cases of items with an id of their own, since a probe asks about an item again."""
     return (replace(item.case, id=f"{number} {item.case.id}") for number, item in enumerate(items, 1))
 

@@ -32,7 +32,7 @@ from fairtrial.records.result import Outcome
 from fairtrial.records.score import Range, find_part
 from fairtrial.records.trace import Trace
 from fairtrial.reports.views import label_shapes as shapes
-from fairtrial.reports.views.view_labels import blind_item, criteria_views, is_graded, queue_view, shown_outcome
+from fairtrial.reports.views.view_labels import blind_item, criteria_views, is_graded, queue_view, show_outcome
 from fairtrial.store import QueueItem, Store
 from fairtrial.text.display import visible_line
 from fairtrial.text.redaction.redact import redact
@@ -131,7 +131,7 @@ class LabelDesk:
     def claim(self, run: str, number: int, request: shapes.WindowRequest) -> shapes.ClaimedItems:
         """Return the items that a window holds, after giving it free items. Nobody gets an item twice."""
         desk, holder = self._find_desk(run, number), _holder(request)
-        items = self._claimed(desk, holder)
+        items = self._list_claimed(desk, holder)
         return shapes.ClaimedItems(
             self._queue_view(desk, find_labeler(holder)), [self._item_view(desk, item) for item in items]
         )
@@ -195,7 +195,7 @@ class LabelDesk:
         with self._lock:
             return self._desks.setdefault((run_id, number), desk)
 
-    def _claimed(self, desk: _Desk, holder: str) -> list[QueueItem]:
+    def _list_claimed(self, desk: _Desk, holder: str) -> list[QueueItem]:
         queues = self._store.label_queues(desk.run)
         now = self._clock()
         items = queues.items(desk.number)
@@ -248,7 +248,7 @@ class LabelDesk:
             return view
         place = (item.position, item.attempt, item.part)
         labels = [label for own, label in labels_by_place(self._store, desk.run, desk.queue.criterion) if own == place]
-        return msgspec.structs.replace(view, **shown_outcome(outcome, labels))
+        return msgspec.structs.replace(view, **show_outcome(outcome, labels))
 
     def _trace(self, desk: _Desk, item: QueueItem) -> Trace:
         recordings = self._store.recordings(desk.run, positions=[item.position])

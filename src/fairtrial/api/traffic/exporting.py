@@ -56,9 +56,9 @@ class _SpanLines:
 
     def __init__(self, form: SpanForm) -> None:
         self._form = form
-        self._taken: set[str] = set()
+        self._take_objects: set[str] = set()
 
     def __call__(self, recording: Recording) -> bytes:
-        spans = make_spans(recording, self._form, self._taken)
-        self._taken.add(conversation_name(recording, self._taken))
+        spans = make_spans(recording, self._form, self._take_objects)
+        self._take_objects.add(conversation_name(recording, self._take_objects))
         return document(spans)

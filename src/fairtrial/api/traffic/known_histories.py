@@ -44,7 +44,9 @@ class KnownHistories:
         return {trace_id: keys for trace_id in trace_ids if (keys := self._keys_in_spans(trace_id)) is not None}
 
     def _keys_in_spans(self, trace_id: str) -> HistoryKeys | None:
-        items = [item for batch in self._spans.of_trace(trace_id) if not batch.is_pending for item in batch.items]
+        items = [
+            item for batch in self._spans.find_trace_spans(trace_id) if not batch.is_pending for item in batch.items
+        ]
         return state_of_trace(items, self._options).history
 
 

@@ -88,7 +88,7 @@ def pull(
     arguments = (source, url, project, since, until, session, filter_text, redact or "")
     query = PullQuery(_parse_time(since, "--since"), _parse_time(until, "--until"), session, filter_text)
     service = trace_source(source, url=url, project=project, wait=wait)
-    header, cursor, count = _resumed(part, _Header(arguments, query, token_hex()))
+    header, cursor, count = _resume_part(part, _Header(arguments, query, token_hex()))
     redactor = SpanRedactor(people=True, key=header.key, conversation=traces.conversation) if redact else None
     try:
         with closing(service), part.open("ab") as file:
@@ -107,7 +107,7 @@ def pull(
     return report
 
 
-def _resumed(part: Path, header: _Header) -> tuple[_Header, str | None, int]:
+def _resume_part(part: Path, header: _Header) -> tuple[_Header, str | None, int]:
     """Return the header of a part that exists, the place of its next page, and the number of its documents.
 
     The place is None if all pages are there. A line that was not written to its end is cut off.

@@ -189,7 +189,7 @@ class Receiver:
     def _due(self) -> Iterator[Pair]:
         for trace_id in self._pending.quiet(time.monotonic()):
             read_time = time.monotonic()
-            self._look(trace_id, self._spans.of_trace(trace_id), read_time)
+            self._look(trace_id, self._spans.find_trace_spans(trace_id), read_time)
         for conversation in self._pending.due(time.monotonic()):
             pair = self._take(conversation)
             if pair is not None:
@@ -214,7 +214,7 @@ class Receiver:
     def _reopen(self, trace_ids: Sequence[str]) -> None:
         """Let the traces of a conversation be scored again, because they turned out to be several conversations."""
         for trace_id in trace_ids:
-            batches = [batch for batch in self._spans.of_trace(trace_id) if not batch.is_left_out]
+            batches = [batch for batch in self._spans.find_trace_spans(trace_id) if not batch.is_left_out]
             if batches:
                 self._spans.reopen(batches)
                 self._pending.arrive(trace_id, (), time.monotonic())
@@ -222,11 +222,13 @@ class Receiver:
     def _take(self, due: DueConversation) -> Pair | None:
         """Return a finished conversation with its case, or None if it is not scored."""
         read_time = time.monotonic()
-        batches = {batch.number: batch for trace_id in due.trace_ids for batch in self._spans.of_trace(trace_id)}
+        batches = {
+            batch.number: batch for trace_id in due.trace_ids for batch in self._spans.find_trace_spans(trace_id)
+        }
         if not self._plan.is_in_sample(due.name):
             self._spans.leave_out(batches.values())
         else:
-            batches |= {batch.number: batch for batch in self._spans.of_conversation(due.name)}
+            batches |= {batch.number: batch for batch in self._spans.find_conversation_spans(due.name)}
             recording = self._recording(due.name, [item for batch in batches.values() for item in batch.items])
             if recording is not None:
                 case, attempt = self._places.assign(due.name, recording)

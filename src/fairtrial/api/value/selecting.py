@@ -170,7 +170,7 @@ class _Reading:
                 vectors.append(prepared.vectors)
         name = embedding.read_name(self._embed)
         return Candidates(
-            ids, scores, groups, _joined(vectors), name, frozenset(check.failed), frozenset(check.repeated)
+            ids, scores, groups, _join_items(vectors), name, frozenset(check.failed), frozenset(check.repeated)
         )
 
 
@@ -179,7 +179,7 @@ def _score(structural: StructuralScore) -> float:
     return add_novelty(structural, None, ScoringContext(mode="none")).score
 
 
-def _joined(parts: list[Any]) -> Any:
+def _join_items(parts: list[Any]) -> Any:
     import numpy as np
 
     return np.concatenate(parts) if parts else None

@@ -8,7 +8,7 @@ from fairtrial.formats.chats.assembly import (
     Dialect,
     Entry,
     input_entries,
-    joined_texts,
+    join_texts,
     object_at,
     result,
     text_at,
@@ -18,7 +18,7 @@ from fairtrial.formats.chats.assembly import (
 )
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
-from fairtrial.formats.tool_failures import stated_failure
+from fairtrial.formats.tool_failures import declares_failure
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Part, Step, ToolCall, ToolResult
 
@@ -59,7 +59,7 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
     for i, part in enumerate(reading.array({"content": content}, "content", at)):
         steps += _steps(part, ((at, "content"), i), reading)
     if role == "assistant":
-        return [step for step in joined_texts(steps) if not _is_blank(step)]
+        return [step for step in join_texts(steps) if not _is_blank(step)]
     return input_entries(steps, is_instruction=role == "system")
 
 
@@ -85,7 +85,7 @@ def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:
 
 
 def _result(part: dict[str, Any]) -> ToolResult:
-    return result("", response(part.get("content")), text_at(part, "tool_use_id"), stated=stated_failure(part))
+    return result("", response(part.get("content")), text_at(part, "tool_use_id"), stated=declares_failure(part))
 
 
 def response(content: Any) -> Json:

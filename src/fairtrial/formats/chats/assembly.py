@@ -173,7 +173,7 @@ def input_entries(steps: Sequence[Step], *, is_instruction: bool) -> list[Entry]
     return [*results, *user_message(texts, [part for step in messages for part in step.parts])]
 
 
-def joined_texts(steps: Sequence[Step]) -> list[Step]:
+def join_texts(steps: Sequence[Step]) -> list[Step]:
     """Return steps with texts that follow one another joined. A provider splits a text, for example at citations."""
     if [type(step) for step in steps].count(Message) < 2:  # most messages
         return [step for step in steps if not isinstance(step, Message) or step.text or step.parts]

@@ -8,7 +8,7 @@ from fairtrial.formats.chats.assembly import (
     Dialect,
     Entry,
     Instruction,
-    joined_texts,
+    join_texts,
     number_at,
     object_at,
     result,
@@ -19,7 +19,7 @@ from fairtrial.formats.chats.assembly import (
 )
 from fairtrial.formats.messages import read_arguments, read_medium, read_response
 from fairtrial.formats.reading import Diagnostics, Place
-from fairtrial.formats.tool_failures import stated_failure
+from fairtrial.formats.tool_failures import declares_failure
 from fairtrial.records.trace import Message, Part, Step, ToolCall, Usage
 
 _NAME = "LangChain messages"
@@ -77,7 +77,7 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
     role = _TYPES[kind]
     if role == "tool":
         return [_result(fields)]
-    steps = joined_texts(_content(fields.get("content"), (at, "content"), reading))
+    steps = join_texts(_content(fields.get("content"), (at, "content"), reading))
     if role == "assistant":
         return [*steps, *_calls(fields, at, reading), *_usage(fields)]
     messages = [step for step in steps if isinstance(step, Message)]
@@ -104,7 +104,7 @@ def _content(content: Any, at: Place, reading: Diagnostics) -> list[Step]:
         elif kind == "server_tool_call":
             steps.append(ToolCall(text_at(part, "name"), read_arguments(part.get("args")), text_at(part, "id")))
         elif kind == "server_tool_result":
-            failed = stated_failure(part)
+            failed = declares_failure(part)
             steps.append(result("", part.get("output"), text_at(part, "tool_call_id"), stated=failed))
         elif kind not in (*_REPEATED, *_SILENT):
             unknown_part(part, (at, i), reading, _NAME, _PART_TYPES)
@@ -135,7 +135,7 @@ def _result(fields: dict[str, Any]) -> Step:
     if isinstance(content, list) and all(isinstance(part, dict) and part.get("type") == "text" for part in content):
         content = "\n".join(text_at(part, "text") for part in content)
     response = read_response(content) if isinstance(content, str) else content
-    return result(text_at(fields, "name"), response, text_at(fields, "tool_call_id"), stated=stated_failure(fields))
+    return result(text_at(fields, "name"), response, text_at(fields, "tool_call_id"), stated=declares_failure(fields))
 
 
 def _medium(part: dict[str, Any]) -> Part:

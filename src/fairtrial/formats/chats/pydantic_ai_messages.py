@@ -10,7 +10,7 @@ from fairtrial.formats.chats.assembly import (
     Dialect,
     Entry,
     Instruction,
-    joined_texts,
+    join_texts,
     number_at,
     object_at,
     result,
@@ -58,7 +58,7 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
             steps += _steps(part, kind)
     if is_request:
         return [*entries, *user_message(texts, media)]
-    return [*joined_texts(steps), *_usage(message)]
+    return [*join_texts(steps), *_usage(message)]
 
 
 def _add_prompt(content: Any, at: Place, reading: Diagnostics, texts: list[str], media: list[Part]) -> None:

@@ -8,7 +8,7 @@ from fairtrial.formats.chats.assembly import (
     Dialect,
     Entry,
     Instruction,
-    joined_texts,
+    join_texts,
     object_at,
     result,
     text_at,
@@ -58,7 +58,7 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
     for i, part in enumerate(parts):
         steps += _steps(part, ((at, name), i), reading)
     if role in ("assistant", "tool"):
-        return list(joined_texts(steps))
+        return list(join_texts(steps))
     messages = [step for step in steps if isinstance(step, Message)]
     texts = [step.text for step in messages if step.text]
     if role == "system":

@@ -38,7 +38,7 @@ def read_history(draft: Draft, steps: Sequence[Step], *, is_whole: bool) -> list
             slot = _slot_of_result(draft.slots, step, closed)
             if slot is None and is_whole and _is_orphan(draft, step):
                 if step.name:
-                    slot = _lost_slot(draft, step)
+                    slot = _add_lost_slot(draft, step)
                     lost_calls.append(slot.call)
                 else:
                     draft.gap = f"the result {step.id} stands in a request without its call"
@@ -54,7 +54,7 @@ def _is_orphan(draft: Draft, result: ToolResult) -> bool:
     return bool(result.id or result.name) and keys.isdisjoint(filter(None, (result.id, result.name)))
 
 
-def _lost_slot(draft: Draft, result: ToolResult) -> Slot:
+def _add_lost_slot(draft: Draft, result: ToolResult) -> Slot:
     """Add the call that a result proves. Its arguments are not known."""
     draft.add([ToolCall(result.name, id=result.id, withheld=_NO_CALL)])
     return draft.slots[-1]

@@ -176,7 +176,7 @@ class Walk:
             slot.call = replace(slot.call, args=facts.args, withheld="")
         draft.nodes.append(node)
         slot.node = node
-        slot.measured = _measured(node, author, self._inner(node))
+        slot.measured = _make_measured(node, author, self._inner(node))
 
 
 def _place_reply(draft: Draft, node: Node, reply: Message) -> None:
@@ -241,7 +241,7 @@ def _list_steps(node: Node, steps: Sequence[Step]) -> list[Step]:
     return prepared
 
 
-def _measured(node: Node, author: str, inner: Trace | None) -> ToolResult:
+def _make_measured(node: Node, author: str, inner: Trace | None) -> ToolResult:
     """Return the result that the span of a tool tells, with its times."""
     facts, span = node.facts, node.span
     result = facts.result

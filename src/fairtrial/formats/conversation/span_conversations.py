@@ -77,7 +77,7 @@ def collect_recordings(
     warnings: list[str] = []
     conversations = group_conversations(items, warnings, reading, options)
     if options.join == "history":
-        conversations = _joined(conversations, warnings, options)
+        conversations = _join_items(conversations, warnings, options)
     warnings += [warning for conversation in conversations for warning in conversation.warnings]
     reading.warnings += [f"{reading.path}: {warning}" for warning in dict.fromkeys(warnings)]
     return tuple([conversation.recording(reading) for conversation in conversations])
@@ -91,10 +91,12 @@ def group_conversations(
     for node in build_nodes(make_spans(items, warnings), reading):
         traces[node.span.trace_id].append(node)
     _note_rootless(traces.values(), warnings)
-    return [*_assembled(_grouped(traces, options), options)]
+    return [*_assemble_conversations(_group_nodes(traces, options), options)]
 
 
-def _assembled(groups: Iterable[tuple[str, Sequence[Node]]], options: TraceOptions) -> Iterator[Conversation]:
+def _assemble_conversations(
+    groups: Iterable[tuple[str, Sequence[Node]]], options: TraceOptions
+) -> Iterator[Conversation]:
     for name, members in groups:
         warnings: list[str] = []
         trace = Assembly(members, warnings, nested=options.nested).trace()
@@ -104,7 +106,7 @@ def _assembled(groups: Iterable[tuple[str, Sequence[Node]]], options: TraceOptio
             yield Conversation(name, members, trace, tuple(warnings))
 
 
-def _grouped(traces: Mapping[str, Sequence[Node]], options: TraceOptions) -> list[tuple[str, list[Node]]]:
+def _group_nodes(traces: Mapping[str, Sequence[Node]], options: TraceOptions) -> list[tuple[str, list[Node]]]:
     """Return the nodes of each conversation in their order, with its id, which is empty for a trace without an id."""
     conversations: dict[tuple[str, str], list[Node]] = defaultdict(list)
     for trace_id, nodes in traces.items():
@@ -126,7 +128,7 @@ def _is_recording(nodes: Iterable[Node]) -> bool:
     return any(CASE_ID in node.span.attributes for node in nodes)
 
 
-def _joined(conversations: list[Conversation], warnings: list[str], options: TraceOptions) -> list[Conversation]:
+def _join_items(conversations: list[Conversation], warnings: list[str], options: TraceOptions) -> list[Conversation]:
     """Join the traces without an id that go on with each other."""
     unnamed = [conversation for conversation in conversations if not conversation.name]
     earlier = successors(history_keys(conversation.trace, conversation.nodes) for conversation in unnamed)
@@ -137,7 +139,7 @@ def _joined(conversations: list[Conversation], warnings: list[str], options: Tra
     for numbers in chains(earlier, len(unnamed)):
         parts = [unnamed[number] for number in numbers]
         members = sorted((node for part in parts for node in part.nodes), key=ORDER)
-        whole = parts if len(parts) == 1 else _assembled([("", members)], options)
+        whole = parts if len(parts) == 1 else _assemble_conversations([("", members)], options)
         joined |= {_first_trace(parts[0]): conversation for conversation in whole}
     return [
         conversation if conversation.name else joined[_first_trace(conversation)]
@@ -151,7 +153,7 @@ def single_conversation(
 ) -> Conversation | None:
     """Return all spans as one conversation without an id, or None if they belong to no agent."""
     nodes = build_nodes(make_spans(items, warnings), reading)
-    return next(_assembled([("", nodes)], options), None)
+    return next(_assemble_conversations([("", nodes)], options), None)
 
 
 def _first_trace(conversation: Conversation) -> str:

@@ -51,7 +51,7 @@ class Assembly:
         merge_calls(nodes)
         find_homes(nodes)
         self._warnings = warnings
-        self._nested = nested
+        self._find_nested = nested
         self._by_home: dict[Node | None, list[Node]] = defaultdict(list)
         for node in nodes:
             self._by_home[node.home].append(node)
@@ -101,8 +101,8 @@ class Assembly:
     def _invocation(self, draft: Draft, nodes: Sequence[Node], *, is_broken: bool) -> Invocation:
         created, durations = measure_durations(nodes)
         steps = draft.steps
-        if self._nested:
-            steps = [inner for step in steps for inner in _flattened(step)]
+        if self._find_nested:
+            steps = [inner for step in steps for inner in _flatten_step(step)]
         before, reply = (tuple(steps), None) if is_broken else split_reply(steps)
         if reply is None and not is_broken:
             reply = _unrecorded_reply(draft, nodes)
@@ -207,7 +207,7 @@ def _agents(draft: Draft) -> dict[str, AgentDetails]:
     return agents
 
 
-def _flattened(step: Step) -> list[Step]:
+def _flatten_step(step: Step) -> list[Step]:
     """Return a step with the steps of the agents inside a tool before its result."""
     if not isinstance(step, ToolResult) or step.inner is None:
         return [step]
@@ -215,6 +215,6 @@ def _flattened(step: Step) -> list[Step]:
         flat
         for invocation in step.inner.invocations
         for inner_step in (*(invocation.steps or ()), *filter(None, [invocation.final_response]))
-        for flat in _flattened(inner_step)
+        for flat in _flatten_step(inner_step)
     ]
     return [*inner, replace(step, inner=None)]

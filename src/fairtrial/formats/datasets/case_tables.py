@@ -119,7 +119,7 @@ def iter_table_recordings(rows: Iterable[Row], reading: Diagnostics, stem: str) 
 
 def _open(rows: Iterable[Row], reading: Diagnostics) -> tuple[Columns, Iterator[tuple[Place, dict[str, Any]]]]:
     """Return the columns of a table, and its rows. Raises OtherContentError if the columns cannot be chosen."""
-    remaining = ((at, _decoded(row)) for at, row in rows)
+    remaining = ((at, _decode_json(row)) for at, row in rows)
     sample = list(islice(remaining, _SAMPLE))
     if not sample:
         reading.finish()
@@ -130,10 +130,10 @@ def _open(rows: Iterable[Row], reading: Diagnostics) -> tuple[Columns, Iterator[
         raise OtherContentError(reading.path, [str(problem) for problem in error.args]) from None
     reading.notes = [_note(columns, reading.path)]
     known_names = {name for _, row in sample for name in row}
-    return columns, chain(sample, _checked(remaining, known_names, reading))
+    return columns, chain(sample, _ensure_valid(remaining, known_names, reading))
 
 
-def _checked(rows: Iterator[Row], known_names: set[str], reading: Diagnostics) -> Iterator[Row]:
+def _ensure_valid(rows: Iterator[Row], known_names: set[str], reading: Diagnostics) -> Iterator[Row]:
     """Yield rows, and note a column that only later rows have if its name stands for a part of a case."""
     for at, row in rows:
         if not row.keys() <= known_names:
@@ -145,18 +145,18 @@ def _checked(rows: Iterator[Row], known_names: set[str], reading: Diagnostics) -
         yield at, row
 
 
-def _decoded(row: Mapping[str, Any]) -> dict[str, Any]:
+def _decode_json(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row whose JSON texts are decoded, in columns whose names or contents say that they hold several values.
 
     For example, a platform exports messages as JSON text. That text is not a message itself.
     """
     return {
-        name: _structured(name, value) if isinstance(value, str) and value.startswith(_JSON) else value
+        name: _parse_structured(name, value) if isinstance(value, str) and value.startswith(_JSON) else value
         for name, value in row.items()
     }
 
 
-def _structured(name: str, text: str) -> Any:
+def _parse_structured(name: str, text: str) -> Any:
     if find_role(name) is None:
         return text
     value = _json(text)

@@ -237,7 +237,7 @@ def _path(role: str, columns: list[str], rows: Sequence[Mapping[str, Any]], prob
     first = min(heads, key=lambda head: _SPELLINGS[role].index(head) if head in _SPELLINGS[role] else 0)
     columns = [name for name in columns if _head(name) == first]
     if len(columns) > 1:  # for example `inputs.question` and `inputs.language`
-        return _chosen_member(role, {name: name.partition(".")[2] for name in columns}, problems, "")
+        return _choose_member(role, {name: name.partition(".")[2] for name in columns}, problems, "")
     return _inner_path(role, columns[0], rows, problems)
 
 
@@ -249,11 +249,11 @@ def _inner_path(role: str, column: str, rows: Sequence[Mapping[str, Any]], probl
         return (column,)
     if len(members) == 1:
         return column, *members
-    member = _chosen_member(role, {name: name for name in members}, problems, f"{column}.")
+    member = _choose_member(role, {name: name for name in members}, problems, f"{column}.")
     return None if member is None else (column, *member)
 
 
-def _chosen_member(role: str, members: Mapping[str, str], problems: list[str], prefix: str) -> Path | None:
+def _choose_member(role: str, members: Mapping[str, str], problems: list[str], prefix: str) -> Path | None:
     """Return the member of an object that has a known name. Otherwise the user must choose."""
     known_members = [member for member, name in members.items() if _name(name) in _INNER.get(role, ())]
     if len(known_members) == 1:

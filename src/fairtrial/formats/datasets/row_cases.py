@@ -96,7 +96,7 @@ class RowReader(NamedTuple):
             case_id,
             turns if INPUT in self.columns.paths else None,
             expected_calls=calls if before else None,
-            context=self._joined(row, at),
+            context=self._join_items(row, at),
             extra={"columns": other_values} if other_values else None,
             cluster=self._text(row, CLUSTER, at) or "",
             groups={name: value for name, value in other_values.items() if _is_group(value)},
@@ -132,7 +132,7 @@ class RowReader(NamedTuple):
         self.reading.wrong_type(at, "a text", value)
         return None
 
-    def _joined(self, row: Mapping[str, Any], at: Place) -> str:
+    def _join_items(self, row: Mapping[str, Any], at: Place) -> str:
         """Return the evidence: a text, or several texts with empty lines between them."""
         value, place = self._value(row, CONTEXT, at)
         if isinstance(value, list) and all(isinstance(item, str) for item in value):

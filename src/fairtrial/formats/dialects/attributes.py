@@ -16,7 +16,7 @@ from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.spans.span import Span
 from fairtrial.formats.spans.span_values import structured, whole_number
-from fairtrial.formats.tool_failures import stated_failure
+from fairtrial.formats.tool_failures import declares_failure
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Step, Usage
 
@@ -42,7 +42,7 @@ def entries_by(
 
     If a message was not read in full, an entry without content stands for the rest.
     """
-    inner = reading.of_messages()
+    inner = reading.for_messages()
     problems: list[str] = []
     entries: list[Entry] = []
     for i, message in enumerate(raw):
@@ -161,7 +161,7 @@ def tool_answer(raw: Json) -> tuple[Json, str, bool | None]:
             message = message[key]
     if isinstance(message, dict) and "content" in message and {"tool_call_id", "status"} & message.keys():
         call_id = message.get("tool_call_id")
-        return response(message["content"]), call_id if isinstance(call_id, str) else "", stated_failure(message)
+        return response(message["content"]), call_id if isinstance(call_id, str) else "", declares_failure(message)
     return (None if raw is None else response(raw)), "", None
 
 
@@ -180,7 +180,7 @@ def build_tree(attributes: dict[str, Json], prefix: str) -> list[Any] | None:
             items = structured(value)
             for i, item in enumerate(items if isinstance(items, list) else ()):
                 _put(tree, str(i), item)
-    listed = _listed(tree)
+    listed = _make_list(tree)
     return listed if isinstance(listed, list) and listed else None
 
 
@@ -203,10 +203,10 @@ def _put(tree: dict[str, Any], path: str, value: Json) -> None:
         tree.setdefault(last, value)
 
 
-def _listed(value: Any) -> Json:
+def _make_list(value: Any) -> Json:
     """Return a tree in which objects with numbers as keys are lists."""
     if not isinstance(value, dict):
         return value
     if value and all(key.isdecimal() for key in value):
-        return [_listed(value[key]) for key in sorted(value, key=int)]
-    return {key: _listed(inner) for key, inner in value.items()}
+        return [_make_list(value[key]) for key in sorted(value, key=int)]
+    return {key: _make_list(inner) for key, inner in value.items()}

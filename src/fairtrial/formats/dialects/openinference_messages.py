@@ -31,7 +31,7 @@ def collect_messages(span: Span, prefix: str, reading: Diagnostics) -> tuple[Ent
     if not raw:
         return None
     messages = [object_at(item, "message") for item in raw if isinstance(item, dict)]
-    inner = reading.of_messages()
+    inner = reading.for_messages()
     for i, message in enumerate(messages):
         note_held_contents(message, ((), i), inner)
     if inner.errors:

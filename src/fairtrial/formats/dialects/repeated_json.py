@@ -56,13 +56,13 @@ class _Memory:
 
     def read_value(self, text: bytes) -> RepeatedJson:
         """Return the value of a JSON text. Raises ValueError for anything that `structured` keeps as a text."""
-        return self._values.get(text) or self._decoded(text)
+        return self._values.get(text) or self._decode_json(text)
 
     def read_values(self, texts: Iterable[msgspec.Raw]) -> list[RepeatedJson]:
         """Return the values of JSON texts."""
         return [self.read_value(text) for text in map(bytes, texts)]
 
-    def _decoded(self, text: bytes) -> RepeatedJson:
+    def _decode_json(self, text: bytes) -> RepeatedJson:
         value = decode(text)
         if text.count(b"{") + text.count(b"[") > _MOST_DEPTH and is_too_deep(value, _MOST_DEPTH):
             raise ValueError

@@ -122,7 +122,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
         with path.open("rb") as file:
             first = file.read(BLOCK)
             blocks = chain([first], iter(lambda: file.read(BLOCK), b""))
-            yield from packed.unpacked_blocks(blocks, str(path)) if packed.packing_at(first) else blocks
+            yield from packed.unpack_blocks(blocks, str(path)) if packed.packing_at(first) else blocks
     except OSError as error:
         raise FormatError(str(path), [error.strerror or str(error)]) from None
 

@@ -49,16 +49,16 @@ def items(document: dict[str, Any], refused: list[dict[str, Any]] | None = None)
         resource = _resource(group)
         for scope_group in _objects(group, _SCOPE_SPANS):
             scope = _scope_name(scope_group)
-            for raw in _taken(_objects(scope_group, ("spans",)), refused):
+            for raw in _take_objects(_objects(scope_group, ("spans",)), refused):
                 yield span(raw, scope, resource, partial)
     for group in _objects(batch, _RESOURCE_LOGS):
         resource = _resource(group)
         for scope_group in _objects(group, _SCOPE_LOGS):
-            for raw in _taken(_objects(scope_group, ("logRecords", "log_records")), refused):
+            for raw in _take_objects(_objects(scope_group, ("logRecords", "log_records")), refused):
                 yield _log_record(raw, resource)
 
 
-def _taken(raws: Iterable[dict[str, Any]], refused: list[dict[str, Any]] | None) -> Iterator[dict[str, Any]]:
+def _take_objects(raws: Iterable[dict[str, Any]], refused: list[dict[str, Any]] | None) -> Iterator[dict[str, Any]]:
     for raw in raws:
         if refused is not None and exceeds_64_bits(raw):
             refused.append(raw)

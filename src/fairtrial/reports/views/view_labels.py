@@ -85,7 +85,7 @@ def blind_item(
     )
 
 
-def shown_outcome(outcome: Outcome, labels: Iterable[Label]) -> dict[str, object]:
+def show_outcome(outcome: Outcome, labels: Iterable[Label]) -> dict[str, object]:
     """Return the fields of an item that a queue which is not blind also shows."""
     return {"outcome": outcome_view(outcome), "labels": list(labels)}
 
