@@ -23,13 +23,13 @@ def find_flaky(run: MeasuredRun, causes: Causes) -> Flakiness:
     column = run.columns[CASES]
     samples = {case: sample for case in range(len(run.keys)) if (sample := column.sample(case)) is not None}
     flaky = {case: sample for case, sample in samples.items() if 0 < sample.mean < 1}
-    find_cause = causes([run.positions[case] for case in flaky])
+    causes_by_position = causes([run.positions[case] for case in flaky])
     cases = []
     for case, sample in sorted(flaky.items(), key=lambda item: (abs(item[1].mean - 0.5), item[1].attempts, item[0])):
         low, high = wilson(sample.mean, sample.attempts, NORMAL)
         passed = round(sample.mean * sample.attempts)
         cases.append(
-            FlakyCase(run.names[case], passed, sample.attempts, low, high, find_cause.get(run.positions[case]))
+            FlakyCase(run.names[case], passed, sample.attempts, low, high, causes_by_position.get(run.positions[case]))
         )
     repeated = [sample for sample in samples.values() if sample.attempts > 1]
     split = variance_split(list(samples.values()))

@@ -170,9 +170,9 @@ def tested_case(item: pytest.Item) -> TestedCase | None:
     function = "" if mark_home is not item else f"::{getattr(item, 'originalname', item.name)}"
     home = item.parent if mark_home is item and item.parent is not None else mark_home
     group = home.nodeid + function
-    read_number = get_suite(item.config).value_number
+    number_value = get_suite(item.config).value_number
     parameters = [
-        f"{name}={read_number(group, name, call.params[name])}" for name in sorted(call.params) if name != FIXTURE
+        f"{name}={number_value(group, name, call.params[name])}" for name in sorted(call.params) if name != FIXTURE
     ]
     group += f" [{', '.join(parameters)}]" if parameters else ""
     item.stash[CASE_KEY] = TestedCase(case.source, case.position, case.name, group)

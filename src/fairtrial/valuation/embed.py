@@ -87,8 +87,8 @@ class MiniLM:
         vectors = np.empty((len(distinct), model.dimensions), dtype=np.float32)
         for places in _batches([len(tokens) for tokens in ids]):
             vectors[places] = model.encode([ids[place] for place in places])
-        find_place = {text: place for place, text in enumerate(distinct)}
-        return vectors[[find_place[text] for text in texts]]
+        place_by_text = {text: place for place, text in enumerate(distinct)}
+        return vectors[[place_by_text[text] for text in texts]]
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ class Multilingual:
         pieces_of = [split_text(_sayable(text), PIECE) for text in texts]
         distinct = list(dict.fromkeys(piece for pieces in pieces_of for piece in pieces))
         vectors = np.asarray(_multilingual().encode(distinct), dtype=np.float32)
-        find_place = {piece: place for place, piece in enumerate(distinct)}
-        means = np.stack([vectors[[find_place[piece] for piece in pieces]].mean(axis=0) for pieces in pieces_of])
+        place_by_piece = {piece: place for place, piece in enumerate(distinct)}
+        means = np.stack([vectors[[place_by_piece[piece] for piece in pieces]].mean(axis=0) for pieces in pieces_of])
         unit: NDArray[np.float32] = means / np.linalg.norm(means, axis=1, keepdims=True)
         return unit
 

@@ -59,19 +59,19 @@ class WholeTrace:
         """Return one vector of unit length for each trace. Equal windows are computed once."""
         import numpy as np
 
-        split_parts = [list(_parts(trace)) for trace in traces]
-        distinct = dict.fromkeys(part for parts in split_parts for part in parts)
+        parts_by_trace = [list(_parts(trace)) for trace in traces]
+        distinct = dict.fromkeys(part for parts in parts_by_trace for part in parts)
         pieces_of = _fitting_windows({window for part in distinct for window in part.windows}, self.embed)
-        find_place: dict[str, int] = {}
+        place_by_piece: dict[str, int] = {}
         for pieces in pieces_of.values():
             for piece in pieces:
-                find_place.setdefault(piece, len(find_place))
-        embedded = np.asarray(self.embed(list(find_place)), dtype=np.float32)
+                place_by_piece.setdefault(piece, len(place_by_piece))
+        embedded = np.asarray(self.embed(list(place_by_piece)), dtype=np.float32)
         shingles = {part: np.fromiter(_shingles(part), dtype=np.uint32) for part in distinct}
         rows = np.empty((len(traces), embedded.shape[1] + WORDING_DIMENSIONS), dtype=np.float32)
-        for row, parts in zip(rows, split_parts, strict=True):
+        for row, parts in zip(rows, parts_by_trace, strict=True):
             windows = [window for part in parts for window in part.windows]
-            places = [find_place[piece] for window in windows for piece in pieces_of[window]]
+            places = [place_by_piece[piece] for window in windows for piece in pieces_of[window]]
             row[: embedded.shape[1]] = _unit(embedded[places].mean(axis=0))
             row[embedded.shape[1] :] = _unit(_wording([*(shingles[part] for part in parts), _order(parts)]))
         rows *= np.float32(0.5**0.5)
