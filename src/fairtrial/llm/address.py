@@ -26,7 +26,7 @@ NO_KEY = "none"
 
 @dataclass(frozen=True)
 class Address:
-    """The address of a model: its provider, its name there, and its URL if it is not the provider's own.
+    """A model's address: its provider, its name there, and its URL if it is not the provider's own.
 
     `endpoint` is the endpoint that the configuration or the caller gives.
     """
@@ -38,7 +38,7 @@ class Address:
 
     @property
     def known(self) -> KnownProvider:
-        """The entry of the provider in the table. Claude has a protocol of its own at Vertex AI."""
+        """The provider's table entry. Claude has its own protocol at Vertex AI."""
         is_claude = self.provider == "vertex_ai" and self.model.startswith("claude-")
         return CLAUDE_ON_VERTEX if is_claude else PROVIDERS[self.provider]
 
@@ -61,7 +61,7 @@ class Address:
     def key_variable(self) -> str | None:
         """The environment variable that holds the key for this address, or None if no variable with a key is set.
 
-        An endpoint of a configuration gets only the key that `api_key_env` names.
+        A configured endpoint gets only the key that `api_key_env` names.
         """
         own_variable = self.endpoint.api_key_env
         if own_variable is not None:
@@ -91,7 +91,7 @@ class Address:
 
     @property
     def description(self) -> str:
-        """The protocol, the address and the source of the key, for people. It holds no secret."""
+        """The protocol, the address and where the key comes from, for people. It holds no secret."""
         variable = self.key_variable
         key = "your cloud credentials" if self.known.has_sign_in else "no key"
         place = self.base_url or self.known.url or "the provider's own address"
@@ -146,7 +146,7 @@ def find_provider(name: str) -> str:
 
 
 def _split(name: str, *, has_base_url: bool) -> tuple[str, str]:
-    """Return the provider and the provider's name of the model."""
+    """Return the provider and the provider's model name."""
     prefix, _, model = name.partition("/")
     provider = find_provider(name)
     if has_base_url and provider == "vertex_ai" and prefix == name:

@@ -127,11 +127,11 @@ class BatchBook:
         return batch
 
     def entries(self, batch: OpenBatch) -> list[bytes]:
-        """Return the requests of a batch that has no id."""
+        """Return a batch's requests that has no id."""
         return [entry for (entry,) in self._rows("SELECT entry FROM requests WHERE batch = ? ORDER BY name", batch.tag)]
 
     def set_id(self, batch: OpenBatch, identifier: str, *, is_guess: bool = False) -> None:
-        """Note the id of a batch that its provider has taken."""
+        """Note a batch id that its provider has taken."""
         self._do("UPDATE batches SET id = ?, is_guess = ? WHERE tag = ?", identifier, is_guess, batch.tag)
 
     def forget_id(self, batch: OpenBatch) -> None:
@@ -152,7 +152,7 @@ class BatchBook:
         return [batch for batch in batches if batch.service in set(services)]
 
     def yield_requests(self, batch: OpenBatch) -> Iterator[WaitingRequest]:
-        """Yield the requests of a batch that have no reply so far."""
+        """Yield a batch's requests that have no reply so far."""
         for row in self._rows("SELECT name, key, price, tries FROM requests WHERE batch = ?", batch.tag):
             yield WaitingRequest(*row)
 

@@ -1,4 +1,4 @@
-"""Send the requests about batches, with the address and the key of a model's own requests."""
+"""Send the requests about batches, with the address and the key that a model's own requests have."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class LostBatchError(Exception):
 
 @dataclass(frozen=True)
 class BatchClient:
-    """Requests to the batch interface of a provider. `clean` removes secrets from the text of an error."""
+    """Requests to a provider's batch interface. `clean` removes secrets from error texts."""
 
     http: httpx2.AsyncClient
     base: str
@@ -38,14 +38,14 @@ class BatchClient:
         return _json(await self._retry_call("GET", path, query), path)
 
     async def lines(self, path: str) -> AsyncIterator[Any]:
-        """Yield the documents of a file of JSON lines."""
+        """Yield documents from JSON lines."""
         response = await self._retry_call("GET", path, None)
         for line in response.content.split(b"\n"):
             if line.strip():
                 yield json.loads(line)
 
     async def upload(self, path: str, name: str, content: bytes) -> Any:
-        """Return the description of an uploaded file of requests. A lost upload costs nothing, so it is repeated."""
+        """Return the description for an uploaded request file. A lost upload costs nothing, so it is repeated."""
         body = b"".join(
             (
                 f'--{_BOUNDARY}\r\ncontent-disposition: form-data; name="purpose"\r\n\r\nbatch\r\n'.encode(),

@@ -29,18 +29,18 @@ PROVIDERS = ("openai", "anthropic", "google")
 _MOST_TRIES = 3
 _FIRST_WAIT, _LONGEST_WAIT = 2.0, 60.0
 _QUEUE_IS_FULL = ("token_limit", "quota", "rate limit", "RESOURCE_EXHAUSTED")
-"""Words in the refusal of a batch that fits when other batches have finished."""
+"""Words in a batch refusal that fits when other batches have finished."""
 
 
 def check_batches(at: Address | None, name: str) -> None:
-    """Raise `ConfigError` if the provider of a model has no batch interface. A service has no address."""
+    """Raise `ConfigError` if a model's provider has no batch interface. A service has no address."""
     if at is None or at.provider not in PROVIDERS:
         raise ConfigError(f"--batch-api: model {name!r} has no batches; must be a model of {', '.join(PROVIDERS)}")
 
 
 @dataclass
 class BatchOutbox:
-    """The calls of a run that go into batches. `book` keeps the batches at a provider, `replies` gets the replies.
+    """A run's calls that go into batches. `book` keeps the batches at a provider, `replies` gets the replies.
 
     Several waves of calls are made: each is collected with `take`, and `exchange` brings its replies. At most
     `most_requests` go into a batch. `note` receives messages about the batches, for people. `deferred` counts the calls
@@ -87,7 +87,7 @@ class BatchOutbox:
         raise DeferredCallError
 
     async def _prepare(self, provider: Provider, name: str, prompt: Prompt) -> tuple[str, bytes]:
-        """Return the name of the service for a call, and the entry of the call in a batch."""
+        """Return a call's service name, and its batch entry."""
         request = await provider.request_for(prompt)
         at = provider.address
         # One batch has one set of headers.
@@ -172,7 +172,7 @@ class BatchOutbox:
         self.note(f"submitted batch {identifier} with {batch.number:,} questions")
 
     async def _check(self, batch: OpenBatch) -> int | None:
-        """Return the number of replies of a batch that is not finished, or None after keeping its replies."""
+        """Return the number of replies in a batch that is not finished, or None after keeping its replies."""
         if batch.id is None:
             return 0
         state = await self._services[batch.service][0].state(batch.id)
@@ -193,7 +193,7 @@ class BatchOutbox:
         return None
 
     def _refuse(self, batch: OpenBatch, problem: str) -> None:
-        """Let the requests of a refused batch be asked again. Raises UsageError unless the provider's queue is full."""
+        """Let a refused batch's requests be asked again. Raises UsageError unless the provider's queue is full."""
         is_last = len(self.book.open_batches(self._services)) == 1
         text = self._services[batch.service][1].clean(problem)
         if (not is_last or self._has_finished) and any(words.lower() in text.lower() for words in _QUEUE_IS_FULL):
@@ -205,7 +205,7 @@ class BatchOutbox:
         raise UsageError(f"batch {batch.id} was refused: {text}; --resume submits its questions again")
 
     async def _keep_results(self, batch: OpenBatch) -> bool:
-        """Keep the replies of a finished batch. Return whether it held any request of ours."""
+        """Keep a finished batch's replies. Return whether it held any request of ours."""
         service, provider = self._services[batch.service]
         requests = {request.name: request for request in self.book.yield_requests(batch)}
         number, names = len(requests), list[str]()

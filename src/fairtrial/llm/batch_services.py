@@ -1,7 +1,7 @@
 """Batch interfaces of OpenAI, Anthropic and Gemini behind one protocol.
 
 Sources: OpenAI's guide "Batch API" (/v1/files, /v1/batches), Anthropic's "Message Batches" (/v1/messages/batches) and
-Google's "Batch API" (batchGenerateContent with inlined requests). Each bills half of the usual price.
+Google's "Batch API" (batchGenerateContent with inlined requests). Each bills half the usual price.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from fairtrial.llm.batch_client import BatchClient
 from fairtrial.records.record import Json, Record
 
 DISCOUNT = 0.5
-"""The price of a call in a batch, as a share of its usual price."""
+"""A batch call's price, as a share of its usual price."""
 _PAGE = 100
 _MOST_PAGES = 20
 _CLOCK_SKEW = 300.0
-"""Seconds by which the clock of a provider may be behind ours."""
+"""Seconds by which a provider's clock may be behind ours."""
 
 
 class BatchState(Record, frozen=True):
-    """The state of a batch at its provider. `problem` is why the provider did not take it."""
+    """A batch state at its provider. `problem` is why the provider did not take it."""
 
     is_finished: bool
     replies: int = 0
@@ -33,7 +33,7 @@ class BatchState(Record, frozen=True):
 
 
 class BatchResult(Record, frozen=True):
-    """The response to one request of a batch. A `status` of 0 means that the batch ended before the request."""
+    """The response to one batch request. A `status` of 0 means that the batch ended before the request."""
 
     id: str
     status: int
@@ -41,9 +41,9 @@ class BatchResult(Record, frozen=True):
 
 
 class BatchService(Protocol):
-    """The batch interface of a provider. At most `most_requests` of together `most_bytes` go into a batch.
+    """A provider's batch interface. At most `most_requests` of together `most_bytes` go into a batch.
 
-    `has_tags` says whether the provider keeps the tag of a batch.
+    `has_tags` says whether the provider keeps a batch's tag.
     """
 
     most_requests: ClassVar[int]
@@ -51,7 +51,7 @@ class BatchService(Protocol):
     has_tags: ClassVar[bool]
 
     def entry(self, name: str, body: Json) -> bytes:
-        """Return a request with its name, as an entry of a batch."""
+        """Return a request with its name, as a batch entry."""
         ...
 
     async def submit(self, tag: str, entries: Sequence[bytes]) -> str:
@@ -63,11 +63,11 @@ class BatchService(Protocol):
         ...
 
     async def state(self, batch: str) -> BatchState:
-        """Return the state of a batch."""
+        """Return a batch's state."""
         ...
 
     def results(self, batch: str) -> AsyncGenerator[BatchResult]:
-        """Yield the results of a finished batch, in any order."""
+        """Yield a finished batch's results, in any order."""
         ...
 
 
@@ -81,7 +81,7 @@ class OpenAIBatches:
     has_tags: ClassVar[bool] = True
 
     def entry(self, name: str, body: Json) -> bytes:
-        """Return a line of the input file."""
+        """Return an input line."""
         return _encode({"custom_id": name, "method": "POST", "url": "/v1/chat/completions", "body": body})
 
     async def submit(self, tag: str, entries: Sequence[bytes]) -> str:
@@ -104,7 +104,7 @@ class OpenAIBatches:
                 yield str(batch["id"])
 
     async def state(self, batch: str) -> BatchState:
-        """Return the state of a batch. One that failed was refused as a whole."""
+        """Return a batch's state. One that failed was refused as a whole."""
         document = await self.client.get(f"/batches/{batch}")
         status, counts = document["status"], document.get("request_counts") or {}
         errors = (document.get("errors") or {}).get("data") or []
@@ -117,7 +117,7 @@ class OpenAIBatches:
         )
 
     async def results(self, batch: str) -> AsyncGenerator[BatchResult]:
-        """Yield the lines of the output file, then those of the error file."""
+        """Yield the output lines, then the error lines."""
         document = await self.client.get(f"/batches/{batch}")
         for file in filter(None, (document.get("output_file_id"), document.get("error_file_id"))):
             async for line in self.client.lines(f"/files/{file}/content"):
@@ -159,7 +159,7 @@ class AnthropicBatches:
         return str(batch["id"])
 
     async def find(self, tag: str, since: float, number: int) -> AsyncGenerator[str]:  # noqa: ARG002
-        """Yield the batches of the same size that were made since then."""
+        """Yield batches of that size that were made since then."""
         async for batch in _pages(self.client, "/v1/messages/batches", "after_id", "id"):
             if _time(batch["created_at"]) < since - _CLOCK_SKEW:
                 return
@@ -167,7 +167,7 @@ class AnthropicBatches:
                 yield str(batch["id"])
 
     async def state(self, batch: str) -> BatchState:
-        """Return the state of a batch. Its requests are counted when it has ended."""
+        """Return a batch's state. Its requests are counted when it has ended."""
         document = await self.client.get(f"/v1/messages/batches/{batch}")
         counts = document["request_counts"]
         replies = sum(number for name, number in counts.items() if name != "processing")
@@ -175,7 +175,7 @@ class AnthropicBatches:
         return BatchState(is_finished, replies, is_finished and bool(counts.get("canceled")))
 
     async def results(self, batch: str) -> AsyncGenerator[BatchResult]:
-        """Yield the lines of the results."""
+        """Yield result lines."""
         async for line in self.client.lines(f"/v1/messages/batches/{batch}/results"):
             name, result = str(line["custom_id"]), line["result"]
             if result["type"] == "succeeded":
@@ -189,7 +189,7 @@ class AnthropicBatches:
 
 
 _RPC_STATUS = {3: 400, 5: 400, 7: 403, 8: 429, 9: 400, 11: 400, 16: 403}
-"""The HTTP status of a code of Google's. Other codes are failures of the server."""
+"""The HTTP status for a Google code. Other codes are server failures."""
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ class GeminiBatches:
         return _encode({"request": body, "metadata": {"key": name}})
 
     async def submit(self, tag: str, entries: Sequence[bytes]) -> str:
-        """Submit the requests. The tag is the name of the batch."""
+        """Submit the requests. The tag is the batch name."""
         head = b'{"batch":{"displayName":' + _encode(tag) + b',"inputConfig":{"requests":{"requests":['
         job = await self.client.post(f"/models/{self.model}:batchGenerateContent", head + b",".join(entries) + b"]}}}}")
         return str(job["name"])
@@ -227,7 +227,7 @@ class GeminiBatches:
                 return
 
     async def state(self, batch: str) -> BatchState:
-        """Return the state of a batch."""
+        """Return a batch's state."""
         job = await self.client.get(f"/{batch}")
         metadata = job.get("metadata") or {}
         state = str(metadata.get("state", "")).removeprefix("BATCH_STATE_").removeprefix("JOB_STATE_")
@@ -251,7 +251,7 @@ class GeminiBatches:
 
 
 _PATHS: Mapping[str, str] = {"chat": "/chat/completions", "messages": "/v1/messages", "gemini": "/models/"}
-"""How the paths of requests begin after the address of the provider, for each protocol that has batches."""
+"""How the paths of requests begin after the provider's address, for each protocol that has batches."""
 
 _HEADERS = frozenset(
     ("authorization", "x-api-key", "x-goog-api-key", "anthropic-version", "anthropic-beta", "user-agent")
@@ -259,7 +259,7 @@ _HEADERS = frozenset(
 
 
 def batch_service(protocol: str, model: str, http: Any, request: Any, clean: Callable[[str], str]) -> BatchService:
-    """Return the batch interface at the address of a usual request, with its key. `clean` removes secrets of a text."""
+    """Return the batch interface at a usual request's address, with its key. `clean` removes secrets in a text."""
     url = str(request.url)
     base = url[: url.rindex(_PATHS[protocol])]
     headers = {name: value for name, value in request.headers.items() if name in _HEADERS}
@@ -270,7 +270,7 @@ def batch_service(protocol: str, model: str, http: Any, request: Any, clean: Cal
 
 
 async def _pages(client: BatchClient, path: str, cursor: str, key: str) -> AsyncGenerator[Any]:
-    """Yield the batches of a list, the newest first, page by page."""
+    """Yield listed batches, the newest first, page by page."""
     after = ""
     for _ in range(_MOST_PAGES):
         page = await client.get(path, {"limit": str(_PAGE), **({cursor: after} if after else {})})

@@ -21,9 +21,8 @@ class Budget:
     """A limit on calls and on US dollars. None means unlimited. `calls` and `cost` count the use so far.
 
     Every run that gets the same budget spends from it, also runs in other threads. If there is a limit on cost, a call
-    is made only if it fits beside the calls in flight. Each call in flight counts with the price of the most expensive
-    call so far. Until the first price is known, one call is in flight at a time. A call of unknown price uses the
-    budget up.
+    is made only if it fits beside the calls in flight. Each call in flight counts with the highest price so far. Until
+    the first price is known, one call is in flight at a time. A call of unknown price uses the budget up.
     """
 
     max_calls: Annotated[Annotated[int, Meta(ge=0)] | None, Meta(description="the largest number of calls")] = None
@@ -99,7 +98,7 @@ class Budget:
             raise UnsentError(self._exhausted)
 
     def settle_committed(self, price: float, reply: Reply | None) -> None:
-        """Note that a call of a batch has ended, which was expected to cost a price."""
+        """Note that a call in a batch has ended, which was expected to cost a price."""
         with self._lock:
             self._committed = max(0.0, self._committed - price)
             self.cost += (reply.cost if reply is not None else None) or 0.0

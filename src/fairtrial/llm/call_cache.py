@@ -16,9 +16,9 @@ from fairtrial.records.reply import Prompt, Reply
 
 @dataclass
 class CallCache:
-    """The replies of a run by the keys of their calls. `earlier` holds the replies of a run to reuse.
+    """A run's replies by call key. `earlier` holds a run's replies to reuse.
 
-    If two tasks need the same call at the same time, the second waits for the reply of the first.
+    If two tasks need the same call at the same time, the second waits for the first reply.
     """
 
     replies: MutableMapping[str, Reply] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class CallCache:
 
 
 def _storable(reply: Reply) -> Reply:
-    """Return a reply that can be stored. A model of the caller may put anything into its fields.
+    """Return a reply that can be stored. A caller's model may put anything into its fields.
 
     A lone surrogate cannot be stored, and would lose the reply with its cost. Raises `CallError` without a text.
     """

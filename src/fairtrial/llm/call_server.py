@@ -1,4 +1,4 @@
-"""Serve models to the workers of a run. One process makes all calls, with one pace, one budget and one cache.
+"""Serve models to a run's workers. One process makes all calls, with one pace, one budget and one cache.
 
 A call that a worker has sent is finished even if the worker is killed meanwhile: it is paid for, and the worker that
 repeats the work gets its reply from the cache.
@@ -44,7 +44,7 @@ class CallServer:
 
     @asynccontextmanager
     async def listening(self, host: str) -> AsyncIterator[Link]:
-        """Listen at an address of this machine during the block. The calls of the workers are ended with it."""
+        """Listen at an address of this machine during the block. The workers' calls are ended with it."""
         server = await asyncio.start_server(self._serve, host, 0)
         try:
             yield Link(host, server.sockets[0].getsockname()[1], self._secret)

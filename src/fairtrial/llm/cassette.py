@@ -22,7 +22,7 @@ from fairtrial.system.file_lock import try_to_lock
 
 
 class CassetteHead(Record, frozen=True):
-    """The first line: the version of the layout."""
+    """The first line: the layout version."""
 
     fairtrial_cassette: int
 
@@ -45,8 +45,8 @@ class MissingEntryError(UsageError):
 class CassetteWriter:
     """Writes each call once, when it ends.
 
-    The old content of the file stays until the first call. A writer that `only_adds` leaves it for good, and does not
-    write the calls of the `recorded_keys` again.
+    The old file content stays until the first call. A writer that `only_adds` leaves it for good, and does not write
+    calls from the `recorded_keys` again.
     """
 
     path: Path
@@ -83,7 +83,7 @@ class CassetteWriter:
 
 
 def load_cassette(path: Path) -> dict[str, CassetteEntry]:
-    """Return the entries of a cassette by key. Raises `FormatError` with every line that cannot be read."""
+    """Return a cassette's entries by key. Raises `FormatError` with every line that cannot be read."""
     try:
         lines = path.read_bytes().splitlines()
     except OSError as problem:
@@ -115,7 +115,7 @@ class RecordedModel:
     writer: CassetteWriter
 
     async def __call__(self, prompt: Prompt) -> Reply:
-        """Return the reply of the model, and write the call with its reply or its failure."""
+        """Return the model's reply, and write the call with its reply or its failure."""
         key, name = call_key(self.signature, prompt), f"{prompt.id}/{prompt.version}"
         try:
             reply = await self.model(prompt)
@@ -129,7 +129,7 @@ class RecordedModel:
 
 @dataclass(frozen=True)
 class CompletedModel:
-    """A cassette in front of a model: recorded replies are replayed, and every other call is made.
+    """A cassette before a model: recorded replies are replayed, and every other call is made.
 
     A recorded failure is no reply, so the call is made again.
     """
@@ -139,14 +139,14 @@ class CompletedModel:
     entries: Mapping[str, CassetteEntry]
 
     async def __call__(self, prompt: Prompt) -> Reply:
-        """Return the recorded reply, or else the reply of the model."""
+        """Return the recorded reply, or else the model's reply."""
         entry = self.entries.get(call_key(self.signature, prompt))
         return await self.model(prompt) if entry is None or entry.reply is None else entry.reply
 
 
 @dataclass(frozen=True)
 class ReplayedModel:
-    """A cassette in place of a model. It never opens a connection."""
+    """A cassette instead of any model. It never opens a connection."""
 
     signature: Mapping[str, Json]
     entries: Mapping[str, CassetteEntry]

@@ -1,7 +1,7 @@
 """A model that speaks OpenAI's chat completions over HTTP. It needs no SDK, so that it runs beside any version of one.
 
-google-adk, crewai and others hold versions of the package openai that pydantic-ai's own model does not run with.
-This module loads pydantic-ai and httpx2, so it is imported only when a model is opened.
+google-adk, crewai and others hold versions of openai that pydantic-ai's own model does not run with. This module loads
+pydantic-ai and httpx2, so it is imported only when a model is opened.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _FIELDS = {
     "presence_penalty": "presence_penalty",
     "frequency_penalty": "frequency_penalty",
 }
-"""The settings of the library, with their names in the protocol."""
+"""The library settings, with their names in the protocol."""
 
 
 class StatusError(Exception):
@@ -54,7 +54,7 @@ class StatusError(Exception):
 
 @dataclass
 class ChatClient:
-    """The requests of the protocol. It also looks models up, as the clients of the SDKs do."""
+    """The protocol's requests. It also looks models up, as the SDKs' clients do."""
 
     address: Address
     http: httpx2.AsyncClient
@@ -72,7 +72,7 @@ class ChatClient:
         await self._get(f"models/{name}")
 
     async def list(self) -> AsyncIterator[Any]:
-        """Return the models of the server. Raises `StatusError` if it has no list."""
+        """Return the server's models. Raises `StatusError` if it has no list."""
         listed = json_decoder(_ModelList).decode(await self._get("models"))
 
         async def models() -> AsyncIterator[Any]:
@@ -112,7 +112,7 @@ class _ModelList(msgspec.Struct):
 
 
 class ChatModel(Model[ChatClient]):
-    """A model of a server with OpenAI's chat completions.
+    """A model on a server with OpenAI's chat completions.
 
     Everything but the library's interface stands in functions, because the names of methods could be the library's.
     """
@@ -125,12 +125,12 @@ class ChatModel(Model[ChatClient]):
 
     @property
     def model_name(self) -> str:
-        """The name of the model at its server."""
+        """The model name at its server."""
         return self.chat_client.address.model
 
     @property
     def system(self) -> str:
-        """The name of the provider in the table of prices."""
+        """The provider name in the price table."""
         return price_id(self.chat_client.address.provider)
 
     async def request(
@@ -207,7 +207,7 @@ def _is_ollama_cloud(address: Address) -> bool:
 def _base(address: Address) -> tuple[str, dict[str, str]]:
     """Return the start of every URL, and its query.
 
-    For Azure it is the current API of the resource, or the API of one deployment if a version is set.
+    For Azure it is the resource's current API, or one deployment's API if a version is set.
     """
     base = address.base_url or address.known.url
     if address.provider != "azure" or "/openai" in base:

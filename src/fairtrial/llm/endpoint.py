@@ -15,7 +15,7 @@ _HOSTS = {
     **{key: provider.key_hosts for provider in PROVIDERS.values() for key in provider.keys},
     **OTHER_KEY_HOSTS,
 }
-"""The hosts of known services, by the variable that users keep the key of the service in."""
+"""The hosts of known services, by the variable that users keep the service key in."""
 
 _OTHER_SERVICES = re.compile(
     r"(AWS|AZURE|CI|CLOUDFLARE|DATABASE|DOCKER|FAIRTRIAL_AGENT|GCP|GH|GITHUB|GITLAB|GOOGLE|KUBE|NPM|OPENAI|PG|PYPI|SLACK|"
@@ -31,7 +31,7 @@ _BASE_URL = re.compile(r"https?://[^\s\\\x00-\x1f]+", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class TokenPrice:
-    """The price of a model in US dollars per million tokens."""
+    """A model price in US dollars per million tokens."""
 
     input: float
     output: float
@@ -43,10 +43,10 @@ class TokenPrice:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """The address of a server and what its requests carry. It says nothing about the numbers, so it has no signature.
+    """A server address and what its requests carry. It says nothing about the numbers, so it has no signature.
 
-    Without a `base_url`, the provider's usual address is meant. `api_key_env` names the variable that holds the key.
-    A `price` takes precedence over the known price of the model.
+    Without a `base_url`, the provider's usual address is meant. `api_key_env` names the variable that holds the key. A
+    `price` takes precedence over the known model price.
     """
 
     base_url: str | None = field(default=None, repr=False)
@@ -75,7 +75,7 @@ class Url:
 
 
 def read_url(raw: str) -> Url:
-    """Return the parts of a base URL. Raises `ConfigError`, which does not repeat the URL, if it cannot be used."""
+    """Return a base URL's parts. Raises `ConfigError`, which does not repeat the URL, if it cannot be used."""
     problem = "base_url must be a URL such as http://localhost:8000/v1"
     if not _BASE_URL.fullmatch(raw):
         raise ConfigError(problem)
@@ -93,14 +93,14 @@ def read_url(raw: str) -> Url:
 
 
 def usual_url(provider: str) -> str | None:
-    """Return the address of a provider that the environment names, or None for the provider's own."""
+    """Return the provider address that the environment names, or None for the provider's own."""
     return next((os.environ[name] for name in PROVIDERS[provider].url_variables if os.environ.get(name)), None)
 
 
 def keeps_key(variable: str, url: Url | None, provider: str) -> bool:
-    """Whether a key of the user may go to an address.
+    """Whether a user's key may go to an address.
 
-    It may go to the hosts of its own service, and to the address that the environment itself names for the provider.
+    It may go to its own service's hosts, and to the address that the environment itself names for the provider.
     """
     if url is None:
         return variable in PROVIDERS[provider].keys or variable not in _HOSTS
@@ -113,7 +113,7 @@ def keeps_key(variable: str, url: Url | None, provider: str) -> bool:
 
 
 def check_key_variable(variable: str, url: Url | None, provider: str) -> None:
-    """Raise `ConfigError` if a configuration would send the key of a service, or another credential, elsewhere."""
+    """Raise `ConfigError` if a configuration would send a service key, or another credential, elsewhere."""
     is_known = variable in _HOSTS or bool(_OTHER_SERVICES.match(variable))
     if is_known and not keeps_key(variable, url, provider):
         own = _HOSTS.get(variable)
@@ -135,7 +135,7 @@ def secret_values(pairs: tuple[tuple[str, str], ...]) -> list[str]:
 def mixed_sources(values: Mapping[str, str | None], environment: Mapping[str, str]) -> str:
     """Return why a file of variables must not be used, or an empty text.
 
-    A file that names the address of a provider would otherwise receive the key that the environment already holds.
+    A file that names a provider's address would otherwise receive the key that the environment already holds.
     """
     for provider in PROVIDERS.values():
         for endpoint in provider.url_variables:

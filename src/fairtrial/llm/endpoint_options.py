@@ -1,4 +1,4 @@
-"""The endpoint options that every model of a configuration has."""
+"""The endpoint options that every configured model has."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _read_prices(raw: Any, reader: OptionReader, pointer: str) -> Any:
 
 
 class EndpointOptions(OptionRecord, frozen=True, kw_only=True):
-    """The options of an endpoint. They are not part of a signature, and they are never stored.
+    """The endpoint options. They are not in any signature, and they are never stored.
 
     Prices are among them: no verdict depends on them.
     """
@@ -72,7 +72,7 @@ class EndpointOptions(OptionRecord, frozen=True, kw_only=True):
         return Endpoint(self.base_url, self.api_key_env, tuple(self.headers.items()), tuple(self.query.items()), own)
 
     def conflicts(self) -> Iterator[Problem]:
-        """Yield what cannot be sent. No message repeats a URL or the value of a header, which may be secret."""
+        """Yield what cannot be sent. No message repeats a URL or a header value, which may be secret."""
         if self.base_url is not None:
             try:
                 read_url(self.base_url)

@@ -21,9 +21,9 @@ def sendable(text: str) -> str:
 
 
 def nonce(question: Json) -> str:
-    """Return the first 128 bits of the SHA-256 of a question in canonical JSON, as 32 hexadecimal digits.
+    """Return the first 128 bits of SHA-256 over a question in canonical JSON, as 32 hexadecimal digits.
 
-    A text that is part of the question cannot contain the nonce, because it would have to contain its own hash.
+    A text that is in the question cannot contain the nonce, because it would have to contain its own hash.
     """
     return hashlib.sha256(msgspec.json.encode(question, order="deterministic")).hexdigest()[:32]
 
@@ -59,9 +59,9 @@ class Fences:
 
 
 def numbered(text: str, passages: Mapping[str, str]) -> tuple[str, str]:
-    """Return the text with an id before each passage, and the code of the ids, which the text does not contain.
+    """Return the text with an id before each passage, and the id code, which the text does not contain.
 
-    The passages are verbatim parts of the text, in its order. For example, the passage `{"s1": "Hello."}` becomes
+    The passages are verbatim text parts, in order. For example, the passage `{"s1": "Hello."}` becomes
     `s1.7f2a Hello.` with the code `7f2a`. Without the ids, the result is the text again.
     """
     digest = nonce(sendable(text))

@@ -1,4 +1,4 @@
-"""The HTTP client of a model, which keeps keys from every server but the one that they are for.
+"""A model's HTTP client, which keeps keys from every server but the one that they are for.
 
 This module loads httpx2, so it is imported only when a model is opened.
 """
@@ -23,7 +23,7 @@ from fairtrial.llm.provider_replies import NoReplyError, ProviderReply, read_rep
 from fairtrial.llm.secrets import known_secrets
 
 SECONDS = 86_400.0
-"""The longest silence of a server. It is long, because the pace decides when a call has timed out."""
+"""The longest server silence. It is long, because the pace decides when a call has timed out."""
 
 MOST_BYTES = 64_000_000
 """The largest response that is read."""
@@ -43,12 +43,12 @@ _PLAIN_HEADERS = frozenset(
         "anthropic-beta",
     )
 )
-"""The headers that a server of a configuration needs. The SDKs add others from the environment, such as the user's
+"""The headers that a configured server needs. The SDKs add others from the environment, such as the user's
 organization."""
 
 
 def guarded_client(address: Address) -> httpx2.AsyncClient:
-    """Return a client for the requests of a model. It follows no redirects. The caller closes it."""
+    """Return a client for a model's requests. It follows no redirects. The caller closes it."""
     client = httpx2.AsyncClient(
         timeout=httpx2.Timeout(SECONDS, connect=5.0),
         limits=httpx2.Limits(max_connections=1000, max_keepalive_connections=100),
@@ -63,7 +63,7 @@ def guarded_client(address: Address) -> httpx2.AsyncClient:
 
 @functools.cache
 def _certificates() -> ssl.SSLContext:
-    """Return the certificates of the system. They are loaded once, because loading takes long."""
+    """Return system certificates. They are loaded once, because loading takes long."""
     return httpx2.create_ssl_context()
 
 
@@ -71,7 +71,7 @@ def _certificates() -> ssl.SSLContext:
 class Exchange:
     """A request that is not sent, and the response that stands in for the server's.
 
-    For example, a batch needs the body of a request first, and gets the body of the response a day later.
+    For example, a batch needs the request body first, and gets the response body a day later.
     """
 
     status: int = 0
@@ -115,8 +115,8 @@ _ARRIVAL: ContextVar[Arrival | None] = ContextVar("_ARRIVAL", default=None)
 def arriving() -> Iterator[Arrival]:
     """Keep the reply to the call that is made during the block.
 
-    The SDK of a provider gets a short reply without any content in its place, because an SDK fails at a field that it
-    does not expect.
+    A provider's SDK gets a short reply without any content in its place, because an SDK fails at a field that it does
+    not expect.
     """
     arrival = Arrival()
     token = _ARRIVAL.set(arrival)
@@ -159,7 +159,7 @@ _STAND_INS: dict[Protocol, bytes] = {
     "messages": json.dumps(_MESSAGE).encode(),
     "converse": json.dumps(_CONVERSE).encode(),
 }
-"""The replies that SDKs get in place of the replies of providers."""
+"""The replies that SDKs get instead of providers' replies."""
 
 
 def read_converse(response_dict: dict[str, Any], **_: object) -> None:
@@ -188,11 +188,11 @@ def exchanged(status: int = 0, content: bytes = b"") -> Iterator[Exchange]:
 
 
 class TooLargeError(Exception):
-    """A response is larger than any reply of a model."""
+    """A response is larger than any model reply."""
 
 
 async def _content(response: httpx2.Response) -> bytes:
-    """Return the content of a response, and close it. Raises `TooLargeError`."""
+    """Return a response's content, and close it. Raises `TooLargeError`."""
     content = bytearray()
     try:
         async for chunk in response.aiter_bytes():
@@ -232,7 +232,7 @@ class _GuardedTransport(httpx2.AsyncBaseTransport):
         return await self._keep_reply(await self._inner.handle_async_request(guarded), request)
 
     async def _keep_reply(self, response: httpx2.Response, request: httpx2.Request) -> httpx2.Response:
-        """Keep the reply of a call. The response that is returned has the form that the SDK expects."""
+        """Keep a call's reply. The response that is returned has the form that the SDK expects."""
         arrival = _ARRIVAL.get()
         if arrival is None or response.status_code != 200 or request.method != "POST":
             return response

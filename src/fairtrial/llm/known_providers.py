@@ -20,7 +20,7 @@ PROTOCOL_NAMES: dict[Protocol, str] = {
 class KnownProvider:
     """A provider: its protocol, its address, and the environment variables for its keys and for another address.
 
-    `url` is empty if the SDK of the provider knows it, or if every user has an address of their own. `hosts` may get
+    `url` is empty if the provider's SDK knows it, or if every user has their own address. `hosts` may get
     the keys too. A provider that `has_sign_in` finds credentials itself, for example application default credentials.
     If `needs_key` is False, it works without a key. `is_model_vendor` is explained at `PROVIDERS`.
     """
@@ -149,8 +149,8 @@ PROVIDERS: dict[str, KnownProvider] = {
 }
 """The providers by the prefix of their models, for example `groq/llama-3.3-70b-versatile`.
 
-If a configuration gives a `base_url`, the prefix of a provider that `is_model_vendor` is part of the model's name
-there. For example, a gateway may call a model `deepseek/deepseek-chat`.
+If a configuration gives a `base_url`, a provider's prefix that `is_model_vendor` is in the model name there. For
+example, a gateway may call a model `deepseek/deepseek-chat`.
 """
 
 CLAUDE_ON_VERTEX = replace(PROVIDERS["vertex_ai"], protocol="messages")
@@ -198,17 +198,17 @@ _OWN_EXTRAS = frozenset(("anthropic", "azure", "bedrock", "groq", "mistral", "ol
 
 
 def price_id(provider: str) -> str:
-    """Return the name of a provider in the table of prices."""
+    """Return a provider's name in the price table."""
     return _PRICE_IDS.get(provider, provider)
 
 
 def find_extra(provider: str) -> str:
-    """Return the extra that installs the packages of a provider. All others speak OpenAI's protocol."""
+    """Return the extra that installs a provider's packages. All others speak OpenAI's protocol."""
     return _EXTRAS.get(provider) or (provider if provider in _OWN_EXTRAS else "openai")
 
 
 def canonical(name: str) -> str:
-    """Return the one spelling of a model's name. For example, `gemini/gemini-2.5-flash` is `gemini-2.5-flash`."""
+    """Return the one spelling for a model name. For example, `gemini/gemini-2.5-flash` is `gemini-2.5-flash`."""
     prefix, slash, model = name.partition("/")
     if not slash or prefix not in ALIASES:
         return name

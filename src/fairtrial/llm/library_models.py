@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OpenModel:
-    """A model of the library, the client of its requests, and the object that looks models up.
+    """A library model, its request client, and the object that looks models up.
 
     Bedrock has neither: boto3 brings its own client, and lists models at another service. Claude at Vertex AI cannot be
     looked up.
@@ -30,7 +30,7 @@ class OpenModel:
 
 
 def open_model(at: Address) -> OpenModel:
-    """Return the model at an address. Raises `ConfigError` if the extra of the provider is not installed."""
+    """Return the model at an address. Raises `ConfigError` if the provider's extra is not installed."""
     try:
         return _OPENERS[at.known.protocol](at)
     except ImportError as missing:
@@ -75,7 +75,7 @@ def _vertex(at: Address) -> tuple[Any, AsyncClient]:
 
 
 def _sign_in(at: Address) -> dict[str, Any]:
-    """Return the credentials, the project and the location of a user of Google Cloud."""
+    """Return a Google Cloud user's credentials, project and location."""
     import google.auth
     from google.auth.exceptions import DefaultCredentialsError
 

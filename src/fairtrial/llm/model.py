@@ -1,4 +1,4 @@
-"""A language model under its name, its errors, and the key of a call."""
+"""A language model under its name, its errors, and call keys."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ExhaustedError(CallError):
 
 
 class DeferredCallError(Exception):
-    """The reply to a call comes later, with a batch. It is no failure of the call, which is made again then."""
+    """The reply to a call comes later, with a batch. It is not a call failure, which is made again then."""
 
 
 class UnusableModelError(UsageError):
@@ -55,10 +55,10 @@ class UnusableModelError(UsageError):
 class NamedModel:
     """A model under the name and the settings that its numbers are stored with.
 
-    If `model` is None, the name stands for a model of a provider or for an entry of `custom_models`, and a run
-    connects it. `endpoint` is another address than the one that the provider or the environment names. If `structured`
-    is False, only the prompt describes the form of the reply. For example, some local servers do not support JSON
-    schemas. `timeout` is in seconds per call.
+    If `model` is None, the name stands for a provider's model or for an entry of `custom_models`, and a run connects
+    it. `endpoint` is another address than the one that the provider or the environment names. If `structured` is False,
+    only the prompt describes the reply form. For example, some local servers do not support JSON schemas. `timeout` is
+    in seconds per call.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Options of models: limits on calls, batches, and models of the caller's own."""
+"""Options of models: limits on calls, batches, and the caller's own models."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class BatchOptions:
     """How calls go into batches of their providers, at half the price and with replies within a day.
 
     `most_requests` is the largest number of calls in a batch, and `poll` is the time in seconds after which a provider
-    is asked for the state of its batches. By default, they are the limit of the provider, and a time that grows to a
+    is asked for its batch states. By default, they are the provider's limit, and a time that grows to a
     minute.
     """
 
@@ -47,7 +47,7 @@ class BatchOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelOptions:
-    """How the models of a run are called. Every run makes its own models, paces and caches from these options.
+    """How a run's models are called. Every run makes its own models, paces and caches from these options.
 
     `custom_models` are models of your own, by the names under which criteria, users and tools ask for them.
     `cassette` is a file of recorded calls: in `cassette_mode` "record" the run writes the file, in "replay" the file

@@ -1,4 +1,4 @@
-"""The models of a run. Each model is opened once, behind cassette, cache, budget and pace."""
+"""A run's models. Each model is opened once, behind cassette, cache, budget and pace."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def check_model(model: NamedModel, options: ModelOptions) -> None:
     """Raise `ConfigError` if no run with these options could call a model. No connection is opened.
 
     For example, the name or a setting is unknown, or Vertex AI lacks its extra or its project. A budget in money needs
-    a model whose price is known. Models of the caller and models that a cassette replays always pass.
+    a model whose price is known. The caller's models and models that a cassette replays always pass.
     """
     if options.replays or model.model is not None or model.name in options.custom_models:
         return
@@ -79,7 +79,7 @@ class ConnectsModels(Protocol):
     """Names models that a run has to connect: a judge, simulated users or simulated environments."""
 
     def connect_models(self, pool: ModelPool) -> Self:
-        """Return the same object with the models of a run behind its names."""
+        """Return the same object with a run's models behind its names."""
         ...
 
 
@@ -148,10 +148,10 @@ class ModelPool:
     """The models of one run: enter the pool, connect every model, check them, and leave it after the last call.
 
     A call passes the recording cassette, the cache, the budget and the pace, in this order. A reply from the cache
-    costs neither money nor time. Each model at each endpoint has a pace of its own, because providers limit each model
+    costs neither money nor time. Each model at each endpoint has its own pace, because providers limit each model
     separately. If a cassette is replayed, its entries are the only models. Calls of providers go into the `outbox`, if
     there is one, which has the budget.
-    `keep` receives every ballot of the run's judges. `note` receives what people should know about a model, once.
+    `keep` receives every ballot by this run's judges. `note` receives what people should know about a model, once.
     """
 
     def __init__(
@@ -264,7 +264,7 @@ class ModelPool:
         return self._options.cassette_mode == "auto"
 
     def _pace(self, endpoint: Address | None) -> Pace:
-        """Return the pace of a model at an endpoint, or of the service, whatever the settings of its calls."""
+        """Return a model's pace at an endpoint, or the service's pace, whatever its call settings."""
         if endpoint not in self._paces:
             most = self._options.concurrency or Pace.most
             self._paces[endpoint] = Pace(

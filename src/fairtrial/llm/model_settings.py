@@ -1,4 +1,4 @@
-"""The settings of a language model. Their names are those of ADK's `GenerateContentConfig`."""
+"""Language model settings. Their names are those of ADK's `GenerateContentConfig`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fairtrial.records.record import Json, Record
 
 
 class ModelSettings(Record, frozen=True):
-    """The settings of a model: `judge_model_config`, `model_configuration` and `simulation_model_configuration`."""
+    """Model settings: `judge_model_config`, `model_configuration` and `simulation_model_configuration`."""
 
     temperature: Annotated[
         Annotated[float, Meta(ge=0, le=2)] | None, Meta(description="how random the replies are. 0 is the least random")

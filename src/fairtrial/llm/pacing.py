@@ -1,4 +1,4 @@
-"""The pace of calls to a model at an endpoint, which adapts to the limits of the server."""
+"""The call pace for a model at an endpoint, which adapts to server limits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DRAINS = 5
 answers the oldest call first."""
 
 PAUSE = 0.5
-"""Seconds before the second attempt of a call. The wait doubles with each further failure."""
+"""Seconds before a call's second attempt. The wait doubles with each further failure."""
 
 
 class TimedOutError(RefusedError):
@@ -48,7 +48,7 @@ class Ticket:
 
 @dataclass(eq=False)
 class Places:
-    """The number of calls that may be in flight in all paces of a run together. None means unlimited."""
+    """The number of calls that may be in flight over all paces in a run. None means unlimited."""
 
     most: int | None = None
     in_use: int = 0
@@ -78,12 +78,12 @@ class Pace:
     flight in any case, and at most `most_a_minute` go out, evenly spaced.
 
     A call times out after `timeout` seconds. If the server still replies to other calls, it gets more time, in
-    proportion to the calls in flight and to the pace of its replies. For example, a server that answers 16 calls one by
-    one is not asked again while it works off its queue. A timeout counts as a refusal because of overload.
+    proportion to the calls in flight and to its reply pace. For example, a server that answers 16 calls one by one is
+    not asked again while it works off its queue. A timeout counts as a refusal because of overload.
 
     A refusal stops all calls for as long as the server asks. If the server names no wait, it is a quarter of a second,
     and doubles with each further refusal in a row. The pace closes after `rounds` refusals in a row, or after `losses`
-    failed calls in a row. Every call of a closed pace fails at once, with the cause.
+    failed calls in a row. Every call at a closed pace fails at once, with the cause.
     """
 
     start: int = 16
@@ -139,7 +139,7 @@ class Pace:
             raise
 
     def leave(self) -> None:
-        """Count the end of a call."""
+        """Count a call's end."""
         self._flying -= 1
         self.places.leave()
 
@@ -197,7 +197,7 @@ class Pace:
         self.leave()
 
     def _learn(self, standing: int, now: float) -> None:
-        """Lower the limits after the first refusal of an epoch."""
+        """Lower the limits after an epoch's first refusal."""
         self._limit = max(1.0, min(self._limit, standing) / 2)
         rate = max(1.0, self._recent(now) / WINDOW)
         if self._crowded:
@@ -283,7 +283,7 @@ class Pace:
 class Paced:
     """A model whose calls go out at a shared pace, with a timeout for each attempt and several attempts.
 
-    Without a `timeout` of its own, it has the timeout of the pace.
+    Without a `timeout` of its own, it has the pace's timeout.
     """
 
     model: Model
@@ -291,7 +291,7 @@ class Paced:
     timeout: float | None = None
 
     async def __call__(self, prompt: Prompt) -> Reply:
-        """Return the reply of the first attempt that succeeds. Raises `CallError` after the last attempt."""
+        """Return the first reply by an attempt that succeeds. Raises `CallError` after the last attempt."""
         attempt = failed = 0
         while True:
             attempt += 1
@@ -327,7 +327,7 @@ class Paced:
             self.pace.leave()
 
     async def _reply(self, prompt: Prompt, ticket: Ticket) -> Reply:
-        """Call the model once. Raises `TimedOutError` at the deadline of the ticket, which may move meanwhile."""
+        """Call the model once. Raises `TimedOutError` at the ticket's deadline, which may move meanwhile."""
         loop = asyncio.get_running_loop()
         limit = asyncio.timeout(None)
         timeout = self.timeout or self.pace.timeout
@@ -352,7 +352,7 @@ class Paced:
             timer.cancel()
 
     async def _enter(self, *, again: bool) -> Ticket:
-        """Wait for the turn of a call. If the pace closes after a first attempt, the call counts as sent."""
+        """Wait for a call's turn. If the pace closes after a first attempt, the call counts as sent."""
         try:
             return await self.pace.enter(again=again)
         except UnsentError as closed:
@@ -361,7 +361,7 @@ class Paced:
 
 @dataclass(frozen=True)
 class Limited:
-    """A model whose calls wait for a place. It bounds the calls in flight of a criterion, over its whole panel."""
+    """A model whose calls wait for a place. It bounds a criterion's calls in flight, over its whole panel."""
 
     model: Model
     places: asyncio.Semaphore = field(repr=False, compare=False)

@@ -1,6 +1,6 @@
 """Templates of prompts.
 
-A template is a file in the folder `templates` of the package that asks. It has a version in its first line, and these
+A template is a file in the folder `templates` of the asking package. It has a version in its first line, and these
 blocks: `system` with everything that all questions share, `question` with the texts of one question, and a worked
 example in each of four languages. A block `standing` may follow the examples. The shared text stands first, so that
 providers can keep it in a prefix cache.
@@ -33,7 +33,7 @@ class Templates:
     package: str
 
     def source(self, name: str) -> str:
-        """Return the text of a template."""
+        """Return a template's text."""
         return _source(self.package, name)
 
     def version(self, name: str) -> str:
@@ -53,10 +53,10 @@ class Templates:
         schema: dict[str, Json] | None = None,
         **values: Json,
     ) -> Prompt:
-        """Make the prompt of a template. Equal arguments give equal prompts.
+        """Make a template's prompt. Equal arguments give equal prompts.
 
         `texts` holds the texts of one question, which templates can reach only through their fences. `standing` holds
-        texts that all questions share. Their fences have a mark of their own, so that the shared part of the prompt
+        texts that all questions share. Their fences have their own mark, so that the shared prompt part
         stays equal. The worked example is in English, and also in `language`. `values` are words and numbers of this
         package. The marks do not depend on them, because a question may be asked with its answers in another order.
         """

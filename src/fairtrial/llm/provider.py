@@ -64,9 +64,9 @@ _ANY_PROMPT = Prompt(id="", version="", text="-")
 
 
 def settings_for(provider: str, options: Mapping[str, Json], protocol: Protocol | None = None) -> dict[str, Any]:
-    """Translate a model's settings into those of the library. Raises `ConfigError` for an unknown name.
+    """Translate a model's settings into library settings. Raises `ConfigError` for an unknown name.
 
-    `protocol` is that of the model, if it is not the usual protocol of the provider.
+    `protocol` is the model's, if it is not the provider's usual protocol.
     """
     protocol = protocol or PROVIDERS[provider].protocol
     is_gemini = protocol == "gemini"
@@ -134,7 +134,7 @@ class Provider:
 
     @property
     def _takes_schemas(self) -> bool:
-        """Whether the provider takes a JSON schema. For older models, the prompt describes the form of the answer."""
+        """Whether the provider takes a JSON schema. For older models, the prompt describes the answer form."""
         takes_schemas = self.structured and not self._refuses_schemas
         return takes_schemas and bool(self._model.profile.get("supports_json_schema_output"))
 
@@ -156,7 +156,7 @@ class Provider:
         return await self._request(prompt, self._make_settings(prompt))
 
     async def request_for(self, prompt: Prompt) -> httpx2.Request:
-        """Return the request of a call, which is not sent."""
+        """Return a call's request, which is not sent."""
         from fairtrial.llm.guarded_client import exchanged
 
         with exchanged() as exchange:
@@ -179,7 +179,7 @@ class Provider:
 
     @property
     def client(self) -> httpx2.AsyncClient:
-        """The client of the requests."""
+        """The request client."""
         if self._library.http is None:
             raise ConfigError(f"{self._where()}: its requests cannot be sent in batches")
         return self._library.http
@@ -206,7 +206,7 @@ class Provider:
         raise failure from None
 
     async def _send(self, prompt: Prompt, settings: dict[str, Any], *, structured: bool) -> Exception | None:
-        """Send a call, and return the error of the library or of the SDK of the provider."""
+        """Send a call, and return the error from the library or the provider's SDK."""
         from pydantic_ai.direct import model_request
 
         try:
@@ -224,7 +224,7 @@ class Provider:
         return None
 
     def _classify_failure(self, error: Exception | None) -> tuple[CallError, int | None]:
-        """Return the failure of a call without a reply, and the status of the response if there was one."""
+        """Return the failure for a call without a reply, and the response status if there was one."""
         from pydantic_ai.exceptions import ModelHTTPError, UserError
 
         from fairtrial.llm.provider_replies import NoReplyError
@@ -240,7 +240,7 @@ class Provider:
         return RefusedError(f"{type(error).__name__}: {text}"), None
 
     async def _without_schema(self, prompt: Prompt, refusal: CallError) -> Reply:
-        """Call the model again, and from now on, without a JSON schema. The prompt describes the form of the reply."""
+        """Call the model again, and from now on, without a JSON schema. The prompt describes the reply form."""
         if not self._refuses_schemas:
             self._refuses_schemas = True
             self.note(
@@ -250,7 +250,7 @@ class Provider:
         return await self(prompt)
 
     def _make_settings(self, prompt: Prompt) -> dict[str, Any]:
-        """Return the settings of a call. Each draw has a seed of its own, or all votes would be the same vote."""
+        """Return call settings. Each draw has its own seed, or all votes would be the same vote."""
         seed = self._settings.get("seed")
         return self._settings if seed is None else {**self._settings, "seed": (seed + _number(prompt.draw)) % 2**31}
 
@@ -269,7 +269,7 @@ class Provider:
         )
 
     def _failure(self, status: int, headers: Mapping[str, str], body: object, kind: str) -> CallError:
-        """Return the failure that a refusal means. `kind` is the beginning of its cause."""
+        """Return the failure that a refusal means. `kind` is how its cause begins."""
         error, message = _error_in(body)
         cause = self.clean(f"{kind}: {message[:500]}")
         if _EXHAUSTED.search(f"{cause} {error.get('code', '')}"):
@@ -279,7 +279,7 @@ class Provider:
         return RefusedError(cause, overload=status in OVERLOAD, after=retry_after(headers, body))
 
     def clean(self, text: str) -> str:
-        """Return a text of an error without secrets, also those of a URL."""
+        """Return an error text without secrets, also in URLs."""
         return without_credentials(redact(text, self._secrets))
 
     async def check(self) -> None:
@@ -331,22 +331,22 @@ async def _pages(models: Any) -> Any:
 
 
 def price(at: Address, input_tokens: int, output_tokens: int) -> float | None:
-    """Return the price of a number of tokens in US dollars, or None if the price of the model is unknown."""
+    """Return the price for some tokens in US dollars, or None if the model price is unknown."""
     return compute_price(at, TokenCounts(input_tokens, output_tokens))
 
 
 def expected_price(at: Address, text: str) -> float | None:
-    """Return the price that a call with a text is expected to have, or None if the price of the model is unknown."""
+    """Return the price that a call with a text is expected to have, or None if the model price is unknown."""
     return price(at, len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN, _TOKENS_OF_REPLY)
 
 
 def price_known(at: Address) -> bool:
-    """Return whether the price of a call is known."""
+    """Return whether a call's price is known."""
     return price(at, 1, 1) is not None
 
 
 def _error_in(body: object) -> tuple[Mapping[str, Any], str]:
-    """Return the error in the body of a response, and its message. A gateway adds the message of its provider."""
+    """Return the error in a response body, and its message. A gateway adds its provider's message."""
     error = body
     for name in ("error", "Error"):  # boto3 writes Error and Message
         error = (body.get(name) or error) if isinstance(body, dict) else error
@@ -380,7 +380,7 @@ def retry_after(headers: Mapping[str, str], body: object = None) -> float | None
 
 
 def _number(draw: str) -> int:
-    """Return the number of a draw. The draw of a user or a tool is no number, so its hash is taken."""
+    """Return a draw's number. A draw by a user or a tool is no number, so its hash is taken."""
     return int(draw) if draw.isdecimal() else int(hashlib.sha256(draw.encode()).hexdigest()[:8], 16)
 
 

@@ -1,7 +1,7 @@
-"""Read the body of a provider's response field by field, because gateways send anything.
+"""Read a provider's response body field by field, because gateways send anything.
 
 A field that has another type than the protocol says is converted, or left out. Only a response without any reply is an
-error. Its cause is the message of the server, also if the server sends an error with status 200.
+error. Its cause is the server's message, also if the server sends an error with status 200.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from fairtrial.llm.known_providers import Protocol
 from fairtrial.llm.token_counts import TokenCounts, read_counts, read_members, reported_cost
 
 _LONGEST = 200
-"""The longest name of a model, and the longest explanation of a refusal, in characters."""
+"""The longest model name, and the longest refusal explanation, in characters."""
 
 
 @dataclass(frozen=True)
 class ProviderReply:
-    """The reply of a provider. `stop` is the reason for which it ended early, as in `Reply`."""
+    """A provider's reply. `stop` is the reason for which it ended early, as in `Reply`."""
 
     text: str
     model: str = ""
@@ -39,7 +39,7 @@ class NoReplyError(Exception):
 
 
 def read_reply(protocol: Protocol, content: bytes) -> ProviderReply:
-    """Return the reply in the body of a response. Raises `NoReplyError` if there is none."""
+    """Return the reply in a response body. Raises `NoReplyError` if there is none."""
     body = _document(content)
     error = body.get("error")
     if not error:
@@ -50,7 +50,7 @@ def read_reply(protocol: Protocol, content: bytes) -> ProviderReply:
 
 
 def _document(content: bytes) -> Mapping[str, Any]:
-    """Return the JSON object of a response, or the message that its events make up."""
+    """Return a response's JSON object, or the message that its events make up."""
     try:
         if content[:100].lstrip().startswith((b"event:", b"data:")):
             return _join_message(content)
@@ -86,7 +86,7 @@ _STATUS_OF_TYPES = {
     "invalid_request": 400,
     "invalid_argument": 400,
 }
-"""The status of an error, by a part of its type in lower case."""
+"""An error's status, by part of its type in lower case."""
 
 
 def _find_status(error: object) -> int:
@@ -103,7 +103,7 @@ def _find_status(error: object) -> int:
 
 
 def _name_kinds(error: object) -> str:
-    """Return the names of the kind of an error, in lower case. An error may be no more than a text."""
+    """Return names for an error kind, in lower case. An error may be no more than a text."""
     members = read_members(error)
     names = [str(members.get(name)) for name in ("code", "status", "type") if members.get(name)] or [_text(error)]
     return " ".join(names).lower().replace("ratelimit", "rate_limit").replace("rate limit", "rate_limit")
@@ -159,7 +159,7 @@ _CHAT_STOPS = {
 
 
 def _content(content: object) -> str:
-    """Return the text of a reply, which some servers send in parts."""
+    """Return a reply's text, which some servers send in parts."""
     texts = (_text(part.get("text")) for part in _parts(content) if part.get("type") == "text")
     return "".join(texts) if isinstance(content, list) else _text(content)
 
@@ -216,7 +216,7 @@ _STOPS = {
     "guardrail_intervened": "content_filter",
     "content_filtered": "content_filter",
 }
-"""The reasons of Anthropic and Bedrock for the end of a reply. All others mean that it is whole."""
+"""The reasons of Anthropic and Bedrock for a reply's end. All others mean that it is whole."""
 
 
 def _converse(body: Mapping[str, Any]) -> ProviderReply:
@@ -236,7 +236,7 @@ _READERS = {"chat": _chat, "gemini": _gemini, "messages": _messages, "converse":
 
 
 def _explain_missing(body: Mapping[str, Any], field: str) -> object:
-    """Return the message of a body without a reply, or the fact that a field is missing."""
+    """Return a body's message without a reply, or the fact that a field is missing."""
     message = next((body[name] for name in ("message", "Message", "detail", "msg") if body.get(name)), None)
     return f"the response has no {field}" if message is None else {"message": message}
 

@@ -19,12 +19,12 @@ from fairtrial.records.record import Record
 from fairtrial.records.reply import Prompt, Reply
 
 MOST_BYTES = 256 << 20
-"""The largest message of a connection."""
+"""The largest message on a connection."""
 _LENGTH = 4
 
 
 class Link(Record, frozen=True):
-    """The address of the process that calls the models. It answers only a worker that knows the secret."""
+    """The address of that process that calls the models. It answers only a worker that knows the secret."""
 
     host: str
     port: int
@@ -87,7 +87,7 @@ def write_message(writer: asyncio.StreamWriter, message: bytes) -> None:
 
 @dataclass
 class CallConnection:
-    """The connection of a worker to the process that calls the models."""
+    """A worker's connection to the process that calls the models."""
 
     writer: asyncio.StreamWriter
     deferred: int = 0
@@ -96,7 +96,7 @@ class CallConnection:
     _encoder: msgspec.msgpack.Encoder = field(default_factory=msgspec.msgpack.Encoder)
 
     async def call(self, model: int, prompt: Prompt) -> Reply:
-        """Return the reply of a model. Raises `CallError` as the model does, or `DeferredCallError`."""
+        """Return a model's reply. Raises `CallError` as the model does, or `DeferredCallError`."""
         answer = await self._ask(Call(self._next_id(), model, prompt))
         if answer.reply is not None:
             return answer.reply
@@ -166,21 +166,21 @@ async def connect_to(link: Link) -> AsyncIterator[CallConnection]:
 
 @dataclass(frozen=True)
 class RemoteModel:
-    """A model of the process that started this worker, by its number. It is picklable."""
+    """A model in the process that started this worker, by its number. It is picklable."""
 
     number: int
 
     async def __call__(self, prompt: Prompt) -> Reply:
-        """Return the reply of the model."""
+        """Return the model's reply."""
         return await _CONNECTION.get().call(self.number, prompt)
 
 
 def collect_ballots(ballots: MutableMapping[str, Ballot]) -> None:
-    """Let the ballots of the current task go into a mapping, too."""
+    """Let the current task's ballots go into a mapping, too."""
     _BALLOTS.set(ballots)
 
 
 def keep_ballot(ballot: Ballot) -> None:
-    """Keep a ballot of the current task, and send it to the process that started this worker."""
+    """Keep a current task's ballot, and send it to the process that started this worker."""
     _BALLOTS.get()[ballot.id] = ballot
     _CONNECTION.get().keep(ballot)

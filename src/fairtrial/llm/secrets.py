@@ -9,7 +9,7 @@ from collections.abc import Iterable
 _NAMES = re.compile(
     r"((API|ACCESS|AUTH|PRIVATE)_?KEY|TOKEN|SECRET|PASSWORD|(?<!APPLICATION_)CREDENTIALS)$", re.IGNORECASE
 )
-"""GOOGLE_APPLICATION_CREDENTIALS is the path of a file."""
+"""GOOGLE_APPLICATION_CREDENTIALS is a file path."""
 
 _URL = re.compile(
     r"(?P<start>\b[A-Za-z][A-Za-z0-9+.-]*://)(?:[^\s/\"'<>]*@)?(?P<place>[^\s?#\"'<>]*)(?P<query>\?[^\s\"'<>#]*)?"

@@ -13,11 +13,11 @@ _VARIANT = re.compile(r":(free|beta|nitro|floor|online|extended|thinking|exacto|
 
 _BEDROCK_VERSION = re.compile(r"-v\d+(:\d+){1,2}\w*$")
 _RELEASE = re.compile(r"[-@](20\d\d-\d\d-\d\d|20\d{6}|\d\d-\d\d(\d\d)?|\d{3,4}|latest|default)$")
-"""The release of a model: a date, or three or four digits. `latest` and `default` name none."""
+"""A model release: a date, or three or four digits. `latest` and `default` name none."""
 
 
 def is_same_model(asked: str, served: str) -> bool:
-    """Whether the name of the model that answered is a name of the model that was asked.
+    """Whether the answering model's name is a name for the model that was asked.
 
     A release may be added or left out, but not changed. For example, `gpt-4o` may answer as `gpt-4o-2024-08-06`. Names
     of deployments are chosen by users and say nothing, so they fit every model.
@@ -35,7 +35,7 @@ def _is_deployment(asked: str) -> bool:
 
 
 def _parts(name: str) -> tuple[str, str]:
-    """Return the name of a model without provider and region, and its release."""
+    """Return a model name without provider and region, and its release."""
     own = name.strip().lower().rpartition("/")[2].removesuffix(".gguf")
     own = _BEDROCK_VERSION.sub("", _VARIANT.sub("", _VENDOR.sub("", _REGION.sub("", own, count=1), count=1)))
     found = _RELEASE.search(own)

@@ -1,4 +1,4 @@
-"""JSON in the reply of a model."""
+"""JSON in a model reply."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairtrial.records.record import Json
 
 _FENCE = re.compile(r"^[ \t]{0,8}```[ \t]{0,8}(\w{0,20})[ \t]{0,8}$", re.MULTILINE)
 _LAST_COMMA = re.compile(r'("(?:[^"\\]|\\.)*(?:"|\Z))|,(?=\s*[}\]])', re.DOTALL)
-"""A text, which stays as it is, or a comma after the last member of an object or a list."""
+"""A text, which stays as it is, or a comma after the last member in an object or a list."""
 
 _REFUSAL = re.compile(
     r"\W*(?:(?:i['’]?m|i am|we are|we['’]re) (?:very |so )?(?:sorry|unable|not able)|sorry\b|"
@@ -24,7 +24,7 @@ _REFUSAL = re.compile(
 
 
 def read_json(text: str, *, is_cut_off: bool = False) -> Json:
-    """Return the one JSON value of a reply. Raises `ValueError`, also for repeated keys, NaN and infinities.
+    """Return a reply's one JSON value. Raises `ValueError`, also for repeated keys, NaN and infinities.
 
     The value is the whole reply, or what follows the thoughts at its beginning. Prose may stand around the only code
     block or the only object, as long as it holds no other object: of two objects, one may be a quotation. A reply that
@@ -56,7 +56,7 @@ def _whole_or_part(reply: str, *, is_cut_off: bool) -> Json:
 
 
 def _only_object(answer: str, problem: str) -> str:
-    """Return the only code block or the only object of a text. Raises ValueError with the problem of the whole text."""
+    """Return the only code block or the only object in a text. Raises ValueError with the whole text's problem."""
     fences = list(_FENCE.finditer(answer))
     if not fences:
         start, end = answer.find("{"), answer.rfind("}") + 1
@@ -83,7 +83,7 @@ def _no_json(answer: str) -> ValueError:
 
 
 def _value(text: str) -> Json:
-    """Return the value of a JSON text. Line breaks and tabs in texts, and commas after the last member, are read."""
+    """Return a JSON text's value. Line breaks and tabs in texts, and commas after the last member, are read."""
     try:
         return _decode_json(text)
     except ValueError:

@@ -13,7 +13,7 @@ _ENDS = {
 _FINAL = re.compile(r"<\|channel\|>final\b[^<]{0,40}(?:<\|constrain\|>\w{0,20})?\s*<\|message\|>")
 _HARMONY_END = re.compile(r"<\|(?:return|end|call)\|>\s*\Z")
 _BARE_HARMONY = re.compile(r"analysis(?=[^\W\d_])")
-"""The beginning of a reply in OpenAI's harmony format, if the server leaves its special tokens out."""
+"""How a reply begins in OpenAI's harmony format, if the server leaves its special tokens out."""
 
 
 class NoAnswerError(ValueError):
@@ -31,8 +31,8 @@ def has_thoughts(text: str) -> bool:
 def without_thoughts(text: str) -> str:
     """Return a reply after the thoughts that it begins with. Raises `NoAnswerError` if nothing else is certain.
 
-    The template of a model may open the thoughts in the prompt. Then the first mark of the reply ends them. Thoughts
-    may quote marks, so that text after further marks proves nothing. It is returned with its marks.
+    A model's template may open the thoughts in the prompt. Then the reply's first mark ends them. Thoughts may quote
+    marks, so that text after further marks proves nothing. It is returned with its marks.
     """
     if "<|channel|>" in text:
         return _final_channel(text)
@@ -70,7 +70,7 @@ def _after_space(text: str, place: int) -> int:
 
 
 def _final_channel(text: str) -> str:
-    """Return the content of the only final channel of a reply in OpenAI's harmony format."""
+    """Return the content from the only final channel in a reply in OpenAI's harmony format."""
     finals = list(_FINAL.finditer(text))
     if not finals:
         raise NoAnswerError(ONLY_THOUGHTS)

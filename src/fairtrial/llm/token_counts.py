@@ -1,4 +1,4 @@
-"""Token counts and costs of a call, read from a reply that may hold anything."""
+"""Token counts and call costs, read from a reply that may hold anything."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from fairtrial.llm.known_providers import Protocol, price_id
 from fairtrial.llm.served_models import is_same_model
 
 _MOST = 10**12
-"""No reply takes more tokens. A larger number is an error of the server."""
+"""No reply takes more tokens. A larger number is a server error."""
 
 _DIGITS = re.compile(r"\d{1,12}(\.0{1,6})?", re.ASCII)
 
 
 def read_members(value: object) -> Mapping[str, Any]:
-    """Return the members of a JSON object, or none of any other value."""
+    """Return a JSON object's members, or none of any other value."""
     return value if isinstance(value, dict) else {}
 
 
@@ -45,7 +45,7 @@ def parse_amount(value: object) -> float | None:
 
 @dataclass(frozen=True)
 class TokenCounts:
-    """The tokens of a call. The cached tokens, and those written to a cache, are part of `input`."""
+    """A call's tokens. The cached tokens, and those written to a cache, are part of `input`."""
 
     input: int
     output: int
@@ -55,11 +55,10 @@ class TokenCounts:
 
 
 def read_counts(protocol: Protocol, usage: object) -> TokenCounts | None:
-    """Return the tokens of a call, or None if they are not reported.
+    """Return a call's tokens, or None if they are not reported.
 
-    A number that is left out is 0. If one of the two totals cannot be read, neither counts, because the other alone
-    would look like the whole. A number of a cache that cannot be read is left out, so that the price is rather too
-    high.
+    A number that is left out is 0. If either total cannot be read, neither counts, because the other alone would look
+    like the whole. A cache number that cannot be read is left out, so that the price is rather too high.
     """
     counts = _READERS[protocol](read_members(usage))
     return counts if counts is not None and (counts.input or counts.output) else None
@@ -76,7 +75,7 @@ def _first(*values: object) -> int:
 
 
 def _within(total: int, output: int, read: int, write: int = 0, hour: int = 0) -> TokenCounts:
-    """Return the counts, without those of a cache that cannot be part of the total."""
+    """Return the counts, without cache counts that cannot be in the total."""
     if read + write > total:
         return TokenCounts(total, output)
     return TokenCounts(total, output, read, write, hour if hour <= write else 0)
@@ -131,7 +130,7 @@ _READERS = {"chat": _chat, "gemini": _gemini, "messages": _messages, "converse":
 
 
 def reported_cost(usage: object) -> float | None:
-    """Return the cost of a call in US dollars according to a gateway such as OpenRouter, or None.
+    """Return a call's cost in US dollars according to a gateway such as OpenRouter, or None.
 
     If a user pays the provider with a key of their own, the gateway reports its fee and the provider's price apart.
     """
@@ -144,9 +143,9 @@ def reported_cost(usage: object) -> float | None:
 
 
 def compute_price(at: Address, counts: TokenCounts, served: str = "") -> float | None:
-    """Return the price of a call in US dollars, or None if it is unknown.
+    """Return a call's price in US dollars, or None if it is unknown.
 
-    A price of the configuration takes precedence. If another model has `served` the call, its price counts.
+    A configured price takes precedence. If another model has `served` the call, its price counts.
     """
     own = at.endpoint.price
     if own is not None:

@@ -13,7 +13,7 @@ _ANTHROPIC_SAMPLING = frozenset(("temperature", "top_p", "top_k"))
 
 
 def unsent_settings(at: Address, settings: Mapping[str, Json]) -> tuple[str, ...]:
-    """Return the names of the settings that the provider, or the model, does not take. They are not sent.
+    """Return the setting names that the provider, or the model, does not take. They are not sent.
 
     For example, OpenAI's protocol has no `top_k`, and models that think take no `temperature`.
     """

@@ -38,7 +38,7 @@ def configured() -> bool:
 
 
 def vertex_prompt(metric: str, instance: dict[str, Json]) -> Prompt:
-    """Return the prompt of a call that evaluates an instance by a metric. Both use the names of the SDK."""
+    """Return the prompt for a call that evaluates an instance by a metric. Both use SDK names."""
     text = json.dumps({"metric": metric, "instance": instance}, ensure_ascii=False, sort_keys=True)
     return Prompt(id=NAME, version=metric, text=text)
 
@@ -47,7 +47,7 @@ def vertex_prompt(metric: str, instance: dict[str, Json]) -> Prompt:
 class Vertex:
     """The service. Enter it to hold its connections open, leave it to close them.
 
-    `metrics` are the metrics that a run uses. The text of a reply is the result of one metric, as JSON. Credentials are
+    `metrics` are the metrics that a run uses. A reply's text is one metric's result, as JSON. Credentials are
     Google's application default credentials.
     """
 
@@ -63,7 +63,7 @@ class Vertex:
 
     @classmethod
     def from_environment(cls) -> Self:
-        """Return the service of the project and location in the environment. Raises `ConfigError` without them."""
+        """Return the service for the project and location in the environment. Raises `ConfigError` without them."""
         if not installed():
             raise ConfigError(lacks_extra("backend 'vertex'", "vertex"))
         missing = [name for name in (PROJECT, LOCATION) if not os.environ.get(name)]
@@ -93,7 +93,7 @@ class Vertex:
         return Reply(text=redact(text, self._secrets), model=f"{NAME}/{request['metric']}")
 
     async def check(self) -> None:
-        """Check the credentials, project, location and permission, without a call of a model.
+        """Check the credentials, project, location and permission, without any model call.
 
         Raises `UnusableModelError` if calls cannot succeed.
         """
@@ -131,7 +131,7 @@ class Vertex:
         return client
 
     async def _coherence(self, client: Any) -> Any:
-        """Return the metric whose prompt is a file of the service. The SDK reads the file from Cloud Storage."""
+        """Return the metric whose prompt is a file at the service. The SDK reads the file from Cloud Storage."""
         if self._coherence_metric is None:
             from agentplatform import types
 

@@ -1,6 +1,6 @@
 """Inter-rater agreement: kappa, alpha, Matthews and Youden coefficients with intervals.
 
-A table counts pairs of answers: `table[i][j]` is the number, or the total weight, of the items that people put into
+A table counts pairs of answers: `table[i][j]` is the number, or the total weight, of all items that people put into
 category i and the judge into category j. For pass or fail, category 0 is pass and category 1 is fail.
 """
 
@@ -19,13 +19,13 @@ from fairtrial.stats.student import student_quantile
 
 Table = Sequence[Sequence[float]]
 Pair = tuple[int, int, float]
-"""The category that people chose, the category that the judge chose, and the weight of the item."""
+"""The category that people chose, the category that the judge chose, and the item weight."""
 
 Statistic = Callable[[Table], "float | None"]
 Measurement = Literal["nominal", "ordinal", "interval"]
 
 NORMAL = NormalDist().inv_cdf(0.5 + LEVEL / 2)
-"""The normal quantile of a 95 % interval."""
+"""The normal quantile for 95 % intervals."""
 _CLOSE_TO_ONE = 1 - 1e-15
 
 
@@ -43,14 +43,14 @@ def share_interval(
     """Return a weighted share with Wilson's interval, from (hit, weight) of each item. None without items.
 
     The number of trials is the number of items if the weights are equal. Otherwise it is p (1 - p) / V, with V the
-    linearized variance of a ratio (Cochran 1977, "Sampling Techniques", section 2.11). At a share of 0 or 1 this
-    variance vanishes. The number is then the total weight / `largest_weight`, the largest weight in the whole sample:
-    an item of that weight could have been the first exception.
+    linearized ratio variance (Cochran 1977, "Sampling Techniques", section 2.11). At a share of 0 or 1 this variance
+    vanishes. The number is then the total weight / `largest_weight`, the largest weight in the whole sample: an item of
+    that weight could have been the first exception.
 
     Items of one case resemble each other. If `cases` names the case of each item and a case has several items, V is the
     variance with the case as the unit (Cochran, section 6.3), and the quantile is Student's. The number of trials is
     then at least the number of cases and at most the number above. At a share of 0 or 1 it is the number of cases.
-    Items of a single case show nothing about other cases, so their interval is 0 to 1.
+    Items from a single case show nothing about other cases, so their interval is 0 to 1.
     """
     worth = _share_trials(hits, largest_weight, cases)
     if worth is None:
@@ -62,7 +62,7 @@ def share_interval(
 def _share_trials(
     hits: Sequence[tuple[bool, float]], largest_weight: float = 1.0, cases: Sequence[Hashable] | None = None
 ) -> tuple[float, float, float] | None:
-    """Return a weighted share, its number of trials, 0 for a single case, and the quantile of its interval."""
+    """Return a weighted share, its number of trials, 0 for a single case, and the interval quantile."""
     total = math.fsum(weight for _, weight in hits)
     if not total:
         return None
@@ -120,10 +120,10 @@ def _kappa(table: Table, distance: Callable[[int, int], float]) -> float | None:
 
 
 def alpha(table: Table, values: Sequence[float] = ()) -> float | None:
-    """Return Krippendorff's alpha (2011) of the two sides of a table, or None if all answers are equal.
+    """Return Krippendorff's alpha (2011) of both sides in a table, or None if all answers are equal.
 
-    With `values`, the values of the categories, the distance of two answers is the square of their difference.
-    Otherwise all categories are equally far apart.
+    With `values`, category values, the distance of two answers is the square of their difference. Otherwise all
+    categories are equally far apart.
     """
     totals = [row + column for row, column in zip(*_margins(table), strict=True)]
     number = math.fsum(totals)
@@ -161,11 +161,11 @@ def agreement_interval(
 ) -> Interval | None:
     """Return the interval of kappa, alpha or Matthews' correlation, or None if the statistic does not exist.
 
-    Kappa and alpha of categories without distances have the exact limits of the share of disagreements, by the share
-    that is expected by chance. The other statistics leave out one case at a time on the scale of atanh, with Student's
-    quantile (Quenouille 1956, "Notes on bias in estimation", Biometrika 43). If pairs hardly ever disagree, that is
-    too narrow, so the interval also holds what the limits of the disagreements allow. Pairs of one case resemble each
-    other. If `cases` names the case of each pair, the case is therefore the unit, and there is no interval below two.
+    Kappa and alpha of categories without distances have exact limits for the share of disagreements, by the share that
+    is expected by chance. The other statistics leave out one case at a time on the atanh scale, with Student's quantile
+    (Quenouille 1956, "Notes on bias in estimation", Biometrika 43). If pairs hardly ever disagree, that is too narrow,
+    so the interval also holds what those limits allow. Pairs of one case resemble each other. If `cases` names the case
+    of each pair, the case is therefore the unit, and there is no interval below two.
     """
     value = statistic(make_table(pairs, categories))
     units = _units(pairs, cases)
@@ -203,7 +203,10 @@ def _leave_each_out(statistic: Statistic, units: Counter[tuple[Pair, ...]], cate
 def _by_distances(
     statistic: Statistic, value: float, units: Counter[tuple[Pair, ...]], categories: int
 ) -> Interval | None:
-    """Return the interval from that of the mean squared distance of grades, by the distance expected by chance."""
+    """Return the interval that follows from the mean squared distance between grades.
+
+    Its ends are divided by the distance that chance gives.
+    """
     table, small = make_table(_weigh_pairs(units), categories), 1e-6
     total = math.fsum(map(math.fsum, table))
     distances = Moments.from_counts((_measure_distance(unit), count) for unit, count in units.items())
@@ -253,7 +256,7 @@ def _by_disagreements(
 
 
 def _disagreement_limits(weighted: Sequence[Pair], cases: Sequence[Hashable] | None) -> Interval | None:
-    """Return the exact limits of the share of pairs that disagree, None for pairs of a single case."""
+    """Return the exact limits for the share of pairs that disagree, None for pairs from a single case."""
     worth = _share_trials([(people != judge, weight) for people, judge, weight in weighted], 1.0, cases)
     if worth is None or not worth[1]:
         return None
@@ -335,7 +338,7 @@ def krippendorff_interval(
 ) -> Interval | None:
     """Return the interval of alpha over cases, each with the answers on its items. None if it does not exist.
 
-    Items of a case resemble each other, so that whole cases are left out, one at a time, on the scale of atanh, with
+    Items in one case resemble each other, so that whole cases are left out, one at a time, on the atanh scale, with
     Student's quantile (Quenouille 1956). Perfect agreement has no interval, because no case differs from another.
     """
     patterns = Counter(tuple(sorted(tuple(sorted(answers)) for answers in items)) for items in cases)

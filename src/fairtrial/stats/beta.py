@@ -11,13 +11,13 @@ import math
 _TINY = 1e-300
 _STEPS = 60
 _TERMS = 100_000
-"""No continued fraction needs as many terms: it needs about the square root of the larger parameter."""
+"""No continued fraction needs as many terms: it needs about as many steps as the larger parameter's square root."""
 
 
 def beta_cdf(x: float, a: float, b: float) -> float:
     """Return the probability that a Beta variable with parameters above 0 is at most x, to about 1e-10.
 
-    The continued fraction of the regularized incomplete beta function (DLMF 8.17.22), by the method of Lentz.
+    The continued fraction for the regularized incomplete beta function (DLMF 8.17.22), by the method of Lentz.
     """
     if x <= 0:
         return 0.0
@@ -49,10 +49,10 @@ def _apart(number: float) -> float:
 
 
 def beta_quantile(p: float, a: float, b: float) -> float:
-    """Return the quantile of a Beta variable for p in (0, 1), to about 1e-10.
+    """Return a Beta quantile for p in (0, 1), to about 1e-10.
 
     Newton's method, with bisection if it leaves the values that are still possible. A parameter of 0 stands for the
-    limit: all of the probability is at 0 if a is 0, and at 1 if b is 0.
+    limit: all probability is at 0 if a is 0, and at 1 if b is 0.
     """
     if a <= 0:
         return 0.0

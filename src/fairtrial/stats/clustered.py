@@ -15,7 +15,7 @@ Counts = Mapping[Any, Sequence[int]]
 
 
 def mean_of_rates(clusters: Sequence[Counts], level: float = LEVEL) -> tuple[float, Interval | None] | None:
-    """Return the mean of the rates, each with equal weight, and its interval. None without trials.
+    """Return the mean rate, each with equal weight, and its interval. None without trials.
 
     Each rate is its successes by its trials over all clusters. The variance is that of the linearised mean, with the
     cluster as the unit (Cochran 1977, "Sampling Techniques", 3rd ed., section 6.3, the ratio estimator). The interval

@@ -44,7 +44,7 @@ def cluster_values(values: Sequence[float], clusters: Sequence[Hashable]) -> lis
 
 
 def design_effect(values: Sequence[float], clusters: Sequence[Hashable]) -> float:
-    """Return by what factor clusters multiply the variance of a mean, so also the cases that a question needs.
+    """Return by what factor clusters multiply a mean's variance, so also the cases that a question needs.
 
     At least 1: chance can make clusters look more alike than cases.
     """

@@ -24,7 +24,7 @@ NO_CLUSTERS = ", clusters not counted"
 
 @dataclass(frozen=True)
 class Labelled:
-    """An outcome that both people and the judge valued, in 0..1. Labels of the same case are not independent."""
+    """An outcome that both people and the judge valued, in 0..1. Labels for the same case are not independent."""
 
     people: float
     judge: float
@@ -79,12 +79,12 @@ def corrected_mean(
 ) -> CorrectedMean | None:
     """Return the mean over all outcomes that people would give, or None below 10 labels.
 
-    The labels must be drawn at random from the outcomes. The estimate is the mean of the labels plus slope times the
-    difference between the judge's mean over all outcomes and over the labels. The slope is that of people's values on
-    the judge's, between 0 and 1, so a useless judge changes nothing. The interval adds two labels at which people and
-    judge contradict each other, and treats a case as the unit. With `labels_only` the slope is 0.
-    Sources: PPI++ (Angelopoulos et al. 2023, arXiv 2311.01453) with its best lambda; for pass or fail also the
-    efficient estimator (Chen et al. 2026, arXiv 2601.05420).
+    The labels must be drawn at random from the outcomes. The estimate is the label mean plus slope times the difference
+    between the judge's mean over all outcomes and over the labels. The slope is that of people's values on the judge's,
+    between 0 and 1, so a useless judge changes nothing. The interval adds two labels at which people and judge
+    contradict each other, and treats a case as the unit. With `labels_only` the slope is 0. Sources: PPI++
+    (Angelopoulos et al. 2023, arXiv 2311.01453) with its best lambda; for pass or fail also the efficient estimator
+    (Chen et al. 2026, arXiv 2601.05420).
     """
     if len(labels) < FEWEST_LABELS:
         return None
@@ -103,11 +103,11 @@ def corrected_mean(
 
 
 def corrected_difference(pairs: Sequence[tuple[Labelled, Labelled]], judged: Judged) -> Difference | None:
-    """Return the corrected mean of a candidate less that of its base, or None below 10 pairs.
+    """Return a candidate's corrected mean less its base's, or None below 10 pairs.
 
-    `pairs` are outcomes of the same cases, of the base and of the candidate, that people labelled in both runs.
+    `pairs` are outcomes on the same cases, base and candidate, that people labelled in both runs.
     `judged` holds the differences of the judge's values over all pairs of outcomes, mapped to 0..1 by (1 + d) / 2.
-    Labels of the same cases resemble each other, so their differences vary less than the labels of different cases.
+    Labels on the same cases resemble each other, so their differences vary less than the labels of different cases.
     """
     halves = [
         Labelled(
@@ -185,7 +185,7 @@ def _fit(labels: Sequence[Labelled]) -> _Fit:
 
 
 def _contradictions(labels: Sequence[Labelled], *, graded: bool) -> list[Labelled]:
-    """Return two extra labels, each a case of its own, at which people and judge contradict each other."""
+    """Return two extra labels, each its own case, at which people and judge contradict each other."""
     if graded:
         fit = _fit(labels)
         half = (max(abs(label.people - label.judge) for label in labels) or 1.0) / 2
@@ -206,10 +206,10 @@ def _mean_weight(labels: Sequence[Labelled]) -> float:
 
 
 def _total_error(labels: Sequence[Labelled], fit: _Fit, judged: Judged) -> float:
-    """Return the squared standard error of the estimate, with the case as the unit, for cases like these.
+    """Return the estimate's squared standard error, with the case as the unit, for cases like these.
 
-    If cases have several outcomes, the labels and the judged outcomes of a case are not independent: hard cases lower
-    both. The influences of a case then add up before they are squared.
+    If cases have several outcomes, a case's labels and judged outcomes are not independent: hard cases lower both. A
+    case's influences then add up before they are squared.
     """
     if not judged.by_case:
         return _squared_error(labels, fit) + fit.slope**2 * judged.variance / judged.number
@@ -219,7 +219,7 @@ def _total_error(labels: Sequence[Labelled], fit: _Fit, judged: Judged) -> float
 
 
 def _squared_error(labels: Sequence[Labelled], fit: _Fit, influences: Mapping[Hashable, float] | None = None) -> float:
-    """Return the squared standard error of the centre of a fit, with the case as the unit.
+    """Return the squared standard error at a fit's centre, with the case as the unit.
 
     `influences` are what else the cases add to the estimate.
     """

@@ -25,9 +25,9 @@ _ROUNDING = 1e-12
 class Difference:
     """The difference of two runs, candidate minus base, with everything that a test of it needs.
 
-    `value` is the estimate, `centre` the middle of the interval, and `error` the standard error with `freedom` degrees
-    of freedom. `width` is the width of the range of the measure, infinite for unbounded measures. Two measures in 0..1
-    differ by at most 1, for example. `moves` are the sorted differences of the cases, if their signs are to be flipped.
+    `value` is the estimate, `centre` the interval's middle, and `error` the standard error with `freedom` degrees
+    of freedom. `width` is the width of the measure's range, infinite for unbounded measures. Two measures in 0..1
+    differ by at most 1, for example. `moves` are the sorted case differences, if their signs are to be flipped.
     The p value is then at least `least_p`. `detectable` is the difference that such a comparison
     finds with a power of 80 %, at a two-sided error of 5 %.
     """
@@ -45,7 +45,7 @@ class Difference:
     def interval(self, level: float = LEVEL) -> Interval:
         """Return the two-sided interval. It holds the estimate, and it stays inside plus and minus the width.
 
-        The test of sign flips decides whether it holds 0. If it does not, the end beside 0 is that of the test, unless
+        The test of sign flips decides whether it holds 0. If it does not, the end beside 0 is the test's, unless
         Student's is nearer to 0.
         """
         half = student_quantile(0.5 + level / 2, self.freedom) * self.error
@@ -70,11 +70,11 @@ class Difference:
 def paired_difference(differences: Sequence[float], *, width: float = 1.0) -> Difference | None:
     """Return the mean difference of cases that are a sample of all cases. None below two cases.
 
-    Student's t on the differences and two extra cases, +M and -M, with M the largest absolute difference. Without
-    them, cases that hardly differ would have an interval that is much too narrow. If all differences are 0, M is the
-    width of the range; an unbounded measure then has no interval. For pass or fail with one attempt, this is the
-    interval of Bonett and Price (2012, J. Educ. Behav. Stat. 37) with Student's quantile. The M of the interval is at
-    least 0.87 times the width: a case may fail wholly although no case did.
+    Student's t on the differences and two extra cases, +M and -M, with M the largest absolute difference. Without them,
+    cases that hardly differ would have an interval that is much too narrow. If all differences are 0, M is the range
+    width; an unbounded measure then has no interval. For pass or fail with one attempt, this is the interval of Bonett
+    and Price (2012, J. Educ. Behav. Stat. 37) with Student's quantile. The interval's M is at least 0.87 times the
+    width: a case may fail wholly although no case did.
 
     Below 100 cases, the p value is that of sign flips. If few large differences are opposed to many small ones, signs
     are no coins, so it is at least the p value of Student's t without the skewness.
@@ -100,7 +100,7 @@ def paired_difference(differences: Sequence[float], *, width: float = 1.0) -> Di
 
 
 def _error(squares: float, centre: float, largest: float, cases: int) -> float:
-    """Return the standard error of the mean of the cases and two extra cases."""
+    """Return the standard error of a mean over the cases and two extra cases."""
     squares += (largest - centre) ** 2 + (largest + centre) ** 2
     return math.sqrt(squares / (cases + 1) / (cases + 2))
 

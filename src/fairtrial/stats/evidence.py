@@ -20,14 +20,17 @@ Wave = Sequence[float | None]
 
 
 class Gambler(NamedTuple):
-    """A part of the stake that is bet, and how far the earlier values of a case are trusted."""
+    """A stake fraction that is bet, and how far the a case's earlier values are trusted."""
 
     bet: float
     trust: float
 
 
 class Strategy(NamedTuple):
-    """The gamblers. If their bets `grow`, they are parts of the limit instead, up to nearly the whole stake."""
+    """The gamblers.
+
+    If their bets `grow`, they are fractions taken from the limit instead, up to nearly the whole stake.
+    """
 
     gamblers: tuple[Gambler, ...]
     grow: bool = False
@@ -43,7 +46,7 @@ _LARGE_BETS = (0.125, 0.375, 0.625, 0.875)
 _MOST = 0.98
 _PROOF = math.log(20)
 _STEPS = 30
-"""The steps of the search for an end of an interval, which halve the error each time."""
+"""The search steps for an interval end, which halve the error each time."""
 
 
 class Evidence:
@@ -60,7 +63,7 @@ class Evidence:
         self._log_wealths = {trust: [0.0] * len(bets) for trust, bets in self._bets.items()}
 
     def add(self, wave: Sequence[float]) -> None:
-        """Bet on every value of a wave. The bets depend on earlier waves alone."""
+        """Bet on every value in a wave. The bets depend on earlier waves alone."""
         expected = self._make_expected()
         middle = math.fsum(expected) / len(expected)
         for trust in self._bets:
@@ -87,7 +90,7 @@ class Evidence:
 
     @property
     def log(self) -> float:
-        """The natural logarithm of the evidence at the end of a wave: of the mean wealth of the gamblers."""
+        """The natural logarithm of evidence after a wave: of the gamblers' mean wealth."""
         logs = [log for log_wealths in self._log_wealths.values() for log in log_wealths]
         largest = max(logs)
         if math.isinf(largest):
@@ -106,7 +109,7 @@ def _sum(logarithms: Sequence[float]) -> float:
 
 
 def evidence_above(waves: Sequence[Wave], limit: float) -> list[float]:
-    """Return the logarithm of the evidence that the mean is above a limit, after each wave.
+    """Return the log evidence that the mean is above a limit, after each wave.
 
     A missing value counts as 0, which can only delay the evidence.
     """
@@ -114,7 +117,7 @@ def evidence_above(waves: Sequence[Wave], limit: float) -> list[float]:
 
 
 def evidence_below(waves: Sequence[Wave], limit: float) -> list[float]:
-    """Return the logarithm of the evidence that the mean is below a limit, after each wave. A missing value is a 1."""
+    """Return the log evidence that the mean is below a limit, after each wave. A missing value is a 1."""
     return _logs(_losses(waves), 1 - limit)
 
 
@@ -136,7 +139,7 @@ def _rise(limit: float, values: int) -> float:
 
 
 def _divergence(rate: float, limit: float) -> float:
-    """Return by how much an attempt raises the logarithm of the best evidence on average (Kullback and Leibler)."""
+    """Return by how much an attempt raises the best log evidence on average (Kullback and Leibler)."""
     fails = 0.0 if rate >= 1 else (1 - rate) * math.log((1 - rate) / (1 - limit))
     return rate * math.log(rate / limit) + fails
 
@@ -161,7 +164,7 @@ def _logs(waves: Sequence[Sequence[float]], limit: float, strategy: Strategy | N
 
 
 def evidence_interval(waves: Sequence[Wave], alpha: float) -> Interval:
-    """Return the interval of the mean that holds at any time: both ends have the evidence 2 / alpha against them.
+    """Return the interval for the mean that holds at any time: both ends have the evidence 2 / alpha against them.
 
     The same gamblers bet against every mean, because their evidence then falls as the mean rises.
     """

@@ -25,16 +25,16 @@ class CaseSample(NamedTuple):
 
 
 def case_sample(values: Sequence[float]) -> CaseSample:
-    """Return the sample of the attempts of one case. It does not depend on the order of the attempts."""
+    """Return the sample from one case's attempts. It does not depend on attempt order."""
     middle, count = mean(values), len(values)
     squares = math.fsum((value - middle) ** 2 for value in values)
     return CaseSample(middle, squares / (count - 1) if count > 1 else 0.0, count)
 
 
 def within_variance(cases: Sequence[CaseSample]) -> float:
-    """Return the variance of the mean over these cases, for values in 0..1. Every case needs two attempts.
+    """Return the mean's variance over these cases, for values in 0..1. Every case needs two attempts.
 
-    The square of the last term stands for one more attempt that differs by the whole range, so that the variance never
+    The last term, squared, stands for one more attempt that differs by the whole range, so that the variance never
     vanishes.
     """
     count = len(cases)
@@ -47,7 +47,7 @@ def _mean_reciprocal(cases: Sequence[CaseSample]) -> float:
 
 
 def attempts_freedom(cases: Sequence[CaseSample]) -> int:
-    """Return Satterthwaite's degrees of freedom (1946, Biometrics 2) of the mean over cases that vary alike.
+    """Return Satterthwaite's degrees of freedom (1946, Biometrics 2) for the mean over cases that vary alike.
 
     With equal attempts, they are the number of attempts less the number of cases. If few attempts of some cases decide
     the error, they are about the degrees of freedom of these cases.
@@ -80,7 +80,7 @@ def fixed_trials(cases: Sequence[CaseSample]) -> FixedTrials | None:
 
 
 def fixed_interval(cases: Sequence[CaseSample], level: float = LEVEL) -> Interval | None:
-    """Return the interval of the mean over these cases, for values in 0..1.
+    """Return the interval for the mean over these cases, for values in 0..1.
 
     Wilson's interval with the number of trials that would tell as much. None without cases, or if a case has only one
     attempt.

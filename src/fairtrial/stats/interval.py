@@ -15,7 +15,7 @@ WILSON_EXACT = "Wilson with t, exact end"
 STUDENT = "t"
 LOGARITHMIC = "t on logarithms"
 LIGHT = 1 / 2
-"""The weight of the two light cases, 0 and 1, that keep the variance from vanishing.
+"""The weight for two light cases, 0 and 1, that keep the variance from vanishing.
 
 With a smaller weight, ten cases that all succeed nearly rule out that one case in ten fails wholly.
 """
@@ -33,7 +33,7 @@ def bounded_interval(
     attempts: float = math.inf,
     level: float = LEVEL,
 ) -> Interval | None:
-    """Return the interval of the mean of case values in [low, high], or None below two cases.
+    """Return the interval for the mean of case values in [low, high], or None below two cases.
 
     The rule is the same for means and for pass rates: Wilson's interval with an effective number of trials and
     Student's quantile, and an exact end beside few failures. `attempts` is the number of passes and failures behind a
@@ -54,7 +54,7 @@ def bounded_interval(
 def bounded_method(
     cases: Numbers, *, low: float = 0.0, high: float = 1.0, attempts: float = math.inf, level: float = LEVEL
 ) -> str:
-    """Return the name of the method of `bounded_interval`, which says whether an end is the exact one."""
+    """Return the name of the method behind `bounded_interval`, which says whether an end is the exact one."""
     moments = compute_moments(cases)
     if moments.count < 2 or not low < high:
         return WILSON
@@ -67,7 +67,7 @@ def bounded_method(
 def ends_of_rate(rate: float, trials: float, quantile: float, cases: int, level: float = LEVEL) -> Interval:
     """Return Wilson's interval, with an exact end beside few successes or failures.
 
-    Wilson's upper end is too low beside one failure: a rate of 0.9983 gives at least one failure of 100 in 16 % of the
+    Wilson's upper end is too low beside one failure: a rate of 0.9983 gives at least one failure in 100 for 16 % of all
     runs, and the interval then ends below it. The exact end is that of Clopper and Pearson (1934, Biometrika 26), for
     the trials that are left if Student's `quantile` replaces the normal one (Korn and Graubard 1998, Survey Methodology
     24), at least the number of cases.
@@ -107,9 +107,9 @@ def effective_trials(shares: Numbers, attempts: float = math.inf) -> float:
 
 
 def wilson(rate: float, trials: float, z: float) -> Interval:
-    """Return the Wilson score interval of a rate in 0..1 for a number of trials above 0, which need not be whole.
+    """Return the Wilson score interval for a rate in 0..1 for a number of trials above 0, which need not be whole.
 
-    `z` is the quantile of the wanted level. The interval of a rate of 0 begins at exactly 0, and the interval of a
+    `z` is the quantile for the wanted level. The interval for a rate of 0 begins at exactly 0, and the interval for a
     rate of 1 ends at exactly 1.
     """
     z2 = z * z
@@ -121,7 +121,7 @@ def wilson(rate: float, trials: float, z: float) -> Interval:
 
 
 def student_interval(cases: Numbers, level: float = LEVEL) -> Interval | None:
-    """Return Student's t interval of the mean of unbounded values. None below two cases, or if all are equal."""
+    """Return Student's t interval for the mean of unbounded values. None below two cases, or if all are equal."""
     moments = compute_moments(cases)
     error = standard_error(moments)
     if not error:
@@ -131,12 +131,12 @@ def student_interval(cases: Numbers, level: float = LEVEL) -> Interval | None:
 
 
 def logarithmic_interval(cases: Numbers, level: float = LEVEL) -> Interval | None:
-    """Return the t interval of the logarithm of the mean, as amounts: mean x exp(+-t SE / mean).
+    """Return the t interval for the mean's logarithm, as amounts: mean x exp(+-t SE / mean).
 
-    For amounts such as seconds and tokens, whose errors are ratios: both ends are above 0, and the upper end is
-    further from the mean. SE / mean is the standard error of the logarithm of the mean by the delta method (Oehlert
-    1992, "A Note on the Delta Method", The American Statistician 46(1)). None below two cases, if all values are
-    equal, or if the mean is not above 0.
+    For amounts such as seconds and tokens, whose errors are ratios: both ends are above 0, and the upper end is further
+    from the mean. SE / mean is the standard error of that logarithm by the delta method (Oehlert 1992, "A Note on the
+    Delta Method", The American Statistician 46(1)). None below two cases, if all values are equal, or if the mean is
+    not above 0.
     """
     moments = compute_moments(cases)
     error = standard_error(moments)
@@ -147,7 +147,7 @@ def logarithmic_interval(cases: Numbers, level: float = LEVEL) -> Interval | Non
 
 
 def standard_error(cases: Numbers) -> float | None:
-    """Return the standard error of the mean, from the standard deviation with n - 1. None below two cases."""
+    """Return a mean's standard error, from the standard deviation with n - 1. None below two cases."""
     moments = compute_moments(cases)
     if moments.count < 2:
         return None

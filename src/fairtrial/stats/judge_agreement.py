@@ -25,7 +25,7 @@ _MOST_GRADES = 20
 class Pair:
     """One labelled outcome: the values of people and of the judge, and whether each of them passes it.
 
-    Outcomes of the same `case` resemble each other, for example those of its attempts.
+    Outcomes with the same `case` resemble each other, for example outcomes from its attempts.
     """
 
     people: float
@@ -39,9 +39,9 @@ class Pair:
 def measure_agreement(
     pairs: Sequence[Pair], answers: Sequence[Sequence[float]], votes: Sequence[Sequence[float]], *, graded: bool
 ) -> Agreement:
-    """Return every measure of agreement that exists for labelled outcomes, and the reasons of the others.
+    """Return every measure of agreement that exists for labelled outcomes, and reasons for missing measures.
 
-    `answers` are the labels of people to each outcome, `votes` the first votes of the judge on each item. The unit of
+    `answers` are the people's labels for each outcome, `votes` the the judge's first votes on each item. The unit of
     all intervals is the case.
     """
     reasons: dict[str, str] = {}

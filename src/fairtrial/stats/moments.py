@@ -84,7 +84,7 @@ class Moments:
         return copied
 
     def shares(self, low: float, high: float) -> Moments:
-        """Return the moments of the numbers as shares of the range from `low` to `high`, in 0..1."""
+        """Return moments of these numbers as shares of a range from `low` to `high`, in 0..1."""
         width = high - low
         copied = Moments([_share(value, low, width) for value in self._values])
         if self._sums.size:
@@ -118,7 +118,7 @@ class Moments:
 
     @property
     def squares(self) -> float:
-        """The sum of the squared distances from the mean."""
+        """The sum of squared distances from the mean."""
         return self._all.squares
 
     @property

@@ -21,9 +21,9 @@ EXACT = "exact limits"
 EXACT_WITHIN = "exact limits, these cases"
 
 _WHOLE = 1.0
-"""The weight of the two extra cases, 0 and 1, behind the limits of a mean."""
+"""The weight for two extra cases, 0 and 1, behind mean limits."""
 _WHOLE_DIFFERENCES = 3.0
-"""The weight of the two extra cases, -1 and 1, behind the limits of a difference.
+"""The weight for two extra cases, -1 and 1, behind difference limits.
 
 With a weight of 2, a claim about 2,000 cases of which some broke and one was fixed errs in 5.6 % instead of 5 %.
 """
@@ -33,7 +33,7 @@ _ERROR = 0.05
 
 
 class Limits(NamedTuple):
-    """The one-sided limits of a mean in 0..1, or of a difference in -1..1, and the p values of both sides of a limit.
+    """One-sided limits for a mean in 0..1, or for a difference in -1..1, and the p values on both sides of a limit.
 
     A p value is below alpha exactly if the limit of that alpha clears the claim. `trials` is the number of trials
     behind a mean.
@@ -47,7 +47,7 @@ class Limits(NamedTuple):
 
 
 class _Successes(NamedTuple):
-    """A mean of values in 0..top as a number of successes of a number of trials. Neither need be whole."""
+    """A mean of values in 0..top as successes out of some trials. Neither need be whole."""
 
     successes: float
     trials: float
@@ -63,10 +63,10 @@ class _Successes(NamedTuple):
 
 
 def mean_limits(shares: Numbers, alpha: float, *, attempts: float = math.inf) -> Limits | None:
-    """Return the limits of the mean of case values in 0..1, or None below two cases.
+    """Return the limits for the mean of case values in 0..1, or None below two cases.
 
     `attempts` is the number of passes and failures behind a pass rate, which no effective number exceeds. Graded values
-    have the lower limit of a mean in 0..largest value, because no case was seen that could make up for a failure. The
+    have the lower limit for a mean in 0..largest value, because no case was seen that could make up for a failure. The
     upper limit mirrors this.
     """
     sample = _sample(compute_moments(shares), attempts)
@@ -74,10 +74,10 @@ def mean_limits(shares: Numbers, alpha: float, *, attempts: float = math.inf) ->
 
 
 def difference_limits(differences: Sequence[float], alpha: float) -> Limits | None:
-    """Return the limits of the mean difference of paired cases in -1..1, or None below two cases.
+    """Return the limits for the mean difference of paired cases in -1..1, or None below two cases.
 
-    They are the limits of the mean of (1 + difference) / 2. If no case got better, the lower limit is therefore the
-    exact limit of the share of broken cases.
+    They are the limits for the mean of (1 + difference) / 2. If no case got better, the lower limit is therefore the
+    exact limit for the share of broken cases.
     """
     sample = _sample(_halves(differences))
     if sample.cases < 2:
@@ -96,7 +96,7 @@ def _halves(differences: Sequence[float]) -> Moments:
 
 
 class _Sample(NamedTuple):
-    """Case values in 0..1: their number, mean, sum of squares, smallest and largest, and the attempts of a case."""
+    """Case values in 0..1: their number, mean, sum of squares, smallest and largest, and attempts per case."""
 
     cases: int
     mean: float
@@ -110,7 +110,7 @@ class _Sample(NamedTuple):
         return self._replace(mean=1 - self.mean, low=1 - self.high, high=1 - self.low)
 
     def resized(self, cases: int, power: float) -> _Sample:
-        """Return as many cases that vary alike. Their mean is the worst one in a part of the runs, the power."""
+        """Return as many cases that vary alike. Their mean is the worst one in some share of runs, the power."""
         variance = self.squares / self.cases
         unlucky = max(0.0, self.mean - NormalDist().inv_cdf(power) * math.sqrt(variance / cases))
         return self._replace(cases=cases, mean=unlucky, squares=variance * cases)
@@ -142,7 +142,7 @@ def _limits(sample: _Sample, alpha: float, weight: float) -> Limits:
 
 
 def _both(below: _Successes, above: _Successes, alpha: float) -> Limits:
-    """Return both limits from the successes of the values, and of their distances from 1."""
+    """Return both limits from the successes of all values, and of their distances from 1."""
     return Limits(
         below.lower(alpha),
         1 - above.lower(alpha),
@@ -174,14 +174,14 @@ def _cases_to_decide(sample: _Sample, limit: float, alpha: float, weight: float)
 
 
 def cases_for_margin(margin: float, variance: float, largest: float, *, power: float = _POWER) -> int | None:
-    """Return the least number of cases that shows "not worse by a margin" of an equal run, at an error of 5 %."""
+    """Return the least number of cases that shows "not worse by a margin" for an equal run, at an error of 5 %."""
     return least_cases(lambda cases: margin_of_cases(cases, variance, largest, power=power) <= margin)
 
 
 def margin_of_cases(cases: int, variance: float, largest: float, *, power: float = _POWER) -> float:
     """Return the margin by which an equal run is shown not to be worse, with this power and at an error of 5 %.
 
-    `variance` is that of the differences of the cases, of which the largest is `largest`.
+    `variance` is that of the case differences, of which the largest is `largest`.
     """
     move = min(1.0, largest) / 2 if variance else 0.0
     halves = _Sample(1, 0.5, variance / 4, 0.5 - move, 0.5 + move, math.inf)
@@ -189,7 +189,7 @@ def margin_of_cases(cases: int, variance: float, largest: float, *, power: float
 
 
 def fixed_limits(cases: Sequence[CaseSample], alpha: float) -> Limits | None:
-    """Return the limits of the mean over these cases, for values in 0..1, or None if a case has one attempt."""
+    """Return the limits for the mean over these cases, for values in 0..1, or None if a case has one attempt."""
     worth = fixed_trials(cases)
     return None if worth is None else _fixed_limits(worth, alpha)
 
@@ -202,7 +202,7 @@ def _fixed_limits(worth: FixedTrials, alpha: float) -> Limits:
 
 
 def fixed_difference_limits(base: Sequence[CaseSample], candidate: Sequence[CaseSample], alpha: float) -> Limits | None:
-    """Return the limits of the difference of two runs of these cases, candidate minus base, for values in 0..1.
+    """Return the limits for the difference between two runs on these cases, candidate minus base, for values in 0..1.
 
     The runs are independent, so the distances of their limits add up as squares (MOVER: Donner and Zou 2012, Stat.
     Methods Med. Res. 21).

@@ -15,7 +15,7 @@ NO_INTERVALS = "pass^k and pass@k have no intervals, because the cases come in c
 
 
 def all_pass(passed: int, attempts: int, k: int) -> float:
-    """Return the share of the choices of k of these attempts in which all attempts passed: C(c, k) / C(m, k).
+    """Return the share of choices of k attempts in which all attempts passed: C(c, k) / C(m, k).
 
     It is the unbiased estimate of pass^k (Yao et al. 2024, arXiv 2406.12045). The power (c / m) ** k is too high.
     """
@@ -23,7 +23,7 @@ def all_pass(passed: int, attempts: int, k: int) -> float:
 
 
 def any_passes(passed: int, attempts: int, k: int) -> float:
-    """Return the share of the choices of k of these attempts in which at least one attempt passed.
+    """Return the share of choices of k attempts in which at least one attempt passed.
 
     It is the unbiased estimate of pass@k (Chen et al. 2021, arXiv 2107.03374).
     """
@@ -31,7 +31,7 @@ def any_passes(passed: int, attempts: int, k: int) -> float:
 
 
 def pass_k_interval(shares: Numbers, attempts: int, k: int) -> Interval | None:
-    """Return the interval of pass^k or pass@k from the shares of the cases, with this number of attempts in all.
+    """Return the interval of pass^k or pass@k from each case's share, with this number of attempts in all.
 
     The attempts hold attempts / k choices that share no attempt, so the shares are worth no more trials.
     """

@@ -19,7 +19,7 @@ _STEPS = 50
 
 
 def extra_distance(largest: float, width: float = 1.0) -> float:
-    """Return how far the two extra cases are from 0, if the largest difference of a case is this far from it.
+    """Return how far the two extra cases are from 0, if the a case's largest difference is this far from it.
 
     In a range, they weigh at least as much as three quarters of two cases that move by the whole width.
     """
@@ -27,7 +27,7 @@ def extra_distance(largest: float, width: float = 1.0) -> float:
 
 
 def paired_error(cases: int, variance: float, largest: float, width: float = 1.0) -> float:
-    """Return the standard error of a paired difference with two extra cases, whose differences have this variance."""
+    """Return the standard error for a paired difference with two extra cases, whose differences have this variance."""
     return math.sqrt((cases * variance + 2 * extra_distance(largest, width) ** 2) / ((cases + 1) * (cases + 2)))
 
 
@@ -87,8 +87,8 @@ def cases_for_width(half_width: float, variance: float, largest: float, *, level
 def cases_for_mean(half_width: float, variance: float, rate: float, *, most: float = math.inf) -> int | None:
     """Return the least number of cases whose mean in 0..1 has an interval of at most plus or minus this.
 
-    `variance` is the variance of the case values, `rate` the mean. No case is worth more trials than `most`, for
-    example the number of its attempts if each attempt passes or fails.
+    `variance` is the variance between case values, `rate` the mean. No case is worth more trials than `most`, for
+    example its attempt count if each attempt passes or fails.
     """
     worth = min(most, max(1.0, rate * (1 - rate) / variance if variance > 0 else math.inf))
     worth = 1.0 if math.isinf(worth) else worth

@@ -17,7 +17,7 @@ from fairtrial.stats.skewness import skewed_p
 MOST_CASES = 99
 """Above this number of cases, Student's t tells the same."""
 _GRID = 1 << 14
-"""The sum of all differences in units of the grid."""
+"""The sum of all differences in grid units."""
 _LARGEST_DENOMINATOR = 1000
 _ROUNDING = 1e-9
 _STEPS = 12
@@ -27,8 +27,8 @@ def sign_flip_p(differences: Sequence[float], width: float) -> float:
     """Return the two-sided p value of differences in plus or minus `width`.
 
     If every case passes or fails, it is the mid-p value of McNemar's test (Fagerland et al. 2013). In runs that were
-    made alike, at most half of such cases differ, and this p value is then below 0.05 in at most 5 % of the runs.
-    Otherwise the p value is exact, or too large by the rounding of the differences to a grid.
+    made alike, at most half of such cases differ, and this p value is then below 0.05 in at most 5 % of runs. Otherwise
+    the p value is exact, or too large by rounding differences to a grid.
     """
     moves = [difference for difference in differences if difference]
     if _are_whole(moves, width):
@@ -40,7 +40,7 @@ def sign_flip_p(differences: Sequence[float], width: float) -> float:
 def least_shift(differences: Sequence[float], width: float, error: float) -> float:
     """Return the smallest mean difference that the test does not refute, if the mean is above 0 and p below `error`.
 
-    It is above 0. For passes and failures, it follows from the limit of the share of better cases among those that
+    It is above 0. For passes and failures, it follows from the limit for the share of better cases among those that
     differ. Otherwise every case is thought to differ by as much, and the skewness is thought of as in the test.
     """
     moves = [difference for difference in differences if difference]
@@ -77,10 +77,10 @@ def _mid_tail(better: int, changed: int, chance: float) -> float:
 
 
 def _tail(moves: Sequence[float]) -> float:
-    """Return the share of the choices of signs whose sum is at least as far above 0 as that of the moves.
+    """Return the share of sign choices whose sum is at least as far above 0 as the moves' own sum.
 
-    The number of choices with each sum is a coefficient of a polynomial, the product of 1 + x^size. One large integer
-    holds all coefficients, so that a factor costs one shift and one addition.
+    The number of choices with each sum is a polynomial coefficient, the product of 1 + x^size. One large integer holds
+    all coefficients, so that a factor costs one shift and one addition.
     """
     sizes, least_sum = _on_grid(moves)
     total, bits = sum(sizes), len(sizes) + 1
@@ -98,8 +98,8 @@ def _tail(moves: Sequence[float]) -> float:
 def _on_grid(moves: Sequence[float]) -> tuple[list[int], int]:
     """Return the absolute moves as whole numbers, and the least sum that is as far above 0 as the one that was seen.
 
-    Moves that are multiples of a common unit are exact. Otherwise the sum is lowered by all that was rounded, so that
-    no choice of signs is missed.
+    Moves that are multiples of one unit are exact. Otherwise the sum is lowered by all that was rounded, so that no
+    choice of signs is missed.
     """
     largest = max(map(abs, moves), default=0.0)
     if not largest:

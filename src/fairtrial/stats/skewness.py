@@ -1,4 +1,4 @@
-"""The p value of a mean of 0 if the values are skewed: Student's t with the skewness transformed away.
+"""The p value for a mean of 0 if the values are skewed: Student's t with the skewness transformed away.
 
 Source: Hall (1992), "On the removal of skewness by transformation", JRSS-B 54.
 """
@@ -12,7 +12,7 @@ from fairtrial.stats.student import student_cdf
 
 
 def skewed_p(values: Sequence[float]) -> float:
-    """Return the two-sided p value of a mean of 0, 1 if the transformed mean lies on the other side of 0.
+    """Return the two-sided p value for a mean of 0, 1 if the transformed mean lies beyond 0.
 
     If few values are far below 0 and many a little above it, then samples with too few of them have a mean above 0 and
     a small deviation at once. Hall's cubic transformation of t takes this dependence away.

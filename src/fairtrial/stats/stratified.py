@@ -1,4 +1,4 @@
-"""Estimates of a population mean from a stratified random sample."""
+"""Population mean estimates from a stratified random sample."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ class Stratum(NamedTuple):
 
     @property
     def moments(self) -> Moments:
-        """The moments of the values."""
+        """The value moments."""
         return compute_moments(self.values)
 
     @property
     def remaining(self) -> float:
-        """The share of the stratum that is not sampled: the finite-population correction."""
+        """The stratum share that is not sampled: the finite-population correction."""
         return 1 - self.drawn / self.population
 
     @property
     def size(self) -> float:
-        """The estimated number of conversations of the stratum whose cases have values."""
+        """The estimated number of conversations in this stratum whose cases have values."""
         return self.population * self.moments.count / self.cases
 
 
 def stratified_mean(strata: Sequence[Stratum]) -> float | None:
-    """Return the mean of the whole: the mean of the strata, weighted by their sizes. None if there are no values.
+    """Return the mean of the whole: stratum means, weighted by their sizes. None if there are no values.
 
     Source: Cochran (1977), "Sampling Techniques", equation 5.1; section 5A.14 if some cases have no value.
     """
@@ -52,7 +52,7 @@ def stratified_mean(strata: Sequence[Stratum]) -> float | None:
 def stratified_bounded_interval(
     strata: Sequence[Stratum], *, low: float = 0.0, high: float = 1.0, level: float = LEVEL
 ) -> Interval | None:
-    """Return the interval of the stratified mean of values in [low, high], or None below two cases.
+    """Return the interval for the stratified mean of values in [low, high], or None below two cases.
 
     It is Wilson's interval, as `bounded_interval` computes it, with the number of trials that says as much as the
     strata together. With a single stratum, both intervals are equal, except for the finite-population correction.
@@ -80,18 +80,18 @@ def stratified_bounded_interval(
 
 
 def stratified_student_interval(strata: Sequence[Stratum], level: float = LEVEL) -> Interval | None:
-    """Return Student's t interval of the stratified mean. None below two cases, or if all values are equal.
+    """Return Student's t interval for the stratified mean. None below two cases, or if all values are equal.
 
-    The variance is the sum of the variances of the strata: W² s² / n, of which the share that is not sampled counts.
-    The degrees of freedom are Satterthwaite's. A stratum with a single value has no variance of its own, so that the
-    square of its distance from the mean of the whole takes its place.
-    Source: Cochran (1977), "Sampling Techniques", equations 5.13 and 5.16; section 5A.14 if some cases have no value.
+    The variance is the sum of stratum variances: W² s² / n, of which the share that is not sampled counts. The degrees
+    of freedom are Satterthwaite's. A stratum with a single value has no own variance, so that its squared distance from
+    the overall mean takes its place. Source: Cochran (1977), "Sampling Techniques", equations 5.13 and 5.16; section
+    5A.14 if some cases have no value.
     """
     return _interval(strata, level, logarithmic=False)
 
 
 def stratified_logarithmic_interval(strata: Sequence[Stratum], level: float = LEVEL) -> Interval | None:
-    """Return the t interval of the logarithm of the stratified mean of amounts, for example of seconds.
+    """Return the t interval for the logarithm of the stratified mean of amounts, for example of seconds.
 
     None below two cases, if all values are equal, or if the mean is not above 0.
     """
@@ -115,7 +115,7 @@ def _interval(strata: Sequence[Stratum], level: float, *, logarithmic: bool) -> 
 
 
 _Shares = Sequence[tuple[float, Stratum]]
-"""The strata that have values, with their shares of the whole."""
+"""The strata that have values, with their shares in the whole."""
 
 
 def _shares(strata: Sequence[Stratum]) -> _Shares:
@@ -124,7 +124,7 @@ def _shares(strata: Sequence[Stratum]) -> _Shares:
 
 
 def _within(stratum: Stratum, middle: float) -> float:
-    """Return the variance of the mean of a stratum, before the finite-population correction."""
+    """Return the variance of one stratum's mean, before the finite-population correction."""
     moments = stratum.moments
     if moments.count == 1:
         return (moments.mean - middle) ** 2
@@ -132,7 +132,7 @@ def _within(stratum: Stratum, middle: float) -> float:
 
 
 def _between(stratum: Stratum, middle: float) -> float:
-    """Return the variance that comes from not knowing how many cases of a stratum have a value."""
+    """Return the variance that comes from not knowing how many cases in a stratum have a value."""
     count = stratum.moments.count
     return (1 - count / stratum.cases) * (stratum.moments.mean - middle) ** 2 / count
 
@@ -152,7 +152,7 @@ def _quantile(shares: _Shares, variances: Sequence[float], level: float) -> floa
 
 
 def _apply_correction(ends: Interval, middle: float, shares: _Shares, variances: Sequence[float]) -> Interval:
-    """Return an interval that is narrower because parts of the finite strata are known."""
+    """Return an interval that is narrower because parts of finite strata are known."""
     remaining = math.fsum(
         variance * stratum.remaining for (_, stratum), variance in zip(shares, variances, strict=True)
     )

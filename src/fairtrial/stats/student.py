@@ -11,8 +11,8 @@ from statistics import NormalDist
 def student_quantile(p: float, df: int) -> float:
     """Return the quantile of Student's t for p in (0.5, 1) and whole degrees of freedom, to about 1e-12.
 
-    Bisection on the closed form of the distribution for whole degrees of freedom (Abramowitz and Stegun 26.7.3-4).
-    Above 1,000 degrees: the expansion around the normal quantile (26.7.5), whose error falls with df^-5.
+    Bisection on the closed distribution form for whole degrees of freedom (Abramowitz and Stegun 26.7.3-4). Above 1,000
+    degrees: the expansion around the normal quantile (26.7.5), whose error falls with df^-5.
     """
     if df > 1000:
         z = NormalDist().inv_cdf(p)

@@ -1,4 +1,4 @@
-"""Variance components: between cases, between attempts of a case, and in the judge's votes."""
+"""Variance components: between cases, between attempts at one case, and in the judge's votes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fairtrial.stats.fixed_cases import CaseSample
 
 
 class VarianceSplit(NamedTuple):
-    """The variance between the cases, and between the attempts of a case.
+    """The variance between the cases, and between the attempts at one case.
 
     `attempt` is None if no case has two attempts. Then `case` is the sum of both.
     """
@@ -26,10 +26,10 @@ class VarianceSplit(NamedTuple):
 
 
 def variance_split(cases: Sequence[CaseSample]) -> VarianceSplit | None:
-    """Return the analysis of variance of the attempts of cases, or None below two cases.
+    """Return the analysis of variance for attempts at cases, or None below two cases.
 
-    The estimate between the cases is not below 0. With the same number of attempts of every case it is the REML
-    estimate of a mixed model. Source: Searle, Casella and McCulloch (1992), "Variance Components", section 3.6.
+    The estimate between the cases is not below 0. With the same number of attempts of every case it is the mixed
+    model's REML estimate. Source: Searle, Casella and McCulloch (1992), "Variance Components", section 3.6.
     """
     count, attempts = len(cases), sum(case.attempts for case in cases)
     if count < 2:
@@ -44,9 +44,9 @@ def variance_split(cases: Sequence[CaseSample]) -> VarianceSplit | None:
 
 
 def lasting_variance(differences: Sequence[float], noise: float) -> float:
-    """Return the variance of the case differences that no number of attempts removes, at least 0.
+    """Return the variance between case differences that no number of attempts removes, at least 0.
 
-    `noise` is the variance that the attempts add to the difference of a case. For example, runs whose attempts vary by
+    `noise` is the variance that the attempts add to a case difference. For example, runs whose attempts vary by
     0.1, with 4 attempts of each case in both, add 0.1 / 4 + 0.1 / 4.
     """
     middle = mean(differences)
@@ -55,9 +55,9 @@ def lasting_variance(differences: Sequence[float], noise: float) -> float:
 
 
 def judge_noise(yes_rate: float, self_agreement: float, votes: int) -> float:
-    """Return the variance that the votes of a judge add to one verdict, if the majority of k votes decides.
+    """Return the variance that the a judge's votes add to one verdict, if the majority of k votes decides.
 
-    A model: the chance of a yes differs between the items as a Beta distribution, whose spread follows from how often
+    A model: the chance for yes differs between the items as a Beta distribution, whose spread follows from how often
     two votes on the same item agree. If votes agree less often than that allows, every item has the same chance.
     """
     error = (1 - self_agreement) / 2

@@ -1,6 +1,6 @@
 """Encode records into columns, so that they can be read years later.
 
-A body is compressed JSON with every field of the record, defaults included. A field that a later version adds gets its
+A body is compressed JSON with every record field, defaults included. A field that a later version adds gets its
 default. A field that this version does not know is ignored. Any other difference makes the body unreadable, for example
 a verdict that this version does not know.
 """
@@ -21,8 +21,8 @@ T = TypeVar("T")
 _DICTIONARY = zstd.ZstdDict(Path(__file__).with_name("bodies.zdict").read_bytes())
 """Text that most bodies share, and how often each character occurs in bodies (RFC 8878, section 5).
 
-It must never change, because bodies are compressed by pointing into it. The text is the JSON of the records in
-`tests/store/golden_store.py`. The frequencies are those of the bodies that the tests write.
+It must never change, because bodies are compressed by pointing into it. The text is the records' JSON in
+`tests/store/golden_store.py`. The frequencies are body frequencies that the tests write.
 """
 
 _JSON = msgspec.json.Encoder()
@@ -32,7 +32,7 @@ _COMPRESSOR = zstd.ZstdCompressor(level=1, zstd_dict=_DICTIONARY)
 
 
 def encode(record: msgspec.Struct) -> bytes:
-    """Return the body of a record."""
+    """Return a record's body."""
     return compress(_JSON.encode(record))
 
 
@@ -42,7 +42,7 @@ def compress(json: bytes) -> bytes:
 
 
 def raw_json(body: bytes) -> bytes:
-    """Return the JSON of a body, or nothing if the body is damaged."""
+    """Return a body's JSON, or nothing if the body is damaged."""
     try:
         return _decompress(body)
     except zstd.ZstdError:
@@ -64,7 +64,7 @@ class BodyDecoder(Generic[T]):
         self._decoder = json_decoder(kind)
 
     def decode(self, body: bytes) -> T:
-        """Return the record of a body. Raises UnreadableBodyError."""
+        """Return a body's record. Raises UnreadableBodyError."""
         try:
             return self._decoder.decode(_decompress(body))
         except (msgspec.MsgspecError, zstd.ZstdError) as error:

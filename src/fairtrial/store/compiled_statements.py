@@ -1,7 +1,7 @@
-"""Share compiled SQLAlchemy statements among all SQLite stores of a process.
+"""Share compiled SQLAlchemy statements among all SQLite stores in a process.
 
 SQLAlchemy keeps compiled statements for one engine, and for one dialect object. A process that opens many stores, for
-example a test session, would compile the same statements for each. That takes a quarter of the time of a short run.
+example a test session, would compile the same statements for each. That takes a quarter of a short run's time.
 """
 
 from __future__ import annotations
@@ -31,5 +31,5 @@ registry.register("sqlite.equal", __name__, EqualSQLite.__name__)
 
 
 def with_equal_dialect(url: sa.URL) -> sa.URL:
-    """Return the URL of the same SQLite database with that dialect. A URL that names another driver stays as it is."""
+    """Return the same SQLite database's URL with that dialect. A URL that names another driver stays as it is."""
     return url.set(drivername="sqlite+equal") if url.drivername in ("sqlite", "sqlite+pysqlite") else url

@@ -21,7 +21,7 @@ _BATCH = 500
 
 
 class Connections:
-    """The connections of a store to its database."""
+    """A store's connections to its database."""
 
     def __init__(self, engine: sa.Engine) -> None:
         self._engine = engine
@@ -45,7 +45,7 @@ class Connections:
     def commit_each(self, work: Work[T]) -> T:
         """Call `work` with a connection that commits every statement, and return its result.
 
-        The connection stays open. A statement then costs half the time of a transaction of its own.
+        The connection stays open. A statement then costs half as long as in its own transaction.
         """
 
         def call() -> T:
@@ -57,7 +57,7 @@ class Connections:
         return _twice(call)
 
     def rows(self, query: sa.Select[Any]) -> Iterator[Any]:
-        """Yield the rows of a query. Memory does not grow with their number."""
+        """Yield a query's rows. Memory does not grow with their number."""
 
         def start() -> sa.CursorResult[Any]:
             connection = self._engine.connect()
@@ -92,7 +92,7 @@ class Connections:
 
 
 def _close(resource: sa.Connection | sa.CursorResult[Any]) -> None:
-    """Close a connection or a result, even if the other end of the connection is gone."""
+    """Close a connection or a result, even if its other end is gone."""
     try:
         resource.close()
     except Exception:  # noqa: BLE001  (each driver has its own errors, and nothing is lost: everything was committed)

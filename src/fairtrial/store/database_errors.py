@@ -23,7 +23,7 @@ _ADVICE = {
 """The advice for an error, by words in the message of SQLite."""
 
 TEMPORARY_PREFIX = "fairtrial-run-"
-"""The name of the folder of a store that lives as long as its process begins so."""
+"""A store folder that lives as long as its process has a name with this beginning."""
 _OF_PROCESS = "the store of this process"
 
 _CUT = ("57P01", "57P02", "57P03", "08000", "08003", "08006")
@@ -31,7 +31,7 @@ _CUT = ("57P01", "57P02", "57P03", "08000", "08003", "08006")
 
 
 def translate_errors(engine: sa.Engine, url: str) -> None:
-    """Let every error of a database become a StoreError. A violated constraint stays an IntegrityError."""
+    """Let every database error become a StoreError. A violated constraint stays an IntegrityError."""
 
     def raise_store_error(context: sa.engine.ExceptionContext) -> None:
         error = context.original_exception
@@ -86,7 +86,7 @@ def show_url(url: str) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of the message of an error."""
+    """Return an error message's first line."""
     cause = getattr(error, "orig", None) or error
     return str(cause).partition("\n")[0]
 
@@ -103,6 +103,6 @@ def _postgres_code(error: BaseException) -> str:
 
 
 def _postgres_fields(error: BaseException) -> dict[str, Any]:
-    """Return the fields of a message of Postgres, by their letters. For example, M is the text."""
+    """Return a Postgres message's fields, by their letters. For example, M is the text."""
     fields = error.args[0] if error.args else None
     return fields if isinstance(fields, dict) else {}

@@ -14,7 +14,7 @@ from fairtrial.store.statements import Row, storable
 
 
 def label_row(label: Label, run: int) -> Row:
-    """Return the row of a label."""
+    """Return a label's row."""
     return {
         "run": run,
         "eval_set": storable(label.case.eval_set),

@@ -87,7 +87,7 @@ class Lease:
 
 
 def is_alive(holder: Any) -> bool:
-    """Return whether the holder of a lease may still write. A process of this machine that is gone may not."""
+    """Return whether a lease holder may still write. A process of this machine that is gone may not."""
     if time.time() - holder.seen > LEASE_SECONDS:
         return False
     if holder.machine != _machine() or os.name != "posix":  # elsewhere, signal 0 would end the process
@@ -103,7 +103,7 @@ def is_alive(holder: Any) -> bool:
 
 @cache
 def _machine() -> str:
-    """Return the name of the space in which the numbers of processes are unique. Two containers are two spaces."""
+    """Return the name for the space in which the numbers of processes are unique. Two containers are two spaces."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         return f"{boot} {Path('/proc/self/ns/pid').readlink()}"

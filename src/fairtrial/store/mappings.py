@@ -1,4 +1,4 @@
-"""Mappings for the replies and ballots of a run that live in the database."""
+"""Mappings for the replies and ballots in a run that live in the database."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class StoredMapping(MutableMapping[str, T]):
     ) -> None:
         """Read and write a table over connections to a database. Each write commits immediately.
 
-        `run` returns the number of the run, which has none before it begins. A row that cannot be read counts as
+        `run` returns the run number, which has none before it begins. A row that cannot be read counts as
         missing, and `unreadable` receives it.
         """
         self._connections, self._table, self._run = connections, table, run

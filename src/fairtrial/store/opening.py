@@ -1,4 +1,4 @@
-"""Open a database, and check that it is a store of a readable version."""
+"""Open a database, and check that it is a store with a readable version."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FIRST_VERSION = 1
 
 
 def open_engine(url: str, *, create: bool) -> sa.Engine:
-    """Return the engine of a store whose tables have the version of this program.
+    """Return the engine for a store whose tables have this program's version.
 
     With `create` the file and the tables are made if they are missing. An older store is migrated. Without `create`, a
     file that cannot be written is opened for reading only.
@@ -66,7 +66,7 @@ def _check_engine(parsed: sa.URL, url: str, *, create: bool) -> sa.Engine:
 
 
 def _is_uri(url: sa.URL) -> bool:
-    """Return whether the name of a SQLite database is a URI, such as `file:runs.db`."""
+    """Return whether a SQLite database name is a URI, such as `file:runs.db`."""
     return url.get_backend_name() == "sqlite" and (url.database or "").startswith("file:")
 
 
@@ -84,7 +84,7 @@ def _read_only(url: sa.URL, file: str) -> sa.URL:
 
 
 def _make_room(file: Path, url: str, *, create: bool) -> None:
-    """Make the folder of a database file, or raise UsageError if a file that is to be read does not exist."""
+    """Make a database file's folder, or raise UsageError if a file that is to be read does not exist."""
     if create:
         is_new = not file.parent.exists()
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -119,7 +119,7 @@ def _check_tables(engine: sa.Engine, url: str, *, create: bool) -> None:
 
 
 def _version(connection: sa.Connection) -> int | None:
-    """Return the schema version of a store, or None if the database does not say any."""
+    """Return a store's schema version, or None if the database does not say any."""
     if not sa.inspect(connection).has_table(META.name):
         return None
     version: int | None = connection.execute(sa.select(META.c.schema_version)).scalar()

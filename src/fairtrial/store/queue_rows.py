@@ -23,7 +23,7 @@ from fairtrial.system.unreadable_rows import UnreadableRows
 
 
 class QueueItem(Record, frozen=True):
-    """An item of a queue for one person. `holder` has it, or has labelled it, and `held` is the time in seconds.
+    """A queue item for one person. `holder` has it, or has labelled it, and `held` is the time in seconds.
 
     `copy` counts from 0. An item that several people label has a copy for each of them.
     """
@@ -43,7 +43,7 @@ class LabelQueues:
     """The queues of one run. Each write commits immediately."""
 
     def __init__(self, connections: Connections, run: int, unreadable: UnreadableRows) -> None:
-        """Read and write the queues of a run by its number. `unreadable` receives the rows that cannot be read."""
+        """Read and write a run's queues by run number. `unreadable` receives the rows that cannot be read."""
         self._connections, self._run, self._unreadable = connections, run, unreadable
 
     def queues(self) -> dict[int, LabelQueue]:
@@ -81,7 +81,7 @@ class LabelQueues:
             connection.execute(sa.insert(LABEL_ITEMS), rows)
 
     def items(self, queue: int) -> list[QueueItem]:
-        """Return the items of a queue in their order."""
+        """Return a queue's items in their order."""
         columns = [LABEL_ITEMS.c[name] for name in QueueItem.__struct_fields__]
         query = (
             sa.select(*columns).where(*self._queue_conditions(queue)).order_by(LABEL_ITEMS.c.number, LABEL_ITEMS.c.copy)
@@ -95,11 +95,11 @@ class LabelQueues:
         return self._changes(update.values(holder=storable(holder), held=now))
 
     def hold(self, queue: int, holder: str, now: float) -> None:
-        """Keep the items of a holder for longer."""
+        """Keep a holder's items for longer."""
         self._changes(sa.update(LABEL_ITEMS).where(*self._held_conditions(queue, holder)).values(held=now))
 
     def release(self, queue: int, holder: str, *, item: QueueItem | None = None) -> None:
-        """Give back an item of a holder, or all of them that are not labelled."""
+        """Release a holder's item, or all its items without labels."""
         places = self._held_conditions(queue, holder)
         if item is not None:
             places += (LABEL_ITEMS.c.number == item.number, LABEL_ITEMS.c.copy == item.copy)
@@ -134,7 +134,7 @@ class LabelQueues:
         return {(row[0], row[1], row[2], row[3], row[4]) for row in self._connections.rows(query)}
 
     def read_seconds(self, criterion: str, author: str) -> list[float]:
-        """Return the seconds that a person took for each label of a criterion, if they are known."""
+        """Return the seconds that a person took for each label for a criterion, if they are known."""
         query = sa.select(LABELS.c.seconds).where(
             LABELS.c.run == self._run,
             LABELS.c.criterion == storable(criterion),

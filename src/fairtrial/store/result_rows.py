@@ -14,7 +14,7 @@ from fairtrial.store.statements import Row
 
 
 class Terms(Record, frozen=True):
-    """The threshold, direction and range of a criterion. They are stored once per run.
+    """The threshold, direction and range for a criterion. They are stored once per run.
 
     If two eval sets give a criterion different thresholds, the run has two terms of that name.
     """
@@ -27,7 +27,7 @@ class Terms(Record, frozen=True):
 
 
 class ResultBody(Record, frozen=True):
-    """A result without its place, its terms and the digest of its case, which have columns or rows of their own."""
+    """A result without its place, its terms and its case digest, which have columns or rows of their own."""
 
     case_id: str
     eval_set: str
@@ -46,12 +46,12 @@ class ResultBody(Record, frozen=True):
 
 
 def make_terms(outcome: Outcome) -> Terms:
-    """Return the terms of an outcome."""
+    """Return an outcome's terms."""
     return Terms(outcome.criterion, outcome.threshold, outcome.lower_is_better, outcome.range, outcome.aggregation)
 
 
 def make_body(result: CaseResult, criteria: Sequence[int]) -> ResultBody:
-    """Return the body of a result whose outcomes have these criteria, by their numbers in the run."""
+    """Return a result's body whose outcomes have these criteria, by their numbers in the run."""
     return ResultBody(
         result.case_id,
         result.eval_set,
@@ -71,7 +71,7 @@ def make_body(result: CaseResult, criteria: Sequence[int]) -> ResultBody:
 
 
 def read_result(body: ResultBody, position: int, attempt: int, digest: str, terms: Mapping[int, Terms]) -> CaseResult:
-    """Return the result that a body holds. Raises UnreadableBodyError if the terms of a criterion are missing."""
+    """Return the result that a body holds. Raises UnreadableBodyError if a criterion's terms are missing."""
     if not terms.keys() >= set(body.criteria):
         raise UnreadableBodyError("the terms of a criterion cannot be read")
     outcomes = tuple(
@@ -106,7 +106,7 @@ def read_result(body: ResultBody, position: int, attempt: int, digest: str, term
 
 
 def result_row(result: CaseResult, run: int, criteria: Sequence[int], verdicts: Sequence[Verdict]) -> Row:
-    """Return the row of a result, given the verdicts of its outcomes."""
+    """Return a result's row, given its outcomes' verdicts."""
     verdict = result.combine_verdicts(verdicts)
     return {
         "run": run,
@@ -120,7 +120,7 @@ def result_row(result: CaseResult, run: int, criteria: Sequence[int], verdicts: 
 
 
 def score_rows(result: CaseResult, run: int, criteria: Sequence[int], verdicts: Sequence[Verdict]) -> list[Row]:
-    """Return a row of the long table for each outcome, given its criterion and its verdict."""
+    """Return a long table row for each outcome, given its criterion and its verdict."""
     return [
         {
             "run": run,

@@ -1,4 +1,4 @@
-"""Queries for the cases, numbers and labels of a run. Comparisons and calibrations need them without the bodies."""
+"""Queries for the cases, numbers and labels in a run. Comparisons and calibrations need them without the bodies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from fairtrial.system.unreadable_rows import UnreadableRows
 
 
 class RunQueries(ABC):
-    """The queries of a store that need few columns or labels of a run."""
+    """The queries of a store that need few columns or labels from a run."""
 
     def __init__(self, connections: Connections, url: str) -> None:
         self.url = url
@@ -38,7 +38,7 @@ class RunQueries(ABC):
         """Write the waiting rows, so that queries return them."""
 
     def case_keys(self, run_id: str, name: str | None = None) -> Iterator[tuple[int, CaseKey, str]]:
-        """Yield position, key and name of the cases of a run, in file order, or only of those with an id or name.
+        """Yield position, key and name for each case in a run, in file order, or only of those with an id or name.
 
         No body is read.
         """
@@ -50,7 +50,7 @@ class RunQueries(ABC):
             yield row.position, CaseKey(row.eval_set, row.case_id, row.digest), row.name
 
     def criterion_terms(self, run_id: str) -> dict[str, CriterionTerms]:
-        """Return the terms of each criterion of a run. Of several thresholds of a criterion, the first is returned."""
+        """Return the terms for each criterion in a run, with the first threshold if a criterion has several."""
         self.commit()
         by_name: dict[str, CriterionTerms] = {}
         for terms in self._read_terms(self._number(run_id)):
@@ -59,9 +59,9 @@ class RunQueries(ABC):
         return by_name
 
     def attempt_rows(self, run_id: str) -> Iterator[AttemptRow]:
-        """Yield the numbers of the attempts of a run in file order, without decoding their results.
+        """Yield attempt numbers from a run in file order, without decoding their results.
 
-        The side of a failure is in the body of a result. Only attempts that ended without a score are decoded.
+        The failure side is in the result body. Only attempts that ended without a score are decoded.
         """
         self.commit()
         number = self._number(run_id)
@@ -109,7 +109,10 @@ class RunQueries(ABC):
         return failed
 
     def scores(self, run_id: str, criterion: str) -> Iterator[tuple[int, int, float | None, Verdict]]:
-        """Yield position, attempt, value and verdict of each outcome of a criterion, in file order. No body is read."""
+        """Yield position, attempt, value and verdict for each outcome on a criterion, in file order.
+
+        No body is read.
+        """
         self.commit()
         number = self._number(run_id)
         of_name = sa.select(CRITERIA.c.number).where(CRITERIA.c.run == number, CRITERIA.c.name == storable(criterion))
@@ -118,18 +121,18 @@ class RunQueries(ABC):
             yield row.position, row.attempt, row.value, Verdict(row.verdict)
 
     def repeated(self, run_id: str) -> set[int]:
-        """Return the positions of the cases that were attempted more than once."""
+        """Return positions of cases that were attempted more than once."""
         self.commit()
         query = sa.select(RESULTS.c.position).where(RESULTS.c.run == self._number(run_id), RESULTS.c.attempt > 1)
         return {row.position for row in self._connections.rows(query.distinct())}
 
     def labels(self, run_id: str) -> list[Label]:
-        """Return the labels of a run, in the order in which they were added."""
+        """Return a run's labels, in the order in which they were added."""
         query = sa.select(LABELS).where(LABELS.c.run == self._number(run_id)).order_by(LABELS.c.number)
         return [label for row in self._connections.rows(query) if (label := self._label(row)) is not None]
 
     def labels_elsewhere(self, run_id: str) -> Iterator[tuple[str, Label]]:
-        """Yield the labels of other runs that may count in this run, each with the id of its run.
+        """Yield the labels of other runs that may count in this run, each with its run id.
 
         They are about whole outcomes, they have a key, and their criterion is a criterion of this run.
         """

@@ -1,8 +1,8 @@
-"""The database schema of a store.
+"""The store's database schema.
 
-Runs and criteria are numbers in the tables that refer to them. Their names would be most of a store of a million
-rows. `fairtrial_criteria` holds the name and the threshold of a criterion, once per run. The long table
-`fairtrial_scores` answers queries without decoding a body. For example, the failed attempts of a criterion are
+Runs and criteria are numbers in the tables that refer to them. Their names would be most of a million-row store.
+`fairtrial_criteria` holds the name and the threshold for a criterion, once per run. The long table
+`fairtrial_scores` answers queries without decoding a body. For example, failed attempts for a criterion are
 
     SELECT position, attempt FROM fairtrial_scores WHERE run = 7 AND criterion = 0 AND verdict = 'failed'
 """
@@ -143,7 +143,7 @@ LABEL_QUEUES = sa.Table(
     sa.Column("criterion", sa.Text, nullable=False),
     sa.Column("body", _BODY, nullable=False),
 )
-"""A sample of a run that people label. Its body says how the sample was drawn."""
+"""A run sample that people label. Its body says how the sample was drawn."""
 LABEL_ITEMS = sa.Table(
     "fairtrial_label_items",
     METADATA,
@@ -159,7 +159,7 @@ LABEL_ITEMS = sa.Table(
     sa.Column("held", sa.Double, nullable=False),
     sa.Column("done", sa.Boolean, nullable=False),
 )
-"""An item of a queue. An item that several people label has a copy for each of them, with its holder."""
+"""A queue item. An item that several people label has a copy for each of them, with its holder."""
 
 SPANS = sa.Table(
     "fairtrial_spans",
@@ -172,7 +172,7 @@ SPANS = sa.Table(
     sa.Index("fairtrial_spans_by_trace", "run", "trace_id"),
     sa.Index("fairtrial_spans_by_conversation", "run", "conversation"),
 )
-"""The spans of a trace that a receiver got in one request. `conversation` is empty until they are scored."""
+"""Trace spans that a receiver got in one request. `conversation` is empty until they are scored."""
 
 LEASES = sa.Table(
     "fairtrial_leases",

@@ -52,7 +52,7 @@ class ScoredTraces:
         self._traces = traces
 
     def list_trace_ids(self, conversation: str) -> Sequence[str]:
-        """Return the ids of the traces of a conversation, in the order in which they came."""
+        """Return a conversation's trace ids, in the order in which they came."""
         return self._traces.get(_digest(conversation), ())
 
 
@@ -60,12 +60,12 @@ class SpanRows:
     """The received spans of one run."""
 
     def __init__(self, connections: Connections, run: int) -> None:
-        """Read and write the spans of a run by its number. Each write commits immediately."""
+        """Read and write a run's spans by run number. Each write commits immediately."""
         self._connections, self._run = connections, run
         self._decoder = BodyDecoder(_Body)
 
     def add(self, traces: Mapping[str, Sequence[SpanItem]]) -> None:
-        """Store the spans of a request by their traces, all of them or none."""
+        """Store a request's spans by their traces, all of them or none."""
         rows = [
             {"run": self._run, "trace_id": trace_id, "conversation": "", "body": _encode(items)}
             for trace_id, items in traces.items()
@@ -78,15 +78,15 @@ class SpanRows:
         yield from self._batches(SPANS.c.conversation == "")
 
     def find_trace_spans(self, trace_id: str) -> list[SpanBatch]:
-        """Return the spans of a trace."""
+        """Return a trace's spans."""
         return list(self._batches(SPANS.c.trace_id == trace_id))
 
     def find_conversation_spans(self, conversation: str) -> list[SpanBatch]:
-        """Return the spans of a conversation that are scored already."""
+        """Return a conversation's spans that are scored already."""
         return list(self._batches(SPANS.c.conversation == _digest(conversation)))
 
     def mark_scored(self, batches: Iterable[SpanBatch], conversation: str) -> None:
-        """Note that a result of the conversation counts some spans."""
+        """Note that a conversation result counts some spans."""
         self._update([batch.number for batch in batches], {"conversation": _digest(conversation)})
 
     def reopen(self, batches: Iterable[SpanBatch]) -> None:
@@ -136,5 +136,5 @@ def _encode(items: Iterable[SpanItem]) -> bytes:
 
 
 def _digest(conversation: str) -> str:
-    """Return a key of limited length for the id of a conversation, which may be any text."""
+    """Return a conversation id's key with limited length, which may be any text."""
     return hashlib.sha256(conversation.encode(errors="surrogatepass")).hexdigest()

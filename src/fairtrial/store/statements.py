@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 Row = dict[str, Any]
-"""The values of a row, by the names of its columns."""
+"""Row values, by column name."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class PreparedStatement:
 
     text: str
     parameters: Callable[[Row], Any]
-    """Returns the values of a row as the driver wants them: in the order of its place holders, or by name."""
+    """Returns row values as the driver wants them: in place holder order, or by name."""
 
     def execute(self, connection: sa.Connection, row: Row) -> sa.CursorResult[Any]:
         """Execute the statement for one row."""
@@ -42,7 +42,7 @@ def prepare(statement: sa.Select[Any] | sa.Insert | sa.Delete, dialect: sa.Diale
 
 @cache
 def replacing(dialect: sa.Dialect, table: sa.Table) -> list[PreparedStatement]:
-    """Return the statements that put a row in the place of the row with the same primary key."""
+    """Return the statements that put a row in place of the row with the same primary key."""
     return [prepare(statement, dialect) for statement in _replacing(dialect.name, table)]
 
 

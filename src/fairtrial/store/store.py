@@ -91,11 +91,11 @@ class Store(ViewQueries):
         self._write_run(run, None)
 
     def lease(self, run_id: str) -> Lease:
-        """Return the lease of a run, which this process does not hold yet."""
+        """Return a run's lease, which this process does not hold yet."""
         return Lease(self._connections, run_id)
 
     def finish(self, run: RunInfo, summary: Summary) -> None:
-        """Store the end of a run with its numbers."""
+        """Store a run's end with its numbers."""
         self.commit()
         self._write_run(run, encode(summary))
 
@@ -123,7 +123,7 @@ class Store(ViewQueries):
             self._wait(CASES, _case_row(number, case))
 
     def add_recording(self, run_id: str, position: int, recording: Recording, *, may_wait: bool = False) -> None:
-        """Store a recording in place of an earlier recording of the same attempt.
+        """Store a recording in place of an earlier recording for the same attempt.
 
         It may wait if it can be read again from a file.
         """
@@ -139,9 +139,9 @@ class Store(ViewQueries):
             self._replace_at_once(RECORDINGS, row)
 
     def add_result(self, run_id: str, result: CaseResult, verdicts: Sequence[Verdict] | None = None) -> None:
-        """Store a result in place of an earlier result of the same attempt. It may wait: it can be computed again.
+        """Store a result in place of an earlier result for the same attempt. It may wait: it can be computed again.
 
-        `verdicts` are those of its outcomes if they are already known.
+        `verdicts` are its outcome verdicts if they are already known.
         """
         number = self._number(run_id)
         criteria = [self._criterion(number, make_terms(outcome)) for outcome in result.outcomes]
@@ -152,14 +152,14 @@ class Store(ViewQueries):
         self._wait(RESULTS, {**result_row(result, number, criteria, verdicts), "changed": self._next_change(number)})
 
     def _next_change(self, run: int) -> int:
-        """Return the number of the next change of a run. Only one process writes a run at a time."""
+        """Return the number of a run's next change. Only one process writes a run at a time."""
         if run not in self._changes_of:
             self._changes_of[run] = self.last_change(run)
         self._changes_of[run] += 1
         return self._changes_of[run]
 
     def add_label(self, run_id: str, label: Label) -> None:
-        """Store the label of a person on an attempt of a run. Earlier labels stay."""
+        """Store a person's label on an attempt in a run. Earlier labels stay."""
         row = label_row(label, self._number(run_id))
         self._connections.transact(lambda connection: connection.execute(sa.insert(LABELS), [row]))
 
@@ -228,7 +228,7 @@ class Store(ViewQueries):
             raise
 
     def summary(self, run_id: str) -> Summary | None:
-        """Return the numbers of a run, or None if it is not finished, or if its row cannot be read."""
+        """Return a run's numbers, or None if it is not finished, or if its row cannot be read."""
         query = sa.select(RUNS.c.summary).where(RUNS.c.id == run_id)
         body = self._value(query)
         try:
@@ -238,7 +238,7 @@ class Store(ViewQueries):
             return None
 
     def cases(self, run_id: str, *, positions: Collection[int] | None = None) -> Iterator[ExpectedCase]:
-        """Return the cases of a run with their expectations, in file order, or only the cases at some positions."""
+        """Return a run's cases with their expectations, in file order, or only the cases at some positions."""
         self.commit()
         decoder = BodyDecoder(ExpectedCase)
         query = sa.select(CASES).where(CASES.c.run == self._number(run_id)).order_by(CASES.c.position)
@@ -249,7 +249,7 @@ class Store(ViewQueries):
         )
 
     def recordings(self, run_id: str, *, positions: Collection[int] | None = None) -> Iterator[tuple[int, Recording]]:
-        """Return the recordings of a run with the positions of their cases, in file order, or only of some cases."""
+        """Return a run's recordings with their case positions, in file order, or only of some cases."""
         self.commit()
         decoder = BodyDecoder(Recording)
         query = sa.select(RECORDINGS).where(RECORDINGS.c.run == self._number(run_id))
@@ -268,7 +268,7 @@ class Store(ViewQueries):
         offset: int = 0,
         limit: int | None = None,
     ) -> Iterator[CaseResult]:
-        """Return results in file order, the attempts of a case one after another.
+        """Return results in file order, a case's attempts one after another.
 
         Only the rows that are asked for are decoded: those of some positions, with some verdicts, valid or invalid,
         and of these only `limit` rows after the first `offset` rows.
@@ -294,24 +294,24 @@ class Store(ViewQueries):
         )
 
     def count_results(self, run_id: str) -> int:
-        """Return the number of results of a run."""
+        """Return the number of results in a run."""
         self.commit()
         query = sa.select(sa.func.count()).select_from(RESULTS).where(RESULTS.c.run == self._number(run_id))
         (row,) = self._connections.rows(query)
         return int(row[0])
 
     def replies(self, run_id: str) -> StoredMapping[Reply]:
-        """Return the replies of a run's models, by the key of their call. Writes commit immediately."""
+        """Return a run's model replies, by call key. Writes commit immediately."""
         number = partial(self._number, run_id)
         return StoredMapping(self._connections, REPLIES, number, Reply, self._unreadable)
 
     def ballots(self, run_id: str) -> StoredMapping[Ballot]:
-        """Return the ballots of a run's judges, by id. Writes commit immediately."""
+        """Return a run's judge ballots, by id. Writes commit immediately."""
         number = partial(self._number, run_id)
         return StoredMapping(self._connections, BALLOTS, number, Ballot, self._unreadable)
 
     def label_queues(self, run_id: str) -> LabelQueues:
-        """Return the queues of outcomes of a run that people label."""
+        """Return the queues of outcomes in a run that people label."""
         return LabelQueues(self._connections, self._number(run_id), self._unreadable)
 
     def spans(self, run_id: str) -> SpanRows:
@@ -327,7 +327,7 @@ class Store(ViewQueries):
         return self._unreadable.nouns.count("result")
 
     def forget_skipped(self, noun: str = "") -> None:
-        """Count the rows that cannot be read from zero again, or only those of a kind."""
+        """Count the rows that cannot be read from zero again, or only rows of one kind."""
         self._unreadable.forget_all(noun)
 
     def _readable(self, noun: str, query: sa.Select[Any], decode: Callable[[Any], T]) -> Iterator[T]:
@@ -341,7 +341,7 @@ class Store(ViewQueries):
             yield record
 
     def _criterion(self, run: int, terms: Terms) -> int:
-        """Return the number of a criterion in a run, and store its terms if they are new."""
+        """Return a criterion's number in a run, and store its terms if they are new."""
         numbers = self._terms.setdefault(run, {})
         number = -1
         while (known_number := numbers.get(terms)) is None:

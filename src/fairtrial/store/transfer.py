@@ -1,4 +1,4 @@
-"""Export runs of a store to files, and import them into another store.
+"""Export a store's runs to files, and import them into another store.
 
 A file holds one JSON object per line: the run, then its cases, recordings, results, judge calls, labels and queues of
 labels, and last a line that counts them. The lines hold records with every field, not rows, so a file does not depend
@@ -32,7 +32,7 @@ _JSON = msgspec.json.Encoder()
 
 
 class ExportLine(Record, frozen=True, omit_defaults=True):
-    """One line: a record under the name of its kind, and what else is needed to store it."""
+    """One line: a record under its kind, and what else is needed to store it."""
 
     fairtrial_export: int | None = None
     run: RunInfo | None = None
@@ -51,7 +51,7 @@ class ExportLine(Record, frozen=True, omit_defaults=True):
 
 
 def export_run(store: Store, run_id: str) -> Iterator[bytes]:
-    """Yield the lines of a run. Memory does not grow with the run.
+    """Yield a run's lines. Memory does not grow with the run.
 
     Raises StoreError if a row cannot be read. The last line is then missing, so that nobody imports the file.
     """
@@ -120,7 +120,7 @@ def import_run(store: Store, lines: Iterable[bytes], origin: str) -> RunInfo:
 
 
 def read_export(lines: Iterable[bytes], origin: str) -> Iterator[ExportLine]:
-    """Yield the lines of a file up to the line that counts them."""
+    """Yield file lines up to the line that counts them."""
     decoder = json_decoder(ExportLine)
     number = 0
     for number, text in enumerate(lines, 1):
@@ -138,7 +138,7 @@ def read_export(lines: Iterable[bytes], origin: str) -> Iterator[ExportLine]:
 
 
 def _check_version(text: bytes, origin: str) -> None:
-    """Raise FormatError for the first line of a file that a newer fairtrial wrote, whatever else it holds."""
+    """Raise FormatError for the first line in a file that a newer fairtrial wrote, whatever else it holds."""
     version = json_decoder(dict).decode(text).get("fairtrial_export", EXPORT_VERSION)
     if version != EXPORT_VERSION:
         problem = f"line 1: has export version {version!r}, and this fairtrial reads version {EXPORT_VERSION}"

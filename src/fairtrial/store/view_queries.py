@@ -1,4 +1,4 @@
-"""Queries for a viewer of a run that may still be going on. They read changes, and rows that a page shows."""
+"""Queries for a viewer on a run that may still be going on. They read changes, and rows that a page shows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BATCH = 500
 
 
 class AttemptMark(Record, frozen=True):
-    """The marks of an attempt in a list. `changed` is the number of the change that wrote its result.
+    """Attempt marks in a list. `changed` is the change number that wrote its result.
 
     100,000 records take half the time of as many tuples, because the garbage collector does not look at them.
     """
@@ -35,15 +35,15 @@ class AttemptMark(Record, frozen=True):
 
 
 class ViewQueries(RunQueries, ABC):
-    """The queries of a viewer. None of them reads for long, so that a writer is never held up."""
+    """Viewer queries. None of them reads for long, so that a writer is never held up."""
 
     def last_change(self, run: int | str) -> int:
-        """Return the number of the last change of a run, by its number or its id. It is 0 without results."""
+        """Return the last change number in a run, by its number or its id. It is 0 without results."""
         number = run if isinstance(run, int) else self._number(run)
         return int(self._value(sa.select(sa.func.max(RESULTS.c.changed)).where(RESULTS.c.run == number)) or 0)
 
     def marks(self, run_id: str, after: int = -1) -> list[AttemptMark]:
-        """Return the marks of the attempts whose results were written after a change. No body is read."""
+        """Return marks for attempts whose results were written after a change. No body is read."""
         columns = [RESULTS.c[name] for name in AttemptMark.__struct_fields__]
         query = sa.select(*columns).where(RESULTS.c.run == self._number(run_id), RESULTS.c.changed > after)
         # SQLite and MySQL have no truth values.
@@ -53,7 +53,7 @@ class ViewQueries(RunQueries, ABC):
         ]
 
     def places_with(self, run_id: str, criterion: str, verdicts: Collection[Verdict]) -> set[tuple[int, int]]:
-        """Return the attempts at which a criterion has one of the verdicts, by position and attempt."""
+        """Return the attempts at which a criterion has any of these verdicts, by position and attempt."""
         number = self._number(run_id)
         own = sa.select(CRITERIA.c.number).where(CRITERIA.c.run == number, CRITERIA.c.name == storable(criterion))
         query = sa.select(SCORES.c.position, SCORES.c.attempt).where(
@@ -77,7 +77,7 @@ class ViewQueries(RunQueries, ABC):
         return dict(counts)
 
     def count_cases(self, run_id: str) -> int:
-        """Return the number of cases that are stored of a run, attempted or not."""
+        """Return the number of cases stored for a run, attempted or not."""
         return int(self._value(sa.select(sa.func.count()).where(CASES.c.run == self._number(run_id))) or 0)
 
     def run_is_written(self, run_id: str) -> bool:
@@ -87,7 +87,7 @@ class ViewQueries(RunQueries, ABC):
         return holder is not None and is_alive(holder)
 
     def names_with(self, run_id: str, text: str) -> set[int]:
-        """Return the positions of the cases whose id or name contains a text, without regard to case."""
+        """Return positions of cases whose id or name contains a text, without regard to case."""
         number = self._number(run_id)
         query = sa.select(CASES.c.position, CASES.c.case_id, CASES.c.name).where(CASES.c.run == number)
         return {row[0] for row in self._rows(query) if text in row[1].lower() or text in row[2].lower()}
@@ -135,9 +135,9 @@ class ViewQueries(RunQueries, ABC):
         return [(row[0], bool(row[1])) for row in self._rows(query)]
 
     def _tuples(self, query: sa.Select[Any]) -> list[Any]:
-        """Return all rows as the driver of the database returns them.
+        """Return all rows as the database driver returns them.
 
-        It is for numbers and texts. For 100,000 rows, those of SQLAlchemy take as long as the rest of the query.
+        It is for numbers and texts. For 100,000 rows, SQLAlchemy rows take as long as everything else in the query.
         """
 
         def read(connection: sa.Connection) -> list[Any]:
@@ -147,7 +147,7 @@ class ViewQueries(RunQueries, ABC):
         return self._connections.transact(read)
 
     def _rows(self, query: sa.Select[Any]) -> list[Any]:
-        """Return all rows at once, which takes a fraction of the time of rows one by one."""
+        """Return all rows at once, which takes far less time than rows one by one."""
         return self._connections.transact(lambda connection: list(connection.execute(query).fetchall()))
 
 

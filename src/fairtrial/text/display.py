@@ -27,7 +27,7 @@ _SCALARS = (str, int, float, bool)
 def visible(text: str) -> str:
     r"""Return a text with its control characters spelt out, for example as \x1b or \u202e.
 
-    Newlines and tabs stay. The result can neither move the cursor of a terminal, nor colour or reorder its text.
+    Newlines and tabs stay. The result can neither move a terminal cursor, nor colour or reorder its text.
     """
     if text.isprintable():  # Nearly every name is. This takes a third of the time of the search.
         return text
@@ -37,7 +37,7 @@ def visible(text: str) -> str:
 def visible_line(text: str) -> str:
     r"""Return a text on one line, with its control characters and its line breaks spelt out.
 
-    For example, an id with a newline cannot print a line that looks like a line of the report.
+    For example, an id with a newline cannot print a line that looks like a report line.
     """
     return visible(text).replace("\n", r"\n")
 
@@ -84,7 +84,7 @@ def compact(value: Any) -> str:
 
 
 def fold(text: str, limit: int) -> str:
-    """Return a text, or the beginning of a longer text with its length. It is cut between words.
+    """Return a text, or a longer text's beginning with its length. It is cut between words.
 
     For example, `folded("one two three", 8)` is "one two … (13 characters)". A text without spaces is cut anywhere.
     """

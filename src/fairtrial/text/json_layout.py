@@ -16,7 +16,7 @@ _LEAF = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null')
 def replace_leaves(text: str, before: Json, after: Json) -> str:
     """Return JSON text with the keys, strings and numbers of `after` in place of those of `before`.
 
-    `before` is the value of the text, and `after` has its structure. Spaces, the spelling of numbers and the escapes of
+    `before` is the text's value, and `after` has its structure. Spaces, the spelling of numbers and the escapes of
     all other strings stay. If the text repeats a key, it is written anew.
     """
     tokens = list(_LEAF.finditer(text))
@@ -33,7 +33,7 @@ def replace_leaves(text: str, before: Json, after: Json) -> str:
 
 
 def _leaves(value: Json) -> Iterator[Json]:
-    """Yield the keys and the values without members of a value, in the order in which its text has them."""
+    """Yield the keys and the a value's values without members, in the order in which its text has them."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield key

@@ -1,4 +1,4 @@
-"""Select values of a JSON document by JSONPath.
+"""Select values in JSON documents by JSONPath.
 
 The paths are a part of RFC 9535: `$`, `.name`, `['name']`, `[0]`, `[-1]`, `[*]`, `.*`, `..name`, and filters that
 compare a value with a constant or ask for its existence, for example `$.steps[?(@.type=='tool')].name`.
@@ -44,7 +44,7 @@ class JsonPath:
             place = match.end()
 
     def find(self, document: Any) -> list[Any]:
-        """Return the values that the path names in a document, in the order of the document."""
+        """Return the values that the path names in a document, in document order."""
         values = [document]
         for step in self._steps:
             values = [inner for value in values for inner in step(value)]

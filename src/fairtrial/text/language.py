@@ -1,4 +1,4 @@
-"""Detect the language of a text: English, Korean, Japanese or Chinese."""
+"""Detect a text's language: English, Korean, Japanese or Chinese."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _SHARE = 0.2
 more, because one Korean letter is a syllable."""
 
 _ENOUGH = 2000
-"""The number of characters that decide. Scanning a long text takes longer than the rest of a prompt."""
+"""The number of characters that decide. Scanning a long text takes longer than everything else in a prompt."""
 
 
 def detect_language(text: str) -> Language:
-    """Return the language by the script of the letters. Every other language counts as English.
+    """Return the language by script. Every other language counts as English.
 
     For example, "서울은 맑습니다." is Korean, and "The name of the city is 서울 in Korean." is English. Han characters
     are Japanese if kana stand beside them, else Chinese.

@@ -27,7 +27,7 @@ _URL_ESCAPE = re.compile(
 _WIDE = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
 """Full-width forms of ASCII, for example `ｐａｓｓ：` for `pass:`."""
 _NO_ESCAPE = re.compile(r"(?!)")
-"""A narrow letter stands in the place of its wide letter."""
+"""A narrow letter stands in place of its wide letter."""
 _WIDE_STARTS = (b"\xef\xbc", b"\xef\xbd", b"\xe3\x80\x80")
 """The first bytes of these forms in UTF-8. A search for bytes is far faster than a translation."""
 SHORTEST_BASE64 = 16
@@ -39,7 +39,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 class Layer:
-    """A decoded text. The places of its escapes are computed when the first place is asked for."""
+    """A decoded text. Its escape places are computed when the first place is asked for."""
 
     def __init__(self, text: str, encoded: str, escape: re.Pattern[str], sign: Callable[[re.Match[str]], str]) -> None:
         self.text = text
@@ -48,7 +48,7 @@ class Layer:
         self._sign = sign
 
     def outer(self, place: int) -> int:
-        """Return the place in the encoded text of a place in the decoded text."""
+        """Return the place in the encoded text for a place in the decoded text."""
         number = bisect_right(self._places, place, key=lambda pair: pair[0])
         inner, outer = self._places[number - 1] if number else (0, 0)
         return outer + place - inner
@@ -81,7 +81,7 @@ class Base64Run(NamedTuple):
 
 
 def signs_of_layers(text: str) -> Iterator[str]:
-    """Yield parts of a text in lower case. Every text with a layer that is in this text contains one of them."""
+    """Yield text parts in lower case. Every text with a layer that is in this text contains one of them."""
     yield from (sign for sign in "\\%" if sign in text)
     if _may_be_wide(text):
         yield from {sign.lower() for sign in text if ord(sign) in _WIDE}
@@ -127,7 +127,7 @@ def _may_be_wide(text: str) -> bool:
 def find_base64(text: str, removed: Sequence[tuple[int, int]] = ()) -> Iterator[Base64Run]:
     """Yield the runs of base64 that hold readable text. Random keys and words hardly ever do.
 
-    A run inside one of the spans in `removed` is left out.
+    A run inside a span in `removed` is left out.
     """
     for place, run_end in _base64_runs(text):
         if removed and any(start <= place and run_end <= end for start, end in removed):

@@ -7,7 +7,7 @@ import re
 _REACH = 40
 """The number of characters before a number in which its name is looked for."""
 _BETWEEN = r"[\s\"'`\\*:：=＝#().,|>\[\]-]{0,8}$"
-"""The characters between a name and its number: spaces, quotes, and signs of an assignment."""
+"""The characters between a name and its number: spaces, quotes, and assignment signs."""
 _NUMBER_WORD = r"(?:[\s_.-]{0,2}(?:no|nr|num|number|nummer|id|code|번호|番号|號|号|n°|nº))?"
 
 TELEPHONE = re.compile(
@@ -44,7 +44,7 @@ PERSONS = {
     "France": re.compile(r"(?<![a-z])nir(?![a-z])|s[ée]curit[ée][ _-]sociale|(?<![a-z])insee", re.IGNORECASE),
     "Brazil": re.compile(r"(?<![a-z])cpf", re.IGNORECASE),
 }
-"""The names of the numbers of persons, by country. They may stand anywhere in the reach before a number."""
+"""The names for personal numbers, by country. They may stand anywhere in the reach before a number."""
 
 
 def is_named(name: re.Pattern[str], text: str, start: int) -> bool:
@@ -58,5 +58,5 @@ def is_identifier(text: str, start: int) -> bool:
 
 
 def is_version(text: str, start: int) -> bool:
-    """Return whether a number is the version of a program, or the number of a section."""
+    """Return whether a number is a program version, or a section number."""
     return is_named(_VERSION, text, start)

@@ -6,8 +6,8 @@ from __future__ import annotations
 def split_text(text: str, limit: int) -> list[str]:
     """Return pieces of at most `limit` characters, which make the text again when they are joined.
 
-    A cut is after the last space in the second half of a piece, or in the middle of a word if there is none. For
-    example, with a limit of 8, "one two three" becomes "one two " and "three". An empty text is one empty piece.
+    A cut is after the last space in a piece's second half, or inside a word if there is none. For example, with a limit
+    of 8, "one two three" becomes "one two " and "three". An empty text is one empty piece.
     """
     pieces = []
     start = 0

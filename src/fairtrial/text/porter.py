@@ -1,7 +1,7 @@
 """Porter's stemmer of English words, with the extensions of NLTK that ROUGE users compare with.
 
-Source of the rules: Porter (1980), "An algorithm for suffix stripping", Program 14(3). NLTK adds irregular words, other
-endings for short words and for `y`, and four endings to step 2.
+Rule source: Porter (1980), "An algorithm for suffix stripping", Program 14(3). NLTK adds irregular words, other endings
+for short words and for `y`, and four endings to step 2.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _SHAPES: Final = str.maketrans({chr(code): "v" if chr(code) in "aeiou" else "c" 
 
 
 def stem(word: str) -> str:
-    """Return the stem of an ASCII word in lower case."""
+    """Return an ASCII word's stem in lower case."""
     if word in _IRREGULAR:
         return _IRREGULAR[word]
     if len(word) <= 2:
@@ -154,7 +154,7 @@ def _without_double_suffix(word: str) -> str:
 
 
 def _without_final_letters(word: str) -> str:
-    """Apply steps 5a and 5b: a final `e` and a double `l` at the end of a long word."""
+    """Apply steps 5a and 5b: a final `e` and a double `l` ending a long word."""
     if word.endswith("e"):
         measure = _measure(word[:-1])
         if measure > 1 or (measure == 1 and not _is_short(word[:-1])):

@@ -22,12 +22,12 @@ SPACING = 10
 """Among this many characters, at most one may differ."""
 
 SHORTEST_PIECE = 4
-"""The shortest piece between two ellipses of a longer quote."""
+"""The shortest piece between two ellipses in a longer quote."""
 
 _MOST_ANCHORS = 50
 _MOST_STEPS = 500
-"""How many places of one piece of a quote are looked at, and how many alignments at each of them. A hostile text may
-repeat one character a million times."""
+"""How many places for one quote piece are looked at, and how many alignments at each of them. A hostile text may repeat
+one character a million times."""
 
 _ELLIPSIS = regex.compile(r"\[?(?:\.{3,}|…+|⋯+)\]?")
 _JOINT = regex.compile(
@@ -51,7 +51,7 @@ _TURNS = regex.compile(r"no|nt|never|without|except|unless|ない|なく|なか�
 """Words that turn a meaning around. A quote must have as many of each as its place in the text."""
 
 _TAIL = 4
-"""So many characters at the end of a quote are free of errors. The end of a sentence often negates it."""
+"""So many characters ending a quote are free of errors. A sentence's end often negates it."""
 
 
 def unescape(text: str) -> str:
@@ -65,9 +65,9 @@ def unescape(text: str) -> str:
 
 
 def letters(text: str) -> str:
-    """Return the letters and digits of a text, after NFKC and without regard to case.
+    """Return a text's letters and digits, after NFKC and without regard to case.
 
-    The numbers of a text stay apart. For example, "Ships in 3–5 days: 1,000.50 EUR" becomes "shipsin3 5days1000.50eur".
+    Numbers in a text stay apart. For example, "Ships in 3–5 days: 1,000.50 EUR" becomes "shipsin3 5days1000.50eur".
     """
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     folded = _NUMBER_GAP.sub(lambda gap: "." if gap[0] == "." else " ", _THOUSANDS.sub("", folded))
@@ -90,9 +90,9 @@ class Haystack:
         return frozenset(letters(value) for text in self._texts for value in _values(text))
 
     def holds(self, quote: str) -> bool:
-        """Return whether every part of a quote is in one of the texts.
+        """Return whether every quote part is in some text.
 
-        The parts of a quote are joined by an ellipsis, a semicolon, a comma, a line break, or a word such as "and".
+        Quote parts are joined by an ellipsis, a semicolon, a comma, a line break, or a word such as "and".
         """
         sections = [section for section in _ELLIPSIS.split(quote) if letters(section)]
         shortest = SHORTEST if len(sections) < 2 or _length(letters(quote)) < SHORTEST else SHORTEST_PIECE
@@ -154,7 +154,7 @@ def _show_text(value: Json) -> str:
 
 
 def _length(form: str) -> int:
-    """Return the length of a form. An ideograph, a kana or a syllable of Hangul says as much as two letters."""
+    """Return a form's length. An ideograph, a kana or a syllable of Hangul says as much as two letters."""
     return len(form) + len(_WIDE.findall(form))
 
 
@@ -166,7 +166,7 @@ def _contains(text: str, form: str) -> bool:
 
 
 def _numbers_are_whole(text: str, start: int, end: int) -> bool:
-    """Return whether a place in a text begins and ends outside of a number. For example, "500" is not in "1500"."""
+    """Return whether a place in a text begins and ends outside numbers. For example, "500" is not in "1500"."""
     before, after = text[max(0, start - 2) : start], text[end : end + 2]
     cut_at_start = text[start : start + 1].isdigit() and (before[-1:].isdigit() or _is_fraction(before))
     cut_at_end = text[end - 1 : end].isdigit() and (after[:1].isdigit() or (after[:1] == "." and after[1:].isdigit()))
@@ -199,7 +199,7 @@ def _places(text: str, piece: str) -> Iterator[int]:
 
 
 def _matches_at(text: str, form: str, start: int, most: int) -> bool:
-    """Return whether a form matches from a place of a text on, with at most so many errors."""
+    """Return whether a form matches from some text place on, with at most so many errors."""
     pending = [(0, start, 0, SPACING)]
     for _ in range(_MOST_STEPS):
         if not pending:

@@ -1,8 +1,8 @@
 """Word overlap of two texts: ROUGE-1, ROUGE-2 and ROUGE-L over tokens of any script.
 
 The tokens and the stemming are those of google-adk 2.13 (its `_UnicodeAwareTokenizer` over rouge_score 0.1.2), so that
-the numbers are the same to the last bit. Source of the measure: Lin (2004), "ROUGE: A Package for Automatic Evaluation
-of Summaries", ACL W04-1013.
+the numbers are the same to the last bit. Measure source: Lin (2004), "ROUGE: A Package for Automatic Evaluation of
+Summaries", ACL W04-1013.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _SPACING = _Spacing()
 
 
 def characters(text: str) -> list[str]:
-    """Return the tokens of a text: words, and single characters of scripts without spaces.
+    """Return a text's tokens: words, and single characters of scripts without spaces.
 
     The text is normalised by NFKC and put in lower case. ASCII words of more than three letters are stemmed. Chinese
     characters, kana and Hangul syllables are tokens of their own. Thai, Lao, Khmer and Myanmar are cut before each base
@@ -65,7 +65,7 @@ def characters(text: str) -> list[str]:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text. ICU's dictionaries find the words of Chinese, Japanese and Thai.
+    """Return a text's words. ICU's dictionaries find the words of Chinese, Japanese and Thai.
 
     Korean is cut at its spaces. ASCII words are stemmed as in `characters`. This needs the extra `words`.
     """
@@ -75,7 +75,7 @@ def words(text: str) -> list[str]:
 
 
 def remember_tokens(text: str, kind: Tokens) -> Sequence[str]:
-    """Return the tokens of a text, which are remembered if the text is short. Many replies share a reference."""
+    """Return a text's tokens, which are remembered if the text is short. Many replies share a reference."""
     return _remember_text(text, kind) if len(text) <= _LONGEST_REMEMBERED else _TOKENIZERS[kind](text)
 
 
@@ -141,7 +141,7 @@ def _ngrams(tokens: Sequence[str], n: int) -> Counter[Any]:
 
 
 def _longest_common(candidate: Sequence[str], reference: Sequence[str]) -> int:
-    """Return the length of the longest common subsequence (Hyyrö 2004, "Bit-parallel LCS": a row is a number)."""
+    """Return how long the longest common subsequence is (Hyyrö 2004, "Bit-parallel LCS": a row is a number)."""
     places: dict[str, int] = {}
     for i, token in enumerate(candidate):
         places[token] = places.get(token, 0) | 1 << i

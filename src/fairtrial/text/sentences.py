@@ -1,4 +1,4 @@
-"""Split the text of a language model into sentences, in Korean, Japanese, Chinese and English.
+"""Split language model text into sentences, in Korean, Japanese, Chinese and English.
 
 The rules are our own and not a library's, because the judge's questions depend on the cut. The same text must be cut
 alike on every machine, whatever the versions of other packages. Every character belongs to exactly one piece.
@@ -16,17 +16,17 @@ from fairtrial.text.abbreviations import ALWAYS, BEFORE_NUMBER, MAYBE, STARTERS
 
 
 class Piece(Record, frozen=True):
-    """A part of a text: a sentence, or the characters between sentences."""
+    """A text part: a sentence, or the characters between sentences."""
 
     text: str
     is_sentence: bool
 
 
 def cut(text: str) -> tuple[Piece, ...]:
-    """Return the pieces of a text in order. Joined together they are the text.
+    """Return a text's pieces in order. Joined together they are the text.
 
-    A block of code, a row of a table and a heading are one sentence each. An item of a list may hold several. White
-    space, rules, table frames and pieces without letters and digits are not part of a sentence.
+    A code block, a table row and a heading are one sentence each. A list item may hold several. White space, rules,
+    table frames and pieces without letters and digits are not part of any sentence.
     """
     ends = [end for start, stop in _blocks(text) for end in _ends(text, start, stop)]
     pieces: list[Piece] = []
@@ -38,7 +38,7 @@ def cut(text: str) -> tuple[Piece, ...]:
 
 
 def sentences(text: str) -> tuple[str, ...]:
-    """Return the sentences of a text, without the white space around them."""
+    """Return a text's sentences, without the white space around them."""
     return tuple(piece.text for piece in cut(text) if piece.is_sentence)
 
 
@@ -80,7 +80,7 @@ _CLOSED = regex.compile(r"[.!?。！？…:：;；|][\"'”’」』)）\]】*_`
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the blocks of a text, which no sentence crosses: paragraphs, items, headings, rows, code."""
+    """Yield a text's blocks, which no sentence crosses: paragraphs, items, headings, rows, code."""
     lines = [line.span() for line in _LINE.finditer(text) if line.end() > line.start()]
     place = 0
     while place < len(lines):
@@ -137,7 +137,7 @@ _FINAL = regex.compile(r"[다요까죠네]\Z")
 
 
 def _ends(text: str, start: int, stop: int) -> Iterator[int]:
-    """Yield the ends of the sentences of a block. The last is the end of the block itself."""
+    """Yield the sentence ends in a block. The last is the block's own end."""
     if not _CODE.match(text, start, stop) and not _ROW.match(text, start, stop):
         spans = deque(sorted(_closed_spans(text, start, stop)))
         marker = _ITEM.match(text, start, stop)
@@ -160,7 +160,7 @@ def _ends(text: str, start: int, stop: int) -> Iterator[int]:
 def _closed_spans(text: str, start: int, stop: int) -> list[tuple[int, int]]:
     """Return the spans in which no sentence ends: code, addresses, dates, and text in brackets or quotes.
 
-    The span of a quoted sentence ends before its full stop, so that the text after the quote decides.
+    A quoted sentence's span ends before its full stop, so that the text after the quote decides.
     """
     spans = [match.span() for match in _OPAQUE.finditer(text, start, stop)]
     spans = [
@@ -182,7 +182,7 @@ def _closed_spans(text: str, start: int, stop: int) -> list[tuple[int, int]]:
 
 
 def _closing(text: str, place: int, stop: int) -> int | None:
-    """Return the place of the bracket or quote that closes the one at `place`, or None if none is within reach."""
+    """Return where the bracket or quote stands that closes the one at `place`, or None if none is within reach."""
     opener = text[place]
     if opener == '"':
         opens = place == 0 or not regex.match(r"[\p{L}\p{N}.!?,]", text[place - 1])

@@ -1,6 +1,6 @@
 """Upgrade older stores, with a module `to_VERSION` for each version after the first.
 
-Each module has a function `upgrade(operations)` that changes the tables of the version before. For example, version 2
+Each module has a function `upgrade(operations)` that changes the previous version's tables. For example, version 2
 might add a column, in `to_2.py`:
 
     def upgrade(operations: Operations) -> None:
@@ -17,7 +17,7 @@ from alembic.operations import Operations
 
 
 def upgrade(connection: sa.Connection, version: int, target: int) -> None:
-    """Change the tables of a store from a version to a later version, step by step."""
+    """Change a store's tables from a version to a later version, step by step."""
     operations = Operations(MigrationContext.configure(connection))
     for step in range(version + 1, target + 1):
         import_module(f"{__name__}.to_{step}").upgrade(operations)

@@ -54,7 +54,7 @@ def _convert(connection: sa.Connection, name: str, keys: Sequence[str], body: st
 
 
 def _pages(connection: sa.Connection, table: sa.TableClause, keys: Sequence[str]) -> Iterator[Sequence[sa.Row[Any]]]:
-    """Yield the rows of a table by their keys."""
+    """Yield a table's rows by their keys."""
     key = [table.c[name] for name in keys]
     query = sa.select(table).order_by(*key).limit(_ROWS)
     rows = connection.execute(query).all()

@@ -42,13 +42,13 @@ _PROMPT = re.compile(r"[\w .,%*<>{}()-]{0,80}(?P<quote>[\"'`])[bBrRuUfF]{0,2}(?:
 _PROMPT_END = re.compile(r"\)(?=[\s).,:;\"'\]}]|\Z)|\s*(?:,\s|\+\s|%\s|\.\w+\()")
 """The code after the quote that ends a prompt, as in `input("Password: ")`."""
 _RESOURCE = re.compile(r"[^\s\"'=&;]*:nra\b")
-"""The text before a name, backwards, in the name of a resource of AWS. Such a name is no secret."""
+"""The text before a name, backwards, in an AWS resource name. Such a name is no secret."""
 _ASSIGNED = re.compile(r"[\w.-]*+(?:\Z|[?&;\n]| tropxe)")
 _ELEMENT = re.compile(r"[\w:.-]*+<")
 _OPTION = re.compile(r"[\w-]*-(?:\Z|\s)")
-"""The text before a name, backwards: an assignment of a shell or a URL, an XML element, or an option of a command."""
+"""The text before a name, backwards: an assignment in a shell or a URL, an XML element, or a command option."""
 _LONGEST_WORD = 20
-"""The fewest letters after `Bearer` that are no word of a sentence."""
+"""The fewest letters after `Bearer` that are no word in a sentence."""
 _BEARERS = (
     ("bearer", re.compile(r"\b.{6}\s+(?P<bare>[A-Za-z0-9._~+/=-]{12,20000})")),
     (
@@ -56,7 +56,7 @@ _BEARERS = (
         re.compile(r".{13}[\"']?\s*[:=]\s*[\"']?[A-Za-z][A-Za-z0-9-]{1,24}\s+(?P<bare>[A-Za-z0-9._~+/=-]{12,20000})"),
     ),
 )
-"""A word, and the pattern of a secret after it that begins at the word."""
+"""A word, and the secret pattern after it that begins at the word."""
 
 
 def find(text: str, lowered: str, marks: Sequence[str]) -> Iterator[tuple[int, int, str]]:
@@ -130,7 +130,7 @@ def _ends_prompt(before: str, tail: re.Match[str]) -> bool:
 
 
 def _quoted_span(match: re.Match[str], group: str, *, password: bool) -> tuple[int, int] | None:
-    """Return the span of a value between quotes, up to the closing quote. An unclosed quote closes with the text."""
+    """Return a value's span between quotes, up to the closing quote. An unclosed quote closes with the text."""
     value = match[group]
     if not is_quoted_secret(value, password=password):
         return None
@@ -147,7 +147,7 @@ def _quoted_span(match: re.Match[str], group: str, *, password: bool) -> tuple[i
 def _bare_span(
     match: re.Match[str], *, password: bool, assigned: bool = False, is_element: bool = False
 ) -> tuple[int, int] | None:
-    """Return the span of a value without quotes, up to the next tag if it stands in an XML element."""
+    """Return a value's span without quotes, up to the next tag if it stands in an XML element."""
     value = match["bare"]
     if is_element and "<" in value[1:]:
         value = value[: value.index("<", 1)]

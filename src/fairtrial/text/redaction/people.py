@@ -22,8 +22,8 @@ _CARD_STARTS = (
     (re.compile(r"30[0-5]|3[689]"), range(14, 15)),
     (re.compile(r"62"), range(16, 20)),
 )
-"""The first digits of the cards of Visa, Mastercard, Discover and JCB, American Express, Diners Club and UnionPay, and
-the numbers of their digits."""
+"""The first digits on cards by Visa, Mastercard, Discover and JCB, American Express, Diners Club and UnionPay, and
+their digit counts."""
 _IBAN = re.compile(rf"{ALONE}([A-Z]{{2}})\d{{2}}(?: ?[A-Z0-9]){{11,30}}", re.ASCII)
 _IBAN_COUNTRIES = {
     15: "NO",
@@ -46,7 +46,7 @@ _IBAN_COUNTRIES = {
     33: "RU",
 }
 _IBAN_LENGTHS = {country: length for length, names in _IBAN_COUNTRIES.items() for country in names.split()}
-"""The length of the IBANs of each country (the registry of ISO 13616)."""
+"""The IBAN length in each country (ISO 13616 registry)."""
 _IPV4 = re.compile(r"(?<![\w.+-])(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d)", re.ASCII)
 _IPV6 = re.compile(r"(?<![\w:.])[0-9A-Fa-f]{3,4}:(?:[0-9A-Fa-f]{0,4}:){1,6}[0-9A-Fa-f]{0,4}(?![\w:])", re.ASCII)
 _EAST_ASIAN = r"\u3005\u3041-\u3096\u30a1-\u30fc\u3400-\u9fff\uac00-\ud7a3"

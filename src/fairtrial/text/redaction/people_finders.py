@@ -19,7 +19,7 @@ from fairtrial.text.redaction.telephones import find_phones
 
 
 def _numbers(kind: Kind, find: Callable[[str], Iterator[Span]]) -> Finder:
-    """Return the finder of a kind of numbers, which searches only texts with digits."""
+    """Return a number kind's finder, which searches only texts with digits."""
     return Finder(
         kind,
         lambda text, _: (NUMBER,) if may_hold_number(text) else (),

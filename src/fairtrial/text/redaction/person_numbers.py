@@ -1,6 +1,6 @@
 """Find personal identification numbers of eight countries.
 
-A number is found only if its check digits fit. If these are weak, the name of the number must stand before it.
+A number is found only if its check digits fit. If these are weak, the number's name must stand before it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _DAY = r"(?:0[1-9]|[12]\d|3[01])"
 
 
 class _Form(NamedTuple):
-    """A form of the numbers of persons. `is_clear` says of a number that it needs no name before it."""
+    """A form for personal numbers. `is_clear` says of a number that it needs no name before it."""
 
     country: str
     detail: str

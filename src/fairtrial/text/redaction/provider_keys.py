@@ -15,14 +15,14 @@ LEFT = r"(?<![A-Za-z0-9])"
 """The place where a key may start: after any character except ASCII letters and digits."""
 RIGHT = r"(?![A-Za-z0-9_-])"
 SHORTEST = 16
-"""The length of the shortest keys. Most strings of a trace are shorter."""
+"""The shortest key length. Most strings in traces are shorter."""
 _SIGN_LENGTH = 40
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _PLACEHOLDER = re.compile(r"example|EXAMPLE|[Yy]our[_-]|YOUR[_-]|x{5}|X{5}|placeholder|1234567890")
 
 
 class KeyForm(Record, frozen=True):
-    """A form of key: its owner, a literal that every key of the form contains, and the pattern of the whole key."""
+    """A form of key: its owner, a literal that every such key contains, and the pattern for whole keys."""
 
     owner: str
     literal: str
@@ -150,7 +150,7 @@ def _by_start(forms: Iterable[KeyForm]) -> tuple[tuple[KeyForm, ...], dict[str, 
 
 @cache
 def _ensure_compiled(form: KeyForm) -> re.Pattern[str]:
-    """Return the pattern of a form. Patterns that begin with a literal are searched several times faster."""
+    """Return a form's pattern. Patterns that begin with a literal are searched several times faster."""
     starts = (form.literal, re.escape(form.literal), "")
     start = next(start for start in starts if form.pattern.startswith(start))
     return re.compile(f"{start}(?<![A-Za-z0-9]{start})(?:{form.pattern.removeprefix(start)}){RIGHT}")
@@ -160,7 +160,7 @@ _FORMS_INSIDE, _FORMS_BY_START = _by_start(FORMS)
 
 
 def find_signs(text: str) -> list[str]:
-    """Return the beginnings of long words with the literal of a form, in lower case. The patterns are far slower."""
+    """Return the beginnings of long words with a form's literal, in lower case. The patterns are far slower."""
     words = [text[start:end] for start, end in _long_words(text)]
     literals = {form.literal for form in _possible_forms(" ".join(words))} if words else ()
     return [word[:_SIGN_LENGTH].lower() for literal in literals for word in words if literal in word]
@@ -202,7 +202,7 @@ def _find_all(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def checksum_fits(token: str) -> bool:
-    """Return whether the last six characters of a token are the CRC-32 of its body, in base 62."""
+    """Return whether a token's last six characters are the CRC-32 of its body, in base 62."""
     body = token[token.index("_") + 1 :]
     number = zlib.crc32(body[:-6].encode())
     digits = ""

@@ -28,7 +28,7 @@ KINDS_BY_NAME: frozenset[Kind] = frozenset({"person", "card", "phone", "ip_addre
 
 
 class Redaction(Record, frozen=True):
-    """A removed secret: its kind, a description, and the JSON pointer of its place."""
+    """A removed secret: its kind, a description, and the JSON pointer to its place."""
 
     kind: Kind
     detail: str
@@ -36,7 +36,7 @@ class Redaction(Record, frozen=True):
 
 
 class Removal(NamedTuple):
-    """A part of a text that is replaced: by `[REDACTED:kind]`, or by base64 that was cleaned inside."""
+    """A replaced text part: by `[REDACTED:kind]`, or by base64 that was cleaned inside."""
 
     start: int
     end: int
@@ -61,14 +61,14 @@ def without_secrets(text: str) -> str:
 def may_hold_secrets(text: str) -> bool:
     """Return whether a text may hold a secret. False means that `redact` and `redact_json` find nothing in it.
 
-    The text may be the JSON of a value: then the answer is about the value. E-mail addresses do not count.
+    The text may be a value's JSON: then the answer is about the value. E-mail addresses do not count.
     """
     return bool(Search(_FINDERS_OF_SECRETS, text).finders)
 
 
 @cache
 def make_finders(*, emails: bool = True, people: bool = False) -> tuple[Finder, ...]:
-    """Return the finders of the kinds of secrets, in the order in which they search.
+    """Return the finders for all secret kinds, in the order in which they search.
 
     Raises UsageError for `people` without the library that knows telephone numbers.
     """
@@ -144,7 +144,7 @@ def _find_plain(text: str, search: Search, before: str) -> list[Removal]:
 
 
 def _merge(removals: list[Removal]) -> list[Removal]:
-    """Return removals in order. Of removals that overlap, the first remains, and reaches to the end of the last."""
+    """Return removals in order. Of removals that overlap, the first remains, and reaches to the last one's end."""
     merged: list[Removal] = []
     for removal in sorted(removals, key=lambda removal: (removal.start, -removal.end)):
         if not merged or removal.start >= merged[-1].end:
@@ -174,7 +174,7 @@ _LOCAL = re.compile(
     rf"(?:(?<![{_LETTERS}0-9._%+\\/-])|(?<=[^:]/))"
     rf"[{_LETTERS}0-9](?:[{_LETTERS}0-9._%+'-]{{0,62}}[{_LETTERS}0-9_+-])?\Z"
 )
-"""The part of an e-mail address before its sign, at the end of a text."""
+"""An e-mail address before its sign, ending a text."""
 _DOMAIN = re.compile(
     rf"@((?:[{_LETTERS}0-9](?:[{_LETTERS}0-9-]{{0,61}}[{_LETTERS}0-9])?\.){{1,8}})"
     rf"((?:xn--[a-z0-9-]{{2,59}}|[{_LETTERS}]{{2,24}}))(?![{_LETTERS}0-9@-])"

@@ -17,14 +17,14 @@ from fairtrial.text.redaction.secret_search import Search, may_hold_number
 from fairtrial.text.redaction.secret_values import is_bare_secret, secret_under
 
 _SHORT_KEY = 100
-"""The length of a key up to which it is remembered what it tells."""
+"""The longest key whose meaning is remembered."""
 LEAST_NUMBER = 1_000_000
-"""The least number that may be the number of a telephone or of a person."""
+"""The least number that may be a telephone number or personal number."""
 Redacted = tuple[Json, tuple[Redaction, ...]]
 
 
 def redact_json(value: Json, *, emails: bool = True, people: bool = False) -> Redacted:
-    """Return a JSON value without secrets, and the removed secrets, each with the pointer of its place in that value.
+    """Return a JSON value without secrets, and the removed secrets, each with the pointer to its place in that value.
 
     Strings and keys are redacted as texts. If a key names a secret, its value is removed. Keys that become equal are
     numbered, so that nothing else is lost. The value must not be nested deeper than the stack allows. Parts without a
@@ -40,7 +40,7 @@ def redact_json(value: Json, *, emails: bool = True, people: bool = False) -> Re
 
 
 def _extract_text(value: Json) -> str:
-    """Return a text that contains all strings, keys and numbers of a value."""
+    """Return a text that contains all strings, keys and numbers in a value."""
     try:
         text = msgspec.json.encode(value, enc_hook=str).decode()
     except UnicodeEncodeError:  # the value holds half of a surrogate pair
@@ -49,7 +49,7 @@ def _extract_text(value: Json) -> str:
 
 
 class _Key(NamedTuple):
-    """A key of an object: how it reads without secrets, and what it tells about members."""
+    """An object key: how it reads without secrets, and what it tells about members."""
 
     clean: str
     redactions: tuple[Redaction, ...]
@@ -80,7 +80,7 @@ _read_short_key = lru_cache(maxsize=4096)(_read_key)
 
 
 class _Redactor:
-    """Redacts the parts of a value that may hold a secret. Pointers begin at the part that is redacted."""
+    """Redacts value parts that may hold a secret. Pointers begin at the part that is redacted."""
 
     def __init__(self, search: Search, size: int, *, emails: bool, people: bool) -> None:
         kinds = {finder.kind for finder, _ in search.finders}
@@ -94,8 +94,8 @@ class _Redactor:
     def redact(self, value: Json, name: str = "", key: str = "") -> Redacted:
         """Return a value without secrets and personal data.
 
-        `name` is the name of the secret that the value may be, if there is one. `key` is the key of the value or of the
-        list around it.
+        `name` is the secret name that the value may have, if there is one. `key` is the key before this value or its
+        list.
         """
         if isinstance(value, str):
             clean, redactions = self._redact_text(value, key) if self._search.may_find(value) else (value, ())
@@ -107,7 +107,7 @@ class _Redactor:
         return (name and _as_secret(value, value, name)) or self._redact_number(value, key)
 
     def _redact_part(self, value: Json, name: str, key: str) -> Redacted:
-        """Return a part of a value without secrets. Most objects and lists hold no sign of any."""
+        """Return a value part without secrets. Most objects and lists hold no sign of any."""
         if self._remaining > 0 and not name and isinstance(value, list | dict):
             text = _extract_text(value)
             if not self._search.may_find(text):
@@ -116,7 +116,7 @@ class _Redactor:
         return self.redact(value, name, key)
 
     def _redact_number(self, value: Json, key: str) -> Redacted:
-        """Return the redaction of a number that only its key shows to be personal, for example a telephone number."""
+        """Return a number's redaction that only its key shows to be personal, for example a telephone number."""
         if not self._numbers or not key or not isinstance(value, int) or value < LEAST_NUMBER:
             return value, ()
         clean, redactions = self._redact_text(str(value), key)
@@ -137,7 +137,7 @@ class _Redactor:
         return result if redactions else items, tuple(redactions)
 
     def _name_of_item(self, items: list[Json], place: int) -> str:
-        """Return the name of the secret that an item is because of the item before it, or an empty string."""
+        """Return an item's secret name that its predecessor shows, or an empty string."""
         before, item = items[place - 1], items[place]
         if not (self._pairs and isinstance(item, str) and isinstance(before, str)):
             return ""
@@ -184,13 +184,13 @@ class _Redactor:
 
 
 def _below(key: str, redactions: tuple[Redaction, ...]) -> list[Redaction]:
-    """Return redactions in a member or an item with the pointers of the object or list around it."""
+    """Return redactions in a member or an item with pointers to the object or list around it."""
     step = f"/{escape(key)}"
     return [msgspec.structs.replace(redaction, pointer=step + redaction.pointer) for redaction in redactions]
 
 
 def _as_secret(value: Json, clean: Json, name: str) -> Redacted | None:
-    """Return the removal of a value that is a secret by its name, or None. Of a cookie, only values are removed."""
+    """Return a removal if the value is secret by its name, or None. From cookies, only values are removed."""
     if isinstance(value, bool) or value is None:
         return None
     if name.lower() in {"cookie", "set-cookie"}:

@@ -81,7 +81,7 @@ class LineRedactor:
         return replace_leaves(text, value, clean) if redactions else text
 
     def _flush(self) -> Iterator[str]:
-        """Yield the rest of the text before a line of JSON, or before the end of the file."""
+        """Yield the remaining text before a JSON line, or before the file ends."""
         if self._text:
             yield self._redact_window(is_last=True)
         self._before = ""

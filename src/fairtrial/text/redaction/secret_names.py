@@ -39,9 +39,9 @@ _SHORTEST_MARKS = tuple(mark for mark in MARKS if not any(part in mark for part 
 _ASCII_MARKS = tuple(filter(str.isascii, _SHORTEST_MARKS))
 _OTHER_MARKS = re.compile("|".join(mark for mark in _SHORTEST_MARKS if not mark.isascii()))
 _LONGEST_PREFIX = len("encryption_")
-"""The most characters of a telling word before its mark."""
+"""The most characters in a telling word before its mark."""
 _LONGEST_REST = 16
-"""More characters than a telling word and the checks after it have after the beginning of its mark."""
+"""More characters than a telling word and the checks after it have after its mark begins."""
 NOT_A_SECRET = re.compile(
     r"(?:(?:(?<=token)|(?<=secret)|(?<=credential))s"
     r"|s?[_-]?(?:count|type|limit|length|len|name|id|expir\w*|url|uri|file|path|policy|reset|usage|hint|field|ttl"
@@ -49,11 +49,11 @@ NOT_A_SECRET = re.compile(
     r"(?![a-z])",
     re.IGNORECASE,
 )
-"""The end of a name that only describes a secret, for example `_type` or `Count`."""
+"""A name's end that only describes a secret, for example `_type` or `Count`."""
 
 
 class Core(NamedTuple):
-    """The part of a name that announces a secret: its place, and whether the secret is a password."""
+    """The name part that announces a secret: its place, and whether the secret is a password."""
 
     start: int
     end: int
@@ -72,9 +72,9 @@ def find_cores(lowered: str, marks: Iterable[str]) -> Iterator[Core]:
 
 
 def _parts_around(lowered: str, marks: Iterable[str]) -> Iterator[tuple[int, int]]:
-    """Yield start and end of the parts of a text near its marks. Every core begins and ends near a mark.
+    """Yield start and end of text parts near its marks. Every core begins and ends near a mark.
 
-    A search for constants is faster than the pattern of the cores.
+    A search for constants is faster than the core pattern.
     """
     places: list[int] = []
     for mark in marks:

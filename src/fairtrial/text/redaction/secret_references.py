@@ -36,9 +36,9 @@ _VERSION = re.compile(r"v\d{1,3}(?:(?:alpha|beta)\d{1,2})?$")
 
 
 def is_reference(value: str) -> bool:
-    """Return whether a value without quotes is the path of a file, the address of a secret, or a name in code.
+    """Return whether a value without quotes is a file path, a secret's address, or a name in code.
 
-    A password may have dots and slashes. With a digit, a chain of names is code only if one of its names shows it.
+    A password may have dots and slashes. With a digit, a chain of names is code only if some name in it shows that.
     """
     if _DOTTED.match(value):
         return _is_chain(value)
@@ -57,5 +57,5 @@ def _is_chain(value: str) -> bool:
 
 
 def _has_names(value: str) -> bool:
-    """Return whether every part of a value is a name as people choose it, and none is generated."""
+    """Return whether every value part is a name as people choose it, and none is generated."""
     return all(not part or _NAME.match(part) for part in _BETWEEN.split(value))

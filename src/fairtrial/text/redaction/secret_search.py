@@ -18,7 +18,7 @@ Span = tuple[int, int, str]
 LAYERS = 4
 """Secrets are found inside this many encodings, for example in base64 in a URL in JSON in JSON."""
 NUMBER = r"\d"
-"""The sign of a number. A text has it if `may_hold_number` is true."""
+"""A number sign. A text has it if `may_hold_number` is true."""
 _MANY_SIGNS = 100
 """With more signs than this, a look for each of them takes longer than the patterns."""
 _AT = re.compile(r"@(?<=[^\s/\"'<>]@)[\w\[]")
@@ -26,10 +26,10 @@ _DIGITS = re.compile(r"\d[\d .:()/-]{4}|[0-9A-Fa-f]{3}:[0-9A-Fa-f]{0,4}:|\d [A-D
 
 
 class Finder(NamedTuple):
-    """A kind of secret, the signs of a text that may hold such secrets, and the secrets themselves.
+    """A kind of secret, the text signs that may hold such secrets, and the secrets themselves.
 
-    A sign is a part of the text in lower case, for example `password`. `find_signs` gets a text, and the text in lower
-    case. `find` gets a text and all signs of the search, and yields nothing from a text without a sign.
+    A sign is text in lower case, for example `password`. `find_signs` gets a text, and the text in lower case. `find`
+    gets a text and all search signs, and yields nothing from a text without a sign.
     """
 
     kind: Kind
@@ -48,7 +48,7 @@ def signs_of_addresses(text: str, _: str) -> list[str]:
 
 
 class Search:
-    """The search in a text, or in the parts of a text: which finders it needs, and which parts may hold a secret."""
+    """The search in a text, or in text parts: which finders it needs, and which parts may hold a secret."""
 
     def __init__(self, finders: Sequence[Finder], text: str) -> None:
         self.finders: tuple[tuple[Finder, frozenset[str]], ...] = ()
@@ -68,7 +68,7 @@ class Search:
         self._signs = tuple(signs - {NUMBER}) if len(signs) <= _MANY_SIGNS else ("",)
 
     def may_find(self, text: str) -> bool:
-        """Return whether a part of the text may hold a secret. Most parts hold no sign."""
+        """Return whether some text part may hold a secret. Most parts hold no sign."""
         lowered = lower(text)
         for sign in self._signs:
             if sign in lowered:
@@ -77,7 +77,7 @@ class Search:
 
 
 def may_hold_number(text: str) -> bool:
-    """Return whether a text may hold the number of a person, a card, an account, a telephone or a machine."""
+    """Return whether a text may hold a number for a person, a card, an account, a telephone or a machine."""
     return _DIGITS.search(text) is not None
 
 
@@ -92,7 +92,7 @@ def _find_signs(finders: Sequence[Finder], text: str) -> list[Collection[str]]:
 
 
 def _inner_texts(text: str) -> Iterator[str]:
-    """Yield the texts in the layers of a text. All texts in base64 of one layer are one text."""
+    """Yield the texts in all layers. All texts in base64 of one layer are one text."""
     seen = {text}
     texts = [text]
     for _ in range(LAYERS):

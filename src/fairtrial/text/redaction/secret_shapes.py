@@ -30,7 +30,7 @@ VALUE_KEYS = frozenset(
     }
     | {"data", "stringvalue", "string_value", "secretvalue", "secret"}
 )
-"""The keys of an object under which the name of a variable and its value stand, in lower case."""
+"""The object keys under which a variable's name and value stand, in lower case."""
 ATTRIBUTES = frozenset({"path", "expires", "max-age", "domain", "samesite", "priority", "version"})
 PASSWORD_COMMANDS = frozenset(
     {
@@ -114,7 +114,7 @@ def find_in_commands(text: str) -> Iterator[Span]:
 
 
 def find_flags(text: str) -> set[str]:
-    """Return the options after which the secrets of a command line or an argument list stand, in lower case."""
+    """Return the options after which secrets in a command line or an argument list stand, in lower case."""
     return {match[0].lower() for match in _SECRET_FLAG.finditer(text)} if "-" in text else set()
 
 
@@ -124,7 +124,7 @@ def names_secret(name: str) -> bool:
 
 
 def secret_after_flag(flag: object, value: object, command: object) -> bool:
-    """Return whether an item of an argument list is a secret, because of the item before it and the first item."""
+    """Return whether an argument is secret, given the argument before it and the first argument."""
     if not isinstance(flag, str) or not isinstance(value, str) or not flag.startswith("-"):
         return False
     if flag == "-p":
@@ -134,7 +134,7 @@ def secret_after_flag(flag: object, value: object, command: object) -> bool:
 
 
 def find_cookies(text: str, start: int = 0) -> Iterator[Span]:
-    """Yield the values in the value of a cookie header: those of sessions, and long values that look generated."""
+    """Yield the values in a cookie header's value: those of sessions, and long values that look generated."""
     for crumb in _CRUMB.finditer(text):
         name, value = crumb["name"].lower(), crumb["value"]
         if name in ATTRIBUTES or is_placeholder(value):
@@ -160,7 +160,7 @@ def _objects(text: str) -> Iterator[Span]:
 
 
 def _values(members: list[re.Match[str]], start: int, name: str) -> Iterator[Span]:
-    """Yield the members of an object that hold the secret of a name."""
+    """Yield object members that hold a name's secret."""
     for member in members:
         place = start + member.start(2) + 1
         value = member[2][1:-1]
@@ -233,7 +233,7 @@ def _yaml(text: str) -> Iterator[Span]:
 
 
 def _cell(raw: str, start: int, name: str) -> Iterator[Span]:
-    """Yield the secret in a cell of a table or a line of YAML, without the quotes or backticks around it."""
+    """Yield the secret in a table cell or a YAML line, without the quotes or backticks around it."""
     value = raw.strip().strip("`\"'")
     if value and is_bare_secret(value, password=kind_of_name(name) == "password"):
         place = start + raw.index(value)

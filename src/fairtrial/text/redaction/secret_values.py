@@ -24,7 +24,7 @@ _SIGNS = "$%({<"
 _CALL = re.compile(
     r"(?=[A-Za-z_])(?:[a-z_]+\d{0,3}|_?[A-Za-z]?[a-z]*(?:[A-Z][a-z]+)*\d{0,3})(?:\.\w+)*(?:\((?!.*\d.*[A-Z])|\[(?!\[))"
 )
-"""The start of a call or an index in code, for example `get_token(` or `data['password']`."""
+"""How a call or an index starts in code, for example `get_token(` or `data['password']`."""
 _AWS_SECRET = re.compile(r"(?=.*[a-z])(?=.*[A-Z])[A-Za-z/+]{40}$")
 """A secret key of AWS without a digit, as one in a thousand is. It would otherwise look like a word."""
 _DIGIT = re.compile(r"\d")
@@ -35,7 +35,7 @@ _CLOSERS = {")": "(", "]": "[", "}": "{", ">": "<"}
 def is_placeholder(value: str) -> bool:
     """Return whether a value only stands for a secret: empty, stars, a variable, a word such as `required`.
 
-    A password may begin with a sign of a variable: `$4b7xQ` and `{9kTz` are passwords, `$DB_PASSWORD` is not.
+    A password may begin with a variable sign: `$4b7xQ` and `{9kTz` are passwords, `$DB_PASSWORD` is not.
     """
     if not value or _PLACEHOLDER.fullmatch(value):
         return True
@@ -45,7 +45,7 @@ def is_placeholder(value: str) -> bool:
 
 
 def secret_under(key: str, value: str) -> bool:
-    """Return whether the value of a JSON member is a secret, because its key names one."""
+    """Return whether a JSON member's value is a secret, because its key names one."""
     kind = kind_of_name(key)
     return kind is not None and is_quoted_secret(value, password=kind == "password")
 
@@ -74,7 +74,7 @@ def is_mixed(value: str) -> bool:
 
 
 def trim(value: str) -> str:
-    """Return a value without the punctuation of the sentence around it: `abc1).` is `abc1`, and `a(bc)` stays."""
+    """Return a value without punctuation from the sentence around it: `abc1).` is `abc1`, and `a(bc)` stays."""
     while value and (value[-1] == "." or (value[-1] in _CLOSERS and _CLOSERS[value[-1]] not in value)):
         value = value[:-1]
     return value

@@ -29,7 +29,7 @@ _OTHER_NUMBER = re.compile(
 
 
 def find_phones(text: str) -> Iterator[Span]:
-    """Yield the telephone numbers that are valid in the numbering plan of a country.
+    """Yield the telephone numbers that are valid in a country's numbering plan.
 
     A number of digits and spaces may be an order number as well. It is not found after a word such as `order`. If it
     does not begin as telephone numbers do, it is found only after a word such as `phone`.
