@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from itertools import pairwise
-from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import regex
 from msgspec.structs import replace
 
 from fairtrial.mutations.operator import Invocations, Scene, leaves, parameters_of, shuffled
 from fairtrial.records.trace import Step, ToolCall, ToolResult
+
+if TYPE_CHECKING:
+    from random import Random
 
 _ISO_DATE = regex.compile(r"(\d{4}-\d\d-\d\d)(.*)", regex.S)
 _ANNOTATIONS = ("idempotent", "idempotentHint", "readOnlyHint")
@@ -80,6 +82,26 @@ def argument_changed(scene: Scene, random: Random) -> Invocations | None:
         call = call_at(scene, place)
         for value in _other_values(scene, call, name, random):
             changed = replace(call, args={**call.args, name: value})
+            if _is_wrong(scene, changed):
+                return _with_call(scene, place, changed)
+    return None
+
+
+_NEAR = (0, 0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+"""Shares of a number by which it is raised. The first that the rules take for another number is used."""
+
+
+def argument_near(scene: Scene, random: Random) -> Invocations | None:
+    """Raise one number of a call by the smallest step that the criteria do not tolerate, at most by half."""
+    for place, name in shuffled(_arguments(scene), random):
+        call = call_at(scene, place)
+        value = call.args[name]
+        if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) < 2:
+            continue
+        for share in _NEAR:
+            step = max(abs(value) * share, 1 if isinstance(value, int) else 0.01)
+            new = value + (round(step) if isinstance(value, int) else round(step, 4))
+            changed = replace(call, args={**call.args, name: new})
             if _is_wrong(scene, changed):
                 return _with_call(scene, place, changed)
     return None

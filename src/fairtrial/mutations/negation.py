@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from fairtrial.mutations import negation_en, negation_ja, negation_ko, negation_zh
-from fairtrial.text.language import Language
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fairtrial.text.language import Language
 
 NEGATE: Mapping[Language, Callable[[str], str | None]] = {
     "en": negation_en.negate,

@@ -7,15 +7,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from random import Random
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec.structs import replace
 
-from fairtrial.records.case import EvalCase
-from fairtrial.records.mutation import Direction
 from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult
-from fairtrial.text.language import Language, language_of
+from fairtrial.text.language import Language, is_traditional, language_of
+
+if TYPE_CHECKING:
+    from fairtrial.records.case import EvalCase
+    from fairtrial.records.mutation import Direction, Family
 
 Invocations = tuple[Invocation, ...]
 
@@ -80,6 +82,12 @@ class Scene:
         """The language of the reply."""
         return language_of(self.reply)
 
+    @cached_property
+    def variety(self) -> str:
+        """The language of the reply, or "zh-Hant" for Chinese in traditional characters."""
+        is_written_so = self.language == "zh" and is_traditional(self.reply or self.reference)
+        return "zh-Hant" if is_written_so else self.language
+
     @property
     def steps(self) -> tuple[Step, ...]:
         """The steps before the reply."""
@@ -125,7 +133,8 @@ class Operator:
     """A change with a name, a direction and an example (before, after).
 
     `languages` are the languages whose replies it can change. An operator on calls or turns does not depend on one.
-    `weight` orders survivors: the most harmful change has the highest.
+    `weight` orders survivors: the most harmful change has the highest. `family` says what it changes: calls, facts, or
+    the form of a reply. `defect` is the real defect that it stands for, or the reason why it is harmless.
     """
 
     name: str
@@ -134,6 +143,8 @@ class Operator:
     example: tuple[str, str]
     languages: tuple[Language, ...] = ()
     weight: int = 1
+    family: Family = "facts"
+    defect: str = ""
 
     def mutate(self, scene: Scene, seed: str) -> Invocations | None:
         """Return the conversation with one change, or None. The result differs from the conversation."""

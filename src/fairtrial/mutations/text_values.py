@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import regex
 
 from fairtrial.mutations.hangul import with_particle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _UNIT = r"(?:kg|g|km|m|cm|mm|ml|l|L|GB|MB|TB|KB|hrs?|mins?|ms|USD|EUR|KRW|JPY|CNY)(?![A-Za-z0-9])"
 _NUMBER = regex.compile(
@@ -157,6 +159,11 @@ def other_month(text: str, date: Date) -> tuple[int, str] | None:
     name = _MONTH_NAMES[month - 1]
     name = name[:3] if len(written) == 3 and written.lower() != "may" else name
     return month, name.upper() if written.isupper() else name.capitalize() if written[0].isupper() else name
+
+
+def month_name(month: int) -> str:
+    """Return the English name of a month, 1..12."""
+    return _MONTH_NAMES[month - 1].capitalize()
 
 
 def _written_like(digits: str, number: int) -> str:

@@ -9,13 +9,16 @@ from fairtrial.records.record import Record
 Direction = Literal["harmful", "harmless"]
 """A sound evaluation catches harmful changes, and does not mind harmless ones."""
 
+Family = Literal["calls", "facts", "form"]
+"""What a change concerns: the calls and turns of an agent, the facts of its reply, or the form of its reply."""
+
 
 class Mutation(Record, frozen=True):
     """A change that an operator planted in a recording. `invocation` counts from 1.
 
     `language` is the language of the reply that was changed, or empty if the change does not depend on a language.
     `weight` orders survivors: the most harmful change has the highest. `tool` is the tool whose answers were degraded.
-    It is empty if the recording itself was changed.
+    It is empty if the recording itself was changed. `family` says what the change concerns.
     """
 
     operator: str
@@ -24,6 +27,7 @@ class Mutation(Record, frozen=True):
     language: str = ""
     weight: int = 1
     tool: str = ""
+    family: Family = "facts"
 
 
 class CatchRate(Record, frozen=True):
