@@ -78,7 +78,7 @@ def test_a_harmless_change_is_the_one_written_by_hand(operator: str, reply: str,
 
 @pytest.mark.parametrize(("sentence", "expected"), OBLIGATIONS)
 def test_a_korean_obligation_becomes_a_permission(sentence: str, expected: str) -> None:
-    """ "You must" becomes "you need not", in the politeness of the sentence."""
+    """An obligation becomes "you need not", in the politeness of the sentence."""
     assert negate(sentence) == expected
 
 

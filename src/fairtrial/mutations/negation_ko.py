@@ -116,7 +116,7 @@ _MUST = r"야 (?P<must>합니다|됩니다|해요|돼요)"
 
 
 def _need_not(match: _Match) -> str | None:
-    """Negate an obligation: "내셔야 합니다" becomes "내지 않으셔도 됩니다", and "해야 해요" becomes "하지 않아도 돼요"."""
+    """Negate an obligation: "내셔야 합니다" becomes "내지 않으셔도 됩니다"."""
     stem = {"해": "하", "와": "오"}.get(match["stem"], match["stem"])
     if match["stem"] in _IRREGULAR:
         return None

@@ -1,6 +1,7 @@
 """Sentences that operators put into replies, in English, Korean, Japanese and both Chinese scripts.
 
-Each states its meaning without any other fact."""
+Each states its meaning without any other fact.
+"""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Planting:
         tools: Mapping[str, Mapping[str, Any]],
         other_cases: Sequence[EvalCase],
     ) -> Iterator[Recording]:
-        """Yield the mutants of a recording, each text once. The recording is attempt 1, and the mutants count from 2."""
+        """Yield the mutants of a recording, each text once. The recording is attempt 1, mutants count from 2."""
         attempt = 1
         invocations = baseline.trace.invocations
         for index in range(len(invocations)):

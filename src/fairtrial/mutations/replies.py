@@ -103,10 +103,30 @@ def _denial(statement: str, scene: Scene) -> str | None:
     return frame.format(f"{first.lower()} {rest}".rstrip(".!") + ".")
 
 
-_LOWERED = frozenset("the your you we it our this that there a an these those all both each".split())
+_LOWERED = frozenset(
+    [
+        "the",
+        "your",
+        "you",
+        "we",
+        "it",
+        "our",
+        "this",
+        "that",
+        "there",
+        "a",
+        "an",
+        "these",
+        "those",
+        "all",
+        "both",
+        "each",
+    ]
+)
 
 _ABSTAINS = regex.compile(
-    r"\b(?:don't|do not|doesn't|does not) (?:have|know|contain|include)\b.*\b(?:information|data|details|that|answer|record)"
+    r"\b(?:don't|do not|doesn't|does not) (?:have|know|contain|include)\b"
+    r".*\b(?:information|data|details|that|answer|record)"
     r"|\b(?:couldn't|could not|cannot|can't|unable to) (?:find|locate|determine|confirm|verify)\b|\b(?:no|not enough) "
     r"(?:information|record|data)\b|\bI(?:'m| am) not sure\b|\b(?:don't|do not) know\b"
     r"|(?:확인|파악|답변|제공)할? ?수 없|정보가 없|알 수 없|찾을 수 없|모르겠"

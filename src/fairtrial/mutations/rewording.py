@@ -1,4 +1,4 @@
-"""Operators that say the same in other words: another form of a time, a date or a number, another order of sentences."""
+"""Operators that say the same in other words: other forms of times, dates and numbers, another order of sentences."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ import regex
 
 from fairtrial.mutations import phrases
 from fairtrial.mutations.courtesy import is_courtesy
-from fairtrial.mutations.operator import Invocations, Scene, shuffled
-from fairtrial.mutations.text_values import Date, dates, month_name, numbers
+from fairtrial.mutations.operator import Invocations, Plant, Scene, shuffled
+from fairtrial.mutations.text_values import Date, dates, month_name
 from fairtrial.mutations.times import clocks, other_form
 from fairtrial.text.language import Language, is_traditional
 from fairtrial.text.sentences import Piece, cut
 
 if TYPE_CHECKING:
-    from random import Random
+    from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
 
 
 def time_format(scene: Scene, random: Random) -> Invocations | None:
@@ -96,7 +98,8 @@ def contraction(scene: Scene, random: Random) -> Invocations | None:
 
 _WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _COUNTED = (
-    r"(?= (?:\w+ )?(?:orders?|items?|days?|nights?|weeks?|months?|years?|hours?|minutes?|people|persons|guests?|adults|tickets?"
+    r"(?= (?:\w+ )?(?:orders?|items?|days?|nights?|weeks?|months?|years?|hours?|minutes?|people|persons"
+    r"|guests?|adults|tickets?"
     r"|rooms|seats|bags|books|boxes|pieces|flights|results|options|stops|times|messages|files|products|questions|cases"
     r"|reservations|passengers|children|business days)\b)"
 )
@@ -107,7 +110,7 @@ _MYRIAD = regex.compile(r"(?<![\p{Nd}.,:/-])([1-9]\d{1,3}),?000(?= ?(?:원|円|�
 
 
 def number_spelled(scene: Scene, random: Random) -> Invocations | None:
-    """Write a small count in words, or in digits: "three nights". In Korean, Japanese and Chinese, 15,000 is 1만 5천."""
+    """Write a small count in words, or in digits: "three nights". In Korean, 15,000 is 1만 5천."""
     reply = scene.reply
     if scene.language != "en":
         return _with_myriads(scene, random)
@@ -139,6 +142,9 @@ def courtesy_added(scene: Scene, random: Random) -> Invocations | None:
     """Put a polite sentence after the reply."""
     if not scene.reply.strip() or scene.reply.rstrip()[-1:] not in ".!?。！？":
         return None
+    sentences = [piece.text for piece in cut(scene.reply) if piece.is_sentence]
+    if sentences and is_courtesy(sentences[-1], scene.language):
+        return None
     closing = random.choice(phrases.CLOSINGS[scene.variety])
     space = "" if scene.language in ("ja", "zh") else " "
     return None if closing in scene.reply else scene.with_reply(f"{scene.reply.rstrip()}{space}{closing}")
@@ -154,8 +160,23 @@ def courtesy_dropped(scene: Scene, random: Random) -> Invocations | None:
     return scene.with_reply("".join(piece.text for n, piece in enumerate(pieces) if n != place).strip())
 
 
+def together(plants: Sequence[Plant]) -> Plant:
+    """Return an operator that makes several harmless changes one after the other. At least two must apply."""
+
+    def plant(scene: Scene, random: Random) -> Invocations | None:
+        current, changes = scene, 0
+        for change in plants:
+            mutant = change(current, random)
+            if mutant is not None and mutant != current.invocations:
+                current, changes = replace(current, invocations=mutant), changes + 1
+        return current.invocations if changes > 1 else None
+
+    return plant
+
+
 _BOUND = regex.compile(
-    r"\A\W*(?:however|but|and|or|so|then|also|therefore|thus|instead|otherwise|first|second|third|next|finally|in addition"
+    r"\A\W*(?:however|but|and|or|so|then|also|therefore|thus|instead|otherwise|first|second|third|next|finally"
+    r"|in addition"
     r"|for example|yes|no|after|before|once|because|this|that|these|those|it|its|they|their|he|she|both|such|there|here"
     r"|그|이|저|또|하지만|다만|단|따라서|그래서|그런데|먼저|다음|네|예|아니|마지막|우선|둘째|첫째|이후|반면"
     r"|しかし|ただ|また|そして|その|それ|この|これ|次|まず|はい|いいえ|なお|さらに|ですが|そのため|最後|以上"

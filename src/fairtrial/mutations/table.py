@@ -47,6 +47,19 @@ def _harmless(
     return Operator(name, "harmless", plant, example, languages, 1, family, defect)
 
 
+_IN_TURN: tuple[Plant, ...] = (
+    rewording.sentences_reordered,
+    rewording.time_format,
+    rewording.date_format,
+    rewording.number_spelled,
+    *[rewording.contraction] * 3,
+    *[harmless.synonym] * 2,
+    rewording.courtesy_dropped,
+    harmless.polite_frame,
+    rewording.courtesy_added,
+)
+"""The changes that `reworded` makes one after the other."""
+
 OPERATORS: dict[str, Operator] = {
     operator.name: operator
     for operator in (
@@ -236,6 +249,12 @@ OPERATORS: dict[str, Operator] = {
         ),
         _harmless("full_width", harmless.full_width, ("20円", "２０円"), "The same number.", _KO_JA_ZH),
         _harmless("synonym", harmless.synonym, ("현재 무료입니다.", "지금 무료입니다."), "The same meaning."),
+        _harmless(
+            "reworded",
+            rewording.together(_IN_TURN),
+            ("You do not need ID.", "Gladly. You don't need ID. Have a great day!"),
+            "A model never writes a reply twice in the same words.",
+        ),
         _harmless(
             "json_layout", structures.json_layout, ('{"a": 1}', '{\\n  "a": 1\\n}'), "Layout.", LANGUAGES, "form"
         ),
