@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import Any
 
 import regex
 from msgspec.structs import replace
 
 from fairtrial.mutations.operator import Invocations, Scene, leaves, parameters_of, shuffled
 from fairtrial.records.trace import Step, ToolCall, ToolResult
-
-if TYPE_CHECKING:
-    from random import Random
 
 _ISO_DATE = regex.compile(r"(\d{4}-\d\d-\d\d)(.*)", regex.S)
 _ANNOTATIONS = ("idempotent", "idempotentHint", "readOnlyHint")

@@ -7,12 +7,10 @@ asking." is polite, and "Thank you for your payment of $40." is not. A sentence 
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
 
 import regex
 
-if TYPE_CHECKING:
-    from fairtrial.mutations.sections import sections
+from fairtrial.mutations.sections import sections
 from fairtrial.text.language import Language
 
 _MARKS = r"[\s\p{P}\p{S}]*"

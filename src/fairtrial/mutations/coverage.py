@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from fairtrial.mutations.operator import parameters_of
 from fairtrial.records.case import EvalCase, Persona
 from fairtrial.records.mutation import Coverage
 from fairtrial.records.trace import Invocation, ToolResult
 from fairtrial.text.language import language_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 
 def cover(cases: Sequence[EvalCase], tools: Mapping[str, Mapping[str, Any]], personas: Iterable[str] = ()) -> Coverage:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING
+from random import Random
 
 import regex
 from msgspec.structs import replace
@@ -15,10 +16,6 @@ from fairtrial.mutations.politeness import is_informal, other_level
 from fairtrial.mutations.text_values import numbers
 from fairtrial.records.trace import ToolCall
 from fairtrial.text.sentences import cut
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from random import Random
 
 _WIDE = str.maketrans("0123456789%", "０１２３４５６７８９％")
 _WHOLE_AMOUNT = regex.compile(r"[1-9]\d{3,11}(?![\d.])")

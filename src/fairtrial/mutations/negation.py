@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 from fairtrial.mutations import negation_en, negation_ja, negation_ko, negation_zh
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from fairtrial.text.language import Language
+from fairtrial.text.language import Language
 
 NEGATE: Mapping[Language, Callable[[str], str | None]] = {
     "en": negation_en.negate,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import regex
 
 from fairtrial.mutations.hangul import BIEUP, RIEUL, SSANG_SIOT, ends_in_consonant, tail, with_tail
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _SENTENCE = regex.compile(r"""\A(?P<core>.*?)(?P<end>[\s.!…。！"'”’」』*_~)]*)\Z""", regex.S)
 _LEFT_ALONE = regex.compile(

@@ -7,17 +7,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from random import Random
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
 
+from fairtrial.records.case import EvalCase
+from fairtrial.records.mutation import Direction, Family
 from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult
 from fairtrial.text.language import Language, is_traditional, language_of
-
-if TYPE_CHECKING:
-    from fairtrial.records.case import EvalCase
-    from fairtrial.records.mutation import Direction, Family
 
 Invocations = tuple[Invocation, ...]
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import regex
 
+from fairtrial.mutations.sections import sections
 from fairtrial.text.language import Language, is_traditional
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def cities(text: str, language: Language) -> tuple[str, ...]:

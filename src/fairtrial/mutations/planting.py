@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
 from fairtrial.mutations.operator import Invocations, Operator, Rules, Scene
+from fairtrial.planned_case import Pair
+from fairtrial.records.attempt import Recording
+from fairtrial.records.case import EvalCase
 from fairtrial.records.mutation import Mutation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from fairtrial.planned_case import Pair
-    from fairtrial.records.attempt import Recording
-    from fairtrial.records.case import EvalCase
-    from fairtrial.text.language import Language
+from fairtrial.text.language import Language
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from random import Random
 
 import regex
 
@@ -10,14 +10,10 @@ from fairtrial.mutations import phrases
 from fairtrial.mutations.courtesy import is_courtesy
 from fairtrial.mutations.negation import NEGATE
 from fairtrial.mutations.operator import Invocations, Plant, Scene, shuffled
+from fairtrial.mutations.phrases import Phrases
 from fairtrial.mutations.text_values import numbers
 from fairtrial.text.rouge import characters
 from fairtrial.text.sentences import Piece, cut
-
-if TYPE_CHECKING:
-    from random import Random
-
-    from fairtrial.mutations.phrases import Phrases
 
 _SHARE = 0.5
 """The share of words from which on two texts state the same facts."""

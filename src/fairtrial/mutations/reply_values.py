@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from random import Random
 
 import regex
 
@@ -22,10 +23,6 @@ from fairtrial.mutations.text_values import (
 )
 from fairtrial.mutations.times import Word, clocks, other_hour, relative_days, weekdays
 from fairtrial.text.sentences import cut
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from random import Random
 
 _IDENTIFIER = regex.compile(
     r"(?<![\p{L}\p{N}_-])(?=[A-Za-z\d_-]*\d)(?=[A-Za-z\d_-]*[A-Za-z])[A-Za-z\d]+(?:[-_][A-Za-z\d]+)*"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
 
 import regex
 
@@ -14,11 +16,6 @@ from fairtrial.mutations.text_values import Date, dates, month_name
 from fairtrial.mutations.times import clocks, other_form
 from fairtrial.text.language import Language, is_traditional
 from fairtrial.text.sentences import Piece, cut
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-from dataclasses import replace
-from random import Random
 
 
 def time_format(scene: Scene, random: Random) -> Invocations | None:

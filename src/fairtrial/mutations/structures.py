@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Any
 
 import regex
 
 from fairtrial.mutations.operator import Invocations, Plant, Scene, shuffled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from random import Random
 
 _FENCED = regex.compile(r"\A(\s*```(?:json)?\s*\n)(.*)(\n\s*```\s*)\Z", regex.S)
 _LONGEST = 100_000

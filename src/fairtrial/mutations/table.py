@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from fairtrial.errors import UsageError, nearest
 from fairtrial.mutations import calls, harmless, phrases, replies, reply_values, rewording, structures, turns
 from fairtrial.mutations.operator import LANGUAGES, Operator, Plant
+from fairtrial.records.mutation import Family
 from fairtrial.system.importing import import_object
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fairtrial.records.mutation import Family
-    from fairtrial.text.language import Language
+from fairtrial.text.language import Language
 
 _BOOK = "book(day=3)"
 _OPENS = "It opens at nine."

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import regex
 
 from fairtrial.mutations.hangul import with_particle
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _UNIT = r"(?:kg|g|km|m|cm|mm|ml|l|L|GB|MB|TB|KB|hrs?|mins?|ms|USD|EUR|KRW|JPY|CNY)(?![A-Za-z0-9])"
 _NUMBER = regex.compile(

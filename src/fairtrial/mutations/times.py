@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import regex
 
 from fairtrial.text.language import Language, is_traditional
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _NO_DIGIT = r"(?<![\p{Nd}.:,/-])"
 _PATTERNS: Mapping[Language, tuple[regex.Pattern[str], ...]] = {
@@ -35,8 +33,8 @@ _PATTERNS: Mapping[Language, tuple[regex.Pattern[str], ...]] = {
     ),
     "zh": (
         regex.compile(
-            _NO_DIGIT
-            + r"(?P<half>上午|下午)?(?P<hour>2[0-3]|1\d|\d)(?P<mark>[点點])(?![数數评評]|[钟鐘]?[的之][后後])(?:(?P<minute>[0-5]?\d)分)?(?!半)"
+            _NO_DIGIT + r"(?P<half>上午|下午)?(?P<hour>2[0-3]|1\d|\d)(?P<mark>[点點])"
+            r"(?![数數評评]|[钟鐘]?[的之][后後])(?:(?P<minute>[0-5]?\d)分)?(?!半)"
         ),
     ),
 }
@@ -92,7 +90,8 @@ def _clock(match: regex.Match[str]) -> Clock:
     if half and hour <= 12:
         hour = hour % 12 + 12 * half.lower().startswith(_AFTERNOON)
     minute = None if groups.get("minute") is None else int(match["minute"])
-    return Clock(*match.span(), hour, minute, half, match.span("hour"), groups.get("mark") or "")
+    start, end = match.span()
+    return Clock(start, end, hour, minute, half, match.span("hour"), groups.get("mark") or "")
 
 
 def other_hour(text: str, clock: Clock) -> str:
@@ -164,7 +163,9 @@ def weekdays(text: str, language: Language) -> Iterator[Word]:
         groups = match.groupdict()
         name = "日" if match["name"] == "天" else match["name"]
         following = names[(names.index(name) + 1) % 7]
-        yield Word(*match.span(), match[0], (f"{groups.get('before', '')}{following}{groups.get('after', '')}",))
+        yield Word(
+            match.start(), match.end(), match[0], (f"{groups.get('before', '')}{following}{groups.get('after', '')}",)
+        )
 
 
 _RELATIVE: Mapping[Language, Mapping[str, tuple[str, ...]]] = {
@@ -187,4 +188,4 @@ def relative_days(text: str, language: Language) -> Iterator[Word]:
         others = _RELATIVE[language][match[1]]
         if language == "zh" and is_traditional(text):
             others = tuple(other.replace("后", "後") for other in others)
-        yield Word(*match.span(1), match[1], others)
+        yield Word(match.start(1), match.end(1), match[1], others)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from random import Random
 
 from msgspec.structs import replace
 
-if TYPE_CHECKING:
-    from random import Random
-
-    from fairtrial.mutations.operator import Invocations, Scene
+from fairtrial.mutations.operator import Invocations, Scene
 
 
 def turn_lost(scene: Scene, random: Random) -> Invocations | None:  # noqa: ARG001

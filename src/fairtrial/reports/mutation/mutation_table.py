@@ -140,7 +140,8 @@ def _advice(report: MutationReport) -> Iterator[str]:
     for fix in report.fixes:
         yield (
             f"fix: {fix.criterion} with threshold {fix.threshold:g} catches {fix.caught} of "
-            f"{count(fix.survivors, 'survivor')}, and fails {fix.false_alarms} of {fix.harmless} conversations that are right (really run)"
+            f"{count(fix.survivors, 'survivor')}, and fails {fix.false_alarms} of {fix.harmless} conversations that "
+            "are right (really run)"
         )
 
 
