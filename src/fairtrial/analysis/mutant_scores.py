@@ -160,8 +160,8 @@ class MutantScores:
     @property
     def thresholds(self) -> tuple[BestThreshold, ...]:
         """The threshold of each criterion that separates best, if it is better than the configured one."""
-        found = (separation.best(name) for name, separation in self._separations.items())
-        return tuple(best for best in found if best is not None)
+        candidates = (separation.best(name) for name, separation in self._separations.items())
+        return tuple(best for best in candidates if best is not None)
 
     @property
     def redundant(self) -> tuple[Redundancy, ...]:

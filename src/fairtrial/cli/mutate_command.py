@@ -67,7 +67,7 @@ _STDOUT = Path("-")
 @click.option("--html", metavar="FILE", type=FileToWrite(), help="Write one HTML file that opens anywhere.")
 @click.option("--junit", metavar="FILE", type=FileToWrite(), help="Write JUnit XML to a file.")
 @partial(flags.stored, words="Any SQLAlchemy URL, or none.")
-@click.option("--quiet", "-q", is_flag=True, help="Print the mutation score only.")
+@click.option("--quiet", "-q", is_flag=True, help="Print the scores only.")
 def mutate(
     evalset: tuple[str, ...],
     from_run: str | None,

@@ -59,10 +59,10 @@ def number_near(scene: Scene, random: Random) -> Invocations | None:
     """Change the last digit of a number by one, so that it misses the right value by little: 1,251 for 1,250."""
     grounded = {value.key for value in numbers(scene.grounds)}
     for value in shuffled(numbers(scene.reply), random):
-        written = scene.reply[value.start : value.end]
-        last = int(written[-1])
-        new = written[:-1] + chr(ord(written[-1]) + (1 if last < 9 else -1))
-        is_long = sum(digit.isdigit() for digit in written) > 2
+        digits = scene.reply[value.start : value.end]
+        last = int(digits[-1])
+        new = digits[:-1] + chr(ord(digits[-1]) + (1 if last < 9 else -1))
+        is_long = sum(digit.isdigit() for digit in digits) > 2
         if is_long and value.key in grounded and number_key(new) not in grounded:
             return scene.with_reply(replaced(scene.reply, value.start, value.end, new))
     return None
@@ -93,10 +93,10 @@ def relative_day_changed(scene: Scene, random: Random) -> Invocations | None:
 def _with_other_word(scene: Scene, random: Random, words: list[Word]) -> Invocations | None:
     polite = _polite_places(scene)
     for word in shuffled(words, random):
-        others = [other for other in word.others if other not in scene.grounds.replace(word.word, "")]
+        alternatives = [day for day in word.alternatives if day not in scene.grounds.replace(word.word, "")]
         is_fact = word.word in scene.grounds and not any(low <= word.start < high for low, high in polite)
-        if is_fact and others:
-            return scene.with_reply(replaced(scene.reply, word.start, word.end, random.choice(others)))
+        if is_fact and alternatives:
+            return scene.with_reply(replaced(scene.reply, word.start, word.end, random.choice(alternatives)))
     return None
 
 
@@ -154,10 +154,10 @@ def _names(scene: Scene) -> list[tuple[str, list[str]]]:
             by_key.setdefault(key, {})[text] = None
     for identifier in _IDENTIFIER.findall(f"{scene.grounds}\n{scene.reply}"):
         by_key.setdefault(f"id {_shape(identifier)}", {})[identifier] = None
-    known = cities(scene.reply, scene.language)
+    places = cities(scene.reply, scene.language)
     return list(_exchangeable(by_key.values(), scene.reply)) or list(
         _exchangeable(
-            [dict.fromkeys(known)], scene.reply, [c for c in known if names_city(c, scene.reply, scene.language)]
+            [dict.fromkeys(places)], scene.reply, [c for c in places if names_city(c, scene.reply, scene.language)]
         )
     )
 
@@ -168,15 +168,15 @@ def _exchangeable(
     """Yield the names of each kind that a reply holds, each with names that it does not hold."""
     for names in kinds:
         for name in names if only is None else only:
-            others = _absent(_alike(name, names), reply) if _whole_word(name, reply) else []
-            if others:
-                yield name, others
+            names_of_kind = _absent(_alike(name, names), reply) if _whole_word(name, reply) else []
+            if names_of_kind:
+                yield name, names_of_kind
 
 
 def _alike(name: str, names: Iterable[str]) -> list[str]:
-    """Return the names that are written like a name: a code is no city, and a city is no code."""
+    """Return the names that look like a name. For example, a code is not exchanged for a city."""
     is_code = _CODE.fullmatch(name) is not None
-    return [other for other in names if (_CODE.fullmatch(other) is not None) == is_code]
+    return [text for text in names if (_CODE.fullmatch(text) is not None) == is_code]
 
 
 def _absent(names: Iterable[str], reply: str) -> list[str]:

@@ -38,27 +38,27 @@ def date_format(scene: Scene, random: Random) -> Invocations | None:
 
 def _other_date(text: str, date: Date, language: Language) -> str | None:
     start, end = date.span
-    written = text[start:end]
+    date_text = text[start:end]
     if language == "en":
-        new = _english_date(written, date)
-    elif "-" in written and date.year and written[:4].isascii():
+        new = _english_date(date_text, date)
+    elif "-" in date_text and date.year and date_text[:4].isascii():
         marks = "년월일" if language == "ko" else "年月日"
         gap = " " if language == "ko" else ""
         new = f"{date.year}{marks[0]}{gap}{date.month}{marks[1]}{gap}{date.day}{marks[2]}"
-    elif regex.match("[日일]", text, pos=end) and not date.year and written.isascii() is False:
+    elif regex.match("[日일]", text, pos=end) and not date.year and not date_text.isascii():
         new, end = f"{date.month}/{date.day}", end + 1
     else:
         new = None
     return None if new is None else text[:start] + new + text[end:]
 
 
-def _english_date(written: str, date: Date) -> str | None:
+def _english_date(date_text: str, date: Date) -> str | None:
     name = month_name(date.month)
-    if regex.match(r"\d{4}-", written):
+    if regex.match(r"\d{4}-", date_text):
         return f"{name} {date.day}, {date.year}"
-    if name.lower() not in written.lower():
+    if name.lower() not in date_text.lower():
         return None
-    if written[0].isdigit():
+    if date_text[0].isdigit():
         return f"{name} {date.day}, {date.year}" if date.year else f"{name} {date.day}"
     return f"{date.day} {name} {date.year}" if date.year else f"{date.day} {name}"
 
@@ -94,14 +94,14 @@ def contraction(scene: Scene, random: Random) -> Invocations | None:
 
 
 _WORDS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-_COUNTED = (
+_COUNTABLE = (
     r"(?= (?:\w+ )?(?:orders?|items?|days?|nights?|weeks?|months?|years?|hours?|minutes?|people|persons"
     r"|guests?|adults|tickets?"
     r"|rooms|seats|bags|books|boxes|pieces|flights|results|options|stops|times|messages|files|products|questions|cases"
     r"|reservations|passengers|children|business days)\b)"
 )
-_DIGIT = regex.compile(rf"(?<![\w.,:/$€£#-])(?<!\b[A-Z][a-z]+ )([2-9]|1[0-2]){_COUNTED}")
-_WORD = regex.compile(rf"\b({'|'.join(_WORDS)}){_COUNTED}", regex.I)
+_DIGIT = regex.compile(rf"(?<![\w.,:/$€£#-])(?<!\b[A-Z][a-z]+ )([2-9]|1[0-2]){_COUNTABLE}")
+_WORD = regex.compile(rf"\b({'|'.join(_WORDS)}){_COUNTABLE}", regex.I)
 _MYRIAD = regex.compile(r"(?<![\p{Nd}.,:/-])([1-9]\d{1,3}),?000(?= ?(?:원|円|元))")
 """A whole number of thousands from 10,000 to 9,999,000 before a currency."""
 
@@ -128,10 +128,10 @@ def _with_myriads(scene: Scene, random: Random) -> Invocations | None:
         return None
     match = random.choice(matches)
     myriads, rest = divmod(int(match[1]), 10)
-    many, thousand, gap = ("만", "천", " ") if scene.language == "ko" else ("万", "千", "")
+    myriad_word, thousand, gap = ("만", "천", " ") if scene.language == "ko" else ("万", "千", "")
     if scene.language == "zh" and is_traditional(reply):
-        many = "萬"
-    new = f"{myriads}{many}" + (f"{gap}{rest}{thousand}" if rest else "")
+        myriad_word = "萬"
+    new = f"{myriads}{myriad_word}" + (f"{gap}{rest}{thousand}" if rest else "")
     return scene.with_reply(f"{reply[: match.start()]}{new}{gap}{reply[match.end() :].lstrip(' ')}")
 
 

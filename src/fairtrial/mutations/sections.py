@@ -10,11 +10,11 @@ from importlib.resources import files
 @cache
 def sections(name: str) -> Mapping[str, list[str]]:
     """Return the lines below each heading of a file. A heading is a language in brackets, such as "[ko]"."""
-    found: dict[str, list[str]] = {}
+    by_heading: dict[str, list[str]] = {}
     lines: list[str] = []
     for line in files("fairtrial.mutations").joinpath(name).read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
-            lines = found.setdefault(line.strip("[]"), [])
+            lines = by_heading.setdefault(line.strip("[]"), [])
         elif not line.startswith("#"):
             lines.append(line)
-    return found
+    return by_heading

@@ -35,7 +35,7 @@ def _on_json(change: Callable[[Any, Random], Any]) -> Plant:
 
 
 def _parts(reply: str) -> tuple[str, str, str] | None:
-    """Return the text before an object or an array, its JSON, and the text after it. None if the reply is no JSON."""
+    """Return the text before an object or an array, its JSON, and the text after it. None if the reply is not JSON."""
     match = _FENCED.match(reply)
     before, text, after = (match[1], match[2], match[3]) if match else ("", reply, "")
     if len(reply) > _LONGEST or not text.strip().startswith(("{", "[")):
@@ -86,8 +86,8 @@ def _without_key(value: Any, random: Random) -> Any:
     """Leave out one key of the outermost object, if it has more than one."""
     if not isinstance(value, dict) or len(value) < 2:
         return None
-    dropped = random.choice(sorted(value))
-    return {key: item for key, item in value.items() if key != dropped}
+    key_to_drop = random.choice(sorted(value))
+    return {key: item for key, item in value.items() if key != key_to_drop}
 
 
 json_value_changed = _on_json(_other_value)

@@ -1,4 +1,4 @@
-"""Find clock times, weekdays and relative days in a text, and write others in the same form."""
+"""Find clock times, weekdays and relative days in a text, and write alternatives in the same form."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _HALVES: Mapping[Language, tuple[str, str]] = {
 
 
 class Clock(NamedTuple):
-    """A clock time in a text. `hour` is 0..23 if the half of the day is known, else as written.
+    """A clock time in a text. `hour` is 0..23 if the half of the day is known, else as digits.
 
     `half` is the text that names the half of the day, or empty. `hour_place` is the place of the hour's digits.
     """
@@ -66,11 +66,11 @@ class Clock(NamedTuple):
         """Whether the text says which half of the day it means."""
         return bool(self.half) or self.hour > 12 or self.hour == 0
 
-    def may_equal(self, other: Clock) -> bool:
+    def may_equal(self, time: Clock) -> bool:
         """Return whether both may be the same time. A time without a half of the day may be in either half."""
-        certain = self.is_certain and other.is_certain
-        hours = (self.hour, other.hour) if certain else (self.hour % 12, other.hour % 12)
-        return hours[0] == hours[1] and (self.minute or 0) == (other.minute or 0)
+        certain = self.is_certain and time.is_certain
+        hours = (self.hour, time.hour) if certain else (self.hour % 12, time.hour % 12)
+        return hours[0] == hours[1] and (self.minute or 0) == (time.minute or 0)
 
 
 def clocks(text: str, language: Language) -> list[Clock]:
@@ -97,23 +97,23 @@ def _clock(match: regex.Match[str]) -> Clock:
 def other_hour(text: str, clock: Clock) -> str:
     """Return a text with a clock time one hour later, or one earlier if the hour is the last of its half of the day."""
     start, end = clock.hour_place
-    written = text[start:end]
+    digits = text[start:end]
     last = 12 if clock.half else 23
-    hour = int(written)
+    hour = int(digits)
     if clock.half:
         # 12 comes before 1: the next hour of "11 am" is in the other half of the day.
         hour = 1 if hour == 12 else hour - 1 if hour == 11 else hour + 1
     else:
         hour = hour - 1 if hour >= last else hour + 1
-    return text[:start] + (f"{hour:02}" if written.startswith("0") else str(hour)) + text[end:]
+    return text[:start] + (f"{hour:02}" if digits.startswith("0") else str(hour)) + text[end:]
 
 
 def other_form(text: str, clock: Clock, language: Language) -> str | None:
     """Return a text with a clock time in the other form, 12 or 24 hours. None if its half of the day is not known."""
     if not clock.is_certain:
         return None
-    written = _day_form(clock, language) if clock.half else _half_form(clock, language)
-    return text[: clock.start] + written + text[clock.end :]
+    digits = _day_form(clock, language) if clock.half else _half_form(clock, language)
+    return text[: clock.start] + digits + text[clock.end :]
 
 
 def _day_form(clock: Clock, language: Language) -> str:
@@ -153,7 +153,7 @@ class Word(NamedTuple):
     start: int
     end: int
     word: str
-    others: tuple[str, ...]
+    alternatives: tuple[str, ...]
 
 
 def weekdays(text: str, language: Language) -> Iterator[Word]:
@@ -185,7 +185,7 @@ _RELATIVE_PATTERNS: Mapping[Language, regex.Pattern[str]] = {
 def relative_days(text: str, language: Language) -> Iterator[Word]:
     """Yield words such as "tomorrow", each with words for other days."""
     for match in _RELATIVE_PATTERNS[language].finditer(text):
-        others = _RELATIVE[language][match[1]]
+        alternatives = _RELATIVE[language][match[1]]
         if language == "zh" and is_traditional(text):
-            others = tuple(other.replace("后", "後") for other in others)
-        yield Word(match.start(1), match.end(1), match[1], others)
+            alternatives = tuple(day.replace("后", "後") for day in alternatives)
+        yield Word(match.start(1), match.end(1), match[1], alternatives)

@@ -47,8 +47,8 @@ class FixTrials:
 
     def fixes(self, cases: Mapping[int, EvalCase]) -> tuple[Fix, ...]:
         """Return the criteria that catch a survivor, the best first. A criterion that is configured is not tried."""
-        found = [self._try(name, cases) for name in CANDIDATES if name in CATALOG and name not in self.configured]
-        useful = (fix for fix in found if fix.caught)
+        fixes = [self._try(name, cases) for name in CANDIDATES if name in CATALOG and name not in self.configured]
+        useful = (fix for fix in fixes if fix.caught)
         return tuple(
             sorted(useful, key=lambda fix: fix.false_alarms / max(1, fix.harmless) - fix.caught / fix.survivors)
         )
