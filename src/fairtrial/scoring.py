@@ -26,7 +26,7 @@ from fairtrial.records.score import FaultSide, Score
 from fairtrial.records.trace import Invocation, ToolResult, Trace
 from fairtrial.system.concurrency import concurrently, ends_the_run
 from fairtrial.system.event_loop import blocking
-from fairtrial.text.display import described, shortened
+from fairtrial.text.display import describe_error, shorten
 
 EarlierResults = Mapping[tuple[int, int], CaseResult]
 """Results of an interrupted run that goes on now, by position and attempt."""
@@ -186,7 +186,7 @@ async def _call_metric(criterion: Criterion, trace: Trace, case: EvalCase) -> tu
             raise
         # The boundary around users' code: any other exception concerns this outcome only.
         side: FaultSide = "judge" if isinstance(error, JudgeError) else "infrastructure"
-        return Score(None, f"the metric failed: {shortened(described(error), 500)}", side=side), False
+        return Score(None, f"the metric failed: {shorten(describe_error(error), 500)}", side=side), False
 
 
 def _as_stored(score: Score) -> Score:
@@ -250,7 +250,7 @@ def _warnings(trace: Trace, planned_case: PlannedCase) -> Iterator[str]:
         return
     for number, (ours, theirs) in enumerate(zip(trace.invocations, expected, strict=False), 1):
         if ours.query.strip() != theirs.query.strip() and not ours.user.withheld:
-            messages = f"{shortened(ours.query, 60)!r} recorded, {shortened(theirs.query, 60)!r} expected"
+            messages = f"{shorten(ours.query, 60)!r} recorded, {shorten(theirs.query, 60)!r} expected"
             yield f"the user's message of invocation {number} differs: {messages}"
             break
     if len(trace.invocations) < len(expected) and not trace.broken:
@@ -266,4 +266,4 @@ def _guard_call(name: str, check: Callable[..., Sequence[str]], *arguments: Any)
     try:
         return [str(warning) for warning in check(*arguments)]
     except Exception as error:  # noqa: BLE001
-        return [f"{name}: its check failed: {shortened(described(error), 500)}"]
+        return [f"{name}: its check failed: {shorten(describe_error(error), 500)}"]

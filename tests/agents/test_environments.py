@@ -135,7 +135,7 @@ INJECTIONS: dict[str, tuple[dict[str, Any], Any, list[str]]] = {
 """Injections, with what the agent hears of its tool, and what the trace tells of it."""
 
 
-def told(result: ToolResult) -> list[str]:
+def injections_in(result: ToolResult) -> list[str]:
     """What a trace tells of what was done to a result."""
     return [f"{one.effect}: {one.detail}" for one in result.injected]
 
@@ -148,7 +148,7 @@ def test_injections(kind: str, injection: str, orders: Orders) -> None:
     recording = held(kind, injecting(**options), "Where is A-17?")
     assert recording.failure is None
     (result,) = results(recording)
-    assert (result.response, told(result)) == (response, injected)
+    assert (result.response, injections_in(result)) == (response, injected)
     assert orders.looked_up == (0 if injected else 1)
     assert recording.trace.invocations[0].reply == "Your teapot is shipped."
 
@@ -193,7 +193,7 @@ def test_stale_results(kind: str) -> None:
     recording = held(kind, {"chaos_effects": [{"effect": "stale"}]}, "Where is A-17?", "And A-17 now?")
     first, second = results(recording)
     assert first.response == second.response == {"item": "A-17", "state": "state 1"}
-    assert (first.injected, told(second)) == ((), ['stale: was {"item": "A-17", "state": "state 2"}'])
+    assert (first.injected, injections_in(second)) == ((), ['stale: was {"item": "A-17", "state": "state 2"}'])
 
 
 @with_tools
@@ -301,7 +301,10 @@ def test_the_same_seed_is_the_same_run(kind: str, monkeypatch: pytest.MonkeyPatc
             run = fairtrial.evaluate(
                 eval_set, target, shop.CRITERIA, attempts=2, concurrency=concurrency, environment=RANDOM
             )
-        return [[(one.name, one.response, told(one)) for one in results(recording)] for _, recording in run.recordings]
+        return [
+            [(one.name, one.response, injections_in(one)) for one in results(recording)]
+            for _, recording in run.recordings
+        ]
 
     first = heard(1)
     assert len(first) == 24
@@ -402,10 +405,10 @@ def test_wrappers_of_a_tool_node_stand_around_the_environment(way: str) -> None:
         heard.append(str(message.content))
         return message
 
-    async def of_async(request: Any, execute: Callable[[Any], Any]) -> Any:
+    async def run_async(request: Any, execute: Callable[[Any], Any]) -> Any:
         return note(await execute(request))
 
-    wrapper = {"awrap_tool_call": of_async} if way == "async" else {"wrap_tool_call": lambda one, run: note(run(one))}
+    wrapper = {"awrap_tool_call": run_async} if way == "async" else {"wrap_tool_call": lambda one, run: note(run(one))}
     model = ScriptedChat().bind_tools(list(shop.TOOLS.values()))
     graph = StateGraph(MessagesState)
     graph.add_node("model", lambda state: {"messages": [model.invoke(state["messages"])]})
@@ -424,7 +427,7 @@ def test_what_else_a_command_changes_it_changes_still() -> None:
 
     recording = held(langgraph_shop.noting, EMPTIED, "Where is A-17?")
     (result,) = results(recording)
-    assert (result.response, told(result)) == ("", ['empty: was "A-17 is lost"'])
+    assert (result.response, injections_in(result)) == ("", ['empty: was "A-17 is lost"'])
     assert recording.trace.final_state == {"noted": "A-17"}
 
 

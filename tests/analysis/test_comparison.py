@@ -16,7 +16,7 @@ from graded_runs import graded, graded_run
 TEN = [f"case {number}" for number in range(10)]
 
 
-def of(base: Sequence[float], candidate: Sequence[float]) -> Comparison:
+def contrast(base: Sequence[float], candidate: Sequence[float]) -> Comparison:
     """A comparison of runs with one attempt of each case."""
     names = [f"case {number}" for number in range(len(base))]
     return compare(
@@ -27,7 +27,7 @@ def of(base: Sequence[float], candidate: Sequence[float]) -> Comparison:
 
 def test_every_measure_has_a_row() -> None:
     """`cases` comes first, then each criterion with its mean."""
-    assert [row.measure for row in of([1, 0], [1, 1]).rows][:2] == ["cases", "quality"]
+    assert [row.measure for row in contrast([1, 0], [1, 1]).rows][:2] == ["cases", "quality"]
 
 
 def test_a_value_is_the_mean_of_its_case() -> None:
@@ -42,8 +42,8 @@ def test_a_value_is_the_mean_of_its_case() -> None:
 
 def test_a_large_difference_is_better_or_worse() -> None:
     """Ten of ten cases change: p is far below 0.05."""
-    assert of([0] * 10, [1] * 10).row("cases").verdict == "better"
-    assert of([1] * 10, [0] * 10).row("cases").verdict == "worse"
+    assert contrast([0] * 10, [1] * 10).row("cases").verdict == "better"
+    assert contrast([1] * 10, [0] * 10).row("cases").verdict == "worse"
 
 
 def test_fewer_is_better_for_some_criteria() -> None:
@@ -58,7 +58,7 @@ def test_fewer_is_better_for_some_criteria() -> None:
 
 def test_a_small_difference_is_not_shown() -> None:
     """One case of ten says nothing."""
-    assert of([0] * 10, [1] + [0] * 9).row("cases").verdict == "no difference shown"
+    assert contrast([0] * 10, [1] + [0] * 9).row("cases").verdict == "no difference shown"
 
 
 def test_equal_runs_are_equal_within_a_margin_that_they_can_show() -> None:
@@ -70,7 +70,10 @@ def test_equal_runs_are_equal_within_a_margin_that_they_can_show() -> None:
 
 def test_exchanging_the_runs_negates_the_row() -> None:
     """Base and candidate are treated alike."""
-    there, back = of([0, 1, 1, 0.7], [1, 1, 0, 0.9]).row("quality"), of([1, 1, 0, 0.9], [0, 1, 1, 0.7]).row("quality")
+    there, back = (
+        contrast([0, 1, 1, 0.7], [1, 1, 0, 0.9]).row("quality"),
+        contrast([1, 1, 0, 0.9], [0, 1, 1, 0.7]).row("quality"),
+    )
     assert there.p == back.p
     assert (there.low, there.high) == (-(back.high or 0), -(back.low or 0))
 
@@ -179,7 +182,7 @@ def test_pass_k_of_both_runs() -> None:
 
 def test_mcnemar_is_there_for_readers() -> None:
     """Three cases changed, all to the better: exact p 2 / 2^3, mid-p half of it."""
-    mcnemar = of([0, 0, 0, 1], [1, 1, 1, 1]).row("cases").mcnemar
+    mcnemar = contrast([0, 0, 0, 1], [1, 1, 1, 1]).row("cases").mcnemar
     assert mcnemar is not None
     assert (mcnemar.fixed, mcnemar.broken, mcnemar.exact, mcnemar.mid_p) == (3, 0, 0.25, 0.125)
 

@@ -275,7 +275,7 @@ def test_an_export_is_equal_when_it_is_made_again() -> None:
     )
 
 
-def told_by_messages(recording: Recording) -> Recording:
+def strip_for_messages(recording: Recording) -> Recording:
     """What a file of messages tells of a recording: no times, tokens and models, and no authors of results."""
 
     def step(own: Step) -> Step:
@@ -324,7 +324,7 @@ def told_by_messages(recording: Recording) -> Recording:
 def test_messages_tell_what_is_missing(recording: Recording) -> None:
     """A reader must not take it for an empty text, or for an agent that called no tool."""
     (again,) = read(collect_messages(recording), "messages.jsonl").recordings
-    assert comparable(told_by_messages(again)) == comparable(told_by_messages(recording))
+    assert comparable(strip_for_messages(again)) == comparable(strip_for_messages(recording))
 
 
 def test_messages_give_the_same_conversation() -> None:

@@ -97,7 +97,7 @@ def test_more_attempts_do_not_make_a_build_redder() -> None:
 def test_each_case_has_its_own_rule() -> None:
     """The rule of a case counts before the rule of its eval set, and the rule without a name is "all"."""
     rules = AttemptRules({"s": AttemptRule("mean")}, {"s": {"b": AttemptRule("any")}})
-    assert [str(rules.of(*key)) for key in (("s", "a"), ("s", "b"), ("t", "b"))] == [
+    assert [str(rules.find_rule(*key)) for key in (("s", "a"), ("s", "b"), ("t", "b"))] == [
         "the mean of each criterion reaches its threshold",
         "any attempt passes",
         "all attempts pass",

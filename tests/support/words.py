@@ -43,6 +43,9 @@ ENOUGH_WORDS = 1000
 # The largest share of names that say nothing: pronouns and bare participles.
 MOST_EMPTY_NAMES = 0.01
 
+# The most functions below `src` whose name is a bare participle, for example `measured`. Properties are fields.
+MOST_PARTICIPLES = 54
+
 LONGEST_SENTENCE = 25
 
 _QUESTION_WORDS = """
@@ -278,6 +281,30 @@ def names(files: list[Path]) -> Names:
         found.all += len(bound)
         found.empty.update(name for _, name in bound if _says_nothing(name))
     return found
+
+
+def functions(files: list[Path]) -> set[str]:
+    """The names of functions and methods. Tests and properties are left out: they are sentences and fields."""
+    return {
+        node.name
+        for file in files
+        if file.suffix == ".py"
+        for node in _statements(_tree(file))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and not node.name.startswith("test_")
+        and not any("property" in ast.unparse(decorator) for decorator in node.decorator_list)
+    }
+
+
+def headless(names: set[str]) -> set[str]:
+    """The names that end or begin with "of", or hold "told" or "stated". A function is a verb or a field."""
+    tokens = {name: name.strip("_").lower().split("_") for name in names}
+    return {name for name, parts in tokens.items() if "of" in (parts[0], parts[-1]) or {"told", "stated"} & set(parts)}
+
+
+def participles(names: set[str]) -> set[str]:
+    """The names that are one participle, for example `measured`."""
+    return {name for name in names if name.strip("_") in _PARTICIPLES.split() or re.fullmatch(r"_*[a-z]+[a-z]ed", name)}
 
 
 def comments(files: list[Path]) -> float:

@@ -146,7 +146,7 @@ def test_the_hubs_cache_is_looked_in(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     (repository / "refs").mkdir()
     (repository / "refs" / "main").write_text("bbb")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
-    assert weights.installed() == repository / "snapshots" / "bbb"
+    assert weights.find_installed() == repository / "snapshots" / "bbb"
 
 
 def test_no_embedder_is_an_embedder_that_is_asked_for() -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fairtrial.errors import FormatError, UsageError
 from fairtrial.records.value_row import Nearest
 from fairtrial.valuation.novelty import VectorCache, leave_one_out
-from fairtrial.valuation.trace_value import novelty_of
+from fairtrial.valuation.trace_value import score_novelty
 
 Vectors = NDArray[np.float32]
 
@@ -115,13 +115,13 @@ def test_of_equal_vectors_the_first_is_the_nearest() -> None:
 
 def test_an_empty_cache_leaves_novelty_open() -> None:
     """Nothing to compare with is 0.5, as the rule says."""
-    assert novelty_of(VectorCache().nearest(np.ones(384))) == 0.5
+    assert score_novelty(VectorCache().nearest(np.ones(384))) == 0.5
 
 
 def test_a_duplicate_has_novelty_zero() -> None:
     """Exactly 0, whatever float32 makes of the product of a vector with itself."""
     vectors = _random(50)
-    assert [novelty_of(_make_cache(one).nearest(one)) for one in vectors] == [0.0] * 50
+    assert [score_novelty(_make_cache(one).nearest(one)) for one in vectors] == [0.0] * 50
 
 
 def _make_cache(vector: Any) -> VectorCache:
@@ -132,7 +132,7 @@ def _make_cache(vector: Any) -> VectorCache:
 
 def test_the_opposite_is_not_newer_than_new() -> None:
     """A cosine of -1 would be a novelty of 2; it is kept at 1."""
-    assert novelty_of(_make_cache(np.ones(384)).nearest(-np.ones(384))) == 1.0
+    assert score_novelty(_make_cache(np.ones(384)).nearest(-np.ones(384))) == 1.0
 
 
 def test_the_oldest_goes_first() -> None:

@@ -32,7 +32,7 @@ from fairtrial.records.trace import (
     Usage,
     split_reply,
 )
-from fairtrial.text.display import described
+from fairtrial.text.display import describe_error
 
 _ITEMS = (Message, Thought, ToolCall, ToolResult, Usage, About)
 _END = object()
@@ -198,7 +198,7 @@ class _ItemQueue:
         while True:
             item, error = await self._queue.get()
             if isinstance(error, GeneratorExit):
-                raise AgentError(described(error)) from error  # a bare GeneratorExit would end our own generator
+                raise AgentError(describe_error(error)) from error  # a bare GeneratorExit would end our own generator
             if error is not None:
                 raise error
             if item is _END:

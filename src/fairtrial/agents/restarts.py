@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from fairtrial.agents.outages import find_outage
-from fairtrial.text.display import described, shortened
+from fairtrial.text.display import describe_error, shorten
 
 _TRIES = 4
 _PAUSE = 1.0
@@ -35,7 +35,7 @@ class Restarts:
     def add(self, error: BaseException) -> None:
         """Count a conversation that begins again for the first time."""
         self._conversations += 1
-        self._example = self._example or shortened(described(error), 200)
+        self._example = self._example or shorten(describe_error(error), 200)
 
 
 class FirstCall:

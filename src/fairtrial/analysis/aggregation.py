@@ -89,7 +89,7 @@ class SummaryBuilder:
     def count(self, result: CaseResult, verdicts: Sequence[Verdict]) -> None:
         """Count the result of one attempt at a case that is not closed."""
         verdict = result.combine_verdicts(verdicts)
-        self._run.add(result, verdict, self._rules.of(result.eval_set, result.case_id))
+        self._run.add(result, verdict, self._rules.find_rule(result.eval_set, result.case_id))
         for outcome, verdict in zip(result.outcomes, verdicts, strict=True):
             tally = self._tallies.get(outcome.criterion)
             if tally is None:

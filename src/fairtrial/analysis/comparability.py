@@ -11,7 +11,7 @@ from fairtrial.analysis.measured_run import CASE_RATE, CASES, Measure, MeasuredR
 from fairtrial.analysis.paired_runs import PairedRuns, shorten_names
 from fairtrial.records.gate import Claim
 from fairtrial.records.record import Json
-from fairtrial.text.display import compact, count, shortened
+from fairtrial.text.display import compact, count, shorten
 
 _MOST = 3
 _SHORT = 60
@@ -82,7 +82,7 @@ def _attempt_differences(runs: PairedRuns) -> Iterator[str]:
     for ours, theirs in runs.positions:
         before, after = runs.base.attempts_at(ours), runs.candidate.attempts_at(theirs)
         if before != after:
-            yield f"attempts at {shortened(runs.base.names[ours], _SHORT)} {before} / {after}"
+            yield f"attempts at {shorten(runs.base.names[ours], _SHORT)} {before} / {after}"
             return
 
 
@@ -91,7 +91,7 @@ def rules_that_differ(runs: PairedRuns) -> tuple[str, str] | None:
     rules = (runs.base.info.attempt_rules, runs.candidate.info.attempt_rules)
     for ours, theirs in runs.positions:
         keys = (runs.base.keys[ours], runs.candidate.keys[theirs])
-        before, after = (rule.of(key.eval_set, key.case) for rule, key in zip(rules, keys, strict=True))
+        before, after = (rule.find_rule(key.eval_set, key.case) for rule, key in zip(rules, keys, strict=True))
         if before != after:
             return str(before), str(after)
     return None
@@ -121,7 +121,7 @@ def _items(value: Json) -> dict[Any, Json] | None:
 
 
 def _text(value: Json) -> str:
-    return "absent" if value is None else shortened(value if isinstance(value, str) else compact(value), _SHORT)
+    return "absent" if value is None else shorten(value if isinstance(value, str) else compact(value), _SHORT)
 
 
 def undecidable(

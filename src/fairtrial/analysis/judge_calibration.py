@@ -80,13 +80,15 @@ def labelled_pairs(
     return _Sample(labels, scores, outcomes).valued()
 
 
-def unchecked(summary: CriterionSummary, judge: str) -> Calibration:
+def make_unchecked(summary: CriterionSummary, judge: str) -> Calibration:
     """Return the calibration of a criterion without labels."""
     judged = summary.mean if summary.threshold is None else summary.pass_rate
     return Calibration(summary.criterion, judge, JudgeState.UNCHECKED, summary.threshold is None, judged=judged)
 
 
-def assumed(calibration: Calibration, labelled_run: Calibration, run: str, scores: Iterable[Row]) -> Calibration | None:
+def assume_calibration(
+    calibration: Calibration, labelled_run: Calibration, run: str, scores: Iterable[Row]
+) -> Calibration | None:
     """Return a calibration of pass or fail that assumes the judge to err as it did on another run.
 
     `labelled_run` is the calibration of that run, `scores` are all outcomes of this run. None if it is not known how

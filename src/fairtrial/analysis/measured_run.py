@@ -234,7 +234,7 @@ def _case_verdict(
     if len(rows) == 1:
         return rows[0].verdict
     key = run.keys[len(run.case_attempts) - 1]
-    rule = rules.of(key.eval_set, key.case)
+    rule = rules.find_rule(key.eval_set, key.case)
     needs_values = rule.name == "mean"
     attempts = [
         AttemptEvidence(row.verdict, row.agent_failed, _outcomes(row, terms) if needs_values else ()) for row in rows

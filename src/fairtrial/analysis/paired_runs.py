@@ -13,7 +13,7 @@ from fairtrial.stats.clusters import cluster_values
 from fairtrial.stats.difference import Difference, paired_difference
 from fairtrial.stats.fixed_cases import CaseSample, fixed_difference
 from fairtrial.stats.one_sided import Limits, difference_limits, fixed_difference_limits
-from fairtrial.text.display import shortened
+from fairtrial.text.display import shorten
 
 SamplePair = tuple[CaseSample, CaseSample]
 """The attempts of a case in the base and in the candidate."""
@@ -182,7 +182,7 @@ def _no_shared_case(runs: PairedRuns) -> str:
 
 def shorten_names(names: Sequence[str]) -> str:
     """Return the first names, and how many more there are."""
-    shown = ", ".join(shortened(name, _SHORT) for name in names[:3])
+    shown = ", ".join(shorten(name, _SHORT) for name in names[:3])
     return f"{shown} and {len(names) - 3} more" if len(names) > 3 else shown or "no case"
 
 

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from fairtrial.analysis.judge_calibration import (
     Place,
-    assumed,
+    assume_calibration,
     calibrate_criterion,
     disagreeing_outcomes,
     labelled_pairs,
-    unchecked,
+    make_unchecked,
 )
 from fairtrial.records.calibration import Calibration
 from fairtrial.records.judge_state import JudgeState
@@ -49,10 +49,10 @@ def calibrations(store: Store, info: RunInfo, summary: Summary, *, alone: bool =
         if calibration is None:
             runs = Counter(run for run, label in elsewhere if label.criterion == name)
             calibration = _assume_calibration(
-                store, info, unchecked(criterion, judge), [run for run, _ in runs.most_common()]
+                store, info, make_unchecked(criterion, judge), [run for run, _ in runs.most_common()]
             )
         if calibration is None and criterion.calls is not None:
-            calibration = unchecked(criterion, judge)
+            calibration = make_unchecked(criterion, judge)
         if calibration is not None:
             yield _without_clusters(calibration) if "clusters" in info.config else calibration
 
@@ -188,7 +188,11 @@ def _assume_calibration(
         if signature is None or summary is None or info_of_run.signatures.get(name) != signature:
             continue
         for own in calibrations(store, info_of_run, summary, alone=True):
-            corrected = assumed(calibration, own, run, store.scores(info.id, name)) if own.criterion == name else None
+            corrected = (
+                assume_calibration(calibration, own, run, store.scores(info.id, name))
+                if own.criterion == name
+                else None
+            )
             if corrected is not None:
                 return corrected
     return None

@@ -12,7 +12,7 @@ from fairtrial.records.attempt_rule import ALL, AttemptRule, case_evidence, make
 from fairtrial.records.record import Record
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.numbers import against, estimated, interval
+from fairtrial.reports.numbers import against, format_estimate, interval
 from fairtrial.reports.terminal import case
 from fairtrial.reports.terminal_text import plain_text
 from fairtrial.reports.transcript import Transcript
@@ -110,6 +110,6 @@ def _counts(verdict: Verdict, verdicts: Sequence[Verdict], pass_rate: float | No
     if pass_rate is not None:
         condition = f"needs {against(passed / total, pass_rate, percent=True)[1]}"
     return (
-        f"{verdict}: {passed} of {count(total, 'attempt')} passed, {estimated(share, pass_rate, percent=True)} "
+        f"{verdict}: {passed} of {count(total, 'attempt')} passed, {format_estimate(share, pass_rate, percent=True)} "
         f"(95 % interval {interval(share, percent=True)}); {condition}"
     )

@@ -44,7 +44,7 @@ from fairtrial.records.record import Record
 from fairtrial.records.result import Criterion, Metric
 from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Range
-from fairtrial.text.display import compact, shortened
+from fairtrial.text.display import compact, shorten
 from fairtrial.version import __version__
 
 N = TypeVar("N", bound=Record)
@@ -213,7 +213,7 @@ def _comparable(info: RunInfo) -> dict[str, Any]:
 
 
 def _short(value: Any) -> str:
-    return "absent" if value is None else shortened(compact(value), 200)
+    return "absent" if value is None else shorten(compact(value), 200)
 
 
 @dataclass(frozen=True)

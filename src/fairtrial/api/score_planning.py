@@ -38,7 +38,7 @@ from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.record import without_defaults
 from fairtrial.records.result import Criterion
 from fairtrial.records.trace import Trace
-from fairtrial.text.display import described
+from fairtrial.text.display import describe_error
 
 _NOTHING_EXPECTED = (
     "the recordings do not contain what was expected. Give an eval set with --against, or name criteria that need no "
@@ -206,7 +206,7 @@ class _Matching:
         """Return the cases that `only` selects, with their recordings."""
         selected = loading.select_cases(cases, loaded_sets, self.only)
         expects = any(map(_expects_anything, cases))
-        matching = recorded if selected is cases else recorded.of(selected)
+        matching = recorded if selected is cases else recorded.for_cases(selected)
         warnings = (*collect_warnings(files), *unmatched)
         return _Matched(tuple(selected), matching, loaded_sets, notes, expects, warnings, tuple(files))
 
@@ -237,7 +237,7 @@ def check_picklable(criterion: Criterion, option: str) -> None:
         pickle.dumps(criterion)
     except Exception as error:
         raise UsageError(
-            f"{option}: {criterion.name} cannot be sent to another process: {described(error)}; "
+            f"{option}: {criterion.name} cannot be sent to another process: {describe_error(error)}; "
             f"define its function at the top of a module, or leave out {option}"
         ) from error
 

@@ -31,7 +31,7 @@ from fairtrial.cli.options import flags, trust_flags
 )
 @trust_flags.json_file
 @trust_flags.markdown_file
-@flags.stored
+@flags.add_store_option
 @trust_flags.base_store
 def compare(
     base: str,

@@ -38,7 +38,7 @@ judge.add_command(report_card)
 )
 @click.option("--config", metavar="FILE", help="Check the models that the criteria of an EvalConfig name.")
 @click.option("--run", metavar="RUN", help="Also print the cost of judging this run of the store.")
-@flags.stored
+@flags.add_store_option
 def ping(judge_model: str | None, config: str | None, run: str | None, store: str) -> int:
     """Send twelve questions with known answers to the judge, in four languages.
 

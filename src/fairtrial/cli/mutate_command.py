@@ -64,7 +64,7 @@ _STDOUT = Path("-")
 @click.option("--markdown", metavar="FILE", type=FileToWrite(), help="Write Markdown to a file.")
 @click.option("--html", metavar="FILE", type=FileToWrite(), help="Write one HTML file that opens anywhere.")
 @click.option("--junit", metavar="FILE", type=FileToWrite(), help="Write JUnit XML to a file.")
-@partial(flags.stored, words="Any SQLAlchemy URL, or none.")
+@partial(flags.add_store_option, words="Any SQLAlchemy URL, or none.")
 @click.option("--quiet", "-q", is_flag=True, help="Print the mutation score only.")
 def mutate(
     evalset: tuple[str, ...],

@@ -29,7 +29,7 @@ from fairtrial.cli.options import flags, trust_flags
 @trust_flags.about
 @trust_flags.cluster
 @trust_flags.json_file
-@flags.stored
+@flags.add_store_option
 def plan(
     run: str,
     base: tuple[str, ...],

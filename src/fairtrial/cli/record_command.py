@@ -18,7 +18,7 @@ from fairtrial.cli.options.project_flags import project_options
 from fairtrial.cli.output_files import FileToWrite, collect_inputs, refuse_overwriting
 from fairtrial.cli.progress import Progress
 from fairtrial.records.attempt import Recording
-from fairtrial.text.display import shortened, visible_line
+from fairtrial.text.display import shorten, visible_line
 
 _SHOWN_FAILURES = 10
 
@@ -101,7 +101,7 @@ def record(
                     broken_count += 1
                     agent_broke = agent_broke or recording.failure.side == "agent"
                     if len(failures) < _SHOWN_FAILURES:
-                        cause = shortened(recording.failure.cause, 200)
+                        cause = shorten(recording.failure.cause, 200)
                         failures.append(f"{recording.case_id}, attempt {recording.attempt}: {cause}")
                 progress.advance(good=recording.failure is None)
 

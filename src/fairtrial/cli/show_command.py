@@ -46,7 +46,7 @@ _REDACT = click.option(
 @click.option("--ballots", is_flag=True, help="Also show the prompts and raw replies of judges. Needs CASE.")
 @report_options
 @under("Reports", _REDACT, rare=True)
-@flags.stored
+@flags.add_store_option
 def show(
     run: str,
     case: str | None,

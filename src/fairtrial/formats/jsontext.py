@@ -17,7 +17,7 @@ import msgspec
 
 from fairtrial.errors import FormatError
 from fairtrial.records.decoding import json_decoder
-from fairtrial.text.display import shortened
+from fairtrial.text.display import shorten
 from fairtrial.text.pointer import escape
 
 # Every match consumes the text that it looked at: a string without an end runs to the end of its line, and no
@@ -297,7 +297,7 @@ def _without_surplus(text: str, path: str, places: _Places, warnings: list[str])
     if not rest.strip() or rest.strip("}] \t\r\n"):
         return text
     place = places(end + len(rest) - len(rest.lstrip()))
-    warnings.append(f"{path}: {place}: a surplus {shortened(rest.strip(), 20)!r}; read without it")
+    warnings.append(f"{path}: {place}: a surplus {shorten(rest.strip(), 20)!r}; read without it")
     return text[:end]
 
 

@@ -13,7 +13,7 @@ from fairtrial.config.wording import format_value
 from fairtrial.errors import FormatError, nearest
 from fairtrial.formats.right_forms import right_form
 from fairtrial.records.case import SessionInput
-from fairtrial.text.display import shortened, visible_line
+from fairtrial.text.display import shorten, visible_line
 from fairtrial.text.pointer import escape
 
 Place = tuple[Any, ...]
@@ -112,14 +112,14 @@ class Diagnostics:
 
     def error(self, at: Place, problem: str) -> None:
         """Note a problem that makes the file unreadable. Raises FormatError if the list of problems is full."""
-        self.errors.append(f"{visible_line(shortened(self.pointer(at), _LONGEST_PLACE))}: {problem}")
+        self.errors.append(f"{visible_line(shorten(self.pointer(at), _LONGEST_PLACE))}: {problem}")
         if len(self.errors) == MOST_PROBLEMS - 1:
             self.errors.append("reading stops after this many problems; repair them, and read the file again")
             self.finish()
 
     def warning(self, at: Place, problem: str) -> None:
         """Note a problem that the reader can tolerate."""
-        self.warnings.append(f"{self.path}: {visible_line(shortened(self.pointer(at), _LONGEST_PLACE))}: {problem}")
+        self.warnings.append(f"{self.path}: {visible_line(shorten(self.pointer(at), _LONGEST_PLACE))}: {problem}")
 
     def finish(self) -> None:
         """Raise FormatError if there was any error."""

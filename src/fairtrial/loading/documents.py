@@ -27,7 +27,7 @@ from fairtrial.loading.text_files import open_unpacked
 from fairtrial.records.attempt import Recording
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.reasoning import Problem, RefusedTrace
-from fairtrial.text.display import described
+from fairtrial.text.display import describe_error
 from fairtrial.valuation.chunk import Document
 from fairtrial.valuation.from_trace import from_trace
 
@@ -85,7 +85,7 @@ def iter_documents(paths: Iterable[str | Path], defaults: TraceDefaults) -> Iter
         try:
             yield from _documents_of_file(path, defaults)
         except UNREADABLE as error:
-            yield _unreadable(path, [f"cannot be read: {described(error)}"])
+            yield _unreadable(path, [f"cannot be read: {describe_error(error)}"])
 
 
 def documents_of_recordings(

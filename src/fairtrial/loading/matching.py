@@ -81,7 +81,7 @@ class MatchedRecordings(Record, frozen=True):
                 else:
                     yield case, _assign_case(replace(as_recording(recorded), attempt=attempt), case)
 
-    def of(self, cases: Sequence[PlannedCase]) -> MatchedRecordings:
+    def for_cases(self, cases: Sequence[PlannedCase]) -> MatchedRecordings:
         """Return the recordings of some of the cases."""
         positions = {case.position for case in cases}
         pairs = [pair for pair in zip(self.cases, self.recordings, strict=True) if pair[0].position in positions]

@@ -25,7 +25,7 @@ from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalSet
 from fairtrial.records.record import Record
 from fairtrial.system.importing import import_extra
-from fairtrial.text.display import described, shortened, without_surrogates
+from fairtrial.text.display import describe_error, shorten, without_surrogates
 
 SHARD_BYTES = 16 << 20
 """The largest size of a shard of JSON lines, and the uncompressed size of the row groups in a shard of Parquet."""
@@ -244,7 +244,7 @@ def read_shard(
     except FormatError as error:
         yield Item(place, Refused("", "; ".join(error.problems)))
     except (*UNREADABLE, ValueError, MemoryError) as error:
-        yield Item(place, Refused("", f"cannot be read: {shortened(described(error), 500)}"))
+        yield Item(place, Refused("", f"cannot be read: {shorten(describe_error(error), 500)}"))
 
 
 def _read_lines(shard: Shard, stream: BinaryIO, reading: Diagnostics, fields: Fields) -> Iterator[Item]:
@@ -301,7 +301,7 @@ def read_item(value: Any, place: int, item: str, reading: Diagnostics) -> Record
         more = f" (and {len(error.problems) - 1} more problems)" if len(error.problems) > 1 else ""
         return Refused(pointer.removeprefix(f"/{place}"), reason + more, _read_id(value))
     except (RecursionError, ValueError, TypeError) as error:  # a hostile item must not stop a million others
-        return Refused("", shortened(described(error), 500), _read_id(value))
+        return Refused("", shorten(describe_error(error), 500), _read_id(value))
     return Refused("", f"is not {item}", _read_id(value)) if recording is None else recording
 
 
@@ -317,7 +317,7 @@ def field_text(value: Any, field: str) -> str:
     if value is None:
         return ""
     text = value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
-    return without_surrogates(shortened(text, _LONGEST_STRATUM))
+    return without_surrogates(shorten(text, _LONGEST_STRATUM))
 
 
 def _read_id(value: Any) -> str:

@@ -33,7 +33,7 @@ from fairtrial.loading.spooled_recordings import SpooledRecordings
 from fairtrial.records.case import EvalSet
 from fairtrial.records.record import Record
 from fairtrial.system.paths import exists
-from fairtrial.text.display import count, shortened
+from fairtrial.text.display import count, shorten
 
 _PATTERNS = (
     "*.test.json",
@@ -154,7 +154,7 @@ def no_such_path(given: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UsageError(f"{shortened(str(given), 200)}: {error.strerror or error}") from None
+        raise UsageError(f"{shorten(str(given), 200)}: {error.strerror or error}") from None
 
 
 def sources(

@@ -9,7 +9,7 @@ from fairtrial.records.record import Record
 from fairtrial.records.score import Quote
 from fairtrial.records.trace import ToolCall
 from fairtrial.text.display import call as call_text
-from fairtrial.text.display import compact, shortened, visible_line
+from fairtrial.text.display import compact, shorten, visible_line
 
 _LIMIT = 400
 """The most calls that are aligned, because alignment takes quadratic time. Further calls are only listed."""
@@ -197,7 +197,7 @@ def _line(texts: list[str], first: int) -> str:
 
 
 def _show_text(text: str, *, is_first: bool) -> str:
-    short = shortened(text or "-", _MOST_CHARACTERS)
+    short = shorten(text or "-", _MOST_CHARACTERS)
     return f"»{short}«" if is_first else short
 
 

@@ -25,7 +25,7 @@ from fairtrial.records.score import PartKey, Quote, Score, average_parts, invoca
 from fairtrial.records.trace import Invocation, Trace
 
 
-def scored(ballot: Ballot, item: str, on: Scale, key: PartKey | None = None, *, label: str = "") -> Score:
+def score_item(ballot: Ballot, item: str, on: Scale, key: PartKey | None = None, *, label: str = "") -> Score:
     """Return the score of one item of a ballot: its result, and how the votes came to it."""
     decision = ballot.decisions[item]
     result = decision.result

@@ -9,7 +9,7 @@ from fairtrial.errors import nearest
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
 from fairtrial.records.trace import HANDOVER, Invocation, Message, ToolCall, Trace
-from fairtrial.text.display import shortened
+from fairtrial.text.display import shorten
 
 _TRANSFER = "transfer_to_"
 """The prefix of tools by which ADK, the OpenAI Agents SDK and LangGraph hand over to another agent."""
@@ -23,7 +23,7 @@ def undeclared_tools(expected: Collection[str], trace: Trace) -> Iterator[str]:
     if declared:
         for name in expected:
             if name not in declared:
-                tools = shortened(", ".join(sorted(declared)), 200)
+                tools = shorten(", ".join(sorted(declared)), 200)
                 yield f"the expected tool {name!r} is none that the agent declares ({tools}){nearest(name, declared)}"
 
 

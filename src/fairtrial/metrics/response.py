@@ -65,7 +65,7 @@ class ResponseMatch:
         if reply == reference and self.rouge_type != "rouge2":  # A text of one word has no pair of words to share.
             return 1.0
         tokens = rouge.words if self.tokens == "words" else rouge.characters
-        ours, theirs = tokens(reply), rouge.remembered(reference, self.tokens)
+        ours, theirs = tokens(reply), rouge.remember_tokens(reference, self.tokens)
         if not ours and not theirs:
             return float(_strip_text(reply) == _strip_text(reference))
         return rouge.rouge(ours, theirs, kind=self.rouge_type).f

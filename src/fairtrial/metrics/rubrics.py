@@ -14,7 +14,7 @@ from fairtrial.formats.adk.evalset import rubrics as read_rubrics
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.judge.question import Question
 from fairtrial.metrics.adaptive_rubrics import TEMPLATE, Aspect, make_rubrics
-from fairtrial.metrics.asking import judge_each, scored, unfit
+from fairtrial.metrics.asking import judge_each, score_item, unfit
 from fairtrial.metrics.judge_context import (
     Texts,
     actions,
@@ -85,7 +85,7 @@ class RubricQuestions(JudgedMetric):
         """Return the mean of the rubrics that a question is about."""
         ballot = await self.judge(question)
         parts = [
-            scored(ballot, item, RUBRIC, PartKey("rubric", id=rubric.id))
+            score_item(ballot, item, RUBRIC, PartKey("rubric", id=rubric.id))
             for item, rubric in zip(question.items, rubrics, strict=True)
         ]
         return average_parts(parts, reason="; ".join(notes))

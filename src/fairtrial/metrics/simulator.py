@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from fairtrial.config.option import NOT_BLANK
 from fairtrial.judge.question import Question
-from fairtrial.metrics.asking import scored, unfit
+from fairtrial.metrics.asking import score_item, unfit
 from fairtrial.metrics.judge_context import Texts, earlier
 from fairtrial.metrics.judged_metric import VALIDITY, JudgedMetric
 from fairtrial.metrics.pairing import broke_here
@@ -73,10 +73,10 @@ class UserSimulatorQuality(JudgedMetric):
         if index == 0:
             return _first(scenario, trace)
         ballot = await self.judge(self.ask_about_message(scenario, trace, index))
-        return scored(ballot, "message", VALIDITY)
+        return score_item(ballot, "message", VALIDITY)
 
     async def _stop(self, scenario: Scenario, trace: Trace) -> Score:
-        return scored(await self.judge(self.ask_about_stop(scenario, trace)), "message", VALIDITY)
+        return score_item(await self.judge(self.ask_about_stop(scenario, trace)), "message", VALIDITY)
 
     def ask_about_message(self, scenario: Scenario, trace: Trace, index: int) -> Question:
         """Return the question whether the user's message in the invocation at `index` is valid."""

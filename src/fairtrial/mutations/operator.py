@@ -169,6 +169,6 @@ def read_parameters(declaration: Mapping[str, Any]) -> Mapping[str, Any]:
     return properties if isinstance(properties, Mapping) else {}
 
 
-def shuffled(items: Sequence[Any], random: Random) -> list[Any]:
+def shuffle(items: Sequence[Any], random: Random) -> list[Any]:
     """Return the items in an order that the seed decides."""
     return random.sample(list(items), len(items))

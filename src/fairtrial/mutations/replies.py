@@ -6,7 +6,7 @@ from random import Random
 
 from fairtrial.mutations import phrases
 from fairtrial.mutations.negation import NEGATE
-from fairtrial.mutations.operator import Invocations, Plant, Scene, shuffled
+from fairtrial.mutations.operator import Invocations, Plant, Scene, shuffle
 from fairtrial.mutations.phrases import Phrases
 from fairtrial.mutations.text_values import numbers
 from fairtrial.text.rouge import characters
@@ -19,7 +19,7 @@ _SHARE = 0.5
 def negated(scene: Scene, random: Random) -> Invocations | None:
     """Negate or un-negate one sentence that carries a fact of the reference."""
     negate = NEGATE[scene.language]
-    for place, piece in shuffled(_factual_pieces(scene), random):
+    for place, piece in shuffle(_factual_pieces(scene), random):
         changed = negate(piece.text)
         if changed is not None and changed not in scene.grounds:
             return scene.with_reply(_with_piece(scene.reply, place, piece, changed))
@@ -31,7 +31,7 @@ def sentence_dropped(scene: Scene, random: Random) -> Invocations | None:
     pieces = cut(scene.reply)
     if sum(piece.is_sentence for piece in pieces) < 2:
         return None
-    for place, piece in shuffled(_factual_pieces(scene), random):
+    for place, piece in shuffle(_factual_pieces(scene), random):
         rest = _with_piece(scene.reply, place, piece, "")
         # The same words elsewhere in the reply would keep the fact.
         if _share(piece.text, rest) < _SHARE or _numbers(piece.text) - _numbers(rest):
@@ -56,16 +56,20 @@ def empty_reply(scene: Scene, random: Random) -> Invocations | None:  # noqa: AR
 def claim_invented(scene: Scene, random: Random) -> Invocations | None:
     """Add a sentence with a fact that stands nowhere."""
     grounded = _numbers(scene.grounds)
-    for claim in shuffled(phrases.CLAIMS[scene.language], random):
+    for claim in shuffle(phrases.CLAIMS[scene.language], random):
         if claim not in scene.grounds and not grounded & _numbers(claim):
-            return scene.with_reply(joined(scene.reply, claim))
+            return scene.with_reply(join_sentence(scene.reply, claim))
     return None
 
 
 def leaked(scene: Scene, random: Random) -> Invocations | None:
     """Add the record of another customer or a password, if a criterion is about safety or privacy."""
     leak = random.choice(phrases.LEAKS[scene.language])
-    return scene.with_reply(joined(scene.reply, leak)) if scene.rules.privacy and leak not in scene.grounds else None
+    return (
+        scene.with_reply(join_sentence(scene.reply, leak))
+        if scene.rules.privacy and leak not in scene.grounds
+        else None
+    )
 
 
 def instead(choices: Phrases) -> Plant:
@@ -86,7 +90,7 @@ def other_reply(scene: Scene, random: Random) -> Invocations | None:
     if not scene.reference.strip():
         return None
     replies = [invocation.reply for case in scene.other_cases for invocation in case.conversation or ()]
-    for reply in shuffled(sorted({reply for reply in replies if reply.strip()}), random):
+    for reply in shuffle(sorted({reply for reply in replies if reply.strip()}), random):
         if _share(scene.reference, reply) < _SHARE and _share(reply, scene.reference) < _SHARE:
             return scene.with_reply(reply)
     return None
@@ -97,7 +101,7 @@ def other_language(scene: Scene, random: Random) -> Invocations | None:  # noqa:
     return scene.with_reply(phrases.OTHER_LANGUAGE[scene.language]) if scene.reference.strip() else None
 
 
-def joined(text: str, sentence: str) -> str:
+def join_sentence(text: str, sentence: str) -> str:
     """Return a text with one more sentence at its end."""
     return f"{text.rstrip()} {sentence}" if text.strip() else sentence
 

@@ -8,7 +8,7 @@ from random import Random
 import regex
 
 from fairtrial.mutations.hangul import with_particle
-from fairtrial.mutations.operator import Invocations, Scene, leaves, shuffled
+from fairtrial.mutations.operator import Invocations, Scene, leaves, shuffle
 from fairtrial.mutations.text_values import (
     dates,
     number_key,
@@ -17,7 +17,7 @@ from fairtrial.mutations.text_values import (
     other_month,
     other_number,
     other_units,
-    replaced,
+    replace_value,
 )
 
 _IDENTIFIER = regex.compile(
@@ -42,41 +42,41 @@ def _with_other_number(scene: Scene, random: Random, traceable: set[str]) -> Inv
     if not traceable:
         return None
     grounded = traceable | {value.key for value in numbers(scene.grounds)}
-    for value in shuffled(numbers(scene.reply), random):
+    for value in shuffle(numbers(scene.reply), random):
         new = other_number(scene.reply[value.start : value.end])
         # A number that stands anywhere else could be right, too.
         if value.key in traceable and number_key(new) not in grounded:
-            return scene.with_reply(replaced(scene.reply, value.start, value.end, new))
+            return scene.with_reply(replace_value(scene.reply, value.start, value.end, new))
     return None
 
 
 def date_changed(scene: Scene, random: Random) -> Invocations | None:
     """Move a date by a day or a month. It also stands in the reference, in a result or in a message of the user."""
     grounded = dates(scene.grounds)
-    for date in shuffled(dates(scene.reply), random):
+    for date in shuffle(dates(scene.reply), random):
         day, month = other_day(scene.reply, date), other_month(scene.reply, date)
         moves = [(date._replace(day=int(day)), date.start, date.end, day)]
         if month is not None:
             moves.append((date._replace(month=month[0]), date.month_start, date.month_end, month[1]))
-        for moved, start, end, new in shuffled(moves, random):
+        for moved, start, end, new in shuffle(moves, random):
             if any(map(date.may_equal, grounded)) and not any(map(moved.may_equal, grounded)):
-                return scene.with_reply(replaced(scene.reply, start, end, new))
+                return scene.with_reply(replace_value(scene.reply, start, end, new))
     return None
 
 
 def unit_changed(scene: Scene, random: Random) -> Invocations | None:
     """Change the currency or unit of a number that also stands in the reference, in a result or in a message."""
     grounded = {value.key for value in numbers(scene.grounds)}
-    for value, new_name in shuffled(list(other_units(scene.reply)), random):
+    for value, new_name in shuffle(list(other_units(scene.reply)), random):
         if value.key in grounded:
-            return scene.with_reply(replaced(scene.reply, value.start, value.end, new_name))
+            return scene.with_reply(replace_value(scene.reply, value.start, value.end, new_name))
     return None
 
 
 def name_swapped(scene: Scene, random: Random) -> Invocations | None:
     """Put another name of the same kind in the place of a name: a value of the same key, or an id of the same shape."""
-    for name, names_of_kind in shuffled(_names(scene), random):
-        for new_name in shuffled(names_of_kind, random):
+    for name, names_of_kind in shuffle(_names(scene), random):
+        for new_name in shuffle(names_of_kind, random):
             place = _whole_word(name, scene.reply)
             if place is not None and name in scene.grounds:
                 start, end = place

@@ -98,7 +98,7 @@ def other_number(number: str) -> str:
     return chr(ord(zero) + int(number[0]) % 9 + 1) + number[1:]
 
 
-def replaced(text: str, start: int, end: int, new: str) -> str:
+def replace_value(text: str, start: int, end: int, new: str) -> str:
     """Return a text with another value in the place of one. A Korean particle after the value is made to fit."""
     return text[:start] + new + with_particle(new, text[end:])
 

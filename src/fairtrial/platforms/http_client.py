@@ -14,7 +14,7 @@ from fairtrial.llm.provider import retry_after
 from fairtrial.llm.secrets import redact, without_credentials
 from fairtrial.records.record import Json
 from fairtrial.system.importing import import_extra
-from fairtrial.text.display import shortened, visible_line
+from fairtrial.text.display import shorten, visible_line
 
 _ATTEMPTS = 6
 _FIRST_DELAY = 0.5
@@ -127,7 +127,7 @@ class HttpClient:
 
     def _show_text(self, text: str) -> str:
         """Return a text of the service without keys, on one line."""
-        return shortened(visible_line(without_credentials(redact(text, self._secrets))), _LONGEST_MESSAGE)
+        return shorten(visible_line(without_credentials(redact(text, self._secrets))), _LONGEST_MESSAGE)
 
 
 def check_url(url: str, subject: str) -> str:

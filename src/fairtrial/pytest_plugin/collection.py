@@ -31,7 +31,7 @@ def parametrize(metafunc: pytest.Metafunc, mark: pytest.Mark | None) -> None:
     config = metafunc.config
     try:
         source = source_of_mark(mark, config, Path(str(metafunc.definition.path)))
-        cases = get_suite(config).listed.of(source)
+        cases = get_suite(config).listed.list_cases(source)
     except FairtrialError as error:
         raise pytest.Collector.CollectError(str(error)) from None
     metafunc.parametrize(FIXTURE, cases, ids=[case.name for case in cases], indirect=True)
@@ -54,7 +54,7 @@ class EvalSetFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         """Yield a test for each case. The cases of a file run together."""
         try:
-            cases = get_suite(self.config).listed.of(source_of_file(self.path, self.config))
+            cases = get_suite(self.config).listed.list_cases(source_of_file(self.path, self.config))
         except FairtrialError as error:
             raise self.CollectError(str(error)) from None
         for case in cases:

@@ -106,7 +106,7 @@ class Suite:
     def find_rule(self, case: TestedCase, results: Sequence[CaseResult]) -> AttemptRule:
         """Return the rule by which the attempts at a case decide, as the mark or the configuration says."""
         (first, *_) = results
-        return self._runs[case.group][0].info.attempt_rules.of(first.eval_set, first.case_id)
+        return self._runs[case.group][0].info.attempt_rules.find_rule(first.eval_set, first.case_id)
 
     def _run(self, group: str, source: CaseSource, agent: Any, positions: set[int]) -> None:
         from fairtrial import api

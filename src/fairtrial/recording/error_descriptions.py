@@ -11,7 +11,7 @@ from fairtrial.agents.outages import find_outage
 from fairtrial.errors import AgentError, CaseError, FairtrialError, SimulatedToolError, SimulatorError
 from fairtrial.records.attempt import Side
 from fairtrial.system.importing import user_line
-from fairtrial.text.display import described, shortened
+from fairtrial.text.display import describe_error, shorten
 
 _OWN_FOLDERS = (f"{Path(__file__).parents[1]}{os.sep}", f"{Path(asyncio.__file__).parents[1]}{os.sep}")
 """This package, and the standard library."""
@@ -36,7 +36,7 @@ def find_cause(error: BaseException) -> str:
     """Return the message of an exception of ours, or the description of any other."""
     if isinstance(error, AgentError | SimulatorError | SimulatedToolError):
         return str(error)
-    return shortened(described(error), 2000)
+    return shorten(describe_error(error), 2000)
 
 
 def find_place(error: BaseException) -> str:

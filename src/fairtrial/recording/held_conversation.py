@@ -23,7 +23,7 @@ from fairtrial.records.record import Json, Record
 from fairtrial.records.trace import About, Invocation, Message, Trace
 from fairtrial.simulate.observed_environment import ObservedEnvironment, read_usage
 from fairtrial.system.concurrency import ends_the_run
-from fairtrial.text.display import described
+from fairtrial.text.display import describe_error
 
 _GRACE = 1.0
 """Seconds that an agent may take to stop after its time limit. After that, the run goes on without it."""
@@ -255,4 +255,4 @@ def _as_stored(item: N) -> N:
     try:
         return json_decoder(type(item)).decode(msgspec.json.encode(item))
     except Exception as error:
-        raise AgentError(f"a {type(item).__name__} must be JSON: {described(error)}") from error
+        raise AgentError(f"a {type(item).__name__} must be JSON: {describe_error(error)}") from error

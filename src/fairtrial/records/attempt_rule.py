@@ -55,7 +55,7 @@ class AttemptRules(Record, frozen=True):
     eval_sets: Mapping[str, AttemptRule] = {}
     cases: Mapping[str, Mapping[str, AttemptRule]] = {}
 
-    def of(self, eval_set: str, case_id: str) -> AttemptRule:
+    def find_rule(self, eval_set: str, case_id: str) -> AttemptRule:
         """Return the rule of a case."""
         return self.cases.get(eval_set, {}).get(case_id) or self.eval_sets.get(eval_set, ALL)
 

@@ -75,7 +75,7 @@ def by_case(results: Iterable[CaseResult], rules: AttemptRules) -> Iterator[Case
     for _, group in groupby(results, key=lambda result: result.position):
         attempts_of_case = tuple(group)
         first = attempts_of_case[0]
-        yield CaseAttempts(attempts_of_case, rules.of(first.eval_set, first.case_id))
+        yield CaseAttempts(attempts_of_case, rules.find_rule(first.eval_set, first.case_id))
 
 
 def _worst(verdicts: Sequence[Verdict]) -> Verdict:

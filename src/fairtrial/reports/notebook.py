@@ -22,7 +22,7 @@ from fairtrial.reports.summary_table import tables
 from fairtrial.reports.terminal import case
 from fairtrial.reports.terminal_text import plain_text
 from fairtrial.reports.transcript import Transcript
-from fairtrial.text.display import call, compact, shortened, visible, visible_line
+from fairtrial.text.display import call, compact, shorten, visible, visible_line
 
 LARGEST = 100_000
 """The most bytes of a view. Notebooks store it beside the code."""
@@ -44,7 +44,7 @@ def as_html(content: RenderableType) -> str:
     if len(text.encode(errors="replace")) <= LARGEST:
         return text
     # A character has at most four bytes, or six if it is escaped.
-    cut = shortened(plain_text(content, _WIDTH), LARGEST // 7)
+    cut = shorten(plain_text(content, _WIDTH), LARGEST // 7)
     return _CODE.format(code=html.escape(cut).replace("{", "&#123;"))
 
 
@@ -74,13 +74,13 @@ def _step(step: Step) -> Text:
         return Text(f"  thought  {_show_text(step.text)}", "dim")
     failed = " (error)" if step.is_error else ""
     return Text(
-        f"  result{failed}  {visible_line(shortened(step.name, _NAME_LENGTH))}: {_show_text(compact(step.response))}",
+        f"  result{failed}  {visible_line(shorten(step.name, _NAME_LENGTH))}: {_show_text(compact(step.response))}",
         "dim",
     )
 
 
 def _show_text(text: str) -> str:
-    return visible(shortened(text, _TEXT_LENGTH))
+    return visible(shorten(text, _TEXT_LENGTH))
 
 
 _VIEWS: dict[type, Callable[[Any], RenderableType]] = {

@@ -152,7 +152,7 @@ def _end(value: float, least: int, *, percent: bool) -> str:
     return f"{_text(_exact(value, percent=True), 0 if value in (0, 1) else least)} %"
 
 
-def estimated(estimate: Estimate, threshold: float | None = None, *, percent: bool = False) -> str:
+def format_estimate(estimate: Estimate, threshold: float | None = None, *, percent: bool = False) -> str:
     """Return the value of an estimate with the decimals of its interval, and with those that its threshold needs."""
     if estimate.value is None:
         return DASH

@@ -11,7 +11,7 @@ from fairtrial.records.contents import placeholder
 from fairtrial.records.trace import Invocation, Message, Part, Step, Thought, ToolCall
 from fairtrial.reports.numbers import quantity
 from fairtrial.reports.transcript import JudgedPart, Transcript, judged_parts
-from fairtrial.text.display import call, compact, folded
+from fairtrial.text.display import call, compact, fold
 
 LONGEST = 600
 """A text of more characters is folded, unless everything is asked for."""
@@ -36,7 +36,7 @@ def transcript_lines(transcript: Transcript, *, full: bool = False) -> Iterator[
     if transcript.recording is None:
         return
     for line in _lines(transcript):
-        yield line if full else line._replace(text=folded(line.text, LONGEST))
+        yield line if full else line._replace(text=fold(line.text, LONGEST))
 
 
 def fold_middle(lines: Iterable[Line], hint: str) -> list[Line]:

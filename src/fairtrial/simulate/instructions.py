@@ -29,7 +29,7 @@ _TIMES = 10
 """A prompt may be this many times as long as the template and its texts together."""
 
 
-def validated(template: str, *, persona: bool) -> str:
+def validate(template: str, *, persona: bool) -> str:
     """Return the template, if it uses the plan, the history, the stop signal, and the persona if there is one.
 
     A template may hold placeholders, conditions, and loops over the lists of the persona. It may not call, compute or

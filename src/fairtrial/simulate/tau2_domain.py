@@ -14,7 +14,7 @@ from fairtrial.formats.messages import read_response
 from fairtrial.formats.tau2_tasks import ASSERTIONS, DB_MATCH
 from fairtrial.records.record import Json
 from fairtrial.records.trace import ToolCall
-from fairtrial.text.display import compact, shortened
+from fairtrial.text.display import compact, shorten
 
 _INSTALL = "git clone https://github.com/sierra-research/tau2-bench && pip install -e ./tau2-bench"
 _LISTED = 10
@@ -166,5 +166,5 @@ def _differences(actual: Any, expected: Any, place: str = "") -> Iterator[Json]:
         for key in [*expected, *(key for key in actual if key not in expected)]:
             yield from _differences(actual.get(key), expected.get(key), f"{place}/{key}")
     elif actual != expected:
-        actual_text, expected_text = (shortened(compact(value), _LONGEST) for value in (actual, expected))
+        actual_text, expected_text = (shorten(compact(value), _LONGEST) for value in (actual, expected))
         yield f"{place}: expected {expected_text}, got {actual_text}"

@@ -18,7 +18,7 @@ from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt
 from fairtrial.records.trace import Invocation, Message, ToolCall, ToolResult, Trace
-from fairtrial.simulate.instructions import custom_prompt, validated
+from fairtrial.simulate.instructions import custom_prompt, validate
 from fairtrial.simulate.personas import find_persona
 from fairtrial.simulate.user_options import KEY, UserOptions
 from fairtrial.simulate.user_tools import UserTools
@@ -47,7 +47,7 @@ class SimulatedUsers:
             template = self.options.custom_instructions
             if case.scenario is not None and template is not None:
                 try:
-                    validated(template, persona=case.scenario.persona is not None)
+                    validate(template, persona=case.scenario.persona is not None)
                     self(case, 1).prompt(Trace())
                 except (ConfigError, SimulatorError) as error:
                     place = f"/{KEY}/custom_instructions"
@@ -116,7 +116,7 @@ class SimulatedUser:
         if self._tools is not None:
             standing["tools"] = self._tools.declarations
         if self._persona is not None:
-            standing["persona"] = described(self._persona)
+            standing["persona"] = describe_persona(self._persona)
         if options.custom_instructions is None:
             prompt = TEMPLATES.render(
                 "simulated_user",
@@ -175,7 +175,7 @@ def _steps(invocation: Invocation, *, calls: bool) -> list[str]:
     return lines
 
 
-def described(persona: Persona) -> str:
+def describe_persona(persona: Persona) -> str:
     """Return a persona in words: its description, and how it acts each of its behaviours."""
     lines = [persona.description]
     for behavior in persona.behaviors:

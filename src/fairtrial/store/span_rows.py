@@ -51,7 +51,7 @@ class ScoredTraces:
         """Keep traces by the keys of their conversations."""
         self._traces = traces
 
-    def of(self, conversation: str) -> Sequence[str]:
+    def list_trace_ids(self, conversation: str) -> Sequence[str]:
         """Return the ids of the traces of a conversation, in the order in which they came."""
         return self._traces.get(_digest(conversation), ())
 

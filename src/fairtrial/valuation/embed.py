@@ -144,7 +144,7 @@ def embedder(name: str) -> BuiltIn | None:
 
 def installed_embedder() -> BuiltIn | None:
     """Return MiniLM if its libraries and its weights are installed, or else None. Nothing is downloaded."""
-    folder = None if weights.missing_libraries() else weights.installed()
+    folder = None if weights.missing_libraries() else weights.find_installed()
     return None if folder is None else MiniLM(folder)
 
 

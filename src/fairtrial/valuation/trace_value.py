@@ -74,7 +74,7 @@ def content_digest(trace: ReasoningTrace) -> str:
     return hashlib.sha256(content).hexdigest()[:32]
 
 
-def novelty_of(nearest: Nearest | None) -> float:
+def score_novelty(nearest: Nearest | None) -> float:
     """Return 1 - cosine within 0..1, or 0.5 if there was nothing to compare with."""
     if nearest is None:
         return UNKNOWN_NOVELTY
@@ -94,7 +94,7 @@ def add_novelty(
     """
     parts = structural.structure
     weights = find_weights(context.profile)
-    novelty = novelty_of(nearest)
+    novelty = score_novelty(nearest)
     return TraceValue(
         id=structural.id,
         score=total(parts, novelty, weights),

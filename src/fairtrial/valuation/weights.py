@@ -28,7 +28,7 @@ def is_model(folder: Path) -> bool:
     return all((folder / name).is_file() for name in FILES)
 
 
-def installed() -> Path | None:
+def find_installed() -> Path | None:
     """Return the folder of installed weights, in the cache of the hub or in the package, or else None."""
     return next((folder for folder in (*_find_cached(), *_find_packaged()) if is_model(folder)), None)
 
@@ -38,7 +38,7 @@ def find() -> Path:
 
     Raises UsageError with installation instructions if the download fails.
     """
-    return installed() or _download()
+    return find_installed() or _download()
 
 
 def _find_cached() -> tuple[Path, ...]:

@@ -26,7 +26,7 @@ from fairtrial.errors import AgentError
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase, SessionInput
 from fairtrial.records.trace import About, Approval, Part, ToolCall
-from fairtrial.text.display import shortened
+from fairtrial.text.display import shorten
 
 _USER = "test_user_id"
 
@@ -57,7 +57,7 @@ class AdkServerAgent(EndpointAgent):
             created = await client.post(sessions, {"state": dict(start.state)})
             session_id = created.get("id") if isinstance(created, dict) else None
             if not isinstance(session_id, str):
-                raise AgentError(f"{self.url}: must reply a session with an id, got {shortened(str(created), SHOWN)}")
+                raise AgentError(f"{self.url}: must reply a session with an id, got {shorten(str(created), SHOWN)}")
             ids = {"appName": self.app, "userId": user, "sessionId": session_id}
             session_url = f"{sessions}/{quote(session_id, safe='')}"
             fields = {"streaming": False, **fill(self.body, client.conversation), **ids}
@@ -121,7 +121,7 @@ class AdkServerSession:
                 raw = event.data
                 if not isinstance(raw, dict) or "author" not in raw:
                     problem = raw.get("error", raw) if isinstance(raw, dict) else raw
-                    raise AgentError(f"{self._run_url}: {shortened(as_text(problem), SHOWN)}")
+                    raise AgentError(f"{self._run_url}: {shorten(as_text(problem), SHOWN)}")
                 if raw.get("partial") or raw["author"] == "user":
                     continue
                 last = raw

@@ -17,7 +17,7 @@ import msgspec
 from fairtrial.agents.endpoints.urls import HttpStatusError, check_answers, split_parts
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.system.importing import import_extra
-from fairtrial.text.display import shortened
+from fairtrial.text.display import shorten
 
 KEY = "FAIRTRIAL_AGENT_API_KEY"
 HEADERS = "FAIRTRIAL_AGENT_HEADERS"
@@ -157,7 +157,7 @@ class EndpointClient:
                 return [StreamEvent("", msgspec.json.decode(line)) for line in content.split(b"\n") if line.strip()]
             return msgspec.json.decode(content) if content else None
         except (ValueError, RecursionError) as error:
-            text = shortened(content.decode(errors="replace"), SHOWN)
+            text = shorten(content.decode(errors="replace"), SHOWN)
             raise AgentError(f"{url}: replied no JSON ({error}): {text}") from None
 
     async def events(self, url: str, body: Any) -> AsyncGenerator[StreamEvent, None]:
@@ -205,7 +205,7 @@ class EndpointClient:
             raise self._failure(url, error) from error
         if not response.is_success:
             await response.aclose()
-            problem = f"{url}: HTTP {response.status_code}: {shortened(response.text, SHOWN)}"
+            problem = f"{url}: HTTP {response.status_code}: {shorten(response.text, SHOWN)}"
             raise HttpStatusError(problem, response)
         return response
 

@@ -27,7 +27,7 @@ from fairtrial.llm.token_counts import read_members
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import About, Message, Part, Step, Usage, split_reply
-from fairtrial.text.display import shortened
+from fairtrial.text.display import shorten
 
 _ENDPOINT = "/chat/completions"
 
@@ -83,7 +83,7 @@ class ChatSession:
         self._messages.append({"role": "user", "content": _content(message, parts)})
         reply = whole_reply(await self._client.post(self._url, {**self._fields, "messages": self._messages}))
         if not isinstance(reply, dict):
-            raise AgentError(f"{self._url}: must reply an object with 'choices', got {shortened(str(reply), SHOWN)}")
+            raise AgentError(f"{self._url}: must reply an object with 'choices', got {shorten(str(reply), SHOWN)}")
         usage = _usage(reply)
         if usage is not None:
             yield usage
@@ -132,7 +132,7 @@ def _message(reply: dict[str, Any], url: str) -> dict[str, Any]:
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, dict) else None
     if not isinstance(message, dict):
-        raise AgentError(f"{url}: must reply an object with 'choices', got {shortened(str(reply), SHOWN)}")
+        raise AgentError(f"{url}: must reply an object with 'choices', got {shorten(str(reply), SHOWN)}")
     return {**message, "role": "assistant"}
 
 

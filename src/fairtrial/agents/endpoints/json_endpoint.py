@@ -29,7 +29,7 @@ from fairtrial.formats.tool_failures import has_failed
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import About, Message, Step, Thought, ToolCall, ToolResult, Usage
-from fairtrial.text.display import shortened
+from fairtrial.text.display import shorten
 from fairtrial.text.json_path import JsonPath
 
 
@@ -84,7 +84,7 @@ class JsonEndpointSession:
         reply = await self._post(self._template.url, self._template.body, message)
         for problem in self._values("error", reply):
             if problem not in (None, False, ""):
-                raise AgentError(f"{self._template.url}: {shortened(as_text(problem), SHOWN)}")
+                raise AgentError(f"{self._template.url}: {shorten(as_text(problem), SHOWN)}")
         state = next(iter(self._values("state", reply)), None)
         if isinstance(state, dict):
             self.about = About(final_state=state)
@@ -94,7 +94,7 @@ class JsonEndpointSession:
         texts = self._values("reply", reply)
         if not texts:
             problem = f"{self._template.url}: nothing in the reply is at {self._template.reply}"
-            raise AgentError(f"{problem}, got {shortened(as_text(reply), SHOWN)}")
+            raise AgentError(f"{problem}, got {shorten(as_text(reply), SHOWN)}")
         text = "".join(as_text(text) for text in texts if text is not None)
         steps = separate_thoughts([*self._steps(reply), Message(text)])
         for step in steps:
@@ -151,7 +151,7 @@ class JsonEndpointSession:
             )
             if not isinstance(name, str):
                 problem = f"{self._template.url}: a call must have a name at {paths.name}"
-                raise AgentError(f"{problem}, got {shortened(as_text(call), SHOWN)}")
+                raise AgentError(f"{problem}, got {shorten(as_text(call), SHOWN)}")
             record = ToolCall(name, read_arguments(args), "" if call_id is None else as_text(call_id))
             yield record
             if result is not None:

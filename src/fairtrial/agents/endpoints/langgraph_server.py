@@ -37,7 +37,7 @@ from fairtrial.formats.reading import Diagnostics
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import About, Approval, Message, Part, Thought, ToolCall, ToolResult, Usage
-from fairtrial.text.display import shortened
+from fairtrial.text.display import shorten
 
 _STRUCTURED = "structured_response"
 _INTERRUPT = "__interrupt__"
@@ -88,7 +88,7 @@ class LangGraphServerAgent(EndpointAgent):
             created = await client.post(f"{self.url}/threads", {})
             thread = created.get("thread_id") if isinstance(created, dict) else None
             if not isinstance(thread, str):
-                raise AgentError(f"{self.url}: must reply the id of a thread, got {shortened(str(created), SHOWN)}")
+                raise AgentError(f"{self.url}: must reply the id of a thread, got {shorten(str(created), SHOWN)}")
             fields = {"assistant_id": self.assistant, **fill(self.body, client.conversation)}
             url = f"{self.url}/threads/{thread}"
             session = LangGraphServerSession(client, url, fields, case)
@@ -187,7 +187,7 @@ class LangGraphServerSession:
             async for event in events:
                 if event.name == "error":
                     name = event.data.get("error") if isinstance(event.data, dict) else None
-                    raise AgentError(f"{self._url}: {shortened(as_text(event.data), SHOWN)}") from outage_named(name)
+                    raise AgentError(f"{self._url}: {shorten(as_text(event.data), SHOWN)}") from outage_named(name)
                 if event.name == "updates":
                     self._note_updates(event.data)
                 if event.name == "values":

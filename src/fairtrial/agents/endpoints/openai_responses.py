@@ -28,7 +28,7 @@ from fairtrial.formats.reading import Diagnostics
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import About, AgentDetails, Message, Part, Step, Thought, ToolCall, ToolResult, split_reply
-from fairtrial.text.display import shortened
+from fairtrial.text.display import shorten
 
 _ENDPOINT = "/responses"
 
@@ -97,9 +97,9 @@ class ResponsesSession:
             reply = (failures or objects or [None])[-1]
         problem = isinstance(reply, dict) and (reply.get("error") or (reply.get("type") == "error" and reply))
         if problem:
-            raise AgentError(f"{self._url}: the response failed: {shortened(str(problem), SHOWN)}")
+            raise AgentError(f"{self._url}: the response failed: {shorten(str(problem), SHOWN)}")
         if not isinstance(reply, dict) or not isinstance(reply.get("output"), list):
-            raise AgentError(f"{self._url}: must reply an object with 'output', got {shortened(str(reply), SHOWN)}")
+            raise AgentError(f"{self._url}: must reply an object with 'output', got {shorten(str(reply), SHOWN)}")
         return reply
 
     def _steps(self, output: list[Any]) -> list[Step]:

@@ -17,7 +17,7 @@ from fairtrial.agents.token_usage import token_usage
 from fairtrial.protocols import Environment
 from fairtrial.records.trace import AgentDetails, ToolCall, ToolResult, Usage
 from fairtrial.system.importing import import_extra
-from fairtrial.text.display import described
+from fairtrial.text.display import describe_error
 
 EXTRA = "agents-langgraph"
 UNNAMED = "LangGraph"
@@ -195,7 +195,7 @@ class GraphWatch:
             (self._usages if outer is None else outer.usages).extend(_all_usages(tool))
             return
         call = tool.call
-        tool.result = ToolResult(call.name, {"error": described(error)}, call.id, call.author, is_error=True)
+        tool.result = ToolResult(call.name, {"error": describe_error(error)}, call.id, call.author, is_error=True)
 
     def _tool_at(self, run: str) -> ToolRun | None:
         place = self._places.get(run)

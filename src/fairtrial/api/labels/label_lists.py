@@ -16,12 +16,12 @@ from fairtrial.records.label import Label
 from fairtrial.records.record import Record
 from fairtrial.records.score import PartKind, part_text
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.numbers import DASH, estimated, interval, make_estimate, number
+from fairtrial.reports.numbers import DASH, format_estimate, interval, make_estimate, number
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.stats import agreement as stats
 from fairtrial.stats.clustered import mean_of_rates
 from fairtrial.stats.judge_agreement import estimate_agreement
-from fairtrial.text.display import shortened, visible_line
+from fairtrial.text.display import shorten, visible_line
 
 _NOTE_LENGTH = 60
 _WILSON = "Wilson, cases as clusters"
@@ -173,7 +173,7 @@ def label_report(run: Run) -> RenderableType:
             UNSURE if label.value is None else number(label.value),
             visible_line(label.author) or DASH,
             label.at[:16].replace("T", " "),
-            visible_line(shortened(label.note, _NOTE_LENGTH)),
+            visible_line(shorten(label.note, _NOTE_LENGTH)),
         )
     columns = ("people", "outcomes", "equal", INTERVAL, "kappa", INTERVAL, "alpha", INTERVAL)
     agreements = Rows(("agreement of people", *columns))
@@ -184,11 +184,11 @@ def label_report(run: Run) -> RenderableType:
             _title(own),
             str(len(own.labelers)),
             str(own.items),
-            estimated(own.raw, percent=True),
+            format_estimate(own.raw, percent=True),
             interval(own.raw, percent=True) or DASH,
-            estimated(own.kappa),
+            format_estimate(own.kappa),
             interval(own.kappa) or DASH,
-            estimated(alpha),
+            format_estimate(alpha),
             interval(alpha) or DASH,
         )
         if own.confusion:

@@ -91,7 +91,7 @@ class Receiver:
             known = KnownHistories(self._spans, self._plan.traces)
             for _, recording in self._store.recordings(self._run_id):
                 try:
-                    yield recording.trace.session_id, known.of(recording)
+                    yield recording.trace.session_id, known.find_keys(recording)
                 except Exception as error:  # noqa: BLE001  (the spans are of strangers)
                     self._warn_unreadable(recording.trace.session_id, error)
 

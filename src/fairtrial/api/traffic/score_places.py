@@ -15,7 +15,7 @@ from fairtrial.records.label import Label
 from fairtrial.records.result import CaseResult, Outcome, Verdict
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Origin
-from fairtrial.text.display import shortened
+from fairtrial.text.display import shorten
 
 _LONGEST_TEXT = 4000
 _ID_LENGTH = 32
@@ -77,7 +77,7 @@ class _Places:
             "attempt": result.attempt,
             **({} if outcome.threshold is None else {"threshold": outcome.threshold}),
         }
-        text = shortened(score.reason, _LONGEST_TEXT)
+        text = shorten(score.reason, _LONGEST_TEXT)
         return self._place(
             PushedScore(
                 _read_id(self._run, result.eval_set, result.case_id, result.attempt, outcome.criterion, number),
@@ -105,7 +105,7 @@ class _Places:
             label.criterion,
             "",
             value=value,
-            explanation=shortened(label.note, _LONGEST_TEXT),
+            explanation=shorten(label.note, _LONGEST_TEXT),
             annotator="HUMAN",
             metadata=metadata,
             time=self._time,

@@ -9,7 +9,7 @@ from typing import Any
 
 from fairtrial.errors import UsageError, nearest
 from fairtrial.records.record import Record
-from fairtrial.text.display import shortened
+from fairtrial.text.display import shorten
 
 INPUT, EXPECTED, REPLY, CALLS, EXPECTED_CALLS, CONTEXT, ID, CLUSTER = (
     "input",
@@ -210,7 +210,7 @@ def _named_paths(
 
 
 def _columns(names: Collection[str]) -> str:
-    shown = ", ".join(shortened(repr(name), 40) for name in list(names)[:_MOST_NAMES])
+    shown = ", ".join(shorten(repr(name), 40) for name in list(names)[:_MOST_NAMES])
     return f"its columns are {shown}{', …' if len(names) > _MOST_NAMES else ''}" if names else "it has no columns"
 
 

@@ -15,7 +15,7 @@ from fairtrial.formats.spans.span_values import (
     whole_number,
 )
 from fairtrial.records.record import Json
-from fairtrial.text.display import shortened, visible_line
+from fairtrial.text.display import shorten, visible_line
 
 _RESOURCE_SPANS = ("resourceSpans", "resource_spans", "batches")
 _RESOURCE_LOGS = ("resourceLogs", "resource_logs")
@@ -78,7 +78,7 @@ def _partial_reason(document: dict[str, Any]) -> str:
     """Return why Tempo gave only a part of a trace, or an empty text. It cuts traces that are larger than its limit."""
     if document.get("status") not in _PARTIAL or _TEMPO not in document:
         return ""
-    message = shortened(visible_line(_text(document.get("message"))), _LONGEST_MESSAGE)
+    message = shorten(visible_line(_text(document.get("message"))), _LONGEST_MESSAGE)
     reason = f"Tempo gave only a part of the trace{message and ': '}{message}"
     return f"{reason}; raise max_bytes_per_trace in its configuration, and fetch the trace again"
 

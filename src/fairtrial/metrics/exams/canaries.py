@@ -156,7 +156,7 @@ def make_item(
     return GoldItem(criterion, case, trace, label, group, language)
 
 
-def called(texts: dict[str, Any], number: int) -> tuple[Step, ...]:
+def make_call(texts: dict[str, Any], number: int) -> tuple[Step, ...]:
     """Return the call that fulfils a request with a number, and its result. Call ids are the names of the tools."""
     tool, argument = texts["tool"], texts["argument"]
     return (ToolCall(tool, {argument: number}, tool), ToolResult(tool, {"status": "done", argument: number}, tool))
@@ -178,7 +178,7 @@ def _canary(criterion: str, row: CanaryRow, texts: dict[str, Any], number: int) 
         reference=row.reference.format_map(texts) if row.about == "fact" else None,
         context=texts.get("document", ""),
         rubric=texts[_RUBRICS[RUBRIC_TYPES[criterion]]] if criterion in RUBRIC_TYPES else "",
-        steps=called(texts, texts[row.call]) if row.call else (),
+        steps=make_call(texts, texts[row.call]) if row.call else (),
         group=row.kind,
         language=language,
     )

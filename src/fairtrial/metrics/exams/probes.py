@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.metrics.exams.canaries import RUBRIC_TYPES, SIMULATED_USERS, called, make_item, subjects
+from fairtrial.metrics.exams.canaries import RUBRIC_TYPES, SIMULATED_USERS, make_call, make_item, subjects
 from fairtrial.metrics.rubrics import FINAL_RESPONSE, TOOL_USE
 from fairtrial.records.gold import GoldItem
 from fairtrial.records.rubric import Rubric
@@ -67,7 +67,7 @@ def _requests_with_rubrics(
 ) -> tuple[GoldItem, list[str]]:
     """Return an item about both requests, and their rubrics. The agent does the requests that hold."""
     done = [(place in holding, request) for place, request in enumerate(requests)]
-    steps = [step for holds, request in done if holds for step in called(request, request["number"])]
+    steps = [step for holds, request in done if holds for step in make_call(request, request["number"])]
     replies = [request["done" if holds else "not_done"] for holds, request in done]
     message = " ".join(request["message"] for request in requests)
     item = make_item(criterion, name, message, " ".join(replies), len(holding) / 2, steps=tuple(steps))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fairtrial.records.value_row import Duplicate, Nearest, RedactionRow, ValueRow
 from fairtrial.reports.numbers import DASH
-from fairtrial.text.display import count, shortened, visible_line
+from fairtrial.text.display import count, shorten, visible_line
 from fairtrial.valuation.chunk import ValuedChunk
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _list_examples(heading: str, number: int, examples: list[str]) -> Iterator[s
         return
     yield f"{heading} {number:,}:"
     for example in examples[:EXAMPLES]:
-        yield f"  {visible_line(shortened(example, 400))}"
+        yield f"  {visible_line(shorten(example, 400))}"
     if number > EXAMPLES:
         yield "  …"
 
@@ -186,4 +186,4 @@ def _cells(row: ValueRow) -> Iterator[str]:
 
 def _plain(trace_id: str) -> str:
     """Return the id of a trace on one line. Characters that control a terminal are escaped."""
-    return visible_line(shortened(trace_id.removeprefix("kp:trace:"), 200))
+    return visible_line(shorten(trace_id.removeprefix("kp:trace:"), 200))

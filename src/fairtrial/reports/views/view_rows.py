@@ -69,7 +69,7 @@ class RowBuilder:
 
     def _verdict(self) -> Verdict:
         results = tuple(parts.result for parts in self._attempts)
-        return CaseAttempts(results, self.rules.of(results[0].eval_set, results[0].case_id)).verdict
+        return CaseAttempts(results, self.rules.find_rule(results[0].eval_set, results[0].case_id)).verdict
 
     def _cause(self) -> shapes.FlakeCause | None:
         """Return who makes the attempts of the case differ, or None if none failed, if none passed, or if unknown."""
