@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 CORPUS = Path(__file__).parent / "corpus"
-LANGUAGES = ("en", "ko", "ja", "zh-Hans")
+LANGUAGES = ("en", "ko", "ja", "zh-Hans", "zh-Hant")
 HALVES = ("dev", "held")
 KINDS = {
     "addition", "code", "comparison", "contradiction", "date", "duration", "list", "money",
