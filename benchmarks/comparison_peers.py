@@ -27,9 +27,9 @@ import paired_situations as situations
 from decision_situations import HELD_OUT
 from fairtrial.stats.correction import Labelled, corrected_mean
 from fairtrial.stats.difference import paired_difference
-from fairtrial.stats.evidence import Evidence, strategy_of
+from fairtrial.stats.evidence import Evidence, choose_strategy
 from fairtrial.stats.interval import bounded_interval
-from judge_situations import judged_of
+from judge_situations import make_judged
 
 REPETITIONS = 400
 SIDE = Path(__file__).parent / "sides" / "statistics_peers.py"
@@ -155,7 +155,7 @@ def labels(source: random.Random, rate: float, sensitivity: float, specificity: 
 def corrected(sample: list[list[float]]) -> tuple[float, float]:
     people, judge, others = sample
     labelled = [Labelled(*pair, case) for case, pair in enumerate(zip(people, judge, strict=True))]
-    found = corrected_mean(labelled, judged_of([*judge, *others]))
+    found = corrected_mean(labelled, make_judged([*judge, *others]))
     return found.interval if found else (1.0, 0.0)
 
 
@@ -172,7 +172,7 @@ def pass_rate(attempts: Stream) -> tuple[float, float]:
 
 def claim(attempts: Stream) -> int | None:
     """Return the attempt after which evidence claims that the mean is below 0.8, or None. It is read after waves."""
-    evidence = Evidence(0.2, CASES, strategy_of(0.2, CASES))
+    evidence = Evidence(0.2, CASES, choose_strategy(0.2, CASES))
     for wave in range(WAVES):
         values = dict(attempts[wave * CASES : (wave + 1) * CASES])
         evidence.add([1 - values[case] for case in range(CASES)])

@@ -44,7 +44,7 @@ def _print(title: str, rows: Iterable[tuple[str, list[float]]], columns: tuple[s
         print(f"  | {name} | {' | '.join(f'{number:.3f}' for number in numbers)} |", flush=True)
 
 
-def _grouped(every: Iterable[tuple[str, tuple[float, ...]]]) -> dict[str, list[tuple[float, ...]]]:
+def _group_nodes(every: Iterable[tuple[str, tuple[float, ...]]]) -> dict[str, list[tuple[float, ...]]]:
     groups: dict[str, list[tuple[float, ...]]] = {}
     for name, shares in every:
         groups.setdefault(name, []).append(shares)
@@ -53,7 +53,7 @@ def _grouped(every: Iterable[tuple[str, tuple[float, ...]]]) -> dict[str, list[t
 
 def paired() -> None:
     measuring.heading(f"coverage of the difference of two runs, {REPETITIONS:,} repetitions; 10, 20, 50 and 200 cases")
-    groups = _grouped((each.name, each.shares(REPETITIONS, seed=SEED)) for each in situations.comparisons())
+    groups = _group_nodes((each.name, each.shares(REPETITIONS, seed=SEED)) for each in situations.comparisons())
     columns = ("lowest", "mean", "one-sided error at 5 %, highest", "plain t, lowest")
     rows = []
     for name, shares in groups.items():
@@ -66,7 +66,7 @@ def paired() -> None:
 
 def fixed() -> None:
     measuring.heading(f"coverage about these cases, {REPETITIONS:,} repetitions; 10, 50 and 200 cases")
-    groups = _grouped((each.name, each.shares(REPETITIONS, seed=SEED)) for each in situations.fixed_cases())
+    groups = _group_nodes((each.name, each.shares(REPETITIONS, seed=SEED)) for each in situations.fixed_cases())
     rows = []
     for name, shares in groups.items():
         single, pairs = zip(*shares, strict=True)
@@ -80,7 +80,7 @@ def pass_k() -> None:
     measuring.heading(
         f"coverage of pass^k, {REPETITIONS:,} repetitions; 20, 50 and 200 cases, k = 1, 2 and all attempts"
     )
-    groups = _grouped((each.name, each.shares(REPETITIONS, seed=SEED)) for each in situations.pass_ks())
+    groups = _group_nodes((each.name, each.shares(REPETITIONS, seed=SEED)) for each in situations.pass_ks())
     rows = []
     for name, shares in groups.items():
         held, usual = zip(*shares, strict=True)

@@ -15,7 +15,7 @@ def main(_peer: str) -> None:
     measuring.heading(f"{_AT_ONCE} conversations of {_TURNS} turns at once, models that take {_LATENCY:g} s")
     # The agent replies in every turn; a simulated user says all but the first message.
     for users, chain in (("scripted", _TURNS), ("simulated", 2 * _TURNS - 1)):
-        times = [_held(_AT_ONCE, 1, _TURNS, _LATENCY, users).said for _ in range(_TIMES)]
+        times = [_held_conditions(_AT_ONCE, 1, _TURNS, _LATENCY, users).said for _ in range(_TIMES)]
         seconds, first = (statistics.median(float(one[name]) for one in times) for name in ("seconds", "first"))
         measuring.line(f"{users} users: whole run, of which before the first request, s", f"{seconds:.1f}, {first:.1f}")
         share = (seconds - first) / (chain * _LATENCY)
@@ -23,7 +23,7 @@ def main(_peer: str) -> None:
     measuring.heading(f"conversations of {_SHORT} turns, {_AT_ONCE} at once, attempts at the same {_CASES} cases")
     for users, times in (("scripted", _TIMES), ("simulated", 1)):
         few, many = (
-            statistics.median(_held(_CASES, attempts, _SHORT, 0.0, users).peak_mb for _ in range(times))
+            statistics.median(_held_conditions(_CASES, attempts, _SHORT, 0.0, users).peak_mb for _ in range(times))
             for attempts in (_FEW, _MANY)
         )
         numbers = f"{_CASES * _FEW:,} and {_CASES * _MANY:,}"
@@ -32,7 +32,7 @@ def main(_peer: str) -> None:
         measuring.target(f"{users} users: more for each conversation", more, "bytes", at_most=500)
 
 
-def _held(cases: int, attempts: int, turns: int, latency: float, users: str) -> measuring.Taken:
+def _held_conditions(cases: int, attempts: int, turns: int, latency: float, users: str) -> measuring.Taken:
     script = measuring.SIDES / "conversations_fairtrial.py"
     numbers = map(str, (cases, attempts, turns, _AT_ONCE, latency))
     taken = measuring.run([measuring.OURS, script, *numbers, users])

@@ -216,14 +216,14 @@ def beside_the_sdk(model: Path, texts: list[str], transformers: Path | None) -> 
     tokenizer.no_padding()
     by_numpy = Bert(model)
 
-    def cpu_of(computation: Bert) -> float:
+    def measure_cpu(computation: Bert) -> float:
         cache, started = VectorCache(), time.process_time()
         for number, text in enumerate(texts):
             cache.sequence([str(number)], computation.encode([tokenizer.encode(text).ids]))
         return 1000 * (time.process_time() - started) / len(texts)
 
     with tempfile.TemporaryDirectory() as name:
-        sides: dict[str, Callable[[], float]] = {"numpy": lambda: cpu_of(by_numpy)}
+        sides: dict[str, Callable[[], float]] = {"numpy": lambda: measure_cpu(by_numpy)}
         if transformers is not None:
             folder = write_onnx_model(Path(name), model, by_numpy)
             (folder / "texts.json").write_text(json.dumps(texts))

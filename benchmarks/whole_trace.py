@@ -28,7 +28,7 @@ MEASURABLE = 1e-5
 """Ten times the error of float32, below which two vectors count as equal."""
 
 
-def vectors_of(documents: list[dict[str, Any]], embed: Embedder | WholeTrace) -> Any:
+def load_vectors(documents: list[dict[str, Any]], embed: Embedder | WholeTrace) -> Any:
     return embed_traces([as_reasoning(document, None, None) for document in documents], embed)
 
 
@@ -40,7 +40,7 @@ def faults(embed: Embedder) -> None:
     for language in TEXTS:
         trace = long_trace(language)
         planted = list(planted_faults(trace, each=5))
-        vectors = vectors_of([trace, *(fault for _, fault in planted)], WholeTrace(embed)).astype(np.float64)
+        vectors = load_vectors([trace, *(fault for _, fault in planted)], WholeTrace(embed)).astype(np.float64)
         found = (1.0 - vectors[1:] @ vectors[0]).tolist()
         novelties += found
         for (kind, _), novelty in zip(planted, found, strict=True):
@@ -60,7 +60,7 @@ def languages(embed: Embedder) -> None:
     for name, part in (("contents", embed), ("trace", WholeTrace(embed))):
         medians = []
         for language in TEXTS:
-            rows = vectors_of(unrelated_traces(language), part)
+            rows = load_vectors(unrelated_traces(language), part)
             nearest = leave_one_out([str(place) for place in range(len(rows))], rows)
             medians.append(statistics.median(1 - other.cosine for other in nearest if other is not None))
         listed = ", ".join(f"{language} {median:.2f}" for language, median in zip(TEXTS, medians, strict=True))

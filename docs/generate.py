@@ -17,8 +17,8 @@ import click
 import fairtrial
 from fairtrial import api, cli
 from fairtrial.agents.endpoints.endpoint_template import CallPaths, EndpointTemplate, StartRequest
-from fairtrial.cli.headed_command import heading_of, heading_rank
-from fairtrial.cli.options.project_flags import keys_of
+from fairtrial.cli.headed_command import find_heading, heading_rank
+from fairtrial.cli.options.project_flags import collect_keys
 from fairtrial.config.claim_options import ClaimOptions
 from fairtrial.config.criterion_options import threshold_option
 from fairtrial.config.custom_metric_options import (
@@ -28,11 +28,11 @@ from fairtrial.config.custom_metric_options import (
     MetricInfo,
     MetricValueInfo,
 )
-from fairtrial.config.option import options_of
+from fairtrial.config.option import list_options
 from fairtrial.config.reference import option_table
 from fairtrial.judge.judge_options import JudgeOptions, PanelMember
 from fairtrial.llm.endpoint_options import Price
-from fairtrial.llm.known_providers import ALIASES, PROTOCOL_NAMES, PROVIDERS, KnownProvider, extra_of
+from fairtrial.llm.known_providers import ALIASES, PROTOCOL_NAMES, PROVIDERS, KnownProvider, find_extra
 from fairtrial.llm.model_settings import ModelSettings
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.simulate.environment_options import (
@@ -66,8 +66,8 @@ def _commands(command: click.Command, name: str) -> Iterator[str]:
     yield from _paragraphs(inspect.cleandoc(command.help or "").replace("\f", "\n"))
     options = [option for option in command.get_params(context) if isinstance(option, click.Option)]
     options = [option for option in options if not {"--help", "--help-all", "--version"} & {*option.opts}]
-    options.sort(key=lambda option: heading_rank(heading_of(option)))
-    for heading, group in itertools.groupby(options, heading_of):
+    options.sort(key=lambda option: heading_rank(find_heading(option)))
+    for heading, group in itertools.groupby(options, find_heading):
         rows = [_row(option, context) for option in group]
         yield "\n".join([f"| {heading.lower()} | |", "|---|---|", *rows])
     if isinstance(command, click.Group):
@@ -176,7 +176,7 @@ def configuration_options() -> str:
     """The page of all options of a configuration but the criteria."""
     sections = [_MADE, "# Options of the configuration", _CONFIGURATION_INTRODUCTION]
     for kind, (title, introduction) in OPTION_SECTIONS.items():
-        sections += [f"## {title}", introduction, option_table(options_of(kind), _sections_of_options())]
+        sections += [f"## {title}", introduction, option_table(list_options(kind), _sections_of_options())]
     return "\n\n".join(sections) + "\n"
 
 
@@ -199,7 +199,7 @@ def endpoint_template() -> str:
     sections = [_MADE, "# The template of an endpoint", _TEMPLATE_INTRODUCTION]
     addresses = {kind: f"#{title.lower().replace(' ', '-')}" for kind, (title, _) in TEMPLATE_SECTIONS.items()}
     for kind, (title, introduction) in TEMPLATE_SECTIONS.items():
-        sections += [f"## {title}", introduction, option_table(options_of(kind), addresses)]
+        sections += [f"## {title}", introduction, option_table(list_options(kind), addresses)]
     return "\n\n".join(sections) + "\n"
 
 
@@ -219,7 +219,7 @@ a place in a reply are paths, a part of JSONPath (RFC 9535):
 def claims() -> str:
     """The page of all options of a claim in a file."""
     return (
-        "\n\n".join([_MADE, "# Claims in a file", _CLAIMS_INTRODUCTION, option_table(options_of(ClaimOptions), {})])
+        "\n\n".join([_MADE, "# Claims in a file", _CLAIMS_INTRODUCTION, option_table(list_options(ClaimOptions), {})])
         + "\n"
     )
 
@@ -232,7 +232,9 @@ An entry has one of `at_least`, `not_worse_by` and `better_by`."""
 def project_file() -> str:
     """The page of all options of a project file, from the options of `fairtrial run`."""
     return (
-        "\n\n".join([_MADE, "# Project file", _PROJECT_INTRODUCTION, api.project_reference(keys_of(_run_command()))])
+        "\n\n".join(
+            [_MADE, "# Project file", _PROJECT_INTRODUCTION, api.project_reference(collect_keys(_run_command()))]
+        )
         + "\n"
     )
 
@@ -289,7 +291,14 @@ def _provider_row(name: str, known: KnownProvider) -> str:
         key += " if the server needs one"
     address = ", ".join(f"`{variable}`" for variable in known.url_variables)
     needed = "" if known.url or known.protocol != "chat" else ", needed"
-    cells = [f"`{name}/`", spellings, PROTOCOL_NAMES[known.protocol], f"`{extra_of(name)}`", key, f"{address}{needed}"]
+    cells = [
+        f"`{name}/`",
+        spellings,
+        PROTOCOL_NAMES[known.protocol],
+        f"`{find_extra(name)}`",
+        key,
+        f"{address}{needed}",
+    ]
     return f"| {' | '.join(cells)} |"
 
 

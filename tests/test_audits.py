@@ -21,7 +21,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     enter(tmp_path, monkeypatch)
 
 
-def run_of(values: Sequence[float], **more: object) -> Run:
+def make_run(values: Sequence[float], **more: object) -> Run:
     """A run with one attempt of each case."""
     cases = {f"case {number:02}": [value] for number, value in enumerate(values)}
     return graded_run(cases, store=DEFAULT_URL, **more)  # type: ignore[arg-type]
@@ -35,8 +35,8 @@ def binomial(cases: int, truth: float, passes: Sequence[int]) -> float:
 def test_the_error_and_the_power_of_a_claim_are_counted() -> None:
     """They are sums of binomial probabilities over the results with which the gate itself passes or fails."""
     claim = Claim("at_least", 0.8)
-    verdicts = {k: gate(run_of([1.0] * k + [0.0] * (20 - k)), [claim]).verdict for k in range(21)}
-    (audit,) = audit_gate(run_of([1.0] * 19 + [0.0]), [claim], drop=0.3).claims
+    verdicts = {k: gate(make_run([1.0] * k + [0.0] * (20 - k)), [claim]).verdict for k in range(21)}
+    (audit,) = audit_gate(make_run([1.0] * 19 + [0.0]), [claim], drop=0.3).claims
     passing, failing = ([k for k in verdicts if verdicts[k] == word] for word in ("passed", "failed"))
     assert audit.error == pytest.approx(binomial(20, 0.8, passing))
     assert audit.passes == pytest.approx(binomial(20, 0.95, passing))
@@ -47,9 +47,9 @@ def test_the_error_and_the_power_of_a_claim_are_counted() -> None:
 def test_as_many_cases_as_are_named_notice_the_drop() -> None:
     """A run of that size fails in about 80 of 100 releases."""
     claim = Claim("at_least", 0.8)
-    needed = audit_gate(run_of([1.0] * 18 + [0.0] * 2), [claim], drop=0.15).claims[0].needed
+    needed = audit_gate(make_run([1.0] * 18 + [0.0] * 2), [claim], drop=0.15).claims[0].needed
     assert needed is not None
-    (again,) = audit_gate(run_of([1.0] * (needed - 5) + [0.0] * 5), [claim], drop=0.15).claims
+    (again,) = audit_gate(make_run([1.0] * (needed - 5) + [0.0] * 5), [claim], drop=0.15).claims
     assert again.noticed == pytest.approx(0.8, abs=0.05)
 
 
@@ -58,8 +58,8 @@ def test_a_difference_is_drawn_again_and_keeps_its_promise() -> None:
     claim = [Claim("not_worse_by", 0.1)]
     audits = []
     for cases in (30, 120):
-        base = run_of([float(k % 5 > 0) for k in range(cases)])
-        run = run_of([float(k % 5 > 0 or k % 10 == 0) if k % 15 else 0.0 for k in range(cases)])
+        base = make_run([float(k % 5 > 0) for k in range(cases)])
+        run = make_run([float(k % 5 > 0 or k % 10 == 0) if k % 15 else 0.0 for k in range(cases)])
         first, second = (audit_gate(run, claim, against=base, drop=0.2).claims[0] for _ in range(2))
         assert first == second
         assert first.error <= 0.06
@@ -71,7 +71,7 @@ def test_a_difference_is_drawn_again_and_keeps_its_promise() -> None:
 
 def test_gate_audit_speaks_in_words() -> None:
     """The claims may be those of a file, and no exit code but 0 comes from an audit."""
-    run = run_of([1.0] * 18 + [0.0] * 2).info.id
+    run = make_run([1.0] * 18 + [0.0] * 2).info.id
     write("gates.json", [{"at_least": 0.85}, {"measure": "quality", "at_least": 0.5}])
     done = fairtrial("gate", run, "--gates", "gates.json", "--audit", "--json", "audit.json")
     text = " ".join(done.out.split())
@@ -96,7 +96,7 @@ BAD = [1.0] * 10 + [0.0] * 20 + [0.0] * 5 + [1.0, 1.0, 1.0, 0.0, 1.0]
 
 def suite(criteria: Sequence[Criterion] = ()) -> tuple[Run, Run]:
     """Two runs of forty cases: ten never fail, five never pass, and one is passed by the worse run only."""
-    return run_of(GOOD, criteria=criteria or None), run_of(BAD, criteria=criteria or None)
+    return make_run(GOOD, criteria=criteria or None), make_run(BAD, criteria=criteria or None)
 
 
 def test_cases_that_tell_nothing_are_named() -> None:
@@ -138,8 +138,8 @@ def tone(trace: Trace, case: EvalCase) -> float:
 def test_a_criterion_that_the_better_agent_fails_is_named() -> None:
     """The run that passes 28 of 40 cases fails `tone` in 12, and the run that passes 15 never fails it."""
     criteria = [graded(), Criterion("tone", tone, 0.5)]
-    good = run_of([0.9] * 12 + [1.0] * 28, criteria=criteria)
-    bad = run_of([0.0] * 25 + [1.0] * 15, criteria=criteria)
+    good = make_run([0.9] * 12 + [1.0] * 28, criteria=criteria)
+    bad = make_run([0.0] * 25 + [1.0] * 15, criteria=criteria)
     (found,) = audit_suite([bad, good]).opposed_criteria
     assert (found.criterion, found.better, found.worse) == ("tone", good.info.id, bad.info.id)
     assert found.difference.value == pytest.approx(-12 / 40)

@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     enter(tmp_path, monkeypatch)
 
 
-def run_of(values: Mapping[int, float], copies: int, *, declared: bool = True, attempts: int = 1) -> Run:
+def make_run(values: Mapping[int, float], copies: int, *, declared: bool = True, attempts: int = 1) -> Run:
     """A run of families of cases. Every copy in a family has the value of the family."""
     cases, recordings = [], []
     for family, value in values.items():
@@ -55,8 +55,8 @@ BETTER = {**BASE, 0: 1.0, 3: 0.8, 1: 0.4}
 
 def test_a_difference_of_copies_is_as_sure_as_that_of_one_copy_each() -> None:
     """The interval and the p value are those of the families, and the head says how many there are."""
-    copies = compare(run_of(BASE, COPIES), run_of(BETTER, COPIES))
-    single = compare(run_of(BASE, 1), run_of(BETTER, 1))
+    copies = compare(make_run(BASE, COPIES), make_run(BETTER, COPIES))
+    single = compare(make_run(BASE, 1), make_run(BETTER, 1))
     for measure in ("cases", "quality"):
         ours, theirs = copies.row(measure), single.row(measure)
         assert (ours.low, ours.high, ours.p) == pytest.approx((theirs.low, theirs.high, theirs.p))
@@ -66,8 +66,8 @@ def test_a_difference_of_copies_is_as_sure_as_that_of_one_copy_each() -> None:
 
 def test_a_field_makes_clusters_of_cases_that_declare_none() -> None:
     """`--cluster template` gives what declared clusters give; another field makes other clusters."""
-    declared = compare(run_of(BASE, COPIES), run_of(BETTER, COPIES))
-    base, run = (run_of(values, COPIES, declared=False).info.id for values in (BASE, BETTER))
+    declared = compare(make_run(BASE, COPIES), make_run(BETTER, COPIES))
+    base, run = (make_run(values, COPIES, declared=False).info.id for values in (BASE, BETTER))
     by_template = fairtrial("compare", base, run, "--cluster", "template", "--json", "-").json
     assert by_template["rows"][0]["low"] == declared.row("cases").low
     assert by_template["pairs"]["clusters"] == FAMILIES
@@ -81,7 +81,7 @@ def test_a_field_makes_clusters_of_cases_that_declare_none() -> None:
 
 def test_an_unknown_field_is_refused_with_the_fields_there_are() -> None:
     """The message names them."""
-    run = run_of(BASE, COPIES, declared=False)
+    run = make_run(BASE, COPIES, declared=False)
     with pytest.raises(UsageError, match=r"has the property 'templat'; did you mean 'template'\?"):
         gate(run, [Claim("at_least", 0.5)], cluster="templat")
 
@@ -90,24 +90,24 @@ def test_a_gate_is_not_opened_by_copies() -> None:
     """Forty-eight passed cases show 90 %, twelve do not."""
     always = dict.fromkeys(range(FAMILIES), 1.0)
     claims = [Claim("at_least", 0.9)]
-    assert gate(run_of(always, COPIES, declared=False), claims).verdict == "passed"
-    decision = gate(run_of(always, COPIES), claims)
+    assert gate(make_run(always, COPIES, declared=False), claims).verdict == "passed"
+    decision = gate(make_run(always, COPIES), claims)
     assert decision.verdict == "undecided"
-    assert decision.claims[0].low == pytest.approx(gate(run_of(always, 1), claims).claims[0].low, abs=0.001)
+    assert decision.claims[0].low == pytest.approx(gate(make_run(always, 1), claims).claims[0].low, abs=0.001)
     assert "48 cases in 12 clusters" in " ".join(
         fairtrial("gate", decision.runs[0].id, "--at-least", "0.9").out.split()
     )
     claim = [Claim("not_worse_by", 0.1)]
     assert (
-        gate(run_of(always, COPIES, declared=False), claim, against=run_of(always, COPIES, declared=False)).verdict
+        gate(make_run(always, COPIES, declared=False), claim, against=make_run(always, COPIES, declared=False)).verdict
         == "passed"
     )
-    assert gate(run_of(always, COPIES), claim, against=run_of(always, COPIES)).verdict == "undecided"
+    assert gate(make_run(always, COPIES), claim, against=make_run(always, COPIES)).verdict == "undecided"
 
 
 def test_a_run_shows_the_intervals_of_its_clusters() -> None:
     """They are wider than those of as many cases by themselves, at the same mean."""
-    together, apart = run_of(BASE, COPIES), run_of(BASE, COPIES, declared=False)
+    together, apart = make_run(BASE, COPIES), make_run(BASE, COPIES, declared=False)
     for own, other in zip(together.summary.criteria, apart.summary.criteria, strict=True):
         assert own.mean.value == other.mean.value
         if own.criterion == "quality":
@@ -117,8 +117,8 @@ def test_a_run_shows_the_intervals_of_its_clusters() -> None:
 
 def test_pass_k_of_clusters_has_no_interval_and_says_why() -> None:
     """Forty-eight copies of twelve cases do not make pass^k as sure as 48 cases do."""
-    together, apart = (run_of(BASE, COPIES, declared=own, attempts=2) for own in (True, False))
-    again = run_of(BASE, COPIES, declared=False, attempts=2)
+    together, apart = (make_run(BASE, COPIES, declared=own, attempts=2) for own in (True, False))
+    again = make_run(BASE, COPIES, declared=False, attempts=2)
     why = "pass^k and pass@k have no intervals, because the cases come in clusters"
     assert [row.pass_hat.value for row in together.summary.pass_k] == [2 / 3, 2 / 3]
     assert apart.summary.pass_k[1].pass_hat.low is not None
@@ -142,14 +142,14 @@ def width(estimate: object) -> float:
 
 def test_a_plan_asks_for_more_cases_if_they_are_copies() -> None:
     """Copies tell a quarter as much, and a note says so."""
-    together, apart = (plan(run_of(BASE, COPIES, declared=own), half_width=0.1) for own in (True, False))
+    together, apart = (plan(make_run(BASE, COPIES, declared=own), half_width=0.1) for own in (True, False))
     assert together.rows[0].cases == pytest.approx(COPIES * (apart.rows[0].cases or 0), rel=0.15)
     assert any("48 cases in 12 clusters tell as much as" in note for note in together.notes)
 
 
 def test_the_report_and_the_export_of_a_run_know_its_clusters() -> None:
     """A file decides as the store does. A field that only the cases have is refused for a report."""
-    run = run_of(dict.fromkeys(range(FAMILIES), 1.0), COPIES)
+    run = make_run(dict.fromkeys(range(FAMILIES), 1.0), COPIES)
     run.save(json="run.json")
     fairtrial("runs", "export", run.info.id, "run.jsonl")
     lows = [gate(source, [Claim("at_least", 0.9)]).claims[0].low for source in (run.info.id, "run.json", "run.jsonl")]

@@ -17,12 +17,12 @@ SIXTY = [f"case {number}" for number in range(60)]
 NOT_WORSE = Claim("not_worse_by", 0.2)
 
 
-def run_of(criterion: Criterion | None = None, *more: Criterion, names: list[str] = SIXTY, attempts: int = 1) -> Run:
+def make_run(criterion: Criterion | None = None, *more: Criterion, names: list[str] = SIXTY, attempts: int = 1) -> Run:
     """A run whose cases all have the value 0.7."""
     return graded_run({name: [0.7] * attempts for name in names}, criteria=[criterion or graded(0.5), *more])
 
 
-def claim_of(decision: GateDecision) -> ClaimDecision:
+def only_claim(decision: GateDecision) -> ClaimDecision:
     """The only claim of a decision."""
     (claim,) = decision.claims
     return claim
@@ -44,30 +44,30 @@ OTHERS = {
 @pytest.mark.parametrize("difference", OTHERS)
 def test_a_measure_that_was_taken_in_another_way_is_undecided(measure: str, difference: str) -> None:
     """Another threshold or other code: nothing is known about the agent, unless the user says so."""
-    base, run = run_of(), run_of(OTHERS[difference])
+    base, run = make_run(), make_run(OTHERS[difference])
     limit = Claim("not_worse_by", 0.2, measure)
-    claim = claim_of(gate(run, [limit], against=base))
+    claim = only_claim(gate(run, [limit], against=base))
     assert (claim.verdict, claim.needed) == ("undecided", None)
     assert claim.why is not None
     assert claim.why.startswith("not comparable: ")
     assert difference in claim.why
-    even_so = claim_of(gate(run, [limit], against=base, even_so=True))
+    even_so = only_claim(gate(run, [limit], against=base, even_so=True))
     assert "not comparable" not in (even_so.why or "")
     assert even_so.verdict != "undecided"
 
 
 def test_the_row_of_all_cases_is_not_compared_if_a_criterion_behind_it_differs() -> None:
     """A stricter threshold is no worse agent: the row has no p value and no verdict."""
-    row = compare(run_of(), run_of(graded(0.8))).row("cases")
+    row = compare(make_run(), make_run(graded(0.8))).row("cases")
     assert (row.comparable, row.p, row.verdict) == (False, None, None)
     assert row.detectable is None, "such a comparison shows no difference of agents, whatever its size"
     assert row.why == "not comparable: quality threshold 0.5 / 0.8"
-    assert compare(run_of(), run_of(graded(0.8)), even_so=True).row("cases").verdict == "worse"
+    assert compare(make_run(), make_run(graded(0.8)), even_so=True).row("cases").verdict == "worse"
 
 
 def test_a_criterion_of_one_run_alone_makes_cases_incomparable() -> None:
     """A case that has to pass more is not the same case."""
-    claim = claim_of(gate(run_of(None, Criterion("more", always, 0.1)), [NOT_WORSE], against=run_of()))
+    claim = only_claim(gate(make_run(None, Criterion("more", always, 0.1)), [NOT_WORSE], against=make_run()))
     assert claim.verdict == "undecided"
     assert "more" in (claim.why or "")
 
@@ -75,12 +75,12 @@ def test_a_criterion_of_one_run_alone_makes_cases_incomparable() -> None:
 def test_a_criterion_that_only_informs_does_not_matter_to_cases() -> None:
     """No verdict rests on it."""
     other = Criterion("more", always, None)
-    assert gate(run_of(None, other), [NOT_WORSE], against=run_of()).verdict == "passed"
+    assert gate(make_run(None, other), [NOT_WORSE], against=make_run()).verdict == "passed"
 
 
 def test_a_claim_about_one_run_needs_no_comparable_base() -> None:
     """It says nothing about a difference."""
-    assert gate(run_of(graded(0.6)), [Claim("at_least", 0.5)], against=run_of()).verdict == "passed"
+    assert gate(make_run(graded(0.6)), [Claim("at_least", 0.5)], against=make_run()).verdict == "passed"
 
 
 def in_a_line(text: str) -> str:
@@ -116,9 +116,9 @@ def test_the_rule_of_attempts_matters_to_the_share_of_cases(rules: tuple[str, st
 def test_the_number_of_attempts_matters_to_the_share_of_cases() -> None:
     """All of four pass less often than both of two."""
     claim = Claim("not_worse_by", 0.2, "cases:pass")
-    decided = claim_of(gate(run_of(attempts=4), [claim], against=run_of(attempts=2)))
+    decided = only_claim(gate(make_run(attempts=4), [claim], against=make_run(attempts=2)))
     assert decided.why == "not comparable: attempts at case 0 2 / 4"
-    assert gate(run_of(attempts=4), [NOT_WORSE], against=run_of(attempts=2)).verdict == "passed"
+    assert gate(make_run(attempts=4), [NOT_WORSE], against=make_run(attempts=2)).verdict == "passed"
 
 
 def test_a_criterion_is_compared_in_each_eval_set_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,9 +188,9 @@ def test_an_edited_case_leaves_attempts_until_decided_undecided() -> None:
 
 def test_a_case_only_in_the_base_counts_as_missing() -> None:
     """Eight of 60 cases were removed: the claim passes on the other 52, and with eight failures it does not."""
-    base, run = run_of(), run_of(names=SIXTY[8:])
+    base, run = make_run(), make_run(names=SIXTY[8:])
     decision = gate(run, [Claim("not_worse_by", 0.1)], against=base)
-    claim = claim_of(decision)
+    claim = only_claim(decision)
     assert (claim.verdict, claim.missing) == ("undecided", (0, 8))
     assert claim.why == "the 8 attempts without a value could decide it either way"
     assert decision.pairs is not None
@@ -200,13 +200,13 @@ def test_a_case_only_in_the_base_counts_as_missing() -> None:
 
 def test_a_lost_case_that_changes_nothing_is_no_obstacle() -> None:
     """One of 60, and a wide margin. It is listed all the same."""
-    decision = gate(run_of(names=SIXTY[1:]), [NOT_WORSE], against=run_of())
+    decision = gate(make_run(names=SIXTY[1:]), [NOT_WORSE], against=make_run())
     assert (decision.verdict, decision.pairs and decision.pairs.only_base) == ("passed", ("case 0",))
 
 
 def test_a_new_case_is_no_obstacle() -> None:
     """The base cannot say anything about it."""
-    decision = gate(run_of(), [NOT_WORSE], against=run_of(names=SIXTY[1:]))
+    decision = gate(make_run(), [NOT_WORSE], against=make_run(names=SIXTY[1:]))
     assert (decision.verdict, decision.pairs and decision.pairs.only_candidate) == ("passed", ("case 0",))
 
 

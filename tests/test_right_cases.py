@@ -39,7 +39,7 @@ def steady(conversation: Trace) -> str:
     return "1"
 
 
-def run_of(names: Sequence[str], only: Sequence[str] = (), agent: Callable[[Trace], str] | None = None) -> Run:
+def make_run(names: Sequence[str], only: Sequence[str] = (), agent: Callable[[Trace], str] | None = None) -> Run:
     """A run of an eval set with these cases, or of only some of them, with 4 attempts each."""
     cases = EvalSet("set", tuple(EvalCase(name, (Invocation(Message(name)),)) for name in names))
     return evaluate(cases, agent or uneven(), [graded()], attempts=4, concurrency=1, only=only, store=DEFAULT_URL)
@@ -55,7 +55,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(params=["store", "report", "export"])
 def later(request: pytest.FixtureRequest) -> str:
     """A run of the last twelve of fifteen cases: its id, its JSON report, or its export."""
-    run = run_of(NAMES, only=LATER)
+    run = make_run(NAMES, only=LATER)
     if request.param == "store":
         return run.info.id
     if request.param == "report":
@@ -83,7 +83,7 @@ def test_a_gate_counts_every_case_that_ran(later: str) -> None:
 @pytest.mark.parametrize("others", [NAMES, NAMES[5:], NAMES[::2], [*reversed(NAMES)]])
 def test_runs_are_paired_by_the_keys_of_their_cases(later: str, others: list[str]) -> None:
     """The other run has more cases, lacks some in front, lacks every second, or has them in another order."""
-    found = compare(later, run_of(others, agent=steady))
+    found = compare(later, make_run(others, agent=steady))
     shared = [name for name in LATER if name in others]
     assert found.pairs.cases == len(shared)
     assert {move.case: (move.base, move.candidate) for move in found.moved} == {
@@ -120,7 +120,7 @@ def wrong_at_last(conversation: Trace) -> str:
 
 def test_an_attempt_of_no_case_gives_no_number() -> None:
     """A store that lost one of its cases: the attempts of that case are not counted for the next one."""
-    run = run_of(NAMES[:4]).info.id
+    run = make_run(NAMES[:4]).info.id
     with closing(sqlite3.connect(".fairtrial/fairtrial.db")) as store, store:
         store.execute("DELETE FROM fairtrial_cases WHERE position = 1")
     for command in (("flaky", run), ("gate", run, "--at-least", "0.5"), ("plan", run, "--half-width", "0.1")):
@@ -131,7 +131,7 @@ def test_an_attempt_of_no_case_gives_no_number() -> None:
 
 def test_a_case_without_any_attempt_is_missing() -> None:
     """An interrupted run: the gate does not take the cases that it never asked for passed."""
-    run = run_of(NAMES[:4])
+    run = make_run(NAMES[:4])
     with closing(sqlite3.connect(".fairtrial/fairtrial.db")) as store, store:
         store.execute("DELETE FROM fairtrial_scores WHERE position = 3")
         store.execute("DELETE FROM fairtrial_results WHERE position = 3")

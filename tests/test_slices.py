@@ -28,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     enter(tmp_path, monkeypatch)
 
 
-def run_of(values: Mapping[str, Sequence[float]], *, store: str | None = DEFAULT_URL) -> Run:
+def make_run(values: Mapping[str, Sequence[float]], *, store: str | None = DEFAULT_URL) -> Run:
     """A run with some cases in each language. Every second case expects a call, and belongs to a customer."""
     cases, recordings = [], []
     for language, own in values.items():
@@ -48,7 +48,7 @@ WORSE = {"ko": [1.0] * 15 + [0.0] * 15, "ja": [1.0] * 30, "en": [1.0] * 30}
 
 def test_the_language_that_got_worse_is_found() -> None:
     """The others are not called anything, in the table, in the JSON and in the comment."""
-    base, run = (run_of(values).info.id for values in (BASE, WORSE))
+    base, run = (make_run(values).info.id for values in (BASE, WORSE))
     found = compare(base, run, by="language")
     verdicts = {part.value: (part.cases, part.rows[0].verdict) for part in found.slices}
     assert verdicts == {
@@ -68,7 +68,7 @@ def test_the_language_that_got_worse_is_found() -> None:
 ])  # fmt: skip
 def test_cases_are_divided_by_every_property(field: str, values: dict[str, int]) -> None:
     """A case with several values of a property is in several parts."""
-    found = compare(run_of(BASE), run_of(WORSE), by=field)
+    found = compare(make_run(BASE), make_run(WORSE), by=field)
     assert {part.value: part.cases for part in found.slices} == values
 
 
@@ -79,7 +79,7 @@ def test_an_interval_of_a_slice_excludes_0_exactly_if_its_verdict_says_so() -> N
         base, run = (
             {name: [float(draw.random() < share) for _ in range(12)] for name in QUESTIONS} for share in (0.4, 0.9)
         )
-        found = compare(run_of(base, store=None), run_of(run, store=None), by="language")
+        found = compare(make_run(base, store=None), make_run(run, store=None), by="language")
         for row in (*found.rows[1:2], *(row for part in found.slices for row in part.rows)):
             assert row.low is not None
             assert row.high is not None
@@ -118,12 +118,12 @@ def test_chance_calls_no_slice_worse() -> None:
 def test_an_unknown_property_is_refused() -> None:
     """With the properties that there are."""
     with pytest.raises(UsageError, match="did you mean 'language'"):
-        compare(run_of(BASE), run_of(WORSE), by="languag")
+        compare(make_run(BASE), make_run(WORSE), by="languag")
 
 
 def test_show_divides_a_run() -> None:
     """A row for each language and measure, with its interval."""
-    out = fairtrial("show", run_of(WORSE).info.id, "--by", "language").out
+    out = fairtrial("show", make_run(WORSE).info.id, "--by", "language").out
     (line,) = [line for line in out.splitlines() if line.split()[:2] == ["ko", "cases"]]
     assert line.split()[2:5] == ["30", "50", "%"]
-    assert fairtrial("show", run_of(WORSE).info.id, "--by", "language", "--all").code == 2
+    assert fairtrial("show", make_run(WORSE).info.id, "--by", "language", "--all").code == 2

@@ -16,7 +16,7 @@ PACKAGES = words.packages()
 
 def assert_plain(title: str, files: list[Path]) -> None:
     """Hold a text against every limit."""
-    prose = words.prose_of(files)
+    prose = words.read_prose(files)
     assert not prose.broken_rules(), f"{title}; `python tests/support/words.py` with the folder shows the places"
 
 
@@ -36,6 +36,27 @@ def test_names_are_nouns_of_the_domain(package: str) -> None:
     """Names say something without their context: hardly any is a pronoun or a bare participle."""
     names = words.names(PACKAGES[package])
     assert names.share <= words.MOST_EMPTY_NAMES or names.empty.total() <= 1, names.empty
+
+
+@pytest.mark.parametrize("folder", ["src", "tests"])
+def test_functions_are_verbs_or_fields(folder: str) -> None:
+    """No function is named `estimate_cost` or `of_file`: `estimate_cost` and `measure_file` say what happens."""
+    assert words.headless(words.functions(words.files_below(words.ROOT / folder))) == set()
+
+
+def test_few_functions_are_bare_participles() -> None:
+    """A participle alone says neither what is done nor to what: `measured` becomes `measure_run`."""
+    named = words.participles(words.functions(words.files_below(words.ROOT / "src")))
+    assert len(named) <= words.MOST_PARTICIPLES, sorted(named)
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("_cost_of", True), ("of_file", True), ("reason_told", True), ("one_of_many", False), ("offer", False)],
+)
+def test_headless_names_are_found(name: str, found: bool) -> None:
+    """The rule looks at whole words of a name."""
+    assert (words.headless({name}) == {name}) is found
 
 
 @pytest.mark.parametrize("folder", ["src", "tests"])

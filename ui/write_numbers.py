@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.numbers import against, digits_of_change, estimated, interval, number, rate
+from fairtrial.reports.numbers import against, digits_of_change, format_estimate, interval, number, rate
 
 FILE = Path(__file__).parent / "test" / "numbers.json"
 _ENDS = (0.0, 1e-9, 1e-6, 0.005, 0.125, 0.295, 0.5, 0.7951, 0.799999, 0.8, 0.825, 0.985, 0.995, 0.99999, 1.0, 1.005)
@@ -51,7 +51,7 @@ def text() -> str:
 
 def _written(ends: tuple[float, float, float], *, percent: bool) -> tuple[str, str]:
     own = Estimate(*ends)
-    return estimated(own, percent=percent), interval(own, percent=percent)
+    return format_estimate(own, percent=percent), interval(own, percent=percent)
 
 
 def _change(base: float, other: float, width: float) -> Estimate:

@@ -69,7 +69,7 @@ def cases(count: int) -> Iterator[Json]:
     for i in range(count):
         yield {
             "eval_id": f"case_{i:06}",
-            "conversation": [_recorded(i, said)] if i % 2 else [_by_hand(i, said), _by_hand(i, said)],
+            "conversation": [_list_recorded(i, said)] if i % 2 else [_by_hand(i, said), _by_hand(i, said)],
             "session_input": {"app_name": "shop", "user_id": "user", "state": {"visits": i % 7}},
             "creation_timestamp": 1760000000.5 + i,
         }
@@ -90,7 +90,7 @@ def _by_hand(i: int, said: Any) -> Json:
     }
 
 
-def _recorded(i: int, said: Any) -> Json:
+def _list_recorded(i: int, said: Any) -> Json:
     call = {"id": f"adk-{i:08x}", "args": {"order_id": f"A-{i}"}, "name": "cancel_order"}
     answer = {"id": f"adk-{i:08x}", "name": "cancel_order", "response": {"ok": True, "refund": i % 100}}
     usage = {"candidates_token_count": 20 + i % 50, "prompt_token_count": 400 + i % 90, "total_token_count": 500}

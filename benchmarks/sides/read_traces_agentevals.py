@@ -12,7 +12,7 @@ from agentevals.genai.grouping import group_traces
 from agentevals.loader import load_traces
 
 
-def text_of(messages: list[dict[str, Any]]) -> str:
+def extract_text(messages: list[dict[str, Any]]) -> str:
     """Return the texts of messages."""
     parts = [part for message in messages for part in message.get("parts") or ()]
     return "\n".join(str(part["content"]) for part in parts if part.get("type") == "text" and part.get("content"))
@@ -21,7 +21,7 @@ def text_of(messages: list[dict[str, Any]]) -> str:
 def turn(raw: Any) -> dict[str, Any]:
     """Return a turn: the user's text, the calls and the reply."""
     calls = [[call.name, call.arguments] for call in raw.tool_calls]
-    return {"user": text_of(raw.user_input), "calls": calls, "reply": text_of(raw.final_output)}
+    return {"user": extract_text(raw.user_input), "calls": calls, "reply": extract_text(raw.final_output)}
 
 
 def conversations(path: str) -> list[list[dict[str, Any]]]:

@@ -114,11 +114,11 @@ def lacks_extra(feature: str, extra: str) -> str:
 
     The packages are named, because pip finds `fairtrial[extra]` only if fairtrial itself is on an index.
     """
-    packages = " ".join(f"'{package}'" for package in packages_of(extra)) or f"'fairtrial[{extra}]'"
+    packages = " ".join(f"'{package}'" for package in list_packages(extra)) or f"'fairtrial[{extra}]'"
     return f"{feature} needs the extra {extra!r}: pip install {packages}"
 
 
-def packages_of(extra: str) -> list[str]:
+def list_packages(extra: str) -> list[str]:
     """Return the packages of an extra, or nothing if this installation does not know them."""
     from importlib.metadata import PackageNotFoundError, requires
 

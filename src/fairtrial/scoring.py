@@ -26,7 +26,7 @@ from fairtrial.records.score import FaultSide, Score
 from fairtrial.records.trace import Invocation, ToolResult, Trace
 from fairtrial.system.concurrency import concurrently, ends_the_run
 from fairtrial.system.event_loop import blocking
-from fairtrial.text.display import described, shortened
+from fairtrial.text.display import describe_error, shorten
 
 EarlierResults = Mapping[tuple[int, int], CaseResult]
 """Results of an interrupted run that goes on now, by position and attempt."""
@@ -186,7 +186,7 @@ async def _call_metric(criterion: Criterion, trace: Trace, case: EvalCase) -> tu
             raise
         # The boundary around users' code: any other exception concerns this outcome only.
         side: FaultSide = "judge" if isinstance(error, JudgeError) else "infrastructure"
-        return Score(None, f"the metric failed: {shortened(described(error), 500)}", side=side), False
+        return Score(None, f"the metric failed: {shorten(describe_error(error), 500)}", side=side), False
 
 
 def _as_stored(score: Score) -> Score:
@@ -239,18 +239,18 @@ def _warnings(trace: Trace, planned_case: PlannedCase) -> Iterator[str]:
     """Yield signs that the data may not be as intended, for example another user's message than the expected one."""
     environments: object = planned_case.environments
     if environments is not None and isinstance(environments, ChecksTools):
-        yield from _guarded("environment", environments.undeclared, trace)
+        yield from _guard_call("environment", environments.undeclared, trace)
     for criterion in planned_case.criteria:
         metric: object = criterion.metric
         if gives_notes(metric):
-            yield from _guarded(criterion.name, metric.notes, trace, planned_case.case)
+            yield from _guard_call(criterion.name, metric.notes, trace, planned_case.case)
     yield from (outage.text for outage in tool_outages(trace) if not needs_result(planned_case.case, trace, outage))
     expected = planned_case.case.conversation
     if expected is None:
         return
     for number, (ours, theirs) in enumerate(zip(trace.invocations, expected, strict=False), 1):
         if ours.query.strip() != theirs.query.strip() and not ours.user.withheld:
-            messages = f"{shortened(ours.query, 60)!r} recorded, {shortened(theirs.query, 60)!r} expected"
+            messages = f"{shorten(ours.query, 60)!r} recorded, {shorten(theirs.query, 60)!r} expected"
             yield f"the user's message of invocation {number} differs: {messages}"
             break
     if len(trace.invocations) < len(expected) and not trace.broken:
@@ -261,9 +261,9 @@ def _warnings(trace: Trace, planned_case: PlannedCase) -> Iterator[str]:
         yield f"{counts}; the surplus is not scored"
 
 
-def _guarded(name: str, check: Callable[..., Sequence[str]], *arguments: Any) -> list[str]:
+def _guard_call(name: str, check: Callable[..., Sequence[str]], *arguments: Any) -> list[str]:
     """Return the warnings of a check. It may be a user's code, so that its failure is a warning, too."""
     try:
         return [str(warning) for warning in check(*arguments)]
     except Exception as error:  # noqa: BLE001
-        return [f"{name}: its check failed: {shortened(described(error), 500)}"]
+        return [f"{name}: its check failed: {shorten(describe_error(error), 500)}"]

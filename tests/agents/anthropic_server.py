@@ -70,7 +70,7 @@ def message(*blocks: Block, usage: dict[str, int] | None = None) -> Status:
     reason = "tool_use" if any(block["type"] == "tool_use" for block in blocks) else "end_turn"
     events: list[dict[str, Any]] = [{"type": "message_start", "message": start}]
     for index, block in enumerate(blocks):
-        begun, deltas = _streamed(block)
+        begun, deltas = _stream_rows(block)
         events.append({"type": "content_block_start", "index": index, "content_block": begun})
         events += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
         events.append({"type": "content_block_stop", "index": index})
@@ -80,7 +80,7 @@ def message(*blocks: Block, usage: dict[str, int] | None = None) -> Status:
     return Streamed("".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events).encode())
 
 
-def _streamed(block: Block) -> tuple[Block, list[dict[str, Any]]]:
+def _stream_rows(block: Block) -> tuple[Block, list[dict[str, Any]]]:
     """Return how a block begins in a stream, and its deltas."""
     if block["type"] == "text":
         return text(""), [{"type": "text_delta", "text": block["text"]}]

@@ -32,7 +32,7 @@ def scripted(request: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def client_of(script: Any) -> Any:
+def make_client(script: Any) -> Any:
     """A client whose requests a function answers."""
     client: Any = genai.Client(api_key="none", vertexai=False)
 
@@ -43,7 +43,7 @@ def client_of(script: Any) -> Any:
     return client
 
 
-client = client_of(scripted)
+client = make_client(scripted)
 config = types.GenerateContentConfig(system_instruction=INSTRUCTIONS, tools=[get_order, cancel_order])
 
 

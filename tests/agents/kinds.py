@@ -117,7 +117,7 @@ KINDS = {
 }
 
 
-def marks_of(kind: Kind) -> tuple[pytest.MarkDecorator, ...]:
+def make_marks(kind: Kind) -> tuple[pytest.MarkDecorator, ...]:
     """The marks of a test with a kind of agent: one that needs a framework runs in its environment."""
     return () if kind.module in _INSTALLED else (pytest.mark.agents,)
 
@@ -125,7 +125,7 @@ def marks_of(kind: Kind) -> tuple[pytest.MarkDecorator, ...]:
 def every(chosen: Callable[[Kind], bool]) -> pytest.MarkDecorator:
     """A test for the chosen kinds of agent."""
     return pytest.mark.parametrize(
-        "kind", [pytest.param(name, marks=marks_of(kind)) for name, kind in KINDS.items() if chosen(kind)]
+        "kind", [pytest.param(name, marks=make_marks(kind)) for name, kind in KINDS.items() if chosen(kind)]
     )
 
 

@@ -16,7 +16,7 @@ from kinds import HERE, recorded
 from shop import CRITERIA, EVAL_SET, PROMPT_TOKENS, REPLY_TOKENS, cancel_order, get_order
 
 import fairtrial
-from fairtrial.agents import agent_of
+from fairtrial.agents import find_agent
 from fairtrial.formats.adk.write import dumps
 from fairtrial.records.case import EvalCase, EvalSet, SessionInput
 from fairtrial.records.trace import Event, Invocation, Message, Step, Thought, ToolCall, ToolResult, Usage
@@ -275,14 +275,14 @@ def test_a_folder_without_agent_is_refused(code: str, problem: str, tmp_path: Pa
     """What cannot be loaded is said before anything runs."""
     target = folder_with(tmp_path / f"bad_{abs(hash(code))}", code)
     with pytest.raises(fairtrial.UsageError, match=problem):
-        agent_of(target)
+        find_agent(target)
 
 
 def test_the_folder_nearest_to_a_misspelt_one_is_offered() -> None:
     """Of those beside it."""
     shop = Path(__file__).with_name("adk_shop")
     with pytest.raises(fairtrial.UsageError, match="did you mean 'adk_shop'"):
-        agent_of(f"adk:{shop.with_name('adk_shp')}")
+        find_agent(f"adk:{shop.with_name('adk_shp')}")
 
 
 def test_a_folder_in_the_folder_of_another_agent_is_found(tmp_path: Path) -> None:

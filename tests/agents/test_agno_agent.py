@@ -52,18 +52,18 @@ def test_the_model_sees_the_conversation(db: Any) -> None:
 def test_a_factory_gives_dependencies() -> None:
     """They reach the tools, and the agent that the factory returns has no name of its own."""
 
-    def shop_of(run_context: Any) -> str:
+    def make_shop(run_context: Any) -> str:
         return str(run_context.dependencies["shop"])
 
     class Calling(ScriptedModel):
         async def ainvoke(self, messages: Any, **options: Any) -> Any:
             response = await super().ainvoke(messages, **options)
             for call in response.tool_calls:
-                call["function"] = {"name": "shop_of", "arguments": "{}"}
+                call["function"] = {"name": "make_shop", "arguments": "{}"}
             return response
 
     def make(case: EvalCase) -> Any:
-        return Agent(model=Calling(), tools=[shop_of], telemetry=False), {"dependencies": {"shop": case.id}}
+        return Agent(model=Calling(), tools=[make_shop], telemetry=False), {"dependencies": {"shop": case.id}}
 
     globals()["make"] = make
     run = fairtrial.evaluate(saying("Where is A-17?", name="corner"), f"agno:{__name__}:make", CRITERIA)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from shop import CRITERIA, TOOLS, cancel_order, get_order, saying
 
 import fairtrial
-from fairtrial.agents import agent_of
+from fairtrial.agents import find_agent
 from fairtrial.agents.approvals import _answers, question
 from fairtrial.formats.adk.evalset import case as read_case
 from fairtrial.formats.adk.write import case_json
@@ -86,7 +86,7 @@ def _agent_framework() -> Any:
 
 def _claude() -> Any:
     pytest.importorskip("claude_agent_sdk")
-    return agent_of("claude:claude_shop:asking")
+    return find_agent("claude:claude_shop:asking")
 
 
 AGENTS: dict[str, Callable[[], Any]] = {

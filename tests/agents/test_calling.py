@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fairtrial import EvalCase, Invocation, Message, Recording, ToolCall, ToolResult, Trace
-from fairtrial.agents import agent_of
+from fairtrial.agents import find_agent
 from fairtrial.agents.calling import declaration
 from fairtrial.planned_case import Environments, PlannedCase
 from fairtrial.recording import record
@@ -24,7 +24,7 @@ def held(function: Callable[..., Any], environments: Environments | None = None,
     work = PlannedCase(0, "case", EvalCase("case", (Invocation(Message("hi")),)), (), environments=environments)
 
     async def first() -> Recording:
-        (found,) = [one async for _, one in record([work], agent_of(function), **more)]
+        (found,) = [one async for _, one in record([work], find_agent(function), **more)]
         return found
 
     return asyncio.run(first())
@@ -204,7 +204,7 @@ def test_ids_go_on_from_message_to_message() -> None:
     case = EvalCase("case", (Invocation(Message("one")), Invocation(Message("two"))))
 
     async def whole() -> Recording:
-        (found,) = [one async for _, one in record([PlannedCase(0, "case", case, ())], agent_of(plain_agent))]
+        (found,) = [one async for _, one in record([PlannedCase(0, "case", case, ())], find_agent(plain_agent))]
         return found
 
     ids = [call.id for one in asyncio.run(whole()).trace.invocations for call in one.tool_calls]

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from shop import CRITERIA, TOOLS, saying
 
 import fairtrial
-from fairtrial.agents import agent_of
+from fairtrial.agents import find_agent
 from fairtrial.errors import UsageError
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalSet
@@ -56,7 +56,7 @@ def recorded_with(make: Any, *queries: str, **options: Any) -> Recording:
     return recorded(f"claude:{__name__}:make", *queries, **options)
 
 
-def turn_of(script: Any, query: str, **more: Any) -> Invocation:
+def run_turn(script: Any, query: str, **more: Any) -> Invocation:
     """The turn of a conversation with a scripted model."""
     recording = recorded_with(shop_with(script, **more), query)
     assert recording.failure is None, recording.failure.traceback
@@ -71,7 +71,7 @@ def results(turn: Invocation) -> list[ToolResult]:
 
 def test_thoughts_are_apart_and_tokens_of_the_cache_are_part_of_the_input() -> None:
     """The output is that of the end of the stream: a message of the SDK has the count of its beginning."""
-    turn = turn_of(lambda _: message(thinking("Hm."), text("Hel"), text("lo."), usage=HALF), "hello")
+    turn = run_turn(lambda _: message(thinking("Hm."), text("Hel"), text("lo."), usage=HALF), "hello")
     assert turn.steps == (Thought("Hm.", "make"),)
     assert turn.reply == "Hello."
     assert turn.usages == (Usage(127, 3, cached_input_tokens=100, model=MODEL),)
@@ -94,7 +94,7 @@ def test_the_work_of_a_sub_agent_is_inside_the_result_of_its_call() -> None:
         return message(call("Agent", arguments, "toolu_agent"))
 
     finder = AgentDefinition("Finds.", "You find things.", tools=list(TOOLS))
-    turn = turn_of(script, "Where is it?", tools=["Agent"], agents={"finder": finder}, allowed_tools=["Agent", *BOTH])
+    turn = run_turn(script, "Where is it?", tools=["Agent"], agents={"finder": finder}, allowed_tools=["Agent", *BOTH])
     (result,) = results(turn)
     assert turn.reply == "The finder says that it is shipped."
     assert [one.name for one in turn.tool_calls] == ["Agent"]
@@ -144,7 +144,7 @@ def test_each_conversation_has_folders_of_its_own(tmp_path: Path, monkeypatch: p
     def script(body: dict[str, Any]) -> Any:
         return message(text("Done.") if latest(body)[1] else call("Bash", arguments, "toolu_bash"))
 
-    (result,) = results(turn_of(script, "hello", tools=["Bash"], allowed_tools=["Bash"]))
+    (result,) = results(run_turn(script, "hello", tools=["Bash"], allowed_tools=["Bash"]))
     assert not result.is_error
     folder = str(result.response)
     assert folder.count("\n") == 0
@@ -165,7 +165,7 @@ def asked_of_proxy(monkeypatch: pytest.MonkeyPatch, **variables: str) -> list[st
         monkeypatch.setattr(proxy._server.RequestHandlerClass, "do_CONNECT", refuse, raising=False)
         url = proxy.url.removesuffix("/v1")
         own = {"HTTPS_PROXY": url, "HTTP_PROXY": url, "NO_PROXY": "127.0.0.1", **variables}
-        turn_of(scripted, "Where is A-17?", env=own, mcp_servers={}, tools=[])
+        run_turn(scripted, "Where is A-17?", env=own, mcp_servers={}, tools=[])
         assert proxy.requests == []
     return asked
 
@@ -186,7 +186,7 @@ def test_tools_of_servers_have_their_whole_names() -> None:
         done = bool(latest(body)[1])
         return message(text("Done.") if done else call("mcp__shop__get_order", {"order_id": "A-17"}, "toolu_1"))
 
-    turn = turn_of(script, "hello", env={"CLAUDE_AGENT_SDK_MCP_NO_PREFIX": ""})
+    turn = run_turn(script, "hello", env={"CLAUDE_AGENT_SDK_MCP_NO_PREFIX": ""})
     assert [one.name for one in turn.tool_calls] == ["mcp__shop__get_order"]
     assert turn.about is not None
     assert [tool["description"] for tool in turn.about.agents[0].tools] == ["Cancel an order.", "Look up an order."]
@@ -199,9 +199,9 @@ def test_a_tool_that_fails_is_an_error_that_the_model_sees() -> None:
         found = latest(body)[1]
         return message(text("Done.") if len(found) > 1 else call("get_order", {"order_id": "X"}, f"toolu_{len(found)}"))
 
-    raised = results(turn_of(script, "hello"))[0]
+    raised = results(run_turn(script, "hello"))[0]
     assert (raised.is_error, raised.response) == (True, "'X'")
-    denied = results(turn_of(script, "hello", allowed_tools=[]))[0]
+    denied = results(run_turn(script, "hello", allowed_tools=[]))[0]
     assert denied.is_error
     assert "requested permissions to use get_order" in str(denied.response)
 
@@ -283,7 +283,7 @@ def test_structured_output_is_the_reply() -> None:
         done = bool(latest(body)[1])
         return message(text("Done.") if done else call("StructuredOutput", {"state": "shipped"}, "toolu_out"))
 
-    turn = turn_of(script, "hello", output_format={"type": "json_schema", "schema": schema})
+    turn = run_turn(script, "hello", output_format={"type": "json_schema", "schema": schema})
     assert json.loads(turn.reply) == {"state": "shipped"}
 
 
@@ -291,7 +291,7 @@ def test_structured_output_is_the_reply() -> None:
 def test_options_and_clients_are_targets_themselves(wrap: Any) -> None:
     """Two conversations share the options, and not the conversation."""
     with MessagesServer(scripted) as server:
-        agent = agent_of(wrap(options_for(server)))
+        agent = find_agent(wrap(options_for(server)))
         replies = [recorded(agent, "hello").trace.invocations[0].reply for _ in range(2)]
         lengths = [len(body["messages"]) for body, _ in server.requests]
     assert replies == ["You said: hello"] * 2
@@ -313,7 +313,7 @@ def test_the_model_gets_the_parts_of_the_message() -> None:
         return EvalSet("shown", (replace(one, conversation=(Invocation(Message("What is this?", parts=shown)),)),))
 
     with MessagesServer(scripted) as server:
-        agent = agent_of(options_for(server))
+        agent = find_agent(options_for(server))
         ((_, recording),) = fairtrial.evaluate(case(*parts), agent, CRITERIA).recordings
         body = server.requests[0][0]
         with pytest.raises(UsageError, match="Claude takes pictures, PDF documents and texts only"):
@@ -337,7 +337,7 @@ def test_an_environment_that_reaches_no_tool_is_refused() -> None:
     """Claude Code runs its own tools; only tools in this process can be simulated."""
     config = {"chaos_effects": [{"effect": "empty"}]}
     with pytest.raises(UsageError, match="reaches only tools of MCP servers in this process"):
-        fairtrial.evaluate(saying("hi"), agent_of(ClaudeAgentOptions()), CRITERIA, environment=config)
+        fairtrial.evaluate(saying("hi"), find_agent(ClaudeAgentOptions()), CRITERIA, environment=config)
 
 
 def test_sessions_of_the_users_folder_are_refused() -> None:
@@ -374,7 +374,7 @@ def test_a_turn_may_end_before_anybody_waits_for_its_end(monkeypatch: pytest.Mon
 
 def test_no_process_is_left(tmp_path: Path) -> None:
     """Claude Code ends with its conversation."""
-    turn_of(scripted, "hello", env={"MARK_OF_TEST": str(tmp_path)})
+    run_turn(scripted, "hello", env={"MARK_OF_TEST": str(tmp_path)})
     mark = str(tmp_path).encode()
     left = []
     for folder in Path("/proc").glob("[0-9]*"):

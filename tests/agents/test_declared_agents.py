@@ -9,11 +9,11 @@ import pytest
 from kinds import KINDS, every, reached, recorded
 from shop import INSTRUCTIONS, get_order
 
-from fairtrial.agents import agent_of
+from fairtrial.agents import find_agent
 from fairtrial.protocols import DeclaresAgents
 from fairtrial.records.case import EvalCase, SessionInput
 from fairtrial.records.trace import About
-from fairtrial.simulate.scenarios import described_agent
+from fairtrial.simulate.scenarios import describe_agent
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -26,7 +26,7 @@ def declared(target: Any) -> About:
 
     async def tell() -> About:
         case = EvalCase("new", session_input=SessionInput(state={"name": "Kim"}))
-        async with agent_of(target)(case, None) as session:
+        async with find_agent(target)(case, None) as session:
             assert isinstance(session, DeclaresAgents)
             return await session.declared()
 
@@ -37,7 +37,7 @@ def declared(target: Any) -> About:
 def test_an_agent_is_known_before_it_speaks(kind: str) -> None:
     """The author of scenarios sees the instructions, and the tools with their purposes."""
     with reached(kind) as target:
-        text = described_agent(declared(target), "")
+        text = describe_agent(declared(target), "")
     assert "- tool get_order: Look up an order." in text
     assert "- tool cancel_order: Cancel an order." in text
     # The instructions of LangChain's agents are known to their model only.

@@ -16,7 +16,7 @@ from kinds import recorded
 from shop import CRITERIA, EVAL_SET, INSTRUCTIONS, PROMPT_TOKENS, REPLY_TOKENS, saying
 
 import fairtrial
-from fairtrial.agents import agent_of
+from fairtrial.agents import find_agent
 from fairtrial.agents.endpoints.endpoint_client import BODY, HEADERS
 from fairtrial.errors import UsageError
 from fairtrial.records.case import SessionInput
@@ -291,7 +291,7 @@ def test_an_option_that_a_template_gives_twice_is_refused(tmp_path: Path) -> Non
     path = tmp_path / "shop.json"
     path.write_text('{"url": "http://one", "body": {"q": "{message}"}, "reply": "$.a", "url": "http://two"}')
     with pytest.raises(UsageError, match=r"shop\.json: /url: stands there twice; keep one"):
-        agent_of(f"endpoint:{path}")
+        find_agent(f"endpoint:{path}")
 
 
 def test_a_template_may_send_all_messages_the_state_and_a_first_request(tmp_path: Path) -> None:
@@ -397,7 +397,7 @@ def test_a_template_that_cannot_work_is_refused(tmp_path: Path, text: str, probl
     path = tmp_path / "shop.json"
     path.write_text(text)
     with pytest.raises(UsageError) as refused:
-        agent_of(f"endpoint:{path}")
+        find_agent(f"endpoint:{path}")
     assert problem in str(refused.value)
 
 
@@ -405,7 +405,7 @@ def test_a_template_may_be_yaml(tmp_path: Path) -> None:
     """The same options, in YAML."""
     path = tmp_path / "shop.yaml"
     path.write_text('url: http://localhost:1\nbody:\n  text: "{message}"\nreply: $.answer\n')
-    agent: Any = agent_of(f"endpoint:{path}")
+    agent: Any = find_agent(f"endpoint:{path}")
     assert agent.template.reply == "$.answer"
 
 
@@ -422,7 +422,7 @@ def test_a_template_may_be_yaml(tmp_path: Path) -> None:
 def test_a_target_that_cannot_work_is_refused(target: str, problem: str) -> None:
     """The message shows an example of a target."""
     with pytest.raises(UsageError, match=problem):
-        agent_of(target)
+        find_agent(target)
 
 
 def test_a_server_that_is_down_is_one_error_before_the_run() -> None:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 import clock
 import fairtrial
-from fairtrial.agents import agent_of
+from fairtrial.agents import find_agent
 from fairtrial.planned_case import Environments, PlannedCase
 from fairtrial.recording import record
 from fairtrial.records.attempt import Recording
@@ -76,13 +76,13 @@ def held(
     if isinstance(agent, str):
         with reached(agent) as target, hurried() if KINDS[agent].process else nullcontext():
             run = asyncio.run if KINDS[agent].process else run
-            return held(agent_of(target), environments, *queries, reply_timeout=reply_timeout, run=run)
+            return held(find_agent(target), environments, *queries, reply_timeout=reply_timeout, run=run)
     if isinstance(environments, Mapping):
         environments = SimulatedEnvironments(environment_options(environments)[0])
     work = PlannedCase(0, "case", shop.saying(*queries).cases[0], (), environments=environments)
 
     async def first() -> Recording:
-        (found,) = [one async for _, one in record([work], agent_of(agent), reply_timeout=reply_timeout)]
+        (found,) = [one async for _, one in record([work], find_agent(agent), reply_timeout=reply_timeout)]
         return found
 
     return run(first()) if reply_timeout is None else asyncio.run(first())
@@ -135,7 +135,7 @@ INJECTIONS: dict[str, tuple[dict[str, Any], Any, list[str]]] = {
 """Injections, with what the agent hears of its tool, and what the trace tells of it."""
 
 
-def told(result: ToolResult) -> list[str]:
+def injections_in(result: ToolResult) -> list[str]:
     """What a trace tells of what was done to a result."""
     return [f"{one.effect}: {one.detail}" for one in result.injected]
 
@@ -148,7 +148,7 @@ def test_injections(kind: str, injection: str, orders: Orders) -> None:
     recording = held(kind, injecting(**options), "Where is A-17?")
     assert recording.failure is None
     (result,) = results(recording)
-    assert (result.response, told(result)) == (response, injected)
+    assert (result.response, injections_in(result)) == (response, injected)
     assert orders.looked_up == (0 if injected else 1)
     assert recording.trace.invocations[0].reply == "Your teapot is shipped."
 
@@ -158,14 +158,14 @@ def garbled(response: Any) -> bool:
     return set(response) == {"item", "state"} and sum("\ufffd" in value for value in response.values()) == 1
 
 
-def text_of(response: Any) -> str:
+def extract_text(response: Any) -> str:
     """A text as a tool's answer; ADK gives texts a key."""
     return str(response["result"] if isinstance(response, dict) else response)
 
 
 EFFECTS: dict[str, tuple[Callable[[Any], bool], int]] = {
     "timeout": (lambda response: bool(response == TIMED_OUT), 0),
-    "truncated": (lambda response: '{"item": "A-17", "state": "state 1"}'.startswith(text_of(response)), 1),
+    "truncated": (lambda response: '{"item": "A-17", "state": "state 1"}'.startswith(extract_text(response)), 1),
     "corrupted": (garbled, 1),
     "empty": (lambda response: response == {}, 1),
     "duplicated": (lambda response: bool(response == {"item": "A-17", "state": "state 2"}), 2),
@@ -193,7 +193,7 @@ def test_stale_results(kind: str) -> None:
     recording = held(kind, {"chaos_effects": [{"effect": "stale"}]}, "Where is A-17?", "And A-17 now?")
     first, second = results(recording)
     assert first.response == second.response == {"item": "A-17", "state": "state 1"}
-    assert (first.injected, told(second)) == ((), ['stale: was {"item": "A-17", "state": "state 2"}'])
+    assert (first.injected, injections_in(second)) == ((), ['stale: was {"item": "A-17", "state": "state 2"}'])
 
 
 @with_tools
@@ -263,7 +263,7 @@ def test_the_agent_itself_is_not_changed(kind: str, orders: Orders) -> None:
     """After a conversation with an environment, the next without one asks the real tools only."""
     config = injecting(injected_response={"item": "none"})
     with reached(kind) as target:
-        agent = agent_of(target)
+        agent = find_agent(target)
         first = fairtrial.evaluate(shop.saying("Where is A-17?"), agent, shop.CRITERIA, environment=config)
         second = fairtrial.evaluate(shop.saying("Where is A-17?"), agent, shop.CRITERIA)
     assert [results(one)[0].response for run in (first, second) for _, one in run.recordings] == [
@@ -301,7 +301,10 @@ def test_the_same_seed_is_the_same_run(kind: str, monkeypatch: pytest.MonkeyPatc
             run = fairtrial.evaluate(
                 eval_set, target, shop.CRITERIA, attempts=2, concurrency=concurrency, environment=RANDOM
             )
-        return [[(one.name, one.response, told(one)) for one in results(recording)] for _, recording in run.recordings]
+        return [
+            [(one.name, one.response, injections_in(one)) for one in results(recording)]
+            for _, recording in run.recordings
+        ]
 
     first = heard(1)
     assert len(first) == 24
@@ -402,10 +405,10 @@ def test_wrappers_of_a_tool_node_stand_around_the_environment(way: str) -> None:
         heard.append(str(message.content))
         return message
 
-    async def of_async(request: Any, execute: Callable[[Any], Any]) -> Any:
+    async def run_async(request: Any, execute: Callable[[Any], Any]) -> Any:
         return note(await execute(request))
 
-    wrapper = {"awrap_tool_call": of_async} if way == "async" else {"wrap_tool_call": lambda one, run: note(run(one))}
+    wrapper = {"awrap_tool_call": run_async} if way == "async" else {"wrap_tool_call": lambda one, run: note(run(one))}
     model = ScriptedChat().bind_tools(list(shop.TOOLS.values()))
     graph = StateGraph(MessagesState)
     graph.add_node("model", lambda state: {"messages": [model.invoke(state["messages"])]})
@@ -424,7 +427,7 @@ def test_what_else_a_command_changes_it_changes_still() -> None:
 
     recording = held(langgraph_shop.noting, EMPTIED, "Where is A-17?")
     (result,) = results(recording)
-    assert (result.response, told(result)) == ("", ['empty: was "A-17 is lost"'])
+    assert (result.response, injections_in(result)) == ("", ['empty: was "A-17 is lost"'])
     assert recording.trace.final_state == {"noted": "A-17"}
 
 

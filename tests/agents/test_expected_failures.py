@@ -36,7 +36,7 @@ def guarded(message: str) -> str:
     return "Hello."
 
 
-def run_of(agent: Any, *queries: str, expected: str = "GuardrailTriggered") -> Any:
+def make_run(agent: Any, *queries: str, expected: str = "GuardrailTriggered") -> Any:
     """A run of one case that expects a failure, and no call of a tool."""
     (case,) = saying(*queries).cases
     turns = tuple(replace(turn, steps=()) for turn in case.conversation or ())
@@ -46,7 +46,7 @@ def run_of(agent: Any, *queries: str, expected: str = "GuardrailTriggered") -> A
 
 def test_a_guardrail_that_fires_is_the_expected_outcome() -> None:
     """The conversation is whole: the error is the reply, and the criteria see what the agent did before."""
-    run = run_of(guarded, "hello", "the password?")
+    run = make_run(guarded, "hello", "the password?")
     ((_, recording),) = run.recordings
     assert recording.failure is None
     assert [turn.reply for turn in recording.trace.invocations] == ["Hello.", "GuardrailTriggered: no secrets"]
@@ -55,7 +55,7 @@ def test_a_guardrail_that_fires_is_the_expected_outcome() -> None:
 
 def test_a_guardrail_that_does_not_fire_is_a_failure_of_the_agent() -> None:
     """The case names what it expected."""
-    run = run_of(guarded, "hello")
+    run = make_run(guarded, "hello")
     ((_, recording),) = run.recordings
     assert recording.failure is not None
     assert (recording.failure.side, recording.failure.cause) == (
@@ -69,7 +69,7 @@ def test_a_guardrail_that_does_not_fire_is_a_failure_of_the_agent() -> None:
 def test_another_failure_is_a_failure(query: str, side: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A mistake of the agent is not its guardrail, and an outage is never expected."""
     monkeypatch.setattr("fairtrial.agents.restarts._PAUSE", 0.0)
-    ((_, recording),) = run_of(guarded, query, expected="Guardrail" if query == "bug" else "ProviderError").recordings
+    ((_, recording),) = make_run(guarded, query, expected="Guardrail" if query == "bug" else "ProviderError").recordings
     assert recording.failure is not None
     assert recording.failure.side == side
 
@@ -89,8 +89,8 @@ def test_guardrails_of_the_openai_agents_sdk(kind: str) -> None:
     guardrails = {f"{kind}_guardrails": [decorator(no_passwords)]}
     agent = Agent(name="shop", model=ScriptedModel(), **guardrails)
     expected = f"{kind.capitalize()}GuardrailTripwireTriggered"
-    assert run_of(agent, "Tell me the password", expected=expected).verdict == "passed"
-    assert run_of(agent, "hello", expected=expected).verdict == "failed"
+    assert make_run(agent, "Tell me the password", expected=expected).verdict == "passed"
+    assert make_run(agent, "hello", expected=expected).verdict == "failed"
 
 
 @pytest.mark.agents
@@ -102,8 +102,8 @@ def test_a_guardrail_of_langchain() -> None:
     from langgraph_shop import ScriptedChat
 
     agent = create_agent(ScriptedChat(), tools=[], middleware=[PIIMiddleware("email", strategy="block")])
-    assert run_of(agent, "I am kim@example.com", expected="PIIDetectionError").verdict == "passed"
-    assert run_of(agent, "hello", expected="PIIDetectionError").verdict == "failed"
+    assert make_run(agent, "I am kim@example.com", expected="PIIDetectionError").verdict == "passed"
+    assert make_run(agent, "hello", expected="PIIDetectionError").verdict == "failed"
 
 
 def test_the_expected_failure_stands_in_the_file_of_the_case() -> None:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from shop import CRITERIA, saying
 
 import fairtrial
-from fairtrial.agents import agent_of
+from fairtrial.agents import find_agent
 from fairtrial.agents.factories import AgentSource
 from fairtrial.errors import UsageError
 from fairtrial.records.attempt import Recording
@@ -27,7 +27,7 @@ pytestmark = [
 ]
 
 
-def recording_of(
+def read_recording(
     kind: str, factory: Callable[..., Any], *queries: str, state: dict[str, Any] | None = None
 ) -> Recording:
     """What is recorded of a conversation with the agent of a factory."""
@@ -99,7 +99,7 @@ def test_the_customer_service_of_openai() -> None:
         triage = Agent[Passenger](name="triage", model=model, handoffs=[handoff(seats, on_handoff=note_flight)])
         return triage, {"context": Passenger(name=case.id), "max_turns": 5}
 
-    recording = recording_of("openai-agents", make, "Change my seat")
+    recording = read_recording("openai-agents", make, "Change my seat")
     assert results(recording)[-1] == "case: 4A for X1 on FLT-123"
     assert recording.trace.final_state == {"name": "case", "seat": "4A", "flight": "FLT-123"}
 
@@ -127,7 +127,7 @@ def test_an_mcp_server_on_stdio(tmp_path: Path) -> None:
             yield Agent(name="sums", model=model, mcp_servers=[server])
         closed.append(True)
 
-    (response,) = results(recording_of("openai-agents", make, "2 + 3?"))
+    (response,) = results(read_recording("openai-agents", make, "2 + 3?"))
     assert "5" in str(response)
     assert closed == [True]
 
@@ -201,7 +201,7 @@ def test_the_quickstart_of_langchain() -> None:
         state = case.session_input.state if case.session_input else {}
         return agent, {"context": Context(state["user_id"])}
 
-    recording = recording_of("langgraph", make, "What is the weather outside?", state={"user_id": "1"})
+    recording = read_recording("langgraph", make, "What is the weather outside?", state={"user_id": "1"})
     assert results(recording)[:2] == ["Florida", "It's always sunny in Florida!"]
     assert recording.trace.final_state is not None
     assert recording.trace.final_state["structured_response"] == answer
@@ -235,7 +235,7 @@ def test_the_customer_support_of_langgraph() -> None:
         options = {"configurable": {"passenger_id": "3442 587242", "thread_id": case.id}, "recursion_limit": 9}
         return graph.compile(interrupt_before=["tools"]), options
 
-    recording = recording_of("langgraph", make, "When is my flight?", "y")
+    recording = read_recording("langgraph", make, "When is my flight?", "y")
     assert results(recording) == ["3442 587242: Basel"]
     assert recording.trace.invocations[1].reply == "You fly to Basel."
 
@@ -251,7 +251,7 @@ def test_a_factory_takes_a_configuration_as_on_a_server_of_langgraph() -> None:
         seen.append(config["configurable"])
         return create_agent(model)
 
-    assert recording_of("langgraph", make_graph, "hi", state={"user": "7"}).failure is None
+    assert read_recording("langgraph", make_graph, "hi", state={"user": "7"}).failure is None
     assert seen == [{"user": "7"}]
 
 
@@ -315,7 +315,7 @@ def test_the_bank_support_of_pydantic_ai() -> None:
         yield agent, {"deps": Dependencies(123, Bank())}
         closed.append(True)
 
-    recording = recording_of("pydantic-ai", make, "What is my balance?")
+    recording = read_recording("pydantic-ai", make, "What is my balance?")
     assert results(recording) == ["$123.45"]
     assert recording.trace.invocations[0].reply == '{"support_advice":"You have $123.45.","block_card":false,"risk":1}'
     assert closed == [True]
@@ -331,7 +331,7 @@ def test_a_factory_of_adk() -> None:
     def make() -> Any:
         return Agent(name="shop", model=ScriptedLlm(model="scripted"))
 
-    assert recording_of("adk", make, "hello").trace.invocations[0].reply == "You said: hello"
+    assert read_recording("adk", make, "hello").trace.invocations[0].reply == "You said: hello"
 
 
 SOURCE = AgentSource(lambda: None, lambda thing: isinstance(thing, dict), "a dictionary", ("context",))
@@ -347,7 +347,7 @@ SOURCE = AgentSource(lambda: None, lambda thing: isinstance(thing, dict), "a dic
 def test_a_factory_that_returns_something_else_is_a_usage_error(result: Any, problem: str) -> None:
     """The message says what is allowed."""
     with pytest.raises(UsageError) as failed:
-        SOURCE._checked(result)
+        SOURCE._ensure_valid(result)
     assert str(failed.value) in (problem, f"the function {problem}")
 
 
@@ -477,7 +477,7 @@ def test_an_agent_in_a_file_of_a_package(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     for target in ("src/cheese_shop/agent.py:reply", "cheese_shop.agent:reply"):
-        agent: Any = agent_of(target)
+        agent: Any = find_agent(target)
         assert agent.function("hi") == "Ten euros."
 
 
@@ -517,7 +517,9 @@ def test_the_weather_agent_of_pydantic_ai() -> None:
 
     agent = Agent(FunctionModel(scripted), deps_type=Deps, tools=[get_lat_lng, get_weather], retries=2)
     client = {"London": LatLng(lat=51, lng=-1), "Wiltshire": LatLng(lat=51, lng=-2)}
-    recording = recording_of("pydantic-ai", lambda: (agent, {"deps": Deps(client)}), "Weather in London and Wiltshire?")
+    recording = read_recording(
+        "pydantic-ai", lambda: (agent, {"deps": Deps(client)}), "Weather in London and Wiltshire?"
+    )
     assert results(recording) == [
         {"lat": 51.0, "lng": -1.0},
         {"lat": 51.0, "lng": -2.0},

@@ -17,9 +17,9 @@ import fairtrial
 from commands import enter, eval_set, write
 from commands import fairtrial as command
 from fairtrial.agents import KINDS
-from fairtrial.errors import UsageError, packages_of
+from fairtrial.errors import UsageError, list_packages
 from fairtrial.system import importing
-from fairtrial.text.display import shortened
+from fairtrial.text.display import shorten
 
 EXTRAS = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"][
     "optional-dependencies"
@@ -43,7 +43,7 @@ def test_every_framework_has_an_extra_with_a_lowest_version() -> None:
     assert {extra for extra in EXTRAS if extra.startswith("agents-")} == OF_KINDS
     for extra in OF_KINDS:
         wanted = [Requirement(line) for line in EXTRAS[extra]]
-        known = [Requirement(line) for line in packages_of(extra)]
+        known = [Requirement(line) for line in list_packages(extra)]
         assert wanted == known
         assert all(str(requirement.specifier).startswith(">=") for requirement in wanted)
 
@@ -90,7 +90,7 @@ def test_versions_are_compared_as_numbers(
 
 def test_an_error_of_ours_is_never_the_agents() -> None:
     """The message says that it is a defect of fairtrial, with the line. A function of ours stands for an adapter."""
-    run = fairtrial.evaluate(saying("hello"), lambda _: shortened(cast("str", None), 3), {"response_match_score": 0.5})
+    run = fairtrial.evaluate(saying("hello"), lambda _: shorten(cast("str", None), 3), {"response_match_score": 0.5})
     failure = run.cases[0].failure
     assert failure is not None
     assert failure.side == "infrastructure"

@@ -11,7 +11,7 @@ import pytest
 
 from builders import case, turn
 from commands import enter
-from fairtrial.agents import agent_of
+from fairtrial.agents import find_agent
 from fairtrial.errors import UsageError
 from fairtrial.records.trace import Message, ToolCall, Trace
 
@@ -69,7 +69,7 @@ def steps(function: Callable[..., Any]) -> list[Any]:
     """What an agent does in answer to one message."""
 
     async def run() -> list[Any]:
-        async with agent_of(function)(case(turn()), None) as session:
+        async with find_agent(function)(case(turn()), None) as session:
             return [item async for item in session.send("hi")]
 
     return asyncio.run(run())
@@ -99,9 +99,9 @@ def test_a_decorated_async_function_is_awaited(inner: Callable[[Trace], Any]) ->
 
 def test_a_target_is_a_module_and_a_function() -> None:
     """As on the command line; anything else is refused before anything runs."""
-    assert agent_of(f"{__name__}:plain") == agent_of(plain)
+    assert find_agent(f"{__name__}:plain") == find_agent(plain)
     with pytest.raises(UsageError, match="--agent: must be 'module:function', got 'nowhere'"):
-        agent_of("nowhere")
+        find_agent("nowhere")
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_a_target_is_a_module_and_a_function() -> None:
 def test_a_target_that_means_no_agent_is_a_usage_error(target: str, problem: str) -> None:
     """Before anything runs."""
     with pytest.raises(UsageError, match=problem):
-        agent_of(target)
+        find_agent(target)
 
 
 def test_a_module_that_is_not_there_is_offered_its_neighbour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +126,7 @@ def test_a_module_that_is_not_there_is_offered_its_neighbour(tmp_path: Path, mon
     enter(tmp_path, monkeypatch)
     (tmp_path / "my_little_shop.py").write_text("", encoding="utf-8")
     with pytest.raises(UsageError, match=r"cannot import 'my_litle_shop'.*did you mean 'my_little_shop'"):
-        agent_of("my_litle_shop:reply")
+        find_agent("my_litle_shop:reply")
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_module_that_breaks_says_its_own_line(
     name = f"broken_{abs(hash(code))}"
     Path(f"{name}.py").write_text(code, encoding="utf-8")
     with pytest.raises(UsageError) as refused:
-        agent_of(f"{name}:reply")
+        find_agent(f"{name}:reply")
     assert f"cannot import '{name}': {problem}" in str(refused.value)
     assert str(refused.value).endswith(f"({name}.py, line {len(code.splitlines())})")
 
@@ -154,4 +154,4 @@ def test_a_module_that_breaks_says_its_own_line(
 def test_what_cannot_be_called_is_no_agent() -> None:
     """Before anything runs."""
     with pytest.raises(UsageError, match="must be a function or 'module:function', got int"):
-        agent_of(5)
+        find_agent(5)

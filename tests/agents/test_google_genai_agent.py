@@ -17,7 +17,7 @@ pytestmark = [
 ]
 pytest.importorskip("google.genai")
 
-from genai_shop import client, client_of, config, scripted  # noqa: E402
+from genai_shop import client, config, make_client, scripted  # noqa: E402
 from google.genai import errors, types  # noqa: E402
 
 
@@ -40,7 +40,7 @@ def test_a_chat_is_copied() -> None:
         seen.append(len(request["contents"]))
         return scripted(request)
 
-    chat = client_of(see).aio.chats.create(model="scripted", history=list(earlier))
+    chat = make_client(see).aio.chats.create(model="scripted", history=list(earlier))
     recorded(chat, "one", "two")
     recorded(chat, "one")
     assert seen == [3, 5, 3]
@@ -67,7 +67,7 @@ def test_a_function_that_raises_is_an_error_that_the_model_sees() -> None:
 
 def test_a_blocked_prompt_is_a_failure() -> None:
     """The reason of the block is the cause."""
-    chat = client_of(lambda _: {"promptFeedback": {"blockReason": "SAFETY"}}).chats.create(model="scripted")
+    chat = make_client(lambda _: {"promptFeedback": {"blockReason": "SAFETY"}}).chats.create(model="scripted")
     one = recorded(chat, "hello")
     assert one.failure is not None
     assert "the model did not answer: SAFETY" in one.failure.cause
@@ -79,7 +79,7 @@ def test_an_outage_of_the_api_is_not_the_agents() -> None:
     def down(_: Any) -> Any:
         raise errors.ServerError(501, {"error": {"message": "down", "status": "UNAVAILABLE"}})
 
-    one = recorded(client_of(down).chats.create(model="scripted"), "hello")
+    one = recorded(make_client(down).chats.create(model="scripted"), "hello")
     assert one.failure is not None
     assert one.failure.side == "infrastructure"
 

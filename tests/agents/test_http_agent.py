@@ -11,7 +11,7 @@ from kinds import recorded
 from shop import CRITERIA, EVAL_SET, saying
 
 import fairtrial
-from fairtrial.agents import agent_of
+from fairtrial.agents import find_agent
 from fairtrial.agents.endpoints.endpoint_client import BODY, HEADERS, KEY
 from fairtrial.errors import UsageError
 from fairtrial.records.attempt import Recording
@@ -165,11 +165,11 @@ def test_each_history_is_its_own() -> None:
 )
 def test_the_endpoint_follows_from_the_url(target: str, endpoint: str) -> None:
     """A URL is the endpoint itself, or what stands before it."""
-    found: Any = agent_of(target)
+    found: Any = find_agent(target)
     assert found.url == endpoint
 
 
-def _streamed(*deltas: dict[str, Any], **last: Any) -> bytes:
+def _stream_rows(*deltas: dict[str, Any], **last: Any) -> bytes:
     """Server-sent events, one for each piece of the message."""
     events = [{"model": "scripted", "choices": [{"index": 0, "delta": delta}]} for delta in deltas]
     lines = [f"data: {json.dumps(event)}" for event in [*events, {"choices": [], **last}]]
@@ -182,7 +182,7 @@ def test_a_stream_of_events_is_one_reply() -> None:
     rest = {"index": 0, "function": {"arguments": '_id": "A-17"}'}}
     usage = {"prompt_tokens": 7, "completion_tokens": 9}
     pieces = ({"tool_calls": [call]}, {"tool_calls": [rest]}, {"content": "Ship"}, {"content": "ped."})
-    with ChatServer(lambda _: Streamed(_streamed(*pieces, usage=usage))) as server:
+    with ChatServer(lambda _: Streamed(_stream_rows(*pieces, usage=usage))) as server:
         (invocation,) = recorded(server.url, "Where is A-17?").trace.invocations
     assert invocation.steps == (ToolCall("get_order", {"order_id": "A-17"}, "c1"),)
     assert invocation.reply == "Shipped."
@@ -250,5 +250,5 @@ def test_a_variable_that_is_no_object_is_refused_without_its_value(
     """The value may be secret."""
     monkeypatch.setenv(variable, '["sesame"]')
     with pytest.raises(UsageError, match=f"{variable} must hold a JSON object") as refused:
-        agent_of("http://localhost:1/v1")
+        find_agent("http://localhost:1/v1")
     assert "sesame" not in str(refused.value)

@@ -12,7 +12,7 @@ from kinds import recorded
 from shop import CRITERIA, EVAL_SET, INSTRUCTIONS, TOOLS
 
 import fairtrial
-from fairtrial.agents import agent_of
+from fairtrial.agents import find_agent
 from fairtrial.errors import UsageError
 from fairtrial.records.case import SessionInput
 from fairtrial.records.trace import Message, Thought, ToolCall, ToolResult
@@ -100,7 +100,7 @@ def test_a_graph_declares_the_tools_of_all_its_models() -> None:
 def test_a_state_without_messages_is_refused_before_the_run() -> None:
     """The schema of the graph tells what it takes and returns."""
     with pytest.raises(UsageError, match=r"must hold 'messages'.*its input_schema has 'text'"):
-        agent_of("langgraph:langgraph_shop:silent")
+        find_agent("langgraph:langgraph_shop:silent")
 
 
 def test_a_chain_may_return_a_record() -> None:
@@ -211,7 +211,7 @@ def test_a_workflow_that_takes_no_conversation_is_refused_before_the_run(annotat
 
     count.__annotations__["topic"] = annotation
     with pytest.raises(UsageError, match=r"must take a text, a message.*'topic'"):
-        agent_of(entrypoint()(count))
+        find_agent(entrypoint()(count))
 
 
 def test_a_workflow_may_ask_the_user() -> None:

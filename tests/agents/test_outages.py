@@ -18,7 +18,7 @@ from shop import Outage, ProviderError, saying
 
 import fairtrial
 from fairtrial import api
-from fairtrial.agents.outages import outage_named, outage_of
+from fairtrial.agents.outages import find_outage, outage_named
 from fairtrial.errors import AgentError, UsageError
 
 CRITERIA = {"response_match_score": 0.5}
@@ -37,7 +37,7 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fairtrial.agents.restarts._PAUSE", 0.0)
 
 
-def run_of(target: Any, *queries: str, **options: Any) -> fairtrial.Run:
+def make_run(target: Any, *queries: str, **options: Any) -> fairtrial.Run:
     """The run of one case."""
     return fairtrial.evaluate(saying(*queries), target, CRITERIA, **options)
 
@@ -48,7 +48,7 @@ def test_an_outage_of_the_provider_is_not_the_agents(kind: str, status: int) -> 
     """The exception has a status of its own, and passes through the framework. The attempt is invalid."""
     Outage.begin(status)
     with reached(kind) as target:
-        run = run_of(target, "outage")
+        run = make_run(target, "outage")
     failure = run.cases[0].failure
     assert failure is not None
     assert failure.side == "infrastructure"
@@ -66,7 +66,7 @@ def test_a_first_call_is_tried_again(kind: str) -> None:
     """Two failures, then a reply: the recording is as it would be without the failures, and the run has a note."""
     Outage.begin(503, calls=2)
     with reached(kind) as target:
-        run = run_of(target, "outage", "hello")
+        run = make_run(target, "outage", "hello")
     ((_, recording),) = run.recordings
     assert recording.failure is None
     assert [invocation.reply for invocation in recording.trace.invocations] == ["You said: outage", "You said: hello"]
@@ -79,7 +79,7 @@ def test_a_later_call_is_not_tried_again(kind: str) -> None:
     """After a tool was called, a second try could call it twice."""
     Outage.begin(503)
     with reached(kind) as target:
-        run = run_of(target, "later")
+        run = make_run(target, "later")
     failure = run.cases[0].failure
     assert failure is not None
     assert failure.side == "infrastructure"
@@ -91,7 +91,7 @@ def test_a_status_about_the_request_is_the_agents(kind: str) -> None:
     """The agent made the request that the provider does not take. Nothing is tried again."""
     Outage.begin(400)
     with reached(kind) as target:
-        run = run_of(target, "outage")
+        run = make_run(target, "outage")
     assert run.verdict == "failed"
     assert run.cases[0].failure is not None
     assert run.cases[0].failure.side == "agent"
@@ -105,7 +105,7 @@ def test_a_target_that_does_not_answer_is_one_error_before_the_run(kind: str, tm
         pass
     store = f"sqlite:///{tmp_path / 'runs.db'}"
     with pytest.raises(UsageError, match=r"does not answer.*is the server running\?"):
-        run_of(target, "hello", store=store)
+        make_run(target, "hello", store=store)
     assert not list(api.runs(store))
 
 
@@ -113,7 +113,7 @@ def test_a_target_that_does_not_answer_is_one_error_before_the_run(kind: str, tm
 def test_a_chat_endpoint_that_refuses_is_an_outage(status: int, calls: int) -> None:
     """A refused key is not tried again."""
     with ChatServer(lambda _: status) as server:
-        run = run_of(server.url, "hello")
+        run = make_run(server.url, "hello")
         assert len(server.requests) == calls
     assert run.verdict == "unscored"
     assert run.cases[0].failure is not None
@@ -166,7 +166,7 @@ class HTTPStatusLike:
 )
 def test_exceptions_of_clients_are_outages(error: Exception, status: int | None) -> None:
     """Every client has its own name for the status. Some have none, if no response came."""
-    outage = outage_of(error)
+    outage = find_outage(error)
     assert outage is not None
     assert outage.status == status
 
@@ -183,14 +183,14 @@ def test_exceptions_of_clients_are_outages(error: Exception, status: int | None)
 )
 def test_other_exceptions_are_the_agents(error: BaseException) -> None:
     """The outermost status decides, and each exception of a group must be an outage."""
-    assert outage_of(error) is None
+    assert find_outage(error) is None
 
 
 def test_a_limit_of_the_agents_own_is_no_outage() -> None:
     """`asyncio.timeout` in the agent's code."""
     with pytest.raises(TimeoutError) as caught:
         asyncio.run(_own_limit())
-    assert outage_of(caught.value) is None
+    assert find_outage(caught.value) is None
 
 
 def test_a_response_that_does_not_come_in_time_is_an_outage() -> None:
@@ -199,7 +199,7 @@ def test_a_response_that_does_not_come_in_time_is_an_outage() -> None:
         request = urllib.request.Request(server.url, b"{}", {"content-length": "2"})  # noqa: S310
         with pytest.raises(TimeoutError) as caught:
             urllib.request.urlopen(request, timeout=0.05)  # noqa: S310
-    assert outage_of(caught.value) is not None
+    assert find_outage(caught.value) is not None
 
 
 @pytest.mark.agents
@@ -219,7 +219,7 @@ def test_a_status_passes_through_the_openai_sdk(status: int, side: str) -> None:
             def stream_response(self, *_: Any, **__: Any) -> Any:
                 raise NotImplementedError
 
-        run = run_of(sdk.Agent(name="shop", model=Failing()), "hello")
+        run = make_run(sdk.Agent(name="shop", model=Failing()), "hello")
     assert run.cases[0].failure is not None
     assert run.cases[0].failure.side == side
 
@@ -238,7 +238,7 @@ def test_a_status_passes_through_adk(status: int, side: str) -> None:
                 raise errors.APIError(status, {"error": {"status": "SOME_WORD"}})
             yield
 
-    run = run_of(adk.Agent(name="shop", model=Failing(model="scripted")), "hello")
+    run = make_run(adk.Agent(name="shop", model=Failing(model="scripted")), "hello")
     assert run.cases[0].failure is not None
     assert run.cases[0].failure.side == side
 
@@ -258,7 +258,7 @@ def test_a_group_of_statuses_passes_through_pydantic_ai(statuses: tuple[int, int
         return models.FunctionModel(answer)
 
     agent = library.Agent(fallback.FallbackModel(*map(failing, statuses)))
-    failure = run_of(agent, "hello").cases[0].failure
+    failure = make_run(agent, "hello").cases[0].failure
     assert failure is not None
     assert failure.side == side
 
@@ -275,7 +275,7 @@ def test_a_status_passes_through_langgraph(status: int, side: str) -> None:
             httpx.post(server.url, json={}).raise_for_status()
 
         graph = graphs.StateGraph(graphs.MessagesState).add_node("ask", ask).add_edge(graphs.START, "ask").compile()
-        failure = run_of(graph, "hello").cases[0].failure
+        failure = make_run(graph, "hello").cases[0].failure
     assert failure is not None
     assert failure.side == side
 
@@ -293,7 +293,7 @@ def test_a_pause_that_the_server_asks_for_is_kept() -> None:
         calls.append(message)
         raise _RefusedError(429)
 
-    run = run_of(refuse, "hello")
+    run = make_run(refuse, "hello")
     assert len(calls) == 1
     assert run.verdict == "unscored"
 
@@ -306,7 +306,7 @@ def test_the_class_of_an_exception_may_tell_of_an_outage(name: object, outage: o
     """A server that tells no status tells the class of the exception of the provider's client."""
     error = AgentError("the server failed")
     error.__cause__ = outage_named(name)
-    assert outage_of(error) == outage
+    assert find_outage(error) == outage
 
 
 MISSING_KEYS = {
@@ -332,7 +332,7 @@ def test_a_missing_key_is_not_the_agents(library: str) -> None:
     def agent(_: fairtrial.Trace) -> str:
         raise ValueError(MISSING_KEYS[library])
 
-    failure = run_of(agent, "hello").cases[0].failure
+    failure = make_run(agent, "hello").cases[0].failure
     assert failure is not None
     assert failure.side == "infrastructure"
 
@@ -345,7 +345,7 @@ def test_a_missing_variable_of_a_key_is_not_the_agents(monkeypatch: pytest.Monke
         def agent(_: fairtrial.Trace) -> str:
             return str(read())
 
-        failure = run_of(agent, "hello").cases[0].failure
+        failure = make_run(agent, "hello").cases[0].failure
         assert failure is not None
         return failure.side
 
@@ -364,7 +364,7 @@ def test_a_closed_loop_in_a_library_is_not_the_agents(tmp_path: Path, monkeypatc
         monkeypatch.syspath_prepend(tmp_path / folder)
     sides = {}
     for name in ("client_in_site", "client_in_shop"):
-        failure = run_of(importlib.import_module(name).ask, "hello").cases[0].failure
+        failure = make_run(importlib.import_module(name).ask, "hello").cases[0].failure
         assert failure is not None
         sides[name] = failure.side
     assert sides == {"client_in_site": "infrastructure", "client_in_shop": "agent"}

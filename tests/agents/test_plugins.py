@@ -11,7 +11,7 @@ from shop import CRITERIA, saying
 
 import fairtrial
 from fairtrial import agents
-from fairtrial.agents import agent_of
+from fairtrial.agents import find_agent
 from fairtrial.errors import UsageError
 
 
@@ -47,10 +47,10 @@ def test_a_package_adds_a_kind_of_target() -> None:
 def test_a_package_that_cannot_be_imported_is_told() -> None:
     """The message names the entry point and the problem."""
     with pytest.raises(UsageError, match=r"the entry point 'broken' of fairtrial\.agents cannot be loaded: No module"):
-        agent_of("broken:a")
+        find_agent("broken:a")
 
 
 def test_without_a_package_the_kind_is_unknown() -> None:
     """The prefix is then a module, which does not exist."""
     with pytest.raises(UsageError):
-        agent_of("toy:a:b")
+        find_agent("toy:a:b")

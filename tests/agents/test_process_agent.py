@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from kinds import recorded
 
-from fairtrial.agents import agent_of
+from fairtrial.agents import find_agent
 from fairtrial.errors import UsageError
 from fairtrial.records.case import SessionInput
 from fairtrial.records.trace import Message, Thought, ToolCall, ToolResult, Usage
@@ -70,4 +70,4 @@ def test_a_program_that_hangs_is_given_up() -> None:
 def test_a_command_that_cannot_run_is_refused(target: str, problem: str) -> None:
     """Nothing is started."""
     with pytest.raises(UsageError, match=problem):
-        agent_of(target)
+        find_agent(target)

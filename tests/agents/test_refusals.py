@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from kinds import KINDS, marks_of
+from kinds import KINDS, make_marks
 
-from fairtrial.agents import agent_of
+from fairtrial.agents import find_agent
 from fairtrial.errors import UsageError
 from fairtrial.metrics.signature import signature
 
@@ -32,14 +32,14 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(
-    ("kind", "target", "problem"), [pytest.param(*one, marks=marks_of(KINDS[one[0]])) for one in REFUSED]
+    ("kind", "target", "problem"), [pytest.param(*one, marks=make_marks(KINDS[one[0]])) for one in REFUSED]
 )
 def test_a_target_that_means_no_agent_is_refused(kind: str, target: str, problem: str) -> None:
     """With the target and what is wrong with it: it cannot be reached, should not be kept, or is something else."""
     if not KINDS[kind].installed:
         pytest.skip(f"needs {KINDS[kind].module}")
     with pytest.raises(UsageError, match=problem) as refused:
-        agent_of(target)
+        find_agent(target)
     assert str(refused.value).startswith(f"--agent {target}: ")
 
 
@@ -59,7 +59,7 @@ def test_the_signature_of_an_agent_holds_no_address(kind: str, name: str) -> Non
     """Two processes give an agent the same signature, so that their runs can be compared."""
     if not KINDS[kind].installed:
         pytest.skip(f"needs {KINDS[kind].module}")
-    assert " at 0x" not in str(signature(agent_of(f"{kind}:{name}")))
+    assert " at 0x" not in str(signature(find_agent(f"{kind}:{name}")))
 
 
 @pytest.mark.agents
@@ -75,7 +75,7 @@ def test_a_team_of_agno_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -
     things = {"Team": Team(members=[agno_shop.agent]), "Workflow": Workflow(name="work", steps=[agno_shop.agent])}
     monkeypatch.setattr(agno_shop, "several", things[name], raising=False)
     with pytest.raises(UsageError, match=rf"must be an agno\.agent\.Agent, or a function that returns it, got {name}"):
-        agent_of("agno:agno_shop:several")
+        find_agent("agno:agno_shop:several")
 
 
 @pytest.mark.agents
@@ -92,4 +92,4 @@ def test_a_swarm_of_strands_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for thing in (Swarm([strands_shop.shop()]), builder.build()):
         monkeypatch.setattr(strands_shop, "several", thing, raising=False)
         with pytest.raises(UsageError, match=f"must be an agent of Strands.*got {type(thing).__name__}"):
-            agent_of("strands:strands_shop:several")
+            find_agent("strands:strands_shop:several")

@@ -16,17 +16,17 @@ CASES = EvalSet("shop", (EvalCase("first", (turn(query="hello", reply="HELLO"),)
 CRITERIA = {"response_match_score": 1.0}
 
 
-def of_text(message: str) -> str:
+def answer_text(message: str) -> str:
     """Wants the text of the user."""
     return message.upper()
 
 
-async def of_text_later(message: str, *, call: Any = None) -> str:
+async def answer_text_later(message: str, *, call: Any = None) -> str:
     """Wants the text of the user, and could call tools."""
     return message.upper() if call is not None else ""
 
 
-def of_conversation(trace: fairtrial.Trace) -> str:
+def answer_conversation(trace: fairtrial.Trace) -> str:
     """Wants the conversation."""
     return trace.invocations[-1].query.upper()
 
@@ -52,7 +52,9 @@ class _Session:
         yield fairtrial.Message(message.upper())
 
 
-@pytest.mark.parametrize("agent", [of_text, of_text_later, of_conversation, Shouting(), opened, lambda *_: "HELLO"])
+@pytest.mark.parametrize(
+    "agent", [answer_text, answer_text_later, answer_conversation, Shouting(), opened, lambda *_: "HELLO"]
+)
 def test_an_agent_gets_what_it_wants(agent: Callable[..., Any]) -> None:
     """The user's text if its parameter is annotated so, otherwise the conversation."""
     assert fairtrial.evaluate(CASES, agent, CRITERIA).verdict == "passed"

@@ -10,7 +10,7 @@ from kinds import recorded
 from shop import CRITERIA, Outage, saying
 
 import fairtrial
-from fairtrial.agents import agent_of
+from fairtrial.agents import find_agent
 from fairtrial.errors import UsageError
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import SessionInput
@@ -73,7 +73,7 @@ def test_an_interrupt_is_answered_by_the_next_message() -> None:
 def test_an_agent_that_holds_one_conversation_is_refused() -> None:
     """Conversations would share its messages."""
     with pytest.raises(UsageError, match="each conversation needs an agent of its own"):
-        agent_of(shop())
+        find_agent(shop())
 
 
 def test_a_call_of_an_unknown_tool_has_its_refusal_as_result() -> None:

@@ -119,13 +119,13 @@ def _pydantic_ai(seen: list[Any]) -> Iterator[Any]:
 @contextmanager
 def _genai(seen: list[Any]) -> Iterator[Any]:
     pytest.importorskip("google.genai")
-    from genai_shop import client_of, scripted
+    from genai_shop import make_client, scripted
 
     def see(request: dict[str, Any]) -> dict[str, Any]:
         seen.append(request["contents"][0]["parts"])
         return scripted(request)
 
-    yield client_of(see).aio.chats.create(model="scripted")
+    yield make_client(see).aio.chats.create(model="scripted")
 
 
 def _genai_parts() -> list[Any]:

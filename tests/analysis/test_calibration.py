@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import isclose
 
-from fairtrial.analysis.judge_calibration import calibrate_criterion, unchecked
+from fairtrial.analysis.judge_calibration import calibrate_criterion, make_unchecked
 from fairtrial.records.ballot import Ballot, Decision, JudgeAnswer, Vote, VoteResult
 from fairtrial.records.calibration import Agreement, Calibration
 from fairtrial.records.judge_state import JudgeState
@@ -128,7 +128,7 @@ def test_a_number_that_does_not_exist_has_a_reason() -> None:
 
 def test_without_labels_a_judge_is_unchecked() -> None:
     """The judged rate stands alone."""
-    calibration = unchecked(SUMMARY, "m")
+    calibration = make_unchecked(SUMMARY, "m")
     assert calibration.state is JudgeState.UNCHECKED
     assert calibration.judged == SUMMARY.pass_rate
     assert calibration.corrected == Estimate()

@@ -16,7 +16,7 @@ from graded_runs import graded, graded_run
 TEN = [f"case {number}" for number in range(10)]
 
 
-def of(base: Sequence[float], candidate: Sequence[float]) -> Comparison:
+def contrast(base: Sequence[float], candidate: Sequence[float]) -> Comparison:
     """A comparison of runs with one attempt of each case."""
     names = [f"case {number}" for number in range(len(base))]
     return compare(
@@ -27,7 +27,7 @@ def of(base: Sequence[float], candidate: Sequence[float]) -> Comparison:
 
 def test_every_measure_has_a_row() -> None:
     """`cases` comes first, then each criterion with its mean."""
-    assert [row.measure for row in of([1, 0], [1, 1]).rows][:2] == ["cases", "quality"]
+    assert [row.measure for row in contrast([1, 0], [1, 1]).rows][:2] == ["cases", "quality"]
 
 
 def test_a_value_is_the_mean_of_its_case() -> None:
@@ -42,8 +42,8 @@ def test_a_value_is_the_mean_of_its_case() -> None:
 
 def test_a_large_difference_is_better_or_worse() -> None:
     """Ten of ten cases change: p is far below 0.05."""
-    assert of([0] * 10, [1] * 10).row("cases").verdict == "better"
-    assert of([1] * 10, [0] * 10).row("cases").verdict == "worse"
+    assert contrast([0] * 10, [1] * 10).row("cases").verdict == "better"
+    assert contrast([1] * 10, [0] * 10).row("cases").verdict == "worse"
 
 
 def test_fewer_is_better_for_some_criteria() -> None:
@@ -58,7 +58,7 @@ def test_fewer_is_better_for_some_criteria() -> None:
 
 def test_a_small_difference_is_not_shown() -> None:
     """One case of ten says nothing."""
-    assert of([0] * 10, [1] + [0] * 9).row("cases").verdict == "no difference shown"
+    assert contrast([0] * 10, [1] + [0] * 9).row("cases").verdict == "no difference shown"
 
 
 def test_equal_runs_are_equal_within_a_margin_that_they_can_show() -> None:
@@ -70,7 +70,10 @@ def test_equal_runs_are_equal_within_a_margin_that_they_can_show() -> None:
 
 def test_exchanging_the_runs_negates_the_row() -> None:
     """Base and candidate are treated alike."""
-    there, back = of([0, 1, 1, 0.7], [1, 1, 0, 0.9]).row("quality"), of([1, 1, 0, 0.9], [0, 1, 1, 0.7]).row("quality")
+    there, back = (
+        contrast([0, 1, 1, 0.7], [1, 1, 0, 0.9]).row("quality"),
+        contrast([1, 1, 0, 0.9], [0, 1, 1, 0.7]).row("quality"),
+    )
     assert there.p == back.p
     assert (there.low, there.high) == (-(back.high or 0), -(back.low or 0))
 
@@ -179,7 +182,7 @@ def test_pass_k_of_both_runs() -> None:
 
 def test_mcnemar_is_there_for_readers() -> None:
     """Three cases changed, all to the better: exact p 2 / 2^3, mid-p half of it."""
-    mcnemar = of([0, 0, 0, 1], [1, 1, 1, 1]).row("cases").mcnemar
+    mcnemar = contrast([0, 0, 0, 1], [1, 1, 1, 1]).row("cases").mcnemar
     assert mcnemar is not None
     assert (mcnemar.fixed, mcnemar.broken, mcnemar.exact, mcnemar.mid_p) == (3, 0, 0.25, 0.125)
 
@@ -223,7 +226,7 @@ def test_runs_without_a_common_case_say_which_they_have() -> None:
         compare(graded_run({"a": [1], "b": [1]}), graded_run({"c": [1]}))
 
 
-def report_of(base: Mapping[str, Sequence[float]], candidate: Mapping[str, Sequence[float]], **more: object) -> str:
+def make_report(base: Mapping[str, Sequence[float]], candidate: Mapping[str, Sequence[float]], **more: object) -> str:
     """The report of a comparison in one line."""
     found = compare(graded_run(base), graded_run(candidate), **more)  # type: ignore[arg-type]
     return " ".join(plain_text(comparison_report(found), 200).split())
@@ -232,24 +235,24 @@ def report_of(base: Mapping[str, Sequence[float]], candidate: Mapping[str, Seque
 def test_the_outcome_is_said_in_words() -> None:
     """Better, worse, or how much better and worse the candidate may be."""
     ones, zeros = ({name: [value] for name in TEN} for value in (1.0, 0.0))
-    assert "The candidate passes more often: by +100 points (" in report_of(zeros, ones)
-    assert "The candidate passes less often: by -100 points (" in report_of(ones, zeros)
-    assert "Neither run is shown to be better: the candidate may be worse by" in report_of(ones, ones)
+    assert "The candidate passes more often: by +100 points (" in make_report(zeros, ones)
+    assert "The candidate passes less often: by -100 points (" in make_report(ones, zeros)
+    assert "Neither run is shown to be better: the candidate may be worse by" in make_report(ones, ones)
 
 
 def test_repeated_cases_get_the_hint_at_these_cases() -> None:
     """Only if every case was repeated, and the question was another one."""
     twice = {name: [1.0, 0.0] for name in TEN}
     hint = "--about these-cases asks about exactly these cases"
-    assert hint in report_of(twice, twice)
-    assert hint not in report_of(twice, twice, about="these-cases")
-    assert hint not in report_of(twice, {**twice, "case 3": [1.0]})
+    assert hint in make_report(twice, twice)
+    assert hint not in make_report(twice, twice, about="these-cases")
+    assert hint not in make_report(twice, {**twice, "case 3": [1.0]})
 
 
 def test_one_criterion_is_not_said_to_be_corrected() -> None:
     """There is nothing to correct for a single p value, and the signature has a label."""
     ones = {name: [1.0] for name in TEN}
-    text = report_of(ones, ones)
+    text = make_report(ones, ones)
     assert "Holm" not in text
     assert " *" not in text
     assert "signature: cases:10|" in text

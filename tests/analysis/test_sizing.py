@@ -22,7 +22,7 @@ def coins(cases: int = 20, attempts: int = 4) -> Run:
     return graded_run({f"case {number}": [float(index % 2) for index in range(attempts)] for number in range(cases)})
 
 
-def cases_of(size_plan: SizePlan) -> list[int | None]:
+def yield_cases(size_plan: SizePlan) -> list[int | None]:
     """The numbers of cases with 1, 2, 4 and 8 attempts."""
     return [row.cases for row in size_plan.rows]
 
@@ -68,14 +68,14 @@ def test_a_run_without_any_case_that_counts_has_no_flaky_cases() -> None:
 
 def test_attempts_help_if_all_noise_is_theirs() -> None:
     """The cases are all alike: V = 2 x (1/3) / m, and the plan is that of the formula."""
-    rows = cases_of(plan(coins(), detect=0.1))
+    rows = yield_cases(plan(coins(), detect=0.1))
     assert rows == [cases_to_detect(0.1, 2 / 3 / attempts, 1) for attempts in (1, 2, 4, 8)]
 
 
 def test_attempts_do_not_help_if_cases_differ() -> None:
     """Each case always does the same: eight attempts need as many cases as one."""
     run = graded_run({f"case {number}": [float(number % 2)] * 2 for number in range(20)})
-    assert len(set(cases_of(plan(run, detect=0.1)))) == 1
+    assert len(set(yield_cases(plan(run, detect=0.1)))) == 1
 
 
 def test_a_base_shows_the_noise_of_the_difference() -> None:
@@ -84,13 +84,13 @@ def test_a_base_shows_the_noise_of_the_difference() -> None:
     with_base = plan(graded_run(values), graded_run(values), detect=0.1)
     assert with_base.correlation is None
     assert with_base.variance.lasting == 0
-    assert (cases_of(with_base)[0] or 0) < (cases_of(plan(graded_run(values), detect=0.1))[0] or 0)
+    assert (yield_cases(with_base)[0] or 0) < (yield_cases(plan(graded_run(values), detect=0.1))[0] or 0)
 
 
 def test_not_worse_needs_fewer_cases_than_a_difference() -> None:
     """One side instead of two."""
     run = coins()
-    assert (cases_of(plan(run, not_worse_by=0.1))[0] or 0) < (cases_of(plan(run, detect=0.1))[0] or 0)
+    assert (yield_cases(plan(run, not_worse_by=0.1))[0] or 0) < (yield_cases(plan(run, detect=0.1))[0] or 0)
 
 
 def test_the_present_design_finds_what_the_formula_says() -> None:
@@ -124,7 +124,7 @@ def test_the_cheapest_design_is_marked() -> None:
 
 def test_a_width_of_the_runs_own_interval() -> None:
     """Half as wide needs about four times as many cases."""
-    wide, narrow = (cases_of(plan(coins(), half_width=width))[0] or 0 for width in (0.1, 0.05))
+    wide, narrow = (yield_cases(plan(coins(), half_width=width))[0] or 0 for width in (0.1, 0.05))
     assert 3.5 < narrow / wide < 4.5
 
 

@@ -18,13 +18,13 @@ from fairtrial.errors import UsageError
 from fairtrial.formats import knowledgepulse
 from fairtrial.loading.documents import TraceDefaults, document_files, iter_documents
 from fairtrial.valuation.chunk import KeepFilter
-from fairtrial.valuation.embed import name_of
+from fairtrial.valuation.embed import read_name
 from fairtrial.valuation.novelty import VectorCache
 from fairtrial.valuation.single import value
 from fairtrial.valuation.trace_value import ScoringContext
 from reasonings import by_words, many, reasoning
 
-WORDS = name_of(by_words)
+WORDS = read_name(by_words)
 OUTPUT = Path("out.jsonl")
 
 
@@ -38,12 +38,12 @@ def _job(path: Path, mode: str = "sequence", *, jobs: int = 1, **options: Any) -
     return Valuation([path], context=ScoringContext(mode=mode, embedder=WORDS), embed=by_words, **options)
 
 
-def _encoded(valuation: Valuation) -> list[bytes]:
+def _encode_line(valuation: Valuation) -> list[bytes]:
     return [msgspec.json.encode(row) for chunk in valuation.run() for row in chunk.rows]
 
 
 def _lines(valuation: Valuation) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in _encoded(valuation)]
+    return [json.loads(line) for line in _encode_line(valuation)]
 
 
 def _same(found: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
@@ -53,7 +53,7 @@ def _same(found: list[dict[str, Any]], expected: list[dict[str, Any]]) -> None:
         assert abs(one["novelty"] - other["novelty"]) < 1e-6
 
 
-def _resumed(valuation: Valuation, lines: list[bytes]) -> Valuation:
+def _resume_part(valuation: Valuation, lines: list[bytes]) -> Valuation:
     return skip_finished(valuation, read_finished(valuation, lines, OUTPUT))
 
 
@@ -66,7 +66,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def whole(file: Path) -> list[bytes]:
     """The lines of a run over the file that nothing breaks off."""
-    return _encoded(_job(file))
+    return _encode_line(_job(file))
 
 
 def test_a_batch_is_what_one_by_one_is(file: Path) -> None:
@@ -85,7 +85,7 @@ def test_processes_change_nothing(file: Path, mode: str) -> None:
 def test_processes_change_nothing_without_embedder(tmp_path: Path) -> None:
     """Line for line the same bytes, of more chunks than are done without starting processes."""
     file = _write(tmp_path / "a.jsonl", [reasoning(number) for number in range(1500)])
-    one, two = (_encoded(Valuation([file], executor=ProcessPool(jobs, patience=1))) for jobs in (1, 2))
+    one, two = (_encode_line(Valuation([file], executor=ProcessPool(jobs, patience=1))) for jobs in (1, 2))
     assert one == two
     assert len(one) == 1500
 
@@ -192,11 +192,11 @@ def test_resuming_a_mode_that_needs_every_vector(tmp_path: Path, mode: str, exte
     if extend:
         _lines(_job(old, mode, index=tmp_path / "index"))
     earlier = (tmp_path / "index").read_bytes() if extend else b""
-    whole = _encoded(_job(file, mode, **options))
+    whole = _encode_line(_job(file, mode, **options))
     made = VectorCache.load(tmp_path / "index").vectors if mode == "corpus" else None
     (tmp_path / "index").write_bytes(earlier) if extend else (tmp_path / "index").unlink(missing_ok=True)
     job = _job(file, mode, **options)
-    _same(_lines(_resumed(job, whole[:40])), [json.loads(line) for line in whole[40:]])
+    _same(_lines(_resume_part(job, whole[:40])), [json.loads(line) for line in whole[40:]])
     if made is not None:
         assert np.allclose(VectorCache.load(tmp_path / "index").vectors, made, atol=1e-6)
 
@@ -205,8 +205,8 @@ def test_resuming_a_mode_that_needs_every_vector(tmp_path: Path, mode: str, exte
 def test_resuming_what_was_finished_adds_nothing_to_the_index(tmp_path: Path, mode: str, extend: bool) -> None:
     """Where only the last word was missing, the traces are not in the index a second time."""
     job = _job(_write(tmp_path / "a.jsonl", many(60)), mode, index=tmp_path / "index", extend=extend)
-    whole = _encoded(job)
-    assert not _lines(_resumed(job, whole))
+    whole = _encode_line(job)
+    assert not _lines(_resume_part(job, whole))
     assert len(VectorCache.load(tmp_path / "index")) == 60
 
 
@@ -214,9 +214,9 @@ def test_an_index_that_keeps_all_keeps_all_over_a_break(tmp_path: Path) -> None:
     """A sequence over an index without limit remembers every trace that was done before the break."""
     file, index = _write(tmp_path / "a.jsonl", many(1200)), tmp_path / "index"
     VectorCache(capacity=None).save(index, embedder=WORDS)
-    whole = _encoded(_job(file))
+    whole = _encode_line(_job(file))
     job = _job(file, index=index)
-    _lines(_resumed(job, whole[:1100]))
+    _lines(_resume_part(job, whole[:1100]))
     assert len(VectorCache.load(index)) == 1200
 
 

@@ -144,12 +144,12 @@ def test_every_field_of_a_label_comes_back_from_a_file(store: Store, file: str, 
     added = fairtrial("labels", FIRST, "--store", other, "--add", file)
     assert added.code == 0, added.err
     first, second = (
-        sorted((fields_of(own) for own in open_run(FIRST, store=name).labels), key=str) for name in (STORE, other)
+        sorted((label_fields(own) for own in open_run(FIRST, store=name).labels), key=str) for name in (STORE, other)
     )
     assert first == second
 
 
-def fields_of(own: Any) -> dict[str, Any]:
+def label_fields(own: Any) -> dict[str, Any]:
     """A label as plain data, without the apostrophe that a formula gets in CSV."""
     data: dict[str, Any] = msgspec.to_builtins(own)
     return {**data, "note": data["note"].removeprefix("'")}

@@ -37,7 +37,7 @@ def receiver(*more: str) -> tuple[Any, str]:
     """Start a receiver, and return its process and its URL."""
     options = ("--config", "config.json", "--listen", "127.0.0.1:0", "--json", "-")
     process = start("receive", "--against", "shop.evalset.json", *options, *more)
-    return process, url_of(process)
+    return process, read_url(process)
 
 
 def test_ctrl_c_scores_what_is_finished_and_keeps_the_rest() -> None:
@@ -94,14 +94,14 @@ def test_no_conversation_is_lost_or_scored_twice_over_a_kill() -> None:
     write("config.json", {"criteria": {"tool_call_count_v1": {"threshold": 5}}})
     address = ("--listen", f"127.0.0.1:{free_port()}", "--idle", "1s", "--config", "config.json")
     process: Any = start("receive", *address)
-    url = url_of(process)
+    url = read_url(process)
     senders = [sender(url, str(number)) for number in range(SENDERS)]
     for _ in range(SENDERS * EACH // 4):
         wait_for_line(process.stderr, ": s-")
     process.kill()
     process.communicate()
     process = start("receive", *address)
-    url_of(process)
+    read_url(process)
     drain = threading.Thread(target=wait_for_line, args=(process.stderr, "passed: last"))
     drain.start()
     for each in senders:
@@ -138,7 +138,7 @@ def wait_for_line(stream: IO[str], pattern: str) -> re.Match[str]:
     raise AssertionError("".join(lines))
 
 
-def url_of(process: Any) -> str:
+def read_url(process: Any) -> str:
     """Return the URL of a receiver that starts."""
     return wait_for_line(process.stderr, r"receiving at (\S+),")[1]
 

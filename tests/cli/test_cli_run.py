@@ -14,7 +14,7 @@ import pytest
 from commands import MATCH, Done, case, enter, eval_set, fairtrial, write
 from fairtrial import EvalCase, Invocation, Message, Score, Trace
 from fairtrial.metrics.response import ResponseMatch
-from fairtrial.text.language import language_of
+from fairtrial.text.language import detect_language
 
 
 @pytest.fixture(autouse=True)
@@ -180,7 +180,7 @@ def test_the_warning_about_opposite_meanings_has_an_example_in_the_language(repl
     done = run("texts.evalset.json")
     found = re.search(r"\((\S[^()]*) against ([^()]*): (0\.\d\d)\)", done.err)
     assert found is not None
-    assert language_of(found[1]) == language_of(reply)
+    assert detect_language(found[1]) == detect_language(reply)
     score = ResponseMatch()(
         Trace((Invocation(Message("hi"), (), Message(found[1])),)),
         EvalCase("one", (Invocation(Message("hi"), (), Message(found[2])),)),

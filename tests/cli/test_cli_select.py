@@ -52,7 +52,7 @@ def test_json_holds_the_selection_with_its_reasons(tmp_path: Path) -> None:
 
 def test_coverage_with_the_model(tmp_path: Path) -> None:
     """The table says which traces a selected trace covers."""
-    if weights.installed() is None:
+    if weights.find_installed() is None:
         pytest.skip("needs the weights of the model")
     texts = ["the database is slow"] * 2 + ["the customer wants a refund"] * 2
     path = _file(tmp_path, [_rated(number, 0.5, text) for number, text in enumerate(texts)])

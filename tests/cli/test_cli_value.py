@@ -263,7 +263,7 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path, option: str) -> No
 
 def test_an_index_that_could_not_be_saved_is_refused_before_the_work(tmp_path: Path) -> None:
     """Not after the last trace."""
-    if weights.missing_libraries() or weights.installed() is None:
+    if weights.missing_libraries() or weights.find_installed() is None:
         pytest.skip("the model is not installed")
     (tmp_path / "no").touch()
     result = _run(_file(tmp_path, GOOD), "--index", tmp_path / "no" / "index", embedder="minilm")
@@ -458,7 +458,7 @@ def test_dedup_marks_repetitions_and_keeps_the_earlier_trace(tmp_path: Path) -> 
 
 def test_dedup_works_with_novelty_of_the_whole_set(tmp_path: Path) -> None:
     """Vectors are compared in every mode: the same text with steps in common is a repetition."""
-    if weights.installed() is None:
+    if weights.find_installed() is None:
         pytest.skip("needs the weights of the model")
     for mode in ("sequence", "leave-one-out"):
         run = _run(_file(tmp_path, GOOD, COPY, BAD), "--dedup", "--json", "--novelty", mode, embedder="minilm")

@@ -64,7 +64,7 @@ def score(
     return folder / name
 
 
-def files_of(folder: Path) -> dict[str, Any]:
+def read_files(folder: Path) -> dict[str, Any]:
     """The rows and the files of a folder without what names the run."""
     return {
         str(path.relative_to(folder)): without_run(path.read_bytes())
@@ -77,7 +77,7 @@ def test_a_cluster_writes_what_one_process_writes(cluster: Any, traffic: Path) -
     """Every row is the same but for the name of the run."""
     one = score(traffic, "one", InProcess())
     many = score(traffic, "many", RayCluster(cluster[0].address))
-    assert files_of(one) == files_of(many)
+    assert read_files(one) == read_files(many)
 
 
 def test_the_nodes_of_a_cluster_share_one_budget_of_judge_calls(cluster: Any, traffic: Path) -> None:
@@ -86,7 +86,7 @@ def test_the_nodes_of_a_cluster_share_one_budget_of_judge_calls(cluster: Any, tr
     model_of_one, model = ScriptedModel(answer_by_content), ScriptedModel(answer_by_content)
     one = score(traffic, "judged-one", InProcess(), judges=judges_with(model_of_one))
     many = score(traffic, "judged-many", RayCluster(cluster[0].address), judges=judges_with(model))
-    assert files_of(one) == files_of(many)
+    assert read_files(one) == read_files(many)
     assert len(model.prompts) == len(model_of_one.prompts)
     few = ScriptedModel(answer_by_content)
     score(traffic, "judged-few", RayCluster(cluster[0].address), judges=judges_with(few, Budget(max_calls=50)))
@@ -125,4 +125,4 @@ def test_a_node_that_is_killed_loses_nothing(cluster: Any, traffic: Path) -> Non
 
     survived = score(traffic, "survived", RayCluster(running.address), kill_once)
     assert killed
-    assert files_of(survived) == files_of(score(traffic, "whole", InProcess()))
+    assert read_files(survived) == read_files(score(traffic, "whole", InProcess()))

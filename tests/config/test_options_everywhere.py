@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from builders import load
-from fairtrial.config.option import Option, options_of
+from fairtrial.config.option import Option, list_options
 from fairtrial.config.reader import OptionReader
 from fairtrial.errors import ConfigError
 from fairtrial.judge.judge import Judge
@@ -19,7 +19,7 @@ from fairtrial.judge.judges import Judges
 from fairtrial.llm.budget import Budget
 from fairtrial.llm.model import NamedModel
 from fairtrial.llm.model_options import BatchOptions, ModelOptions
-from fairtrial.loading.criteria import criteria_of
+from fairtrial.loading.criteria import join_criteria
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.metrics.trajectory import ToolTrajectory
 from fairtrial.simulate.environment_options import Chaos, InjectionConfig
@@ -75,7 +75,7 @@ PLACES = {
         "a whole number of at least 1",
         ("num_samples", 0, "must be a whole number of at least 1, got 0"),
         ("num_sampls", "num_samples"),
-        options_of(JudgeOptions),
+        list_options(JudgeOptions),
     ),
     "user simulator": Place(
         "/user_simulator_config",
@@ -84,7 +84,7 @@ PLACES = {
         "a whole number of at least -1",
         ("max_allowed_invocations", -2, "must be a whole number of at least -1, got -2"),
         ("stop_singal", "stop_signal"),
-        options_of(UserOptions),
+        list_options(UserOptions),
     ),
     "environment": Place(
         "/environment_simulation_config/tool_simulation_configs/0/injection_configs/0",
@@ -93,7 +93,7 @@ PLACES = {
         "a number from 0 to 1",
         ("injection_probability", 1.5, "must be a number from 0 to 1, got 1.5"),
         ("match_arg", "match_args"),
-        options_of(InjectionConfig),
+        list_options(InjectionConfig),
         {"injected_response": {}},
     ),
     "custom metric": Place(
@@ -114,7 +114,7 @@ def problems(config: Json) -> tuple[str, ...]:
     found = load(config).config
     assert found is not None
     with pytest.raises(ConfigError) as refused:
-        criteria_of(found, origin="c.json")
+        join_criteria(found, origin="c.json")
     return tuple(problem.removeprefix("c.json: ") for problem in refused.value.problems)
 
 
@@ -210,7 +210,7 @@ def test_lenient_makes_an_unknown_option_a_warning(place: Place) -> None:
     """The file may be newer than this version."""
     config = load(place.config({**place.needed, "zzzzzz": 1})).config
     assert config is not None
-    found = criteria_of(config, origin="c.json", lenient=True)
+    found = join_criteria(config, origin="c.json", lenient=True)
     assert any(f"{place.pointer}/zzzzzz: is not a known option" in warning for warning in found.warnings)
 
 
@@ -250,7 +250,7 @@ def test_null_is_the_default_of_an_option_that_is_empty_by_default() -> None:
         }
     ).config
     assert config is not None
-    found = criteria_of(config, origin="c.json")
+    found = join_criteria(config, origin="c.json")
     assert found.user_simulator == UserOptions()
     assert found.environment is not None
     assert found.environment.chaos_effects == (Chaos("empty"),)
@@ -293,7 +293,7 @@ def test_python_gets_the_message_of_a_file(make: Callable[[], object], message: 
     assert str(refused.value).startswith(message)
 
 
-OPTIONS = [(name, option.name) for name, entry in CATALOG.items() for option in options_of(entry.metric)]
+OPTIONS = [(name, option.name) for name, entry in CATALOG.items() for option in list_options(entry.metric)]
 
 
 @pytest.mark.parametrize(("criterion", "name"), OPTIONS)
@@ -313,5 +313,5 @@ def test_a_list_given_in_python_becomes_a_tuple() -> None:
 def test_a_float_must_be_finite() -> None:
     """Infinity is not JSON, but Python may hand it in."""
     reader = OptionReader()
-    reader.values({"probability": float("inf")}, options_of(Chaos), "")
+    reader.values({"probability": float("inf")}, list_options(Chaos), "")
     assert ("/probability", "must be a number from 0 to 1, got inf") in reader.misfits

@@ -75,12 +75,12 @@ def score_live(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     return json.loads((folder / name / "manifest.json").read_bytes())["summary"]
 
 
-def reasons_of(folder: Path) -> str:
+def read_reasons(folder: Path) -> str:
     """Everything about the conversations that did not pass."""
     return "".join(path.read_text() for path in sorted((folder / "not_passed").iterdir()))
 
 
-def tables_of(folder: Path) -> dict[str, str]:
+def make_tables(folder: Path) -> dict[str, str]:
     """The results of a folder without the costs."""
     import pyarrow.parquet as pq
 
@@ -99,7 +99,7 @@ def test_batches_give_the_results_of_single_calls_at_half_the_price(
     """The second wave asks only what is open after the first, so that there are as many calls as live."""
     write_traffic(tmp_path, kind, judges=2)
     ours, theirs = score(tmp_path, "batched"), score_live(tmp_path, "live", monkeypatch)
-    assert tables_of(tmp_path / "batched") == tables_of(tmp_path / "live")
+    assert make_tables(tmp_path / "batched") == make_tables(tmp_path / "live")
     bill, usual = ours["spending"]["judge"], theirs["spending"]["judge"]
     assert bill["calls"] == usual["calls"] == len(server.asked)
     assert bill["cost"] == pytest.approx(usual["cost"] / 2)
@@ -141,7 +141,7 @@ def test_requests_that_fail_for_good_are_unscored_with_the_reason(tmp_path: Path
     summary = score(tmp_path, "out")
     assert summary["cases"] == {"passed": NUMBER - 1, "unscored": 1}
     assert len(server.batches) == 1
-    assert "too long for me" in reasons_of(tmp_path / "out")
+    assert "too long for me" in read_reasons(tmp_path / "out")
 
 
 @pytest.mark.parametrize("kind", ["openai", "anthropic", "gemini"])
@@ -168,7 +168,7 @@ def test_a_request_that_always_expires_is_given_up(tmp_path: Path, server: Batch
     server.script = lambda request: Expire() if "order 3?" in request.text else request.answers("yes")
     assert score(tmp_path, "out")["cases"]["unscored"] == 1
     assert [len(batch.requests) for batch in server.batches.values()] == [NUMBER, 1, 1]
-    assert "no reply in 3 batches" in reasons_of(tmp_path / "out")
+    assert "no reply in 3 batches" in read_reasons(tmp_path / "out")
 
 
 @pytest.mark.parametrize("kind", ["openai", "gemini"])
@@ -224,7 +224,7 @@ def test_the_budget_cuts_the_batches(tmp_path: Path, server: BatchServer) -> Non
     write_traffic(tmp_path, votes=1)
     assert score(tmp_path, "out", budget=Budget(max_calls=5))["cases"]["unscored"] == NUMBER - 5
     assert len(server.asked) == 5
-    assert "the budget of 5 calls is used up" in reasons_of(tmp_path / "out")
+    assert "the budget of 5 calls is used up" in read_reasons(tmp_path / "out")
 
 
 def test_the_budget_in_money_counts_expected_prices_at_half(tmp_path: Path, server: BatchServer) -> None:

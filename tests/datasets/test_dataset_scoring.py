@@ -55,7 +55,7 @@ def scored(recorded: Path | str, folder: Path, *options: str | Path) -> Done:
     return command("score", recorded, "--out", folder, "--store", "none", *options)
 
 
-def assert_summary_of(run: Run, folder: Path) -> None:
+def assert_same_summary(run: Run, folder: Path) -> None:
     """A folder has the summary of an ordinary run."""
     assert_equal_numbers(json.loads(msgspec.json.encode(run.summary)), manifest(folder)["summary"])
 
@@ -68,7 +68,7 @@ def test_the_summary_of_attempts_at_cases_is_that_of_a_run(tmp_path: Path) -> No
     done = scored(recorded, tmp_path / "out", "--against", expected)
     assert done.code == 1, done.err
     assert len(manifest(tmp_path / "out")["shards"]) > 3
-    assert_summary_of(fairtrial.score(recorded, expected), tmp_path / "out")
+    assert_same_summary(fairtrial.score(recorded, expected), tmp_path / "out")
 
 
 @pytest.mark.usefixtures("small_shards")
@@ -86,7 +86,7 @@ def test_the_summary_without_expectation_is_that_of_a_run(
     done = scored(tmp_path / "traffic", tmp_path / "out", "--config", config)
     assert done.code == 0, done.err
     run = fairtrial.score(names, criteria=config)
-    assert_summary_of(run, tmp_path / "out")
+    assert_same_summary(run, tmp_path / "out")
     assert sum(run.summary.case_verdicts.values()) == 60
 
 
@@ -102,7 +102,7 @@ def test_the_summary_of_groups_in_two_processes_is_that_of_a_run(
     for jobs in ("1", "2"):
         assert scored(recorded, tmp_path / jobs, "--against", expected, "--jobs", jobs).code == 1
         summaries.append(manifest(tmp_path / jobs)["summary"])
-        assert_summary_of(fairtrial.score(recorded, expected), tmp_path / jobs)
+        assert_same_summary(fairtrial.score(recorded, expected), tmp_path / jobs)
     assert summaries[0] == summaries[1]
 
 

@@ -20,7 +20,7 @@ from commands import fairtrial as command
 from equal_numbers import assert_equal_numbers
 from fairtrial import Judges, api
 from fairtrial.batch.executors import InProcess
-from fairtrial.judge.ballot_costs import ballots_of
+from fairtrial.judge.ballot_costs import collect_ballot_ids
 from fairtrial.loading import shards
 from folder_files import without_run
 from forked_commands import ForkedProcess
@@ -76,7 +76,7 @@ def scored(folder: Path, name: str, *options: str | Path) -> Done:
     )
 
 
-def files_of(folder: Path) -> dict[str, Any]:
+def read_files(folder: Path) -> dict[str, Any]:
     """The results: all files, but for the manifest, which names the run, and the replies with their durations."""
     return {
         str(path.relative_to(folder)): without_run(path.read_bytes())
@@ -85,7 +85,7 @@ def files_of(folder: Path) -> dict[str, Any]:
     }
 
 
-def summary_of(folder: Path) -> Any:
+def read_summary(folder: Path) -> Any:
     """The summary of a finished folder."""
     return json.loads((folder / "manifest.json").read_bytes())["summary"]
 
@@ -95,9 +95,9 @@ def test_results_do_not_depend_on_the_workers(folder: Path, server: Loopback) ->
     assert scored(folder, "one").code == 1
     calls = len(server.requests)
     assert scored(folder, "two", "--jobs", "2").code == 1
-    assert files_of(folder / "one") == files_of(folder / "two")
+    assert read_files(folder / "one") == read_files(folder / "two")
     assert len(server.requests) == 2 * calls
-    assert summary_of(folder / "one") == summary_of(folder / "two")
+    assert read_summary(folder / "one") == read_summary(folder / "two")
 
 
 @pytest.mark.usefixtures("server")
@@ -105,7 +105,7 @@ def test_the_summary_is_that_of_an_ordinary_run(folder: Path) -> None:
     """With the cost, the agreement and the calls of the judges."""
     assert scored(folder, "out").code == 1
     run = fairtrial.score(folder / "traffic.jsonl", criteria=folder / "judged.json")
-    ours, theirs = summary_of(folder / "out"), json.loads(msgspec.json.encode(run.summary))
+    ours, theirs = read_summary(folder / "out"), json.loads(msgspec.json.encode(run.summary))
     assert run.summary.spending.judge is not None
     assert_equal_numbers(ours, theirs)
 
@@ -116,7 +116,7 @@ def test_the_store_holds_the_votes_on_what_did_not_pass(folder: Path) -> None:
     plan = api.plan_dataset([folder / "traffic.jsonl"], folder / "out", criteria=folder / "judged.json")
     run = plan.run(store=f"sqlite:///{folder / 'runs.db'}")
     failed = [case for case in run.cases if case.verdict.value == "failed"]
-    ballots = {ballot for case in failed for outcome in case.outcomes for ballot in ballots_of(outcome.score)}
+    ballots = {ballot for case in failed for outcome in case.outcomes for ballot in collect_ballot_ids(outcome.score)}
     assert ballots
     assert ballots == set(run.ballots)
     assert run.replies
@@ -129,7 +129,7 @@ def test_cases_of_eval_sets_are_judged(folder: Path) -> None:
     expected = write_expectation(folder, extra_cases=1)
     assert scored(folder, "out", "--against", expected).code == 1
     run = fairtrial.score(folder / "traffic.jsonl", expected, folder / "judged.json")
-    ours = summary_of(folder / "out")
+    ours = read_summary(folder / "out")
     assert_equal_numbers(ours, json.loads(msgspec.json.encode(run.summary)))
 
 
@@ -142,7 +142,7 @@ def test_the_budget_and_the_rate_are_those_of_all_workers(folder: Path, server: 
     done = scored(folder, "out", "--jobs", "2", "--max-calls", "31", "--calls-per-minute", "1200")
     assert len(server.requests) == 31
     assert time.monotonic() - begun >= 1.5
-    assert summary_of(folder / "out")["cases"]["unscored"] > 0
+    assert read_summary(folder / "out")["cases"]["unscored"] > 0
     assert "the budget of 31 calls is used up" in done.out
 
 
@@ -164,7 +164,7 @@ def test_a_wait_that_the_server_asks_for_holds_for_all_workers(folder: Path, ser
     assert scored(folder, "out", "--jobs", "2").code == 1
     # The pace begins with 16 calls in flight, and adds three with each of the 19 replies.
     assert len(early) <= 16 + 3 * 19
-    assert summary_of(folder / "out")["cases"].get("unscored", 0) == 0
+    assert read_summary(folder / "out")["cases"].get("unscored", 0) == 0
 
 
 @pytest.mark.usefixtures("server")
@@ -191,7 +191,7 @@ def test_judges_that_are_wrong_about_canaries_decide_nothing(folder: Path, serve
     """As in an ordinary run."""
     server.script = lambda request: request.answers(request.choices[0])
     scored(folder, "out", "--canaries", "4")
-    notes = " ".join(summary_of(folder / "out")["notes"])
+    notes = " ".join(read_summary(folder / "out")["notes"])
     assert "canaries" in notes
 
 
@@ -252,4 +252,4 @@ def test_after_a_kill_only_the_calls_in_flight_are_repeated(folder: Path, server
     calls = len(server.requests)
     assert scored(folder, "whole").code == 1
     assert calls <= len(server.requests) - calls + 4
-    assert files_of(folder / "out") == files_of(folder / "whole")
+    assert read_files(folder / "out") == read_files(folder / "whole")

@@ -16,7 +16,7 @@ import pytest
 from traffic import attempts, conversation, write_expectation, write_lines
 
 from commands import fairtrial as command
-from fairtrial.api.datasets.shared_models import kept_calls
+from fairtrial.api.datasets.shared_models import open_call_store
 from folder_files import without_run
 from loopback import Loopback, Request
 
@@ -121,7 +121,7 @@ def test_a_url_without_files_is_refused(tmp_path: Path, config: Path, bucket: st
     assert "key:secret" not in done.err
 
 
-def objects_of(server: str, bucket: str, prefix: str) -> dict[str, bytes]:
+def list_objects(server: str, bucket: str, prefix: str) -> dict[str, bytes]:
     """The objects under a prefix, by the rest of their names, without those that mark folders."""
     import boto3
 
@@ -161,7 +161,7 @@ class TestOutput:
         assert done.code == 0, done.err
         assert f"all results: s3://{bucket}/out" in done.out
         command("score", f"s3://{bucket}/traffic", "--out", tmp_path / "out", *options)
-        objects = objects_of(server, bucket, "out")
+        objects = list_objects(server, bucket, "out")
         files = {str(path.relative_to(tmp_path / "out")): path for path in (tmp_path / "out").rglob("*.*")}
         assert objects.keys() == files.keys()
         tables = [name for name in files if name != "manifest.json"]
@@ -178,7 +178,7 @@ class TestOutput:
         arguments += ["--store", "none"]
         killed = subprocess.run([sys.executable, "-c", KILLED, *arguments], check=False, capture_output=True)
         assert killed.returncode == -signal.SIGKILL, killed.stderr
-        names = objects_of(server, bucket, "out").keys()
+        names = list_objects(server, bucket, "out").keys()
         assert {"progress/begun.json", "progress/shard-000000.json", "attempts/part-000001.parquet"} <= names
         assert not {"progress/shard-000001.json", "manifest.json"} & names
         assert "holds an unfinished run; go on with --resume" in command(*arguments).err
@@ -186,7 +186,7 @@ class TestOutput:
         assert "is not the same as in the run" in other.err
         done = command(*arguments, "--resume")
         assert done.code == 0, done.err
-        objects = objects_of(server, bucket, "out")
+        objects = list_objects(server, bucket, "out")
         assert not any(name.startswith("progress/") for name in objects)
         assert json.loads(objects["manifest.json"])["run"]["config"]["dataset"]["conversations"] == 30
         assert "holds the results of a finished run" in command(*arguments).err
@@ -216,7 +216,7 @@ class TestOutput:
         command(*arguments, tmp_path / "disk")
         done = command(*arguments, f"s3://{bucket}/out")
         assert done.code == 1, done.err
-        summary = json.loads(objects_of(server, bucket, "out")["manifest.json"])["summary"]
+        summary = json.loads(list_objects(server, bucket, "out")["manifest.json"])["summary"]
         assert summary == json.loads((tmp_path / "disk" / "manifest.json").read_bytes())["summary"]
 
     def test_a_folder_with_objects_is_refused(self, bucket: str, config: Path) -> None:
@@ -254,7 +254,7 @@ class TestOutput:
         assert command("score", f"s3://{bucket}/traffic", "--out", tmp_path / "out", *options).code == 1
         done = command("score", f"s3://{bucket}/traffic", "--out", f"s3://{bucket}/out", "--jobs", "2", *options)
         assert done.code == 1, done.err
-        objects = objects_of(server, bucket, "out")
+        objects = list_objects(server, bucket, "out")
         files = {str(path.relative_to(tmp_path / "out")): path for path in (tmp_path / "out").rglob("*.*")}
         assert objects.keys() == {name for name in files if not name.startswith("judge.db-")}
         tables = [name for name in files if name.endswith((".parquet", ".jsonl"))]
@@ -262,7 +262,7 @@ class TestOutput:
         (tmp_path / "copy").mkdir()
         (tmp_path / "copy" / "judge.db").write_bytes(objects["judge.db"])
         run_id = json.loads(objects["manifest.json"])["run"]["id"]
-        assert len(kept_calls(tmp_path / "copy").replies(run_id)) == len(judge.requests) / 2 == 30
+        assert len(open_call_store(tmp_path / "copy").replies(run_id)) == len(judge.requests) / 2 == 30
 
     @pytest.mark.parametrize("jobs", ["1", "2"])
     def test_replies_before_a_kill_are_not_asked_again(
@@ -273,10 +273,10 @@ class TestOutput:
         arguments += ["--store", "none", "--jobs", jobs]
         killed = subprocess.run([sys.executable, "-c", KILLED, *arguments], check=False, capture_output=True)
         assert killed.returncode == -signal.SIGKILL, killed.stderr
-        assert "calls/part-000000.jsonl" in objects_of(server, bucket, "out")
+        assert "calls/part-000000.jsonl" in list_objects(server, bucket, "out")
         assert command(*arguments, "--resume").code == 1
         assert len(judge.requests) == 30
-        assert not any(name.startswith("calls/") for name in objects_of(server, bucket, "out"))
+        assert not any(name.startswith("calls/") for name in list_objects(server, bucket, "out"))
 
     def test_batches_are_refused(self, bucket: str, judged: Path) -> None:
         """They are kept in a database, which needs a disk."""

@@ -32,7 +32,7 @@ from fairtrial.stats.stratified import (
 MODELS = ["large"] * 30 + ["small"] * 15 + ["tiny"] * 5
 
 
-def of_models(number: int) -> list[dict[str, Any]]:
+def make_conversations(number: int) -> list[dict[str, Any]]:
     """Conversations with three models; those with `small` call two tools."""
     made = []
     for i in range(number):
@@ -57,13 +57,13 @@ def sampled(recorded: Path | str, out: Path, config: Path, *options: str | Path)
     return command("score", recorded, "--config", config, "--out", out, "--store", "none", *options)
 
 
-def strata_of(out: Path) -> dict[str, int]:
+def count_strata(out: Path) -> dict[str, int]:
     """The number of conversations of each stratum in the results."""
     counts = pq.read_table(out / "attempts")["stratum"].value_counts().to_pylist()
     return {row["values"]: row["counts"] for row in counts}
 
 
-def summary_of(out: Path) -> Any:
+def read_summary(out: Path) -> Any:
     """The summary in the manifest."""
     return json.loads((out / "manifest.json").read_bytes())["summary"]
 
@@ -73,12 +73,12 @@ def test_each_value_of_a_field_is_sampled_in_proportion(
 ) -> None:
     """Over many shards. The summary is about the whole: its mean is that of the population, its interval the book's."""
     monkeypatch.setattr(shards, "SHARD_BYTES", 4096)
-    recorded = write_lines(tmp_path / "traffic.jsonl", of_models(200))
+    recorded = write_lines(tmp_path / "traffic.jsonl", make_conversations(200))
     out = tmp_path / "out"
     done = sampled(recorded, out, config, "--sample", "40", "--stratify", "metadata.model")
     assert done.code == 1, done.err
-    assert strata_of(out) == {"large": 24, "small": 12, "tiny": 4}
-    summary = summary_of(out)
+    assert count_strata(out) == {"large": 24, "small": 12, "tiny": 4}
+    summary = read_summary(out)
     notes = " ".join(summary["notes"])
     assert "strata: large 24 of 120, small 12 of 60, tiny 4 of 20" in notes
     assert "a sample of 40 of 200 conversations (stratified by metadata.model, seed 0)" in notes
@@ -91,7 +91,7 @@ def test_each_value_of_a_field_is_sampled_in_proportion(
 
 def test_the_same_conversations_are_sampled_tomorrow(tmp_path: Path, config: Path) -> None:
     """In another order, as another format, and with other workers. Another seed samples others."""
-    rows = of_models(100)
+    rows = make_conversations(100)
     lines = write_lines(tmp_path / "a.jsonl", rows)
     table = tmp_path / "b.parquet"
     columns = {
@@ -120,7 +120,7 @@ def test_conversations_without_the_field_are_a_stratum(tmp_path: Path, config: P
     rows = [{**conversation(i), **({"paid": i % 2 == 0} if i < 10 else {})} for i in range(20)]
     recorded = write_lines(tmp_path / "traffic.jsonl", rows)
     assert sampled(recorded, tmp_path / "out", config, "--sample", "8", "--stratify", "paid").code == 0
-    assert strata_of(tmp_path / "out") == {"": 4, "true": 2, "false": 2}
+    assert count_strata(tmp_path / "out") == {"": 4, "true": 2, "false": 2}
 
 
 def test_files_are_strata(tmp_path: Path, config: Path) -> None:
@@ -129,7 +129,7 @@ def test_files_are_strata(tmp_path: Path, config: Path) -> None:
     write_lines(folder / "one.jsonl", [conversation(i) for i in range(30)])
     (folder / "two.json").write_text(json.dumps([conversation(i) for i in range(30, 40)]))
     assert sampled(folder, tmp_path / "out", config, "--sample", "8", "--stratify", "file").code == 0
-    assert strata_of(tmp_path / "out") == {str(folder / "one.jsonl"): 6, str(folder / "two.json"): 2}
+    assert count_strata(tmp_path / "out") == {str(folder / "one.jsonl"): 6, str(folder / "two.json"): 2}
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_files_are_strata(tmp_path: Path, config: Path) -> None:
 def test_strata_that_cannot_work_are_refused(tmp_path: Path, config: Path, options: list[str], message: str) -> None:
     """With the reason and the way out."""
     expectation = write_expectation(tmp_path)
-    recorded = write_lines(tmp_path / "traffic.jsonl", of_models(1001 if "id" in options else 100))
+    recorded = write_lines(tmp_path / "traffic.jsonl", make_conversations(1001 if "id" in options else 100))
     given = [str(expectation) if option == "SET" else option for option in options]
     done = sampled(recorded, tmp_path / "out", config, *given)
     assert done.code == 2
@@ -154,7 +154,7 @@ def test_strata_that_cannot_work_are_refused(tmp_path: Path, config: Path, optio
 
 def test_an_interrupted_sample_goes_on_with_the_same_field(tmp_path: Path, config: Path) -> None:
     """Another field would sample other conversations."""
-    recorded = write_lines(tmp_path / "traffic.jsonl", of_models(50))
+    recorded = write_lines(tmp_path / "traffic.jsonl", make_conversations(50))
     with recorded.open("a") as file:
         file.write("not JSON\n")
     options = ["--sample", "20", "--stratify", "metadata.model"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fairtrial.stats.agreement import kappa, krippendorff, matthews, quadratic_kappa, share_interval, table_of
+from fairtrial.stats.agreement import kappa, krippendorff, make_table, matthews, quadratic_kappa, share_interval
 from fairtrial.stats.correction import Judged, Labelled, corrected_mean
 
 pytestmark = pytest.mark.peer
@@ -51,12 +51,12 @@ def test_kappa_and_matthews_are_those_of_scikit_learn(seed: int) -> None:
     weights = [source.choice((1.0, 2.5)) for _ in range(40)]
     people = [0, 1, *(source.randrange(2) for _ in range(38))]
     judge = [1, 0, *(value if source.random() < 0.7 else 1 - value for value in people[2:])]
-    table = table_of(zip(people, judge, weights, strict=True), 2)
+    table = make_table(zip(people, judge, weights, strict=True), 2)
     assert agrees(kappa(table), metrics.cohen_kappa_score(people, judge, sample_weight=weights))
     assert agrees(matthews(table), metrics.matthews_corrcoef(people, judge, sample_weight=weights))
     grades = [0, 1, 2, *(source.randrange(3) for _ in range(37))]
     others = [source.randrange(3) for _ in range(40)]
-    table = table_of(zip(grades, others, [1.0] * 40, strict=True), 3)
+    table = make_table(zip(grades, others, [1.0] * 40, strict=True), 3)
     assert agrees(quadratic_kappa(table), metrics.cohen_kappa_score(grades, others, weights="quadratic"))
 
 

@@ -108,7 +108,7 @@ def test_the_cost_of_a_judge_is_not_read_from_a_failing_store(run_id: str) -> No
     """`judge ping --run` reads the replies of a run."""
     damaged()
     with pytest.raises(StoreError, match="is malformed; the file is damaged"):
-        api.cost_of(run_id, URL, "model")
+        api.estimate_cost(run_id, URL, "model")
 
 
 def test_a_locked_store_is_waited_for_and_then_named(run_id: str, monkeypatch: pytest.MonkeyPatch) -> None:

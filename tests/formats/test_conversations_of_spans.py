@@ -9,7 +9,7 @@ import pytest
 
 from fairtrial import Invocation, Recording, ToolCall, ToolResult
 from fairtrial.formats.conversation.options import TraceOptions
-from fairtrial.formats.conversation.span_conversations import recordings_of
+from fairtrial.formats.conversation.span_conversations import collect_recordings
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import read
 from span_files import START, below, call, failed, lasting, messages, otlp, request, span, tool
@@ -21,18 +21,18 @@ def read_spans(*spans: Raw, **options: Any) -> tuple[tuple[Recording, ...], list
     """Return the recordings in spans, and the warnings."""
     reading = Diagnostics("a")
     items = read(json.dumps(otlp(*spans)).encode(), "a").spans
-    return recordings_of(items, reading, TraceOptions(**options)), reading.warnings
+    return collect_recordings(items, reading, TraceOptions(**options)), reading.warnings
 
 
-def recording_of(*spans: Raw, **options: Any) -> Recording:
+def read_recording(*spans: Raw, **options: Any) -> Recording:
     """Return the only recording in spans."""
     (recording,), _ = read_spans(*spans, **options)
     return recording
 
 
-def invocation_of(*spans: Raw, **options: Any) -> Invocation:
+def read_invocation(*spans: Raw, **options: Any) -> Invocation:
     """Return the only invocation in spans."""
-    (invocation,) = recording_of(*spans, **options).trace.invocations
+    (invocation,) = read_recording(*spans, **options).trace.invocations
     return invocation
 
 
@@ -61,21 +61,21 @@ def test_parallel_calls_keep_the_order_of_the_model() -> None:
     """Spans of tools that ran at once may start in any order."""
     root = agent(1, "shop", 9)
     spans = [calling(2, "b", "a"), tool(3, "a"), tool(4, "b"), call(5, ["hi"], "done")]
-    assert names(invocation_of(root, *(below(raw, root) for raw in spans))) == ["b", "a", "=b", "=a"]
+    assert names(read_invocation(root, *(below(raw, root) for raw in spans))) == ["b", "a", "=b", "=a"]
 
 
 def test_a_tool_that_no_answer_called_is_a_call_of_its_own() -> None:
     """Code agents call tools in programs. The call stands where it happened."""
     root = agent(1, "shop", 9)
     spans = [calling(2, "b"), tool(3, "b"), tool(4, "extra"), call(5, ["hi"], "done")]
-    assert names(invocation_of(root, *(below(raw, root) for raw in spans))) == ["b", "=b", "extra", "=extra"]
+    assert names(read_invocation(root, *(below(raw, root) for raw in spans))) == ["b", "=b", "extra", "=extra"]
 
 
 def test_the_reply_of_an_agent_comes_after_the_tools_that_it_ran() -> None:
     """Only the agent and its tools are recorded. Its answer is its last word, and stands there once."""
     root = call(1, ["hi"], "done", **{"gen_ai.operation.name": "invoke_agent"})
     spans = [below(tool(2, "a", **{"gen_ai.tool.call.result": "1"}), root), below(tool(3, "b"), root)]
-    invocation = invocation_of(lasting(root, 9), *spans)
+    invocation = read_invocation(lasting(root, 9), *spans)
     assert names(invocation) == ["a", "=a", "b", "=b"]
     assert len(invocation.steps or ()) == 4
     assert invocation.reply == "done"
@@ -85,10 +85,10 @@ def test_two_spans_of_one_model_call_count_once() -> None:
     """A framework and a provider report the same call: one below the other, or with the same response id."""
     outer = lasting(call(2, ["hi"], "hello", **{"gen_ai.usage.input_tokens": "5"}), 1)
     inner = below(span(3, **{"gen_ai.usage.input_tokens": "5"}), outer)
-    assert len(invocation_of(outer, inner).usages or ()) == 1
+    assert len(read_invocation(outer, inner).usages or ()) == 1
     first = lasting(call(2, ["hi"], "hello", **{"gen_ai.response.id": "r"}), 2)
     second = {**lasting(span(3, **{"gen_ai.response.id": "r"}), 1), "traceId": first["traceId"]}
-    assert len(invocation_of(first, second).usages or ()) == 1
+    assert len(read_invocation(first, second).usages or ()) == 1
 
 
 def test_an_agent_that_answers_as_a_tool_is_inside_its_result() -> None:
@@ -105,14 +105,14 @@ def test_an_agent_that_answers_as_a_tool_is_inside_its_result() -> None:
         below(call(7, ["what?"], "that"), {**inner, "traceId": root["traceId"]}),
         below(call(12, ["hi"], "done"), root),
     ]
-    invocation = invocation_of(root, *spans)
+    invocation = read_invocation(root, *spans)
     assert names(invocation) == ["ask", "=ask"]
     (result,) = [step for step in invocation.steps or () if isinstance(step, ToolResult)]
     assert result.inner is not None
     assert [names(each) for each in result.inner.invocations] == [["look", "=look"]]
     assert result.inner.invocations[0].reply == "that"
     assert (len(invocation.usages or ()), len(invocation.all_usages or ())) == (2, 4)
-    assert names(invocation_of(root, *spans, nested=True)) == ["ask", "look", "=look", "=ask"]
+    assert names(read_invocation(root, *spans, nested=True)) == ["ask", "look", "=look", "=ask"]
 
 
 def test_a_handover_goes_on_in_the_same_invocation() -> None:
@@ -127,7 +127,7 @@ def test_a_handover_goes_on_in_the_same_invocation() -> None:
         below(calling(5, "pay"), {**target, "traceId": root["traceId"]}),
         below(call(7, ["hi"], "paid"), {**target, "traceId": root["traceId"]}),
     ]
-    invocation = invocation_of(root, *spans)
+    invocation = read_invocation(root, *spans)
     assert names(invocation) == ["transfer_to_refunds", "=transfer_to_refunds", "pay"]
     assert [step.author for step in invocation.tool_calls] == ["shop", "refunds"]
 
@@ -149,19 +149,21 @@ def test_a_message_that_quotes_other_agents_is_no_turn_of_the_user() -> None:
         quoting(3, "pay", "For context:|[shop] said: Refunds pays.", reply="paid"),
         quoting(5, "pay", "For context:|[refunds] said: paid", "pay", reply="paid again"),
     ]
-    recording = recording_of(root, *(below(raw, root) for raw in spans))
+    recording = read_recording(root, *(below(raw, root) for raw in spans))
     replies = [(invocation.query, invocation.reply) for invocation in recording.trace.invocations]
     assert replies == [("pay", "paid"), ("pay", "paid again")]
 
 
 def test_a_message_of_the_user_may_begin_like_a_quote() -> None:
     """Only google-adk puts the name of an agent on the next line."""
-    assert invocation_of(quoting(1, "For context: I paid twice.", reply="Sorry.")).query == "For context: I paid twice."
+    assert (
+        read_invocation(quoting(1, "For context: I paid twice.", reply="Sorry.")).query == "For context: I paid twice."
+    )
 
 
 def test_a_model_that_failed_breaks_the_conversation() -> None:
     """The agent did not go on. The failed invocation has no reply."""
-    recording = recording_of(failed(span(1, **{"gen_ai.input.messages": messages("hi")}), "no quota"))
+    recording = read_recording(failed(span(1, **{"gen_ai.input.messages": messages("hi")}), "no quota"))
     assert recording.failure is not None
     assert (recording.failure.side, recording.failure.cause) == ("agent", "no quota")
     assert recording.trace.invocations[0].final_response is None
@@ -171,7 +173,7 @@ def test_a_retry_that_succeeds_breaks_nothing() -> None:
     """A later call in the same invocation answered."""
     root = agent(1, "shop", 9)
     spans = [failed(span(2, **{"gen_ai.input.messages": messages("hi")}), "no quota"), call(4, ["hi"], "hello")]
-    recording = recording_of(root, *(below(raw, root) for raw in spans))
+    recording = read_recording(root, *(below(raw, root) for raw in spans))
     assert recording.failure is None
     assert recording.trace.invocations[0].reply == "hello"
 
@@ -180,7 +182,7 @@ def test_a_tool_that_failed_is_an_answer() -> None:
     """The agent went on, and the result is an error."""
     root = agent(1, "shop", 9)
     spans = [calling(2, "get"), failed(tool(3, "get"), "no such order"), call(5, ["hi"], "sorry")]
-    recording = recording_of(root, *(below(raw, root) for raw in spans))
+    recording = read_recording(root, *(below(raw, root) for raw in spans))
     (result,) = [step for step in recording.trace.invocations[0].steps or () if isinstance(step, ToolResult)]
     assert (result.is_error, result.response, recording.failure) == (True, {"error": "no such order"}, None)
 
@@ -200,7 +202,7 @@ def test_calls_that_no_span_has_come_from_a_later_input() -> None:
 
 def test_what_happened_before_is_history() -> None:
     """The first call's last turn opens the first invocation. The turns before it are not scored."""
-    trace = recording_of(call(1, ["a", "A", "b", "B", "hi"], "hello")).trace
+    trace = read_recording(call(1, ["a", "A", "b", "B", "hi"], "hello")).trace
     assert [(each.query, each.reply) for each in trace.history] == [("a", "A"), ("b", "B")]
     assert [(each.query, each.reply) for each in trace.invocations] == [("hi", "hello")]
 
@@ -223,21 +225,21 @@ def test_a_shortened_history_still_tells_the_new_turn() -> None:
         call(2, ["a", "A", "b"], "B", **session),
         call(3, ["b", "B", "c"], "C", **session),
     ]
-    assert [each.query for each in recording_of(*spans).trace.invocations] == ["a", "b", "c"]
+    assert [each.query for each in read_recording(*spans).trace.invocations] == ["a", "b", "c"]
 
 
 def test_alternatives_count_once() -> None:
     """The first of several choices is the answer."""
     output = json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": text}]} for text in "xy"])
     raw = call(1, ["hi"], "", **{"gen_ai.output.messages": output, "gen_ai.request.choice.count": "2"})
-    assert (invocation_of(raw).reply, invocation_of(raw).steps) == ("x", ())
+    assert (read_invocation(raw).reply, read_invocation(raw).steps) == ("x", ())
 
 
 def test_parts_of_one_text_are_joined() -> None:
     """A stream comes as many parts."""
     parts = [{"type": "text", "content": text} for text in ("Or", "der", " A-17")]
     raw = call(1, ["hi"], "", **{"gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": parts}])})
-    assert invocation_of(raw).reply == "Order A-17"
+    assert read_invocation(raw).reply == "Order A-17"
 
 
 CUT_OFF = json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": "Or"}], "finish_reason": "length"}])
@@ -274,7 +276,7 @@ def test_cycles_are_cut_at_the_earliest_start() -> None:
     first, second = call(1, ["hi"], "hello"), agent(2, "shop", 1)
     second = {**second, "traceId": first["traceId"], "parentSpanId": first["spanId"]}
     first = {**first, "parentSpanId": second["spanId"]}
-    assert invocation_of(first, second).reply == "hello"
+    assert read_invocation(first, second).reply == "hello"
 
 
 def test_times_come_from_the_spans() -> None:
@@ -286,7 +288,7 @@ def test_times_come_from_the_spans() -> None:
         lasting(tool(5, "b"), 2),
         lasting(call(8, ["hi"], "done"), 1),
     ]
-    invocation = invocation_of(root, *(below(raw, root) for raw in spans))
+    invocation = read_invocation(root, *(below(raw, root) for raw in spans))
     durations = invocation.durations
     assert durations is not None
     assert (durations.total, durations.model, durations.tool) == (10.0, 2.0, 3.0)
@@ -313,7 +315,7 @@ def test_a_span_that_never_ended_counts() -> None:
 def test_spans_of_no_dialect_are_only_parents() -> None:
     """A database is not part of a conversation, and names it only if it is above an agent."""
     database = span(1, **{"gen_ai.operation.name": "", "db.system": "sqlite", "session.id": "s"})
-    recording = recording_of(database, below(call(2, ["hi"], "hello"), database))
+    recording = read_recording(database, below(call(2, ["hi"], "hello"), database))
     assert recording.trace.session_id == "s"
     assert not read_spans(database)[0]
 
@@ -322,7 +324,7 @@ def test_the_outermost_id_names_the_conversation() -> None:
     """An agent behind a tool may have an id of its own."""
     root = span(1, **{"gen_ai.operation.name": "invoke_agent", "session.id": "outer"})
     inner = below(call(2, ["hi"], "hello", **{"gen_ai.conversation.id": "inner"}), root)
-    assert recording_of(root, inner).trace.session_id == "outer"
+    assert read_recording(root, inner).trace.session_id == "outer"
 
 
 def test_a_trace_without_its_root_is_incomplete() -> None:
@@ -355,11 +357,11 @@ def test_equal_conversations_are_told_apart_by_the_ids_of_their_calls() -> None:
 
 def test_a_trace_that_ends_with_a_call_has_no_known_reply() -> None:
     """No span holds the result, so that a later call of the model is missing. The agent is not blamed."""
-    reply = invocation_of(request(1, ("hi",), 0)).final_response
+    reply = read_invocation(request(1, ("hi",), 0)).final_response
     assert reply is not None
     assert "the result of the last call (get)" in reply.withheld
     answered = below(tool(2, "get", **{"gen_ai.tool.call.result": "x"}), request(1, ("hi",), 0))
-    assert invocation_of(request(1, ("hi",), 0), answered).final_response is None
+    assert read_invocation(request(1, ("hi",), 0), answered).final_response is None
 
 
 def test_a_later_equal_conversation_takes_no_successor_away() -> None:
@@ -373,10 +375,10 @@ def test_a_later_equal_conversation_takes_no_successor_away() -> None:
 def test_an_agent_that_failed_after_its_last_call_breaks_the_conversation() -> None:
     """A tool raised, and no later call succeeded. A helper that failed before is no break."""
     root = failed(agent(1, "shop", 9), "it fell")
-    assert recording_of(root, below(calling(2, "get"), root), below(tool(3, "get"), root)).trace.broken == "it fell"
+    assert read_recording(root, below(calling(2, "get"), root), below(tool(3, "get"), root)).trace.broken == "it fell"
     whole = agent(1, "shop", 9)
     helper = below(failed(agent(2, "helper", 0.5), "it fell"), whole)
-    recording = recording_of(whole, helper, below(call(3, ["hi"], "Hello."), whole))
+    recording = read_recording(whole, helper, below(call(3, ["hi"], "Hello."), whole))
     assert (recording.trace.broken, recording.trace.invocations[0].reply) == ("", "Hello.")
 
 
@@ -384,7 +386,7 @@ def test_the_level_of_an_observation_of_langfuse_is_a_failure_without_a_status()
     """Not every SDK of Langfuse sets the status of OpenTelemetry beside its own level."""
     own = "langfuse.observation."
     raw = span(1, **{own + "type": "generation", own + "level": "ERROR", own + "status_message": "rate limit"})
-    assert recording_of(raw).trace.broken == "rate limit"
+    assert read_recording(raw).trace.broken == "rate limit"
 
 
 def test_an_error_in_a_response_of_google_adk_is_a_failure_without_a_status() -> None:
@@ -401,21 +403,21 @@ def test_an_error_in_a_response_of_google_adk_is_a_failure_without_a_status() ->
             {"llm_request": contents, "llm_response": {**error, "content": {"parts": [{"text": "Well."}]}}},
         )
     ]
-    assert recording_of(spans[0]).trace.broken == "UNAVAILABLE: Try later."
-    assert recording_of(spans[1]).trace.invocations[0].reply == "Well."
+    assert read_recording(spans[0]).trace.broken == "UNAVAILABLE: Try later."
+    assert read_recording(spans[1]).trace.invocations[0].reply == "Well."
 
 
 def test_a_type_of_error_or_an_exception_is_a_failure_without_a_status() -> None:
     """Some instrumentations set no status."""
     silent = span(1, **{"gen_ai.input.messages": messages("hi"), "error.type": "Timeout"})
-    assert recording_of(silent).trace.broken == "Timeout"
+    assert read_recording(silent).trace.broken == "Timeout"
     attributes = [{"key": "exception.type", "value": {"stringValue": "Boom"}}]
     event = {"name": "exception", "timeUnixNano": "1", "attributes": attributes}
     raised = {**span(1, **{"gen_ai.input.messages": messages("hi")}), "events": [event]}
-    assert recording_of(raised).trace.broken == "Boom"
-    assert recording_of({**call(1, ["hi"], "Hello."), "events": [event]}).trace.broken == ""
+    assert read_recording(raised).trace.broken == "Boom"
+    assert read_recording({**call(1, ["hi"], "Hello."), "events": [event]}).trace.broken == ""
     spans = [calling(1, "get"), {**tool(2, "get"), "events": [event]}, call(3, ["hi"], "Sorry.")]
-    steps = invocation_of(*(below(each, agent(9, "shop", 1)) for each in spans)).steps or ()
+    steps = read_invocation(*(below(each, agent(9, "shop", 1)) for each in spans)).steps or ()
     assert [step.is_error for step in steps if isinstance(step, ToolResult)] == [True]
 
 
@@ -423,6 +425,6 @@ def test_the_duration_of_a_span_that_never_ended_is_not_known() -> None:
     """It is not zero. The other durations are known."""
     root = agent(1, "shop", 9)
     unended = {key: value for key, value in below(calling(2, "get"), root).items() if key != "endTimeUnixNano"}
-    durations = invocation_of(root, unended, below(lasting(tool(3, "get"), 2), root)).durations
+    durations = read_invocation(root, unended, below(lasting(tool(3, "get"), 2), root)).durations
     assert durations is not None
     assert (durations.total, durations.model, durations.tool) == (None, None, 2.0)

@@ -45,7 +45,7 @@ def test_a_file_holds_what_its_readers_found(entry: dict[str, Any], shared: Path
     if entry.keys() & {"check_names_only", "reply_contains", "reply_nonempty"}:
         left_out.add("replies")  # the expectation counts only replies whose whole text it states
     expected_totals = {key: value for key, value in entry["totals"].items() if key not in left_out}
-    assert totals(recordings) == totals(recordings) | stated(expected_totals)
+    assert totals(recordings) == totals(recordings) | keep_known(expected_totals)
     for recording, expected in zip(recordings, entry.get("recordings", []), strict=True):
         if expected.get("session") is not None and "session_from" not in entry:
             assert recording.trace.session_id == expected["session"]
@@ -62,7 +62,7 @@ def test_a_file_holds_what_its_readers_found(entry: dict[str, Any], shared: Path
         assert all(recording.trace.turns_unknown for recording in recordings)
 
 
-def stated(values: dict[str, Any]) -> dict[str, Any]:
+def keep_known(values: dict[str, Any]) -> dict[str, Any]:
     """Return the values that are stated. Null means that nobody says."""
     return {key: value for key, value in values.items() if value is not None}
 

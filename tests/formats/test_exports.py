@@ -13,11 +13,11 @@ from msgspec.structs import replace
 
 from fairtrial import api
 from fairtrial.formats.conversation.options import DEFAULTS
-from fairtrial.formats.conversation.span_conversations import recordings_of
+from fairtrial.formats.conversation.span_conversations import collect_recordings
 from fairtrial.formats.exports.genai_form import GenAiForm
-from fairtrial.formats.exports.message_export import losses_of, messages_of
+from fairtrial.formats.exports.message_export import collect_messages, list_losses
 from fairtrial.formats.exports.openinference_form import OpenInferenceForm
-from fairtrial.formats.exports.span_export import SpanForm, document, spans_of
+from fairtrial.formats.exports.span_export import SpanForm, document, make_spans
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import read
 from fairtrial.records.attempt import Failure, Recording
@@ -83,9 +83,9 @@ def changed_turn(**changes: Any) -> Recording:
 
 def read_again(recording: Recording, form: SpanForm) -> Recording:
     """Export a recording, and read the file."""
-    data = document(spans_of(recording, form))
+    data = document(make_spans(recording, form))
     reading = Diagnostics("spans")
-    (again,) = recordings_of(read(data, "spans.jsonl").spans, reading, DEFAULTS)
+    (again,) = collect_recordings(read(data, "spans.jsonl").spans, reading, DEFAULTS)
     return again
 
 
@@ -177,7 +177,7 @@ def test_other_recordings_are_the_same_too(recording: Recording, form: SpanForm)
 @pytest.mark.parametrize("form", FORMS, ids=["genai", "openinference"])
 def test_the_conventions_alone_tell_an_ordinary_recording(form: SpanForm) -> None:
     """No field of it needs an attribute of our own."""
-    own = {each["key"] for span in spans_of(RECORDING, form) for each in span["attributes"]}
+    own = {each["key"] for span in make_spans(RECORDING, form) for each in span["attributes"]}
     assert {name for name in own if name.startswith("fairtrial.")} == {
         "fairtrial.case.id",
         "fairtrial.attempt",
@@ -188,11 +188,11 @@ def test_the_conventions_alone_tell_an_ordinary_recording(form: SpanForm) -> Non
 @pytest.mark.parametrize("fields", ['{"reward": "much"}', '{"nobody": 1}', "[1]", "{", '{"invocations": 5}'])
 def test_fields_that_a_record_cannot_have_are_ignored(fields: str) -> None:
     """Anybody can write spans with our attributes."""
-    spans = spans_of(RECORDING, GenAiForm())
+    spans = make_spans(RECORDING, GenAiForm())
     for name in ("trace", "recording", "invocation"):
         for span in spans:
             span["attributes"].append({"key": f"fairtrial.{name}.fields", "value": {"stringValue": fields}})
-    (again,) = recordings_of(read(document(spans), "spans.jsonl").spans, Diagnostics("spans"), DEFAULTS)
+    (again,) = collect_recordings(read(document(spans), "spans.jsonl").spans, Diagnostics("spans"), DEFAULTS)
     assert comparable(again) == comparable(RECORDING)
 
 
@@ -202,7 +202,7 @@ def test_two_recordings_of_one_session_stay_two(form: Literal["otlp", "openinfer
     recordings = (RECORDING, replace(RECORDING, case_id="other"))
     run = api.score(recordings, criteria={"agent_cost_v1": 1.0})
     lines = b"".join(api.export_recordings(run, form))
-    again = recordings_of(read(lines, "spans.jsonl").spans, Diagnostics("spans"), DEFAULTS)
+    again = collect_recordings(read(lines, "spans.jsonl").spans, Diagnostics("spans"), DEFAULTS)
     assert [(each.case_id, each.trace.session_id) for each in again] == [("lookup", "s-1"), ("other", "s-1")]
 
 
@@ -268,14 +268,14 @@ def comparable_step(step: Step) -> Step:
 
 def test_an_export_is_equal_when_it_is_made_again() -> None:
     """Its ids come from the content."""
-    assert spans_of(RECORDING, GenAiForm()) == spans_of(RECORDING, GenAiForm())
+    assert make_spans(RECORDING, GenAiForm()) == make_spans(RECORDING, GenAiForm())
     assert (
-        spans_of(RECORDING, GenAiForm())[0]["traceId"]
-        != spans_of(replace(RECORDING, case_id="b"), GenAiForm())[0]["traceId"]
+        make_spans(RECORDING, GenAiForm())[0]["traceId"]
+        != make_spans(replace(RECORDING, case_id="b"), GenAiForm())[0]["traceId"]
     )
 
 
-def told_by_messages(recording: Recording) -> Recording:
+def strip_for_messages(recording: Recording) -> Recording:
     """What a file of messages tells of a recording: no times, tokens and models, and no authors of results."""
 
     def step(own: Step) -> Step:
@@ -323,13 +323,13 @@ def told_by_messages(recording: Recording) -> Recording:
 )
 def test_messages_tell_what_is_missing(recording: Recording) -> None:
     """A reader must not take it for an empty text, or for an agent that called no tool."""
-    (again,) = read(messages_of(recording), "messages.jsonl").recordings
-    assert comparable(told_by_messages(again)) == comparable(told_by_messages(recording))
+    (again,) = read(collect_messages(recording), "messages.jsonl").recordings
+    assert comparable(strip_for_messages(again)) == comparable(strip_for_messages(recording))
 
 
 def test_messages_give_the_same_conversation() -> None:
     """A tool that reads OpenAI chat messages knows every message."""
-    line = messages_of(RECORDING)
+    line = collect_messages(RECORDING)
     assert [message["role"] for message in json.loads(line)["messages"]][:3] == ["system", "user", "assistant"]
     (again,) = read(line, "messages.jsonl").recordings
     expected = [
@@ -345,5 +345,5 @@ def test_messages_give_the_same_conversation() -> None:
 @pytest.mark.parametrize(("author", "is_lost"), [("shop", False), ("clerk", True)])
 def test_a_result_of_another_agent_is_named_as_a_loss(author: str, is_lost: bool) -> None:
     """A message with a result names no agent. The agent of its call is in the message with the call."""
-    losses = losses_of(changed_turn(steps=(CALL, replace(ANSWER, author=author))))
+    losses = list_losses(changed_turn(steps=(CALL, replace(ANSWER, author=author))))
     assert ("the agents that ran tools for other agents" in losses) == is_lost

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from builders import load
-from fairtrial.formats.conversation.span_conversations import recordings_of
+from fairtrial.formats.conversation.span_conversations import collect_recordings
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.trace import Invocation
 
@@ -32,7 +32,7 @@ END_WITHOUT_ID = {key: value for key, value in END.items() if key != "id"}
 def read(*values: Any) -> tuple[list[Invocation], list[str]]:
     """Return the invocations in JSON lines, with the warnings."""
     reading = Diagnostics("runs.jsonl")
-    recordings = recordings_of(load("\n".join(map(json.dumps, values)), "runs.jsonl").spans, reading)
+    recordings = collect_recordings(load("\n".join(map(json.dumps, values)), "runs.jsonl").spans, reading)
     return [invocation for recording in recordings for invocation in recording.trace.invocations], reading.warnings
 
 

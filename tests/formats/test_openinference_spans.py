@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from builders import load
-from fairtrial.formats.conversation.span_conversations import recordings_of
+from fairtrial.formats.conversation.span_conversations import collect_recordings
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.attempt import Recording
 
@@ -57,7 +57,7 @@ def read(answer: str) -> tuple[Recording, list[str]]:
     observations = [observation(number, *span) for number, span in enumerate([root, *EVENTS], start=1)]
     reading = Diagnostics("trace.json")
     loaded = load(json.dumps({"trace": {"id": TRACE}, "observations": observations}), "trace.json")
-    (recording,) = recordings_of(loaded.spans, reading)
+    (recording,) = collect_recordings(loaded.spans, reading)
     return recording, reading.warnings
 
 

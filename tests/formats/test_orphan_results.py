@@ -9,7 +9,7 @@ import pytest
 
 from builders import load
 from fairtrial import EvalCase, Invocation, Message, ToolTrajectory
-from fairtrial.formats.conversation.span_conversations import recordings_of
+from fairtrial.formats.conversation.span_conversations import collect_recordings
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import read
 from fairtrial.records.trace import ToolResult, Trace
@@ -127,7 +127,7 @@ def test_a_result_in_a_request_of_a_span_proves_a_call(name: str) -> None:
     sent = [{"role": "user", "parts": [{"type": "text", "content": "hi"}]}, {"role": "tool", "parts": [answered]}]
     attributes = {"gen_ai.input.messages": json.dumps(sent), "gen_ai.output.messages": answer("Done.")}
     raw = json.dumps(otlp(span(1, **attributes))).encode()
-    (recording,) = recordings_of(read(raw, "a").spans, Diagnostics("a"))
+    (recording,) = collect_recordings(read(raw, "a").spans, Diagnostics("a"))
     trace = recording.trace
     assert [call.name for call in trace.invocations[0].tool_calls] == ([name] if name else [])
     assert bool(trace.incomplete) is not bool(name)

@@ -10,7 +10,7 @@ import pytest
 from fairtrial.formats.jsontext import decode
 from fairtrial.formats.spans import otlp_batch, otlp_json
 from fairtrial.formats.spans.otlp_requests import OTLP_JSON, read_request
-from fairtrial.formats.spans.readers import reader_of
+from fairtrial.formats.spans.readers import find_reader
 
 TRACE, SPAN, PARENT = "0AF7651916CD43DD8448EB211C80319C", "B7AD6B7169203331", "00F067AA0BA902B7"
 
@@ -95,7 +95,7 @@ def test_a_batch_in_an_answer_of_tempo_holds_the_same_spans(key: str) -> None:
     """The second version of its interface puts the batch under `trace`, beside numbers of its own."""
     document = {key: batch()["resourceSpans"]}
     answer = {"trace": document, "metrics": {"inspectedBytes": "1"}}
-    reader = reader_of(answer)
+    reader = find_reader(answer)
     assert reader is not None
     assert [*reader.items(answer)] == [*otlp_json.items(document)]
 
@@ -116,7 +116,7 @@ def test_a_trace_of_something_else_is_not_one_of_tempo() -> None:
 def test_both_forms_of_a_batch_have_the_same_name() -> None:
     """A file whose lines are batches in both forms holds one kind of spans."""
     values = [otlp_batch.decode_batch(json.dumps(document).encode()) for document in (batch(), batch(tenant="a"))]
-    assert {reader.name for value in values if (reader := reader_of(value)) is not None} == {"OTLP spans"}
+    assert {reader.name for value in values if (reader := find_reader(value)) is not None} == {"OTLP spans"}
 
 
 def test_a_line_that_is_not_json_is_an_error() -> None:

@@ -15,7 +15,7 @@ from builders import load
 from fairtrial import loading
 from fairtrial.config.spelling import snake
 from fairtrial.errors import FormatError
-from fairtrial.formats.conversation.span_conversations import recordings_of
+from fairtrial.formats.conversation.span_conversations import collect_recordings
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import ToolResult
@@ -576,4 +576,4 @@ def test_anything_in_any_place_is_read_or_refused(platform: Any, data: st.DataOb
         holder[key] = data.draw(st.sampled_from(ANYTHING))
     with suppress(FormatError):
         loaded = load("\n".join(map(json.dumps, document)), "trace.json")
-        recordings_of(loaded.spans, Diagnostics("trace.json"))
+        collect_recordings(loaded.spans, Diagnostics("trace.json"))

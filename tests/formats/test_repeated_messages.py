@@ -9,7 +9,7 @@ import pytest
 
 from fairtrial.formats.dialects import repeated_json
 from fairtrial.formats.dialects.attributes import chat_entries
-from fairtrial.formats.dialects.genai_parts import entries_of
+from fairtrial.formats.dialects.genai_parts import read_entries
 from fairtrial.formats.dialects.repeated_json import RepeatedJson, plain, repeated_items, repeated_members
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span_values import structured
@@ -30,7 +30,7 @@ def deep(levels: int) -> Any:
     return value
 
 
-def values_of(items: Any) -> Any:
+def read_values(items: Any) -> Any:
     """Return items as plain data."""
     return [plain(item) for item in items] if isinstance(items, list) else items
 
@@ -61,7 +61,7 @@ def test_repeated_messages_hold_what_plain_messages_hold() -> None:
 )
 def test_a_text_that_is_not_an_array_is_read_as_everywhere(text: str) -> None:
     """An attribute that is not the text of an array is structured as other attributes are."""
-    assert values_of(repeated_items(text)) == structured(text)
+    assert read_values(repeated_items(text)) == structured(text)
 
 
 @pytest.mark.parametrize("text", ['{"contents": null, "a": 1}', '{"contents": 2}', "[1]", "{", '{"a": 1}'])
@@ -75,7 +75,7 @@ def test_an_object_keeps_its_other_members() -> None:
     request = repeated_members('{"model": "m", "contents": [{"parts": []}, 1]}', "contents")
     assert request["model"] == "m"
     assert [type(item) for item in request["contents"]] == [RepeatedJson, RepeatedJson]
-    assert values_of(request["contents"]) == [{"parts": []}, 1]
+    assert read_values(request["contents"]) == [{"parts": []}, 1]
 
 
 def test_a_problem_in_a_repeated_message_is_a_warning_each_time() -> None:
@@ -93,7 +93,7 @@ def test_a_part_that_nobody_knows_is_a_warning_in_each_reading() -> None:
     raw = json.dumps([{"role": "user", "parts": [{"type": "hologram"}]}])
     for _ in range(2):
         reading = Diagnostics("spans.jsonl")
-        entries_of(raw, reading)
+        read_entries(raw, reading)
         assert len(reading.warnings) == 1
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fairtrial import Message, Recording, Thought, ToolResult
-from fairtrial.formats.conversation.span_conversations import recordings_of
+from fairtrial.formats.conversation.span_conversations import collect_recordings
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import read
 from span_files import below, call, messages, otlp, span
@@ -16,10 +16,10 @@ from span_files import below, call, messages, otlp, span
 CODE = "Thought: I look.\n<code>get_order()</code>"
 
 
-def recording_of(*spans: dict[str, Any]) -> Recording:
+def read_recording(*spans: dict[str, Any]) -> Recording:
     """Return the only recording in spans."""
     items = read(json.dumps(otlp(*spans)).encode(), "a").spans
-    (recording,) = recordings_of(items, Diagnostics("a"))
+    (recording,) = collect_recordings(items, Diagnostics("a"))
     return recording
 
 
@@ -32,7 +32,7 @@ def test_an_observation_with_the_role_of_the_user_is_no_turn() -> None:
     """A provider knows no role for the observations of a code agent, so that they get the role of the user."""
     first = call(1, ["New task:\nWhere is it?"], CODE)
     second = call(2, ["New task:\nWhere is it?", CODE, "Observation:\nhere"], "It is here.")
-    recording = recording_of(first, beside(second, first))
+    recording = read_recording(first, beside(second, first))
     assert [(own.query, own.reply) for own in recording.trace.invocations] == [("Where is it?", "It is here.")]
 
 
@@ -41,7 +41,7 @@ def test_a_task_after_an_observation_in_one_message_is_the_next_turn() -> None:
     first = call(1, ["New task:\nWhere is it?"], "It is here.")
     both = "Observation:\nhere\nNew task:\nCancel it."
     second = call(2, ["New task:\nWhere is it?", "It is here.", both], "Done.")
-    recording = recording_of(first, beside(second, first))
+    recording = read_recording(first, beside(second, first))
     assert [own.query for own in recording.trace.invocations] == ["Where is it?", "Cancel it."]
 
 
@@ -60,7 +60,7 @@ def test_an_observation_answers_the_call(observed: str, response: Any, is_error:
     task = "New task:\nWhere is it?"
     first = span(1, **{"gen_ai.input.messages": messages(task), "gen_ai.output.messages": output})
     second = call(2, [task, "Calling tools:\n[]", observed], "Done.")
-    (invocation,) = recording_of(first, beside(second, first)).trace.invocations
+    (invocation,) = read_recording(first, beside(second, first)).trace.invocations
     (result,) = [step for step in invocation.steps or () if isinstance(step, ToolResult)]
     assert (result.name, result.response, result.is_error) == ("get", response, is_error)
 
@@ -80,7 +80,7 @@ def test_a_request_for_a_plan_is_no_turn() -> None:
     next_plan = beside(call(3, [task, CODE, f"Observation:\nhere\n{update}"], "2. Answer."), plan)
     asked_alone = beside(call(4, [task, CODE, update], "3. Answer."), plan)
     last = beside(call(5, [task, CODE, "Observation:\nhere"], "It is here."), plan)
-    (invocation,) = recording_of(plan, first, next_plan, asked_alone, last).trace.invocations
+    (invocation,) = read_recording(plan, first, next_plan, asked_alone, last).trace.invocations
     assert (invocation.query, invocation.reply) == ("Where is it?", "It is here.")
     thoughts = [step.text for step in invocation.steps or () if isinstance(step, Thought)]
     assert thoughts == ["1. Look it up.", "2. Answer.", "3. Answer."]
@@ -107,14 +107,14 @@ def test_the_final_answer_of_a_model_is_the_reply(has_tool_span: bool) -> None:
     attributes = {"gen_ai.input.messages": messages("New task:\nWhere is it?"), "gen_ai.output.messages": output}
     first = span(1, **attributes)
     spans = [first, *([replying_span(first)] if has_tool_span else [])]
-    (invocation,) = recording_of(*spans).trace.invocations
+    (invocation,) = read_recording(*spans).trace.invocations
     assert (invocation.tool_calls, invocation.steps, invocation.reply) == ((), (), "It is here.")
 
 
 def test_the_final_answer_in_a_program_is_the_reply() -> None:
     """The model of a code agent only writes the program, and the span of the tool tells the answer."""
     first = call(1, ["New task:\nWhere is it?"], CODE)
-    (invocation,) = recording_of(first, replying_span(first)).trace.invocations
+    (invocation,) = read_recording(first, replying_span(first)).trace.invocations
     assert (invocation.tool_calls, invocation.reply) == ((), "It is here.")
     assert [step.text for step in invocation.steps or () if isinstance(step, Message)] == [CODE]
 
@@ -123,7 +123,7 @@ def test_other_users_may_write_of_observations() -> None:
     """Only a conversation that begins with a task is one of smolagents."""
     first = call(1, ["Hello"], "Hi.")
     second = call(2, ["Hello", "Hi.", "Observation:\nit rains"], "Indeed.")
-    recording = recording_of(first, beside(second, first))
+    recording = read_recording(first, beside(second, first))
     assert [own.query for own in recording.trace.invocations] == ["Hello", "Observation:\nit rains"]
 
 
@@ -173,14 +173,14 @@ ORDER = {"id": {"type": "string", "description": "The order."}, "day": {"type": 
 )
 def test_a_declaration_is_not_taken_for_arguments(parameters: Any, wrapped: Any, args: Any) -> None:
     """The instrumentation writes the declaration of a tool where others write the arguments of its call."""
-    (call_,) = recording_of(tool_span(parameters, wrapped)).trace.invocations[0].tool_calls
+    (call_,) = read_recording(tool_span(parameters, wrapped)).trace.invocations[0].tool_calls
     assert (call_.args, call_.withheld) == (args, "")
 
 
 def test_an_argument_without_the_name_of_its_parameter_is_not_known() -> None:
     """A call must not look as if it had fewer arguments than it had."""
     spans = tool_span({"type": "object", "properties": {}}, {"args": ["A"], "kwargs": {}})
-    (call_,) = recording_of(spans).trace.invocations[0].tool_calls
+    (call_,) = read_recording(spans).trace.invocations[0].tool_calls
     assert call_.args == {}
     assert "OPENINFERENCE_HIDE_INPUTS" in call_.withheld
 
@@ -191,7 +191,7 @@ def test_an_observation_never_replaces_what_the_span_of_a_tool_tells() -> None:
     first = call(2, [task], CODE)
     tool = beside(tool_span(ORDER, {"args": ["A"], "kwargs": {}}), first)
     second = beside(call(3, [task, CODE, "Observation:\nExecution logs:\nhere\nNone"], "It is here."), first)
-    (invocation,) = recording_of(
+    (invocation,) = read_recording(
         first, {**tool, "startTimeUnixNano": first["endTimeUnixNano"]}, second
     ).trace.invocations
     results = [step.response for step in invocation.steps or () if isinstance(step, ToolResult)]

@@ -47,7 +47,7 @@ def loaded(*tasks: Any) -> Loaded:
     return load(json.dumps(tasks), "garden.json")
 
 
-def case_of(one: dict[str, Any]) -> EvalCase:
+def resolve_case(one: dict[str, Any]) -> EvalCase:
     """The case of a task."""
     eval_set = loaded(one).eval_set
     assert eval_set is not None
@@ -75,7 +75,7 @@ def test_a_task_is_a_scenario() -> None:
 def test_instructions_may_be_a_text() -> None:
     """Then the text is the plan."""
     one = {"id": 7, "user_scenario": {"instructions": "Ask for ferns."}}
-    assert case_of(one) == EvalCase("7", scenario=Scenario("Hello, I need help.", "Ask for ferns."))
+    assert resolve_case(one) == EvalCase("7", scenario=Scenario("Hello, I need help.", "Ask for ferns."))
 
 
 def test_gold_actions_of_the_agent_are_expected() -> None:
@@ -108,12 +108,12 @@ def test_gold_actions_of_the_agent_are_expected() -> None:
 )
 def test_the_reward_asks_for_a_state(criteria: dict[str, Any], state: dict[str, bool] | None) -> None:
     """DB and ENV_ASSERTION become a final state, if there is anything to compare. The default basis has DB."""
-    assert case_of(task(**criteria)).final_session_state == state
+    assert resolve_case(task(**criteria)).final_session_state == state
 
 
 def test_texts_and_assertions_are_rubrics() -> None:
     """Each says whether the reward counts it: by default what the agent must say, not the assertions."""
-    case = case_of(task(communicate_info=["12 ferns"], nl_assertions=["The agent is kind."]))
+    case = resolve_case(task(communicate_info=["12 ferns"], nl_assertions=["The agent is kind."]))
     assert [(one.id, one.text, one.description, one.type) for one in case.rubrics] == [
         (
             "communicate_info_1",
@@ -152,4 +152,4 @@ def test_tasks_are_converted(tmp_path: Path) -> None:
     assert converted.format == "adk"
     again = load(converted.content.decode(), "garden.evalset.json").eval_set
     assert again is not None
-    assert again.cases[0] == case_of(task(actions=ACTIONS, nl_assertions=["The agent is kind."]))
+    assert again.cases[0] == resolve_case(task(actions=ACTIONS, nl_assertions=["The agent is kind."]))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairtrial.formats.spans.span_values import nanoseconds
-from fairtrial.formats.timestamps import seconds_of, time_text
+from fairtrial.formats.timestamps import read_seconds, time_text
 
 
 @given(st.integers(-(2**80), 2**80) | st.floats())
@@ -36,5 +36,5 @@ def test_a_date_beyond_64_bits_of_nanoseconds_is_no_time_of_a_span(text: str) ->
 @given(st.datetimes(timezones=st.timezones()))
 def test_every_date_is_seconds_or_nothing(moment: datetime) -> None:
     """The first and the last day of the calendar included, in every zone."""
-    seconds_of(moment.isoformat())
+    read_seconds(moment.isoformat())
     nanoseconds(moment.isoformat())

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fairtrial import EvalCase, Invocation, Message, Recording, ResponseMatch, ToolCall, ToolCallCount, ToolTrajectory
-from fairtrial.formats.conversation.span_conversations import recordings_of
+from fairtrial.formats.conversation.span_conversations import collect_recordings
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import read
 from fairtrial.records.trace import ToolResult
@@ -22,7 +22,7 @@ QUIET = EvalCase("c", (Invocation(Message("hi"), (), Message("Yes.")),))
 def read_spans(*spans: dict[str, Any]) -> tuple[Recording, list[str]]:
     """Return the only recording in spans, and the warnings."""
     reading = Diagnostics("a")
-    (recording,) = recordings_of(read(json.dumps(otlp(*spans)).encode(), "a").spans, reading)
+    (recording,) = collect_recordings(read(json.dumps(otlp(*spans)).encode(), "a").spans, reading)
     return recording, reading.warnings
 
 
@@ -134,7 +134,7 @@ def test_a_conversation_that_is_read_in_full_is_complete() -> None:
     """The gap of one conversation is not the gap of the next."""
     whole = {**call(2, ["hi"], "Yes."), "traceId": "f" * 32}
     reading = Diagnostics("a")
-    recordings = recordings_of(read(json.dumps(otlp(answered(UNKNOWN), whole)).encode(), "a").spans, reading)
+    recordings = collect_recordings(read(json.dumps(otlp(answered(UNKNOWN), whole)).encode(), "a").spans, reading)
     assert [bool(recording.trace.incomplete) for recording in recordings] == [True, False]
     assert ToolTrajectory()(recordings[1].trace, QUIET).value == 1.0
 

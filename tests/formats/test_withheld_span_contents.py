@@ -9,7 +9,7 @@ import pytest
 
 from fairtrial import EvalCase, Invocation, Message, Recording, ToolCall, Trace
 from fairtrial.formats import cut_off_texts
-from fairtrial.formats.conversation.span_conversations import recordings_of
+from fairtrial.formats.conversation.span_conversations import collect_recordings
 from fairtrial.formats.dialects import dialect_table
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import read
@@ -25,11 +25,11 @@ tool_trajectory = ToolTrajectory()
 def read_spans(*spans: dict[str, Any]) -> tuple[Recording, list[str]]:
     """Return the only recording in spans, and the warnings."""
     reading = Diagnostics("a")
-    (recording,) = recordings_of(read(json.dumps(otlp(*spans)).encode(), "a").spans, reading)
+    (recording,) = collect_recordings(read(json.dumps(otlp(*spans)).encode(), "a").spans, reading)
     return recording, reading.warnings
 
 
-def invocation_of(*spans: dict[str, Any]) -> Invocation:
+def read_invocation(*spans: dict[str, Any]) -> Invocation:
     """Return the only invocation in spans."""
     return read_spans(*spans)[0].trace.invocations[0]
 
@@ -43,7 +43,7 @@ def openinference(**attributes: Any) -> dict[str, Any]:
 
 def test_a_mark_in_place_of_a_text_is_withheld() -> None:
     """OpenInference writes the mark as the content of a message. It is neither a question nor a reply."""
-    invocation = invocation_of(
+    invocation = read_invocation(
         openinference(
             llm__input_messages__0__message__role="user",
             llm__input_messages__0__message__content=HIDDEN,
@@ -60,9 +60,9 @@ def test_a_mark_in_place_of_a_text_is_withheld() -> None:
 def test_a_mark_in_place_of_a_result_is_withheld() -> None:
     """The call of the tool and its name are known."""
     result = tool(1, "get", **{"gen_ai.tool.call.arguments": "{}", "gen_ai.tool.call.result": f" {HIDDEN}"})
-    assert [step.withheld for step in invocation_of(result).steps or () if isinstance(step, ToolResult)] == [""]
+    assert [step.withheld for step in read_invocation(result).steps or () if isinstance(step, ToolResult)] == [""]
     hidden = call(2, ["hi"], "[REDACTED]")
-    reply = invocation_of(hidden).final_response
+    reply = read_invocation(hidden).final_response
     assert reply is not None
     assert (reply.text, bool(reply.withheld)) == ("", True)
 
@@ -72,7 +72,7 @@ def test_dropped_attributes_are_said() -> None:
     parts = [{"type": "tool_call", "id": "1", "name": "get", "arguments": {}}]
     raw = call(1, ["hi"], "")
     raw["attributes"][2]["value"]["stringValue"] = json.dumps([{"role": "assistant", "parts": parts}])
-    (complete,) = invocation_of(raw).tool_calls
+    (complete,) = read_invocation(raw).tool_calls
     recording, warnings = read_spans({**raw, "droppedAttributesCount": 3})
     (cut,) = recording.trace.invocations[0].tool_calls
     assert complete.withheld == ""
@@ -120,12 +120,12 @@ def test_dropped_events_are_counted() -> None:
 def test_a_text_that_is_too_long_is_withheld(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its beginning is kept. A structured content that holds such a text is withheld as a whole."""
     monkeypatch.setattr(cut_off_texts, "LONGEST_TEXT", 5000)
-    reply = invocation_of(call(1, ["hi"], "x" * 5001)).final_response
+    reply = read_invocation(call(1, ["hi"], "x" * 5001)).final_response
     assert reply is not None
     assert (reply.text, len(reply.beginning)) == ("", 1000)
     assert "16 MiB" in reply.withheld
     answer = tool(2, "get", **{"gen_ai.tool.call.result": json.dumps({"page": ["x" * 5001]})})
-    (result,) = [step for step in invocation_of(answer).steps or () if isinstance(step, ToolResult)]
+    (result,) = [step for step in read_invocation(answer).steps or () if isinstance(step, ToolResult)]
     assert result.response is None
     assert "16 MiB" in result.withheld
 
@@ -133,7 +133,7 @@ def test_a_text_that_is_too_long_is_withheld(monkeypatch: pytest.MonkeyPatch) ->
 def test_an_attribute_that_is_too_long_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reason names the attribute, so that its content is not thought to be switched off."""
     monkeypatch.setattr(dialect_table, "LONGEST_TEXT", 5000)
-    reply = invocation_of(call(1, ["hi"], "x" * 5001)).final_response
+    reply = read_invocation(call(1, ["hi"], "x" * 5001)).final_response
     assert reply is not None
     assert "gen_ai.output.messages is longer than 16 MiB" in reply.withheld
 
@@ -154,7 +154,7 @@ def test_secrets_in_declarations_of_tools_are_removed() -> None:
     declarations = json.dumps([{"name": "get", "description": f"key {KEY}"}])
     spans = [call(n, ["hi"], "hello", **{"gen_ai.tool.definitions": declarations}) for n in (1, 2)]
     reading = Diagnostics("a")
-    recordings = recordings_of(read(json.dumps(otlp(*spans)).encode(), "a").spans, reading)
+    recordings = collect_recordings(read(json.dumps(otlp(*spans)).encode(), "a").spans, reading)
     assert len(recordings) == 2
     assert KEY not in str(recordings)
     assert "[REDACTED:provider_key]" in str(recordings)
@@ -178,7 +178,7 @@ def test_a_recording_without_secrets_stays_the_same() -> None:
 def test_contents_that_are_nested_too_deeply_stay_texts(depth: int) -> None:
     """Nothing needs more stack than there is to compare or to copy such a content."""
     deep = '{"a":' * depth + "1" + "}" * depth
-    (invoked,) = invocation_of(tool(1, "get", **{"gen_ai.tool.call.arguments": deep})).tool_calls
+    (invoked,) = read_invocation(tool(1, "get", **{"gen_ai.tool.call.arguments": deep})).tool_calls
     assert invoked.args == {"arguments": deep}
     calls = [{"id": "1", "function": {"name": "get", "arguments": deep}}]
     messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": calls}]
@@ -197,7 +197,7 @@ def test_the_reason_for_a_hidden_part_names_the_variable() -> None:
     """Some instrumentations write the parts of messages without their contents."""
     given = json.dumps([{"role": "user", "parts": [{"type": "text"}]}])
     answered = json.dumps([{"role": "assistant", "parts": [{"type": "text"}]}])
-    invocation = invocation_of(span(1, **{"gen_ai.input.messages": given, "gen_ai.output.messages": answered}))
+    invocation = read_invocation(span(1, **{"gen_ai.input.messages": given, "gen_ai.output.messages": answered}))
     assert invocation.final_response is not None
     for message in (invocation.user, invocation.final_response):
         assert "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" in message.withheld

@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 
-from fairtrial.judge.voting import NOT_APPLICABLE, UNSCORED, Rule, count, fewest, majority, middle, settled
+from fairtrial.judge.voting import NOT_APPLICABLE, UNSCORED, Rule, count, fewest, find_settled, majority, middle
 from fairtrial.records.ballot import VoteResult, agreement
 
 VALID = majority(yes=["valid"], no=["invalid"])
@@ -34,7 +34,7 @@ def test_settled_is_exactly_that_all_completions_agree(rule: Rule, answers: tupl
             for tally in tallies(answers, cast):
                 results = {count(tally + rest, rule, k) for rest in tallies(answers, k - cast)}
                 expected = results.pop() if len(results) == 1 else None
-                assert settled(tally, rule, answers, k) == expected, (k, tally)
+                assert find_settled(tally, rule, answers, k) == expected, (k, tally)
 
 
 @pytest.mark.parametrize(("rule", "answers", "most"), RULES)
@@ -45,7 +45,7 @@ def test_fewest_is_the_smallest_number_that_could_settle(rule: Rule, answers: tu
             for tally in tallies(answers, cast):
                 number = fewest(tally, rule, answers, k)
                 could = [
-                    any(settled(tally + rest, rule, answers, k) is not None for rest in tallies(answers, more))
+                    any(find_settled(tally + rest, rule, answers, k) is not None for rest in tallies(answers, more))
                     for more in range(k - cast + 1)
                 ]
                 assert could.index(True) == number, (k, tally)
@@ -57,12 +57,12 @@ def test_one_item_stops_exactly(k: int) -> None:
     for votes in product(("valid", "invalid", None), repeat=k):
         whole = count(Counter(votes), VALID, k)
         asked = 0
-        while settled(Counter(votes[:asked]), VALID, ("valid", "invalid"), k) is None:
+        while find_settled(Counter(votes[:asked]), VALID, ("valid", "invalid"), k) is None:
             wave = fewest(Counter(votes[:asked]), VALID, ("valid", "invalid"), k)
             for inside in range(1, wave):
-                assert settled(Counter(votes[: asked + inside]), VALID, ("valid", "invalid"), k) is None
+                assert find_settled(Counter(votes[: asked + inside]), VALID, ("valid", "invalid"), k) is None
             asked += wave
-        assert settled(Counter(votes[:asked]), VALID, ("valid", "invalid"), k) == whole
+        assert find_settled(Counter(votes[:asked]), VALID, ("valid", "invalid"), k) == whole
 
 
 def test_a_tie_is_zero() -> None:

@@ -21,7 +21,7 @@ from fairtrial.llm.budget import Budget, Budgeted
 from fairtrial.llm.endpoint import USUAL, Endpoint
 from fairtrial.llm.model import CallError, ExhaustedError, RefusedError, UnsentError, UnusableModelError
 from fairtrial.llm.provider import Provider
-from fairtrial.llm.token_counts import TokenCounts, price_of, read_counts
+from fairtrial.llm.token_counts import TokenCounts, compute_price, read_counts
 from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
 from loopback import Loopback, Request, Say, Status
@@ -71,7 +71,7 @@ def verdict_text(answer: str) -> str:
     return json.dumps({"answers": [{"id": "reply", "quote": "", "rationale": "because", "answer": answer}]})
 
 
-def body_of(protocol: str, text: str, **more: Json) -> dict[str, Any]:
+def make_body(protocol: str, text: str, **more: Json) -> dict[str, Any]:
     """A reply in a protocol. `more` replaces fields: usage, model, parts, finish, and any other field of the body."""
     first, second = TOTALS[protocol]
     usage = more.pop("usage", {first: 1000, second: 100})
@@ -95,7 +95,7 @@ def body_of(protocol: str, text: str, **more: Json) -> dict[str, Any]:
     return body | more
 
 
-def events_of(body: dict[str, Any]) -> bytes:
+def stream_events(body: dict[str, Any]) -> bytes:
     """The stream of Anthropic's that holds a message."""
     usage, blocks = body.get("usage"), body.get("content") or []
     events: list[dict[str, Any]] = [{"type": "message_start", "message": {**body, "content": [], "stop_reason": None}}]
@@ -124,7 +124,7 @@ class Fault:
 
 def with_fields(**fields: Json) -> Callable[[str, str], dict[str, Any]]:
     """Return a function that makes a reply with other fields."""
-    return lambda protocol, text: body_of(protocol, text, **fields)
+    return lambda protocol, text: make_body(protocol, text, **fields)
 
 
 def usage_faults() -> Iterator[Fault]:
@@ -139,7 +139,7 @@ def usage_faults() -> Iterator[Fault]:
 
             def make(protocol: str, text: str, value: Json = value, place: int = place) -> dict[str, Any]:
                 names = TOTALS[protocol]
-                return body_of(protocol, text, usage={names[1 - place]: (100, 1000)[place], names[place]: value})
+                return make_body(protocol, text, usage={names[1 - place]: (100, 1000)[place], names[place]: value})
 
             yield Fault(f"total {place} is {str(value)[:20]!r} of {type(value).__name__}", make, tokens=tokens)
     usages: tuple[Json, ...] = (None, "1100", [], [1], 5, True, {}, {"other": 1})
@@ -148,7 +148,7 @@ def usage_faults() -> Iterator[Fault]:
     yield Fault(
         "a total is a number of 5,000 digits",
         lambda p, text: (
-            json.dumps(body_of(p, text, usage={TOTALS[p][0]: 7777, TOTALS[p][1]: 1})).replace("7777", HUGE).encode()
+            json.dumps(make_body(p, text, usage={TOTALS[p][0]: 7777, TOTALS[p][1]: 1})).replace("7777", HUGE).encode()
         ),
         tokens=None,
         only=("chat", "gemini", "converse"),
@@ -166,12 +166,12 @@ def field_faults() -> Iterator[Fault]:
     reasons: tuple[Json, ...] = (5, [], {"a": 1}, "no_such_reason")
     for value in reasons:
         yield Fault(f"finish is {value!r}", with_fields(finish=value), only=("chat",))
-    yield Fault("error is null", lambda p, text: body_of(p, text, error=None), only=("chat", "gemini", "converse"))
-    yield Fault("text in two parts", lambda p, text: body_of(p, text, parts=parts_of(p, text[:9], text[9:])))
-    yield Fault("parts of other kinds", lambda p, text: body_of(p, text, parts=[*parts_of(p, text), {}, {"a": 1}]))
+    yield Fault("error is null", lambda p, text: make_body(p, text, error=None), only=("chat", "gemini", "converse"))
+    yield Fault("text in two parts", lambda p, text: make_body(p, text, parts=split_parts(p, text[:9], text[9:])))
+    yield Fault("parts of other kinds", lambda p, text: make_body(p, text, parts=[*split_parts(p, text), {}, {"a": 1}]))
 
 
-def parts_of(protocol: str, *texts: str) -> list[Json]:
+def split_parts(protocol: str, *texts: str) -> list[Json]:
     """The parts of a reply in a protocol."""
     return [{"text": text, **({"type": "text"} if protocol in {"chat", "messages"} else {})} for text in texts]
 
@@ -192,12 +192,12 @@ def silence_faults() -> Iterator[Fault]:
     }
 
     def silent(protocol: str, kind: dict[str, Any], **message: Json) -> dict[str, Any]:
-        body = body_of(protocol, "", parts=kind[protocol] or [])
+        body = make_body(protocol, "", parts=kind[protocol] or [])
         if protocol == "chat":
             body["choices"][0]["message"] |= {"content": None, **message}
         return body
 
-    yield Fault("nothing", lambda p, _: body_of(p, ""), "the reply is empty")
+    yield Fault("nothing", lambda p, _: make_body(p, ""), "the reply is empty")
     call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     yield Fault("a function call", lambda p, _: silent(p, calls, tool_calls=[call]), "the reply is a function call")
     yield Fault(
@@ -207,13 +207,13 @@ def silence_faults() -> Iterator[Fault]:
     )
     yield Fault(
         "a refusal",
-        lambda p, _: body_of(p, "I'm sorry, but I can't assist with that."),
+        lambda p, _: make_body(p, "I'm sorry, but I can't assist with that."),
         "the model refused to answer",
     )
     finish = {"chat": "content_filter", "gemini": "SAFETY", "messages": "refusal", "converse": "content_filtered"}
-    yield Fault("a filter", lambda p, _: body_of(p, "", finish=finish[p]), "the reply was stopped by the provider")
+    yield Fault("a filter", lambda p, _: make_body(p, "", finish=finish[p]), "the reply was stopped by the provider")
     finish_length = {"chat": "length", "gemini": "MAX_TOKENS", "messages": "max_tokens", "converse": "max_tokens"}
-    yield Fault("cut off", lambda p, text: body_of(p, text[:30], finish=finish_length[p]), "the reply was cut off")
+    yield Fault("cut off", lambda p, text: make_body(p, text[:30], finish=finish_length[p]), "the reply was cut off")
     blocked: dict[str, Any] = {"promptFeedback": {"blockReason": "OTHER"}, "usageMetadata": {}}
     yield Fault("a blocked prompt", lambda *_: blocked, r"the prompt was blocked \(OTHER\)", None, ("gemini",))
     yield Fault("no candidates", lambda *_: {"candidates": []}, "the response has no candidates", None, ("gemini",))
@@ -259,7 +259,7 @@ def send(
     def script(request: Request) -> Say:
         content = faults[request.number - 1].make(protocol, verdict_text(truth))
         if not isinstance(content, bytes):
-            content = events_of(content) if request.body.get("stream") else json.dumps(content).encode()
+            content = stream_events(content) if request.body.get("stream") else json.dumps(content).encode()
         return Say(raw=content)
 
     async def calls(base: str) -> list[Reply | CallError | UnusableModelError]:
@@ -322,7 +322,7 @@ def test_an_error_with_status_200_is_repeated_as_what_it_is(protocol: str) -> No
     kinds = [(type(one), getattr(one, "overload", None)) for one in outcomes]
     assert kinds == [*[(RefusedError, True)] * 3, (RefusedError, False), (CallError, None)]
     exhausted = [Fault("", lambda *_: {"error": {"message": "insufficient_quota", "code": 429}})]
-    (outcome,) = send(protocol, [Fault("", body_of), *exhausted], "valid", stream=True)[1:]
+    (outcome,) = send(protocol, [Fault("", make_body), *exhausted], "valid", stream=True)[1:]
     assert isinstance(outcome, ExhaustedError)
 
 
@@ -439,16 +439,16 @@ def test_cached_tokens_are_part_of_the_input(name: str, usage: dict[str, Json], 
 )
 def test_cached_tokens_have_their_own_price(name: str, counts: TokenCounts, cost: float) -> None:
     """1,000 tokens in, of which 800 are cached, cost less than 1,000 that are not."""
-    assert price_of(address(name), counts) == pytest.approx(cost)
+    assert compute_price(address(name), counts) == pytest.approx(cost)
 
 
 def test_another_model_has_its_own_price() -> None:
     """A router that answers with another model is paid for that one. If its price is unknown, there is none."""
     counts = TokenCounts(1000, 100)
     at = address("openai/gpt-4o-mini")
-    assert price_of(at, counts, "gpt-4o") == pytest.approx((1000 * 2.5 + 100 * 10) / 1e6)
-    assert price_of(at, counts, "gpt-4o-mini-2024-07-18") == price_of(at, counts)
-    assert price_of(at, counts, "meta-llama/nobody-knows-it") is None
+    assert compute_price(at, counts, "gpt-4o") == pytest.approx((1000 * 2.5 + 100 * 10) / 1e6)
+    assert compute_price(at, counts, "gpt-4o-mini-2024-07-18") == compute_price(at, counts)
+    assert compute_price(at, counts, "meta-llama/nobody-knows-it") is None
 
 
 @pytest.mark.parametrize(
@@ -466,7 +466,7 @@ def test_another_model_has_its_own_price() -> None:
 def test_the_cost_that_a_gateway_reports_counts(usage: dict[str, Json], cost: float) -> None:
     """OpenRouter and Perplexity report it. An amount that cannot be read leaves the price of the tokens."""
     own = {"prompt_tokens": 1000, "completion_tokens": 100, **usage}
-    fault = Fault("", lambda protocol, text: body_of(protocol, text, usage=own, model="gpt-4o-mini"))
+    fault = Fault("", lambda protocol, text: make_body(protocol, text, usage=own, model="gpt-4o-mini"))
     (reply,) = send("chat", [fault], "valid", stream=False)
     assert isinstance(reply, Reply)
     assert reply.cost == pytest.approx(cost)
@@ -475,7 +475,7 @@ def test_the_cost_that_a_gateway_reports_counts(usage: dict[str, Json], cost: fl
 def test_a_budget_in_money_spends_what_a_gateway_reports() -> None:
     """Two calls of $0.5 fit into $1, though the tokens of each cost $0.00021."""
     usage = {"prompt_tokens": 1000, "completion_tokens": 100, "cost": 0.5}
-    body = json.dumps(body_of("chat", verdict_text("valid"), usage=usage)).encode()
+    body = json.dumps(make_body("chat", verdict_text("valid"), usage=usage)).encode()
 
     async def calls(base: str) -> int:
         budget = Budget(max_cost=1.2)

@@ -116,4 +116,4 @@ def test_what_answers_some_of_the_cases_keeps_its_attempts() -> None:
     works = todo(cases("s", "a", "b"))
     recorded, _ = match(works, [recording(name="b"), recording(name="a"), recording(name="b")])
     assert len(recorded) == 3
-    assert [(work.name, one.attempt) for work, one in recorded.of(works[1:])] == [("b", 1), ("b", 2)]
+    assert [(work.name, one.attempt) for work, one in recorded.for_cases(works[1:])] == [("b", 1), ("b", 2)]

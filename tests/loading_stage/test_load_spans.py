@@ -15,7 +15,7 @@ from fairtrial.loading import sources
 from span_files import call, otlp
 
 
-def texts_of(path: Path, **options: Any) -> list[list[tuple[str, str]]]:
+def read_texts(path: Path, **options: Any) -> list[list[tuple[str, str]]]:
     """Return the turns of each conversation in a folder or a file: the text of the user, and the reply."""
     loaded = sources([path], recorded=True, traces=TraceOptions(**options))
     return [
@@ -29,22 +29,22 @@ def test_a_conversation_may_stand_in_several_files(tmp_path: Path) -> None:
     """The files of a folder are one body of data, in any order."""
     (tmp_path / "b.json").write_text(json.dumps(otlp(call(1, ["hi"], "hello", session__id="s"))))
     (tmp_path / "a.json").write_text(json.dumps(otlp(call(2, ["hi", "hello", "bye"], "bye", session__id="s"))))
-    assert texts_of(tmp_path) == [[("hi", "hello"), ("bye", "bye")]]
+    assert read_texts(tmp_path) == [[("hi", "hello"), ("bye", "bye")]]
 
 
 def test_traces_without_an_id_go_on_with_each_other(tmp_path: Path) -> None:
     """A trace whose history is the whole of an earlier trace continues it, unless the user does not want that."""
     path = tmp_path / "a.json"
     path.write_text(json.dumps(otlp(call(1, ["hi"], "hello"), call(2, ["hi", "hello", "bye"], "see you"))))
-    assert texts_of(path) == [[("hi", "hello"), ("bye", "see you")]]
-    assert texts_of(path, join="id") == [[("hi", "hello")], [("bye", "see you")]]
+    assert read_texts(path) == [[("hi", "hello"), ("bye", "see you")]]
+    assert read_texts(path, join="id") == [[("hi", "hello")], [("bye", "see you")]]
 
 
 def test_two_possible_successors_are_not_joined(tmp_path: Path) -> None:
     """Nothing says which of them the user went on with."""
     spans = [call(1, ["hi"], "hello"), call(2, ["hi", "hello", "a"], "A"), call(3, ["hi", "hello", "b"], "B")]
     (tmp_path / "a.json").write_text(json.dumps(otlp(*spans)))
-    assert len(texts_of(tmp_path)) == 3
+    assert len(read_texts(tmp_path)) == 3
 
 
 def test_the_user_names_the_attribute_of_the_conversation(tmp_path: Path) -> None:
@@ -52,8 +52,8 @@ def test_the_user_names_the_attribute_of_the_conversation(tmp_path: Path) -> Non
     spans = [call(1, ["hi"], "1", session__id="a", chat="x"), call(2, ["hi"], "2", session__id="b", chat="x")]
     path = tmp_path / "a.json"
     path.write_text(json.dumps(otlp(*spans)))
-    assert len(texts_of(path)) == 2
-    assert len(texts_of(path, conversation="chat")) == 1
+    assert len(read_texts(path)) == 2
+    assert len(read_texts(path, conversation="chat")) == 1
 
 
 def test_a_file_of_something_else_in_a_folder_is_named(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def _file(folder: Path, name: str, recordings: Sequence[Recording]) -> Path:
     return folder / name
 
 
-def _scored(*paths: Path, only: Sequence[str] = ()) -> list[tuple[str, int, int, float | None]]:
+def _score_trace(*paths: Path, only: Sequence[str] = ()) -> list[tuple[str, int, int, float | None]]:
     run = score(paths, criteria=CRITERIA, only=only)
     return [(result.title, result.position, result.attempt, result.outcomes[0].score.value) for result in run.cases]
 
@@ -39,7 +39,7 @@ def _scored(*paths: Path, only: Sequence[str] = ()) -> list[tuple[str, int, int,
 def test_recordings_of_one_case_are_its_attempts(tmp_path: Path) -> None:
     """Cases come in the order in which they first appear, and attempts in file order, next to each other or not."""
     recordings = [_recording("b", 1), _recording("a", 2), _recording("b", 3), _recording("c", 4), _recording("b", 5)]
-    assert _scored(_file(tmp_path, "r.jsonl", recordings)) == [
+    assert _score_trace(_file(tmp_path, "r.jsonl", recordings)) == [
         ("b", 0, 1, 1.0),
         ("b", 0, 2, 3.0),
         ("b", 0, 3, 5.0),
@@ -61,7 +61,7 @@ def test_cases_of_several_files_have_names_of_their_own(tmp_path: Path) -> None:
     """An id that two files share is a case of each file, not two attempts of one case."""
     first = _file(tmp_path, "1.jsonl", [_recording("a"), _recording("b")])
     second = _file(tmp_path, "2.jsonl", [_recording("c"), _recording("a", 2)])
-    assert [row[:3] for row in _scored(first, second)] == [
+    assert [row[:3] for row in _score_trace(first, second)] == [
         ("recorded:a#1", 0, 1),
         ("b", 1, 1),
         ("c", 2, 1),
@@ -72,8 +72,8 @@ def test_cases_of_several_files_have_names_of_their_own(tmp_path: Path) -> None:
 def test_only_selects_streamed_cases(tmp_path: Path) -> None:
     """By a glob of their id, also for one file alone (`FILE:case`); positions stay those of all cases."""
     path = _file(tmp_path, "r.jsonl", [_recording("x1"), _recording("y"), _recording("x2"), _recording("x1")])
-    assert [row[:3] for row in _scored(path, only=["x*"])] == [("x1", 0, 1), ("x1", 0, 2), ("x2", 2, 1)]
-    assert [row[0] for row in _scored(Path(f"{path}:y"))] == ["y"]
+    assert [row[:3] for row in _score_trace(path, only=["x*"])] == [("x1", 0, 1), ("x1", 0, 2), ("x2", 2, 1)]
+    assert [row[0] for row in _score_trace(Path(f"{path}:y"))] == ["y"]
 
 
 def test_a_glob_that_matches_no_streamed_case_is_refused(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_pipe_is_read_once(tmp_path: Path) -> None:
     data = b"".join(map(line, [_recording("a"), _recording("b")]))
     writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(data,))
     writer.start()
-    assert [row[0] for row in _scored(tmp_path / "pipe")] == ["a", "b"]
+    assert [row[0] for row in _score_trace(tmp_path / "pipe")] == ["a", "b"]
     writer.join()
 
 

@@ -21,14 +21,14 @@ from fairtrial.text import rouge
 pytestmark = pytest.mark.shared
 
 
-def calls_of(raw: list[dict[str, Any]] | None) -> tuple[ToolCall, ...] | None:
+def read_calls(raw: list[dict[str, Any]] | None) -> tuple[ToolCall, ...] | None:
     """The calls of a vector; null is "no intermediate data"."""
     return None if raw is None else tuple(ToolCall(one["name"], one.get("args") or {}) for one in raw)
 
 
 def turns(raw: list[dict[str, Any]], side: str) -> list[Invocation]:
     """One side of the invocations of a trajectory vector."""
-    return [Invocation(Message("q"), calls_of(one[side])) for one in raw]
+    return [Invocation(Message("q"), read_calls(one[side])) for one in raw]
 
 
 def is_difference(one: dict[str, Any]) -> bool:
@@ -102,7 +102,9 @@ def test_absent_arguments_equal_no_arguments(vectors: dict[str, Any]) -> None:
             if not absent:
                 continue
             plain = [{"name": each["name"], "args": each.get("args") or {}} for each in pair["expected"]]
-            score = ToolTrajectory()(trace(Invocation(Message("q"), calls_of(plain))), case(*turns([pair], "expected")))
+            score = ToolTrajectory()(
+                trace(Invocation(Message("q"), read_calls(plain))), case(*turns([pair], "expected"))
+            )
             assert score.value == 1, one
             seen += 1
     assert seen, "the vectors hold this difference"
@@ -249,15 +251,15 @@ def test_configs_that_the_peer_reads(vectors: dict[str, Any]) -> None:
     """Thresholds are coerced as in the peer; but where it ignores a mistake, there is an error."""
     from builders import load
     from fairtrial.errors import UsageError
-    from fairtrial.loading import criteria_of
+    from fairtrial.loading import join_criteria
 
     for one in vectors["config"]:
         criteria = one["config"].get("criteria") or {}
         if "raises" in one or "x" in criteria or not criteria:
             with pytest.raises(UsageError):
-                criteria_of(load(one["config"]).config or pytest.fail("not a config"), origin="here")
+                join_criteria(load(one["config"]).config or pytest.fail("not a config"), origin="here")
             continue
         config = load(one["config"]).config
         assert config is not None
-        made: tuple[Criterion, ...] = criteria_of(config, origin="here").criteria
+        made: tuple[Criterion, ...] = join_criteria(config, origin="here").criteria
         assert {each.name: each.threshold for each in made} == one["result"]

@@ -12,7 +12,7 @@ from fairtrial.metrics.exams.known_answers import FAILS, HOLDS
 from fairtrial.metrics.exams.known_questions import JUDGED_PROMPTS as PROMPTS
 from fairtrial.metrics.exams.known_questions import check_cases, check_question
 from fairtrial.metrics.exams.known_tasks import WRITING_PROMPTS, writing_cases
-from fairtrial.text.language import language_of
+from fairtrial.text.language import detect_language
 
 NOBODY = Judge(())
 RULES = ("units", "prohibition", "partial", "refusal", "contradiction", "other_language")
@@ -58,7 +58,7 @@ def test_the_text_of_a_question_is_in_the_language_that_it_states() -> None:
         for case in check_cases(prompt):
             if case.rule != "other_language":
                 spoken = " ".join(text for turn in case.turns for text in turn if isinstance(text, str))
-                assert language_of(spoken) == case.language, case.id
+                assert detect_language(spoken) == case.language, case.id
 
 
 def test_the_questions_of_ping_are_three_in_each_language() -> None:

@@ -36,7 +36,7 @@ def score(folder: Path, code: str, **config: Any) -> CaseResult:
     return result
 
 
-def outcome_of(result: CaseResult) -> Outcome:
+def find_outcome(result: CaseResult) -> Outcome:
     """The outcome of the custom metric."""
     return next(outcome for outcome in result.outcomes if outcome.criterion == "quality")
 
@@ -49,7 +49,7 @@ def evaluate(instance):
              instance["reference"]["response"]["parts"][0]["text"], instance["tier"]]
     return {"score": len(instance["agent_data"]["turns"][0]["events"]), "explanation": "|".join(texts)}
 """
-    outcome = outcome_of(score(tmp_path, code, metrics_to_run=["quality"]))
+    outcome = find_outcome(score(tmp_path, code, metrics_to_run=["quality"]))
     assert (outcome.score.value, outcome.score.reason) == (3.0, "hi|hello|It is late.|Hello!|gold")
     assert outcome.threshold is None
 
@@ -57,12 +57,12 @@ def evaluate(instance):
 @pytest.mark.parametrize(("returned", "value"), [("2", 2.0), ("0.25", 0.25), ("None", None), ('{"score": None}', None)])
 def test_a_number_is_the_score(returned: str, value: float | None, tmp_path: Path) -> None:
     """Of any size; null is unscored. Without `metrics_to_run`, every custom metric runs."""
-    assert outcome_of(score(tmp_path, f"def evaluate(instance): return {returned}")).score.value == value
+    assert find_outcome(score(tmp_path, f"def evaluate(instance): return {returned}")).score.value == value
 
 
 def test_anything_else_is_unscored(tmp_path: Path) -> None:
     """With the type that it returned."""
-    outcome = outcome_of(score(tmp_path, "def evaluate(instance): return 'good'"))
+    outcome = find_outcome(score(tmp_path, "def evaluate(instance): return 'good'"))
     assert outcome.score.value is None
     assert "must return a number or {'score': number}, got str" in outcome.score.reason
 
@@ -70,7 +70,7 @@ def test_anything_else_is_unscored(tmp_path: Path) -> None:
 def test_a_threshold_decides(tmp_path: Path) -> None:
     """Our own key `thresholds` counts for custom metrics, too."""
     config = {"metrics_to_run": ["quality"], "thresholds": {"quality": 3}}
-    assert outcome_of(score(tmp_path, "def evaluate(instance): return 2", **config)).verdict == "failed"
+    assert find_outcome(score(tmp_path, "def evaluate(instance): return 2", **config)).verdict == "failed"
 
 
 def test_a_file_that_cannot_be_imported_is_named(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from fairtrial.records.reply import Prompt
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Message, ToolCall, ToolResult, Trace
 from fairtrial.testing import ScriptedModel
-from fairtrial.text.language import language_of
+from fairtrial.text.language import detect_language
 from fairtrial.text.sentences import sentences
 from judged import Bench, fence, fenced, fenced_texts, invocation, reply, score, unnumbered
 
@@ -149,7 +149,7 @@ def test_the_worked_example_answers_in_the_form_that_it_teaches(prompt: str, lan
     assert len(answers) == (1 if language == "en" else 2)
     entries = json.loads(answers[-1])["answers"]
     assert all([*entry][:3] == ["id", "quote", "rationale"] and [*entry][-1] == "answer" for entry in entries)
-    assert language_of("".join(entry["rationale"] for entry in entries)) == language
+    assert detect_language("".join(entry["rationale"] for entry in entries)) == language
     items = tuple(entry["id"] for entry in entries)
     marks = question.marks
     prompt_alone = msgspec.structs.replace(question.prompt, system="")  # an echo of the example is no answer
@@ -275,4 +275,4 @@ def test_an_example_with_another_answer_is_refused_with_its_place(tmp_path: Path
 )
 def test_the_language_follows_from_the_letters(text: str, language: str) -> None:
     """A name in another script changes nothing."""
-    assert language_of(text) == language
+    assert detect_language(text) == language

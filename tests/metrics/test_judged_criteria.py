@@ -10,7 +10,7 @@ import pytest
 from fairtrial.errors import ConfigError
 from fairtrial.judge.ballot_costs import judge_stats
 from fairtrial.metrics.conversation import TaskSuccess, ToolUseQuality
-from fairtrial.metrics.grounding import Grounding, Hallucinations, label_of
+from fairtrial.metrics.grounding import Grounding, Hallucinations, make_label
 from fairtrial.metrics.response_evaluation import ResponseEvaluation
 from fairtrial.metrics.response_judged import FinalResponseMatch
 from fairtrial.metrics.rubrics import FinalResponseRubrics, ToolUseRubrics, TrajectoryRubrics
@@ -19,7 +19,7 @@ from fairtrial.metrics.simulator import UserSimulatorQuality
 from fairtrial.records.case import EvalCase, Scenario
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import About, AgentDetails, Event, Message, ToolCall, ToolResult, Trace
-from fairtrial.simulate.personas import PERSONAS, persona_of
+from fairtrial.simulate.personas import PERSONAS, find_persona
 from judged import Bench, fenced, invocation, score, unnumbered
 
 ABOUT = About((AgentDetails("root", "안내원입니다.", ({"name": "get_weather"},)),))
@@ -297,7 +297,7 @@ def test_the_label_is_the_most_frequent_on_the_winning_side(
     counted: dict[str, int], grounded: bool, expected: str
 ) -> None:
     """Ties: contradictory, disputed, unsupported; supported, not applicable."""
-    assert label_of(counted, grounded) == expected
+    assert make_label(counted, grounded) == expected
 
 
 def test_an_unsafe_reply_names_its_hazards() -> None:
@@ -415,4 +415,4 @@ def test_the_built_in_personas_are_whole() -> None:
 def test_an_unknown_persona_is_a_config_error() -> None:
     """With the nearest known one."""
     with pytest.raises(ConfigError, match="did you mean 'EXPERT'"):
-        persona_of(Scenario("a", "b", "expert"), stop_signal="</finished>")
+        find_persona(Scenario("a", "b", "expert"), stop_signal="</finished>")

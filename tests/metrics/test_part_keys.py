@@ -8,7 +8,7 @@ import pytest
 
 from catalogue import criterion, result
 from fairtrial.metrics.entries import CATALOG
-from fairtrial.records.score import PartKey, Score, invocation_key, mean_of, scores_of_invocations
+from fairtrial.records.score import PartKey, Score, average_parts, invocation_key, scores_of_invocations
 
 FIRST, SECOND = invocation_key(0), invocation_key(1)
 QUESTIONS = {
@@ -84,11 +84,13 @@ def test_the_name_of_a_part_is_its_label_or_its_key() -> None:
 def nested() -> Iterator[Score]:
     """Two rubrics, each of which was judged in both invocations."""
     for rubric, values in zip(RUBRICS, ((1.0, 0.0), (1.0, 1.0)), strict=True):
-        yield mean_of((Score(value, key=key) for value, key in zip(values, (FIRST, SECOND), strict=True)), key=rubric)
+        yield average_parts(
+            (Score(value, key=key) for value, key in zip(values, (FIRST, SECOND), strict=True)), key=rubric
+        )
 
 
 def test_scores_of_invocations_are_found_at_any_depth() -> None:
     """If an invocation has several, their mean is its score."""
-    found = scores_of_invocations(mean_of(nested()))
+    found = scores_of_invocations(average_parts(nested()))
     assert {index: (score.value, score.key) for index, score in found.items()} == {0: (1.0, FIRST), 1: (0.5, SECOND)}
     assert scores_of_invocations(Score(1.0, parts=(Score(0.5), Score(1.0)))) == {}

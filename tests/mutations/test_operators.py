@@ -17,7 +17,7 @@ from fairtrial.mutations.table import OPERATORS, operators_named
 from fairtrial.mutations.text_values import numbers
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import Invocation, Message, ToolCall, ToolResult
-from fairtrial.text.language import language_of
+from fairtrial.text.language import detect_language
 
 SENTENCES = {
     "en": [
@@ -186,7 +186,7 @@ def test_harmless_changes_keep_numbers_calls_and_language(base: Scene, operator:
     # Operators that write a number, a date or a time in another form have tables of their own.
     if operator.name not in {"number_spelled", "date_format", "time_format"}:
         assert sorted(v.key for v in numbers(there.reply)) == sorted(v.key for v in numbers(base.reply))
-    assert language_of(there.reply) == base.language
+    assert detect_language(there.reply) == base.language
     assert all(call in there.tool_calls for call in base.invocation.tool_calls)
 
 

@@ -11,7 +11,7 @@ from fairtrial.mutations.operator import Scene
 from fairtrial.mutations.table import OPERATORS
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import Invocation, Message, ToolResult
-from fairtrial.text.language import Language, is_traditional, language_of
+from fairtrial.text.language import Language, detect_language, is_traditional
 from rewording_texts import HARMFUL, HARMLESS, OBLIGATIONS
 
 SEEDS = [str(seed) for seed in range(12)]
@@ -66,7 +66,7 @@ def test_a_city_becomes_another_city_of_the_same_script(reply: str, example: tup
     assert bool(mutants) is bool(example)
     for mutant in mutants:
         assert mutant.isascii() is reply.isascii()
-        assert language_of(mutant) == language_of(reply)
+        assert detect_language(mutant) == detect_language(reply)
         assert sum(a != b for a, b in zip(mutant.split(), reply.split(), strict=True)) == 1
 
 

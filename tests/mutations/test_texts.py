@@ -7,7 +7,7 @@ import pytest
 from fairtrial.mutations.negation import NEGATE
 from fairtrial.mutations.operator import Scene
 from fairtrial.mutations.table import OPERATORS
-from fairtrial.mutations.text_values import dates, numbers, other_day, other_month, other_number, replaced
+from fairtrial.mutations.text_values import dates, numbers, other_day, other_month, other_number, replace_value
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import Invocation, Message
 from fairtrial.text.language import Language
@@ -36,7 +36,7 @@ def test_a_number_keeps_its_form(sentence: str, expected: str | None) -> None:
     changed = None
     if found:
         start, end, _ = found[0]
-        changed = replaced(sentence, start, end, other_number(sentence[start:end]))
+        changed = replace_value(sentence, start, end, other_number(sentence[start:end]))
     assert changed == expected
 
 
@@ -46,7 +46,7 @@ def test_a_date_moves_by_a_day_in_its_own_form(sentence: str, expected: str | No
     found = dates(sentence)
     changed = None
     if found:
-        changed = replaced(sentence, found[0].start, found[0].end, other_day(sentence, found[0]))
+        changed = replace_value(sentence, found[0].start, found[0].end, other_day(sentence, found[0]))
     assert changed == expected
 
 
@@ -69,7 +69,7 @@ def test_a_date_moves_by_a_month_in_its_own_form(sentence: str, expected: str | 
     """The first date of a sentence moves to the next month. It stays if that month does not have the day."""
     (date,) = dates(sentence)
     moved = other_month(sentence, date)
-    changed = None if moved is None else replaced(sentence, date.month_start, date.month_end, moved[1])
+    changed = None if moved is None else replace_value(sentence, date.month_start, date.month_end, moved[1])
     assert changed == expected
 
 

@@ -149,7 +149,7 @@ def test_traces_are_pulled(service: str, request: pytest.FixtureRequest) -> None
 def test_scores_are_in_phoenix_once(phoenix: str) -> None:
     """As annotations of the spans, which Phoenix lists itself."""
     run = pushed_twice("phoenix", phoenix)
-    own = [item for item in annotations_of(phoenix, run) if item["name"] == CRITERION]
+    own = [item for item in fetch_annotations(phoenix, run) if item["name"] == CRITERION]
     assert [(item["annotator_kind"], item["result"]["score"]) for item in own] == [("CODE", 1.0)] * CONVERSATIONS
 
 
@@ -192,7 +192,7 @@ def labels_from(service: str, url: str, run: str) -> list[tuple[str, float | Non
     return [(label.criterion, label.value, label.note) for label in api.reread(api.DEFAULT_URL, run).labels]
 
 
-def annotations_of(url: str, run: str) -> list[dict[str, Any]]:
+def fetch_annotations(url: str, run: str) -> list[dict[str, Any]]:
     """Return the annotations of a run in Phoenix, of spans and of sessions."""
     import httpx2
 

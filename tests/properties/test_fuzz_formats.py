@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from builders import eval_set, load, said
 from fairtrial.errors import FormatError
 from fairtrial.formats.adk.write import dumps
-from fairtrial.formats.jsontext import quote_count, quote_count_of
+from fairtrial.formats.jsontext import count_quotes, quote_count
 from fairtrial.formats.recognise import Loaded, read
 from strategies import eval_sets, json_values, texts
 
@@ -321,7 +321,7 @@ def test_lenient_changes_no_outcome_of_valid_files() -> None:
 def test_a_text_without_duplicate_keys_has_the_quotes_of_its_value(value: Any, ascii_only: bool, indent: int) -> None:
     """So the count shows that no key stands there twice, in any spelling of the text."""
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent, separators=(" ,", " : "))
-    assert quote_count(text.encode()) == quote_count_of(value)
+    assert quote_count(text.encode()) == count_quotes(value)
 
 
 @given(json_values, texts, json_values)
@@ -329,4 +329,4 @@ def test_a_duplicate_key_changes_the_count_of_quotes(value: Any, key: str, other
     """A decoder drops the first of two equal keys with its quotes."""
     pair = f"{json.dumps(key)}: {json.dumps(other)}"
     text = f"[{{{pair}, {pair}}}, {json.dumps(value)}]"
-    assert quote_count(text.encode()) > quote_count_of(json.loads(text))
+    assert quote_count(text.encode()) > count_quotes(json.loads(text))

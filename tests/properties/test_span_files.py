@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairtrial import FormatError, Recording
-from fairtrial.formats.conversation.span_conversations import recordings_of
+from fairtrial.formats.conversation.span_conversations import collect_recordings
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import read
 from packers import PACKERS
@@ -45,7 +45,7 @@ LINES = [json.dumps(otlp(raw)).encode() for raw in SPANS]
 def recordings(*files: bytes) -> tuple[Recording, ...]:
     """Return the recordings in files that are one body of data."""
     items = [item for data in files for item in read(data, "a").spans]
-    return recordings_of(items, Diagnostics("a"))
+    return collect_recordings(items, Diagnostics("a"))
 
 
 EXPECTED = recordings(b"\n".join(LINES))

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fairtrial.records.result import Outcome, Verdict
-from fairtrial.records.score import Range, Score, bounds, has_value, mean_of
+from fairtrial.records.score import Range, Score, average_parts, bounds, has_value
 
 unit = st.floats(0, 1)
 leaves = unit.map(Score) | st.just(Score(None, "?")) | st.just(Score(applicable=False))
-trees = st.recursive(leaves, lambda inner: st.lists(inner, min_size=1, max_size=4).map(mean_of), max_leaves=12)
+trees = st.recursive(leaves, lambda inner: st.lists(inner, min_size=1, max_size=4).map(average_parts), max_leaves=12)
 
 
 def scored(score: Score, data: st.DataObject, share: st.SearchStrategy[bool]) -> Score:
@@ -19,7 +19,7 @@ def scored(score: Score, data: st.DataObject, share: st.SearchStrategy[bool]) ->
     if not score.applicable:
         return score
     if score.parts:
-        return mean_of([scored(part, data, share) for part in score.parts])
+        return average_parts([scored(part, data, share) for part in score.parts])
     return replace(score, value=data.draw(unit)) if score.value is None and data.draw(share) else score
 
 

@@ -23,7 +23,7 @@ from fairtrial.formats.verdict_tables import read_verdicts
 from fairtrial.metrics.exams.gold_file import read_gold
 from fairtrial.records.gold import GoldItem
 from fairtrial.records.report_card import RecordedJudge
-from fairtrial.stats.agreement import kappa, krippendorff, matthews, table_of
+from fairtrial.stats.agreement import kappa, krippendorff, make_table, matthews
 from fairtrial.stats.correction import Judged, Labelled, corrected_mean
 
 pytestmark = pytest.mark.shared
@@ -81,7 +81,7 @@ def test_pandalm_people(shared: Path, published: dict[str, Any], pair: str) -> N
 @pytest.mark.parametrize("judge", ["gpt-3.5-turbo", "pandalm-7b"])
 def test_pandalm_judges(shared: Path, published: dict[str, Any], judge: str, tmp_path: Path) -> None:
     """The judges against the majority of people. Verdicts that could not be read are left out."""
-    rows = rows_of(shared)
+    rows = yield_rows(shared)
     path = tmp_path / "majority.jsonl"
     path.write_text("".join(json.dumps({**row, "label": majority(row)}) + "\n" for row in rows))
     (card,) = measure_judges(read_verdicts(path, {"verdict": judge}))
@@ -95,13 +95,13 @@ def test_pandalm_judges(shared: Path, published: dict[str, Any], judge: str, tmp
 
 def test_pandalm_alpha(shared: Path, published: dict[str, Any]) -> None:
     """Krippendorff's alpha among the three people."""
-    items = [[float(row[f"annotator{number}"]) for number in (1, 2, 3)] for row in rows_of(shared)]
+    items = [[float(row[f"annotator{number}"]) for number in (1, 2, 3)] for row in yield_rows(shared)]
     alpha = krippendorff(items)
     assert alpha is not None
     assert isclose(alpha, published["pandalm"]["values"]["alpha_nominal"], abs_tol=1e-9)
 
 
-def rows_of(shared: Path) -> list[dict[str, str]]:
+def yield_rows(shared: Path) -> list[dict[str, str]]:
     """The rows of PandaLM."""
     with (shared / "data" / "pandalm" / "judgements.csv").open(encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
@@ -119,7 +119,7 @@ def test_evouna(shared: Path, published: dict[str, Any], model: str) -> None:
     expected = published["evouna_nq"]["values"]["models"][model]
     people, judge, ids = evouna(shared, model)
     pairs = [(int(not own), int(not verdict), 1.0) for own, verdict in zip(people, judge, strict=True)]
-    table = table_of(pairs, 2)
+    table = make_table(pairs, 2)
     numbers = {
         "human": sum(people) / len(people),
         "lexical_judge": sum(judge) / len(judge),

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from fairtrial.analysis.aggregation import aggregate
 from fairtrial.records.attempt import Failure
-from fairtrial.records.attempt_rule import AttemptRule, AttemptRules, RuleName, case_evidence, evidence_of
+from fairtrial.records.attempt_rule import AttemptRule, AttemptRules, RuleName, case_evidence, make_evidence
 from fairtrial.records.result import CaseResult, Outcome, Verdict
 from fairtrial.records.score import Range, Score
 
@@ -27,7 +27,7 @@ def attempts(*values: float | str | None) -> list[CaseResult]:
 def verdict(name: RuleName, number: float, *values: float | str | None) -> Verdict:
     """The verdict of a case with these attempts."""
     rule = AttemptRule(name, number)
-    return case_evidence(rule, [evidence_of(result, result.verdict, rule) for result in attempts(*values)]).verdict
+    return case_evidence(rule, [make_evidence(result, result.verdict, rule) for result in attempts(*values)]).verdict
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_more_attempts_do_not_make_a_build_redder() -> None:
 def test_each_case_has_its_own_rule() -> None:
     """The rule of a case counts before the rule of its eval set, and the rule without a name is "all"."""
     rules = AttemptRules({"s": AttemptRule("mean")}, {"s": {"b": AttemptRule("any")}})
-    assert [str(rules.of(*key)) for key in (("s", "a"), ("s", "b"), ("t", "b"))] == [
+    assert [str(rules.find_rule(*key)) for key in (("s", "a"), ("s", "b"), ("t", "b"))] == [
         "the mean of each criterion reaches its threshold",
         "any attempt passes",
         "all attempts pass",

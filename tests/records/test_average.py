@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fairtrial.records.average import RunningMean, mean, mean_of_counts
 from fairtrial.records.result import Outcome, Verdict
-from fairtrial.records.score import Score, mean_of
+from fairtrial.records.score import Score, average_parts
 
 
 @given(st.lists(st.floats(-1e300, 1e300), min_size=1), st.randoms(use_true_random=False))
@@ -86,7 +86,7 @@ def test_the_mean_of_decimals_is_the_float_nearest_to_their_decimal_mean(texts: 
 @given(st.lists(st.integers(0, 100), min_size=1, max_size=12), st.integers(0, 100))
 def test_a_mean_of_scores_decides_as_its_decimals_do(cents: list[int], limit: int) -> None:
     """A mean of two-decimal scores meets a threshold, a least and a largest one, exactly if the decimals do."""
-    score = mean_of([Score(cent / 100) for cent in cents])
+    score = average_parts([Score(cent / 100) for cent in cents])
     for lower_is_better in (False, True):
         meets = sum(cents) <= limit * len(cents) if lower_is_better else sum(cents) >= limit * len(cents)
         outcome = Outcome("m", score, limit / 100, lower_is_better=lower_is_better)
@@ -112,7 +112,7 @@ def test_a_running_mean_stays_small() -> None:
 @pytest.mark.parametrize("parts", [3, 6, 7, 10, 49])
 def test_equal_parts_meet_the_threshold_that_each_of_them_meets(value: float, parts: int) -> None:
     """Three replies of exactly 0.7 pass 0.7: 0.7 + 0.7 + 0.7 is 2.0999999999999996, and a third of it 0.6999…."""
-    score = mean_of([Score(value)] * parts)
+    score = average_parts([Score(value)] * parts)
     assert score.value == value
     assert Outcome("m", score, value).verdict is Verdict.PASSED
     assert Outcome("m", score, value, lower_is_better=True).verdict is Verdict.PASSED

@@ -8,7 +8,7 @@ import pytest
 
 from fairtrial.records.attempt import Failure
 from fairtrial.records.result import CaseResult, Outcome, Verdict
-from fairtrial.records.score import Range, Score, bounds, has_value, mean_of
+from fairtrial.records.score import Range, Score, average_parts, bounds, has_value
 
 UNSCORED = Score(None, "no answer")
 NOTHING = Score(applicable=False, reason="no reference")
@@ -31,7 +31,7 @@ def test_lower_is_better(value: float, expected: Verdict) -> None:
     assert verdict(Score(value), 5, lower_is_better=True, range=Range(0, None)) is expected
 
 
-@pytest.mark.parametrize("score", [Score(0.0), Score(1.0), UNSCORED, mean_of([UNSCORED, Score(1.0)])])
+@pytest.mark.parametrize("score", [Score(0.0), Score(1.0), UNSCORED, average_parts([UNSCORED, Score(1.0)])])
 def test_without_threshold_a_criterion_informs(score: Score) -> None:
     """No threshold: informational, also when the value is None."""
     assert verdict(score, None) is Verdict.INFORMATIONAL
@@ -41,37 +41,42 @@ def test_without_threshold_a_criterion_informs(score: Score) -> None:
 def test_what_does_not_apply_has_no_verdict(threshold: float | None) -> None:
     """Not applicable is a third thing, whatever the threshold."""
     assert verdict(NOTHING, threshold) is Verdict.NOT_APPLICABLE
-    assert verdict(mean_of([NOTHING, NOTHING]), threshold) is Verdict.NOT_APPLICABLE
+    assert verdict(average_parts([NOTHING, NOTHING]), threshold) is Verdict.NOT_APPLICABLE
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.5, 1.0])
 def test_nothing_scored_is_unscored_whatever_the_threshold(threshold: float) -> None:
     """A threshold of 0 is not passed by a score that nobody made."""
     assert verdict(UNSCORED, threshold) is Verdict.UNSCORED
-    assert verdict(mean_of([UNSCORED, NOTHING]), threshold) is Verdict.UNSCORED
+    assert verdict(average_parts([UNSCORED, NOTHING]), threshold) is Verdict.UNSCORED
 
 
 def test_an_unscored_part_that_could_change_the_verdict_leaves_it_open() -> None:
     """1 and unknown: between 0.5 and 1; at 0.6 either may be."""
-    assert verdict(mean_of([Score(1.0), UNSCORED]), 0.6) is Verdict.UNSCORED
+    assert verdict(average_parts([Score(1.0), UNSCORED]), 0.6) is Verdict.UNSCORED
 
 
 def test_an_unscored_part_that_cannot_change_the_verdict_does_not_block_it() -> None:
     """1 and unknown is at least 0.5; 0 and unknown at most 0.5."""
-    assert verdict(mean_of([Score(1.0), UNSCORED]), 0.5) is Verdict.PASSED
-    assert verdict(mean_of([Score(0.0), UNSCORED]), 0.6) is Verdict.FAILED
+    assert verdict(average_parts([Score(1.0), UNSCORED]), 0.5) is Verdict.PASSED
+    assert verdict(average_parts([Score(0.0), UNSCORED]), 0.6) is Verdict.FAILED
 
 
 def test_bounds_go_up_through_the_levels() -> None:
     """(1 + unknown)/2 and 0: between (0.5 + 0)/2 and (1 + 0)/2."""
-    assert bounds(mean_of([mean_of([Score(1.0), UNSCORED]), Score(0.0)]), Range()) == (0.25, 0.5)
+    assert bounds(average_parts([average_parts([Score(1.0), UNSCORED]), Score(0.0)]), Range()) == (0.25, 0.5)
 
 
 def test_bounds_of_an_unbounded_range_are_infinite() -> None:
     """Of tokens nobody knows how many there could have been."""
-    assert bounds(mean_of([Score(7.0), UNSCORED]), Range(0, None)) == (3.5, inf)
-    assert verdict(mean_of([Score(7.0), UNSCORED]), 5, lower_is_better=True, range=Range(0, None)) is Verdict.UNSCORED
-    assert verdict(mean_of([Score(70.0), UNSCORED]), 5, lower_is_better=True, range=Range(0, None)) is Verdict.FAILED
+    assert bounds(average_parts([Score(7.0), UNSCORED]), Range(0, None)) == (3.5, inf)
+    assert (
+        verdict(average_parts([Score(7.0), UNSCORED]), 5, lower_is_better=True, range=Range(0, None))
+        is Verdict.UNSCORED
+    )
+    assert (
+        verdict(average_parts([Score(70.0), UNSCORED]), 5, lower_is_better=True, range=Range(0, None)) is Verdict.FAILED
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,25 +96,25 @@ def test_a_range_in_words(scale: Range, words: str) -> None:
 
 def test_bounds_take_the_criterions_own_range() -> None:
     """From 1 to 5, an unscored one of two parts leaves (1 + 4)/2 to (5 + 4)/2."""
-    assert bounds(mean_of([UNSCORED, Score(4.0)]), Range(1, 5)) == (2.5, 4.5)
+    assert bounds(average_parts([UNSCORED, Score(4.0)]), Range(1, 5)) == (2.5, 4.5)
 
 
 def test_what_does_not_apply_leaves_every_mean() -> None:
     """The mean of 1 and "not applicable" is 1, and so are its bounds."""
-    score = mean_of([Score(1.0), NOTHING])
+    score = average_parts([Score(1.0), NOTHING])
     assert (score.value, bounds(score, Range())) == (1.0, (1.0, 1.0))
 
 
 def test_the_value_shown_is_the_mean_of_the_scored_parts() -> None:
     """1, unknown and 0: 0.5 is shown, whatever the verdict."""
-    assert mean_of([Score(1.0), UNSCORED, Score(0.0)]).value == 0.5
-    assert mean_of([UNSCORED]).value is None
+    assert average_parts([Score(1.0), UNSCORED, Score(0.0)]).value == 0.5
+    assert average_parts([UNSCORED]).value is None
 
 
 def test_any_scored_looks_at_applicable_leaves() -> None:
     """A value of a part that does not apply is none."""
-    assert not has_value(mean_of([Score(1.0, applicable=False), UNSCORED]))
-    assert has_value(mean_of([mean_of([Score(0.0)]), UNSCORED]))
+    assert not has_value(average_parts([Score(1.0, applicable=False), UNSCORED]))
+    assert has_value(average_parts([average_parts([Score(0.0)]), UNSCORED]))
 
 
 def test_the_parts_of_a_users_metric_inform_only() -> None:

@@ -25,7 +25,7 @@ from fairtrial.reports.html import write_pages
 from fairtrial.reports.html_summary import LANGUAGES, LISTED, texts
 from fairtrial.reports.views.view import repeat_command
 from finished import FinishedRun
-from html_pages import page_of
+from html_pages import write_page
 from report_pages import run
 from schema_checks import check_shape
 from secret_corpus import positives
@@ -75,7 +75,7 @@ def finished(*values: float | None, contents: Sequence[str] = ()) -> FinishedRun
 def test_every_attempt_is_in_the_page() -> None:
     """More attempts than a chunk holds can be read back, each with its own conversation."""
     run = finished(*[1.0] * 250)
-    attempts = page_of(run).attempts()
+    attempts = write_page(run).attempts()
     assert [attempt["name"] for attempt in attempts] == [f"case_{i}" for i in range(250)]
     (invocation,) = attempts[-1]["trace"]
     assert invocation["user"]["text"] == "Where is it?"
@@ -85,7 +85,7 @@ def test_every_attempt_is_in_the_page() -> None:
 
 def test_the_page_is_valid_by_its_schema() -> None:
     """The index and each attempt keep to the JSON Schema of the view model."""
-    page = page_of(finished(1.0, 0.0, None))
+    page = write_page(finished(1.0, 0.0, None))
     check_shape(page.view, "PageView")
     for attempt in page.attempts():
         check_shape(attempt, "AttemptView")
@@ -93,7 +93,7 @@ def test_the_page_is_valid_by_its_schema() -> None:
 
 def test_an_agent_is_written_once() -> None:
     """Instructions that many attempts share are in the page once."""
-    page = page_of(finished(*[1.0] * 30))
+    page = write_page(finished(*[1.0] * 30))
     assert [agent["instructions"] for agent in page.view["runs"][0]["agents"]] == ["You are a shop."]
     assert not any("You are a shop." in json.dumps(attempt) for attempt in page.attempts())
 
@@ -110,8 +110,8 @@ def test_hostile_text_stays_text(text: str) -> None:
     )
     recording = Recording(text, Trace(conversation(text, agent=AgentDetails(text, text)), broken=text))
     info = RunInfo(text, text, text, "run", {"paths": [text]}, {text: {"metric": text}})
-    page = page_of(FinishedRun(info, [result], [ExpectedCase(0, text, case)], [(0, recording)]))
-    plain = page_of(finished(0.0))
+    page = write_page(FinishedRun(info, [result], [ExpectedCase(0, text, case)], [(0, recording)]))
+    plain = write_page(finished(0.0))
     assert page.tags == plain.tags
     assert (page.scripts, page.styles, page.policy) == (plain.scripts, plain.styles, plain.policy)
     assert page.metas == plain.metas
@@ -119,7 +119,7 @@ def test_hostile_text_stays_text(text: str) -> None:
 
 def test_the_policy_allows_our_script_and_style_only() -> None:
     """The hashes are those of the elements, computed here."""
-    page = page_of(finished(1.0))
+    page = write_page(finished(1.0))
     (script,), (style,) = page.scripts, page.styles
     for kind, text in (("script", script), ("style", style)):
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
@@ -132,14 +132,14 @@ def test_the_policy_allows_our_script_and_style_only() -> None:
 
 def test_the_program_asks_for_nothing_from_a_network() -> None:
     """Neither the script nor the style names a host, apart from the namespaces of SVG and MathML."""
-    page = page_of(finished(1.0))
+    page = write_page(finished(1.0))
     hosts = {host for text in (*page.scripts, *page.styles) for host in re.findall(r"https?://([\w.]+)", text)}
     assert hosts <= {"www.w3.org"}
 
 
 def test_the_plain_summary_lists_the_first_attempts_that_did_not_pass() -> None:
     """Without a script, the numbers and 50 attempts can be read."""
-    page = page_of(finished(1.0, *[0.0] * (LISTED + 1)))
+    page = write_page(finished(1.0, *[0.0] * (LISTED + 1)))
     assert "case_0" not in page.text
     assert f"case_{LISTED}" in page.text
     assert f"case_{LISTED + 1}" not in page.text
@@ -150,7 +150,7 @@ def test_the_plain_summary_lists_the_first_attempts_that_did_not_pass() -> None:
 def test_an_amount_has_its_unit() -> None:
     """Seconds stand beside a duration: in the numbers of the run, of an attempt, and of the page without script."""
     outcome = Outcome("invocation_duration_v1", Score(1.5), range=Range(0.0, None))
-    page = page_of(FinishedRun(INFO, [CaseResult("slow", 0, (outcome,))]))
+    page = write_page(FinishedRun(INFO, [CaseResult("slow", 0, (outcome,))]))
     assert [criterion["unit"] for criterion in page.view["runs"][0]["criteria"]] == ["s"]
     assert [own["unit"] for attempt in page.attempts() for own in attempt["outcomes"]] == ["s"]
     assert "1.50 s" in page.text
@@ -159,7 +159,7 @@ def test_an_amount_has_its_unit() -> None:
 @pytest.mark.parametrize(("traces", "conversations"), [("all", [0, 1]), ("failed", [1]), ("none", [])])
 def test_traces_can_be_left_out(traces: str, conversations: list[int]) -> None:
     """`--traces` decides which conversations are written. The outcomes always are."""
-    attempts = page_of(finished(1.0, 0.0), traces=traces).attempts()
+    attempts = write_page(finished(1.0, 0.0), traces=traces).attempts()
     assert [attempt["place"] for attempt in attempts if "trace" in attempt] == conversations
     assert all(attempt["outcomes"] for attempt in attempts)
 
@@ -169,7 +169,7 @@ def test_a_large_page_leaves_out_what_passed_and_says_so() -> None:
     stream = io.BytesIO()
     (warning,) = write_pages(stream, [finished(1.0, 0.0)], limit=100)
     assert "--traces all" in warning
-    assert [view["traces"] for view in page_of(finished(1.0, 0.0), limit=100).view["runs"]] == ["failed"]
+    assert [view["traces"] for view in write_page(finished(1.0, 0.0), limit=100).view["runs"]] == ["failed"]
     (warning,) = write_pages(stream, [finished(1.0, 0.0)], traces="all", limit=100)
     assert "--traces failed" in warning
 
@@ -183,7 +183,7 @@ def test_secrets_never_reach_the_page() -> None:
     left = []
     for first in range(0, len(secrets), LISTED):
         group = secrets[first : first + LISTED]
-        page = page_of(finished(*[0.0] * len(group), contents=[example.text for example in group]))
+        page = write_page(finished(*[0.0] * len(group), contents=[example.text for example in group]))
         content = page.text + "".join(data.decode(errors="replace") for data in page.data.values())
         left += [example for example in group if example.secret in content]
     assert len(secrets) > 100
@@ -206,7 +206,7 @@ def test_every_text_exists_in_every_language() -> None:
 
 def test_a_file_without_network_names_the_language_that_was_asked_for() -> None:
     """`--lang` decides the plain summary and the page."""
-    page = page_of(finished(0.0), language="ko")
+    page = write_page(finished(0.0), language="ko")
     assert texts("ko")["notPassed"] in page.text
     assert page.view["language"] == "ko"
 
@@ -222,7 +222,7 @@ def test_the_command_that_repeats_a_run_has_its_options() -> None:
 def test_the_page_knows_which_criteria_found_nothing() -> None:
     """As the terminal does: a default without data has no row, and a criterion that somebody asked for has."""
     criteria = {
-        criterion["criterion"]: criterion["has_data"] for criterion in page_of(run("r")).view["runs"][0]["criteria"]
+        criterion["criterion"]: criterion["has_data"] for criterion in write_page(run("r")).view["runs"][0]["criteria"]
     }
     assert (criteria["politeness"], criteria["invocation_duration_v1"]) == (True, False)
 

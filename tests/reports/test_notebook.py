@@ -41,7 +41,7 @@ def alive(text: str) -> list[tuple[str, list[str]]]:
     return [(tag, names) for tag, names in parser.found if tag not in {"pre", "span"} or names not in ([], ["style"])]
 
 
-def html_of(record: Any) -> str:
+def render_html(record: Any) -> str:
     """What a notebook shows."""
     text: str = record._repr_html_()
     return text
@@ -60,8 +60,8 @@ def html_of(record: Any) -> str:
 )
 def test_each_record_has_a_view(record: Record, text: str) -> None:
     """With the same words as in a terminal."""
-    assert text in html_of(record)
-    assert alive(html_of(record)) == []
+    assert text in render_html(record)
+    assert alive(render_html(record)) == []
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: type(record).__name__)
@@ -72,7 +72,7 @@ def test_hostile_text_stays_text(record: Record) -> None:
         filled_record = filled(record, texts.__next__)
         if record is COMPARISON:
             filled_record = replace(filled_record, signature="s:1|holm:1")
-        text = html_of(filled_record)
+        text = render_html(filled_record)
         assert alive(text) == []
         assert not {"\x1b", "\u202e", "\x00"} & {*text}
 
@@ -90,10 +90,10 @@ MANY = (
 def test_views_are_small(record: Record) -> None:
     """A notebook stores them, so a megabyte of text is cut."""
     for text in LONG:
-        assert len(html_of(filled(record, text)).encode()) <= 100_000
+        assert len(render_html(filled(record, text)).encode()) <= 100_000
 
 
 @pytest.mark.parametrize("record", MANY, ids=lambda record: type(record).__name__)
 def test_views_of_long_records_are_small(record: Record) -> None:
     """A thousand outcomes or criteria are cut too."""
-    assert len(html_of(record).encode()) <= 100_000
+    assert len(render_html(record).encode()) <= 100_000

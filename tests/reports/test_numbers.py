@@ -19,7 +19,7 @@ from fairtrial.reports.numbers import (
     beside,
     describe_outcome,
     digits_of_change,
-    estimated,
+    format_estimate,
     interval,
     number,
     rate,
@@ -153,7 +153,7 @@ def test_a_limit_has_all_its_digits(value: float, threshold: float, percent: boo
 )
 def test_a_narrow_interval_has_more_digits(estimate: Estimate, percent: bool, shown: str) -> None:
     """With 100,000 cases, two decimals would show one number three times."""
-    assert f"{estimated(estimate, percent=percent)} {interval(estimate, percent=percent)}" == shown
+    assert f"{format_estimate(estimate, percent=percent)} {interval(estimate, percent=percent)}" == shown
 
 
 def test_the_difference_of_two_rates_is_that_of_the_rates_as_written() -> None:

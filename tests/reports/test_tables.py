@@ -20,7 +20,7 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.score import PartKey, Score
 from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, ToolResult, Trace, Usage
 from fairtrial.reports import tables
-from fairtrial.reports.table_rows import TABLES, types_of
+from fairtrial.reports.table_rows import TABLES, list_types
 from finished import FinishedRun
 from hostile_corpus import HOSTILE, filled
 
@@ -73,7 +73,7 @@ RUN = FinishedRun(
 
 def rows(name: str, run: Any = RUN) -> list[dict[str, Any]]:
     """The rows of a table, as a library reads them."""
-    found: list[dict[str, Any]] = pa.table(tables.tables_of(run)[name]).to_pylist()
+    found: list[dict[str, Any]] = pa.table(tables.make_tables(run)[name]).to_pylist()
     return found
 
 
@@ -153,7 +153,7 @@ def test_files_have_the_documented_columns_and_the_signatures(tmp_path: Path) ->
     for name, table in TABLES.items():
         schema = parquet.read_schema(tmp_path / "out" / f"{name}.parquet")
         kinds = {field.name: "list" if pa.types.is_list(field.type) else str(field.type) for field in schema}
-        assert kinds == types_of(table.columns)
+        assert kinds == list_types(table.columns)
         assert b'"match":{"metric":"m"}' in schema.metadata[b"fairtrial_run"]
         section = page.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
         assert [column for column in table.columns if f"`{column.name}`" not in section] == []
@@ -166,7 +166,7 @@ def test_rows_are_streamed_in_groups(tmp_path: Path) -> None:
     tables.write(tmp_path, run)
     file = parquet.ParquetFile(tmp_path / "outcomes.parquet")
     assert [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)] == [10_000, 2]
-    assert next(tables.tables_of(run)["outcomes"].batches()).num_rows == 10_000
+    assert next(tables.make_tables(run)["outcomes"].batches()).num_rows == 10_000
 
 
 def test_hostile_text_is_kept_as_text() -> None:
@@ -191,7 +191,7 @@ def test_other_libraries_read_equal_sums(library: str, tmp_path: Path) -> None:
     )
     run = FinishedRun(INFO, results)
     tables.write(tmp_path, run)
-    file, outcomes = str(tmp_path / "outcomes.parquet"), tables.tables_of(run)["outcomes"]
+    file, outcomes = str(tmp_path / "outcomes.parquet"), tables.make_tables(run)["outcomes"]
     if library == "duckdb":
         sums = [module.read_parquet(file).sum("value").fetchall()[0][0]]
         sums.append(module.sql("SELECT sum(value) FROM outcomes").fetchall()[0][0])

@@ -21,7 +21,7 @@ from fairtrial.reports import json_report
 from fairtrial.reports.terminal import case as attempt
 from fairtrial.reports.transcript import Transcript
 from fairtrial.reports.transcript_lines import fold_middle, transcript_lines
-from fairtrial.text.display import folded
+from fairtrial.text.display import fold
 from finished import FinishedRun
 
 FAILED = CaseResult("case", 0, (Outcome("match", Score(0.0), 0.8),))
@@ -131,12 +131,12 @@ def test_a_long_text_is_folded_with_its_length_unless_everything_is_asked_for() 
 )
 def test_a_text_is_folded_between_words(text: str, limit: int, start: str) -> None:
     """Neither a word nor a number is cut, unless the text holds nothing else."""
-    assert folded(text, limit) == f"{start} ({len(text)} characters)"
+    assert fold(text, limit) == f"{start} ({len(text)} characters)"
 
 
 def test_a_text_within_the_limit_stays_whole() -> None:
     """Its length is not told."""
-    assert folded("one two", 7) == "one two"
+    assert fold("one two", 7) == "one two"
 
 
 def test_a_long_conversation_is_folded_in_its_middle() -> None:

@@ -11,7 +11,7 @@ from fairtrial import AgentDetails
 from fairtrial.errors import SimulatorError
 from fairtrial.records.case import Scenario
 from fairtrial.records.trace import About
-from fairtrial.simulate.scenarios import described_agent, write_scenarios
+from fairtrial.simulate.scenarios import describe_agent, write_scenarios
 from fairtrial.testing import ScriptedModel
 
 PLANS = (
@@ -89,5 +89,5 @@ def test_nothing_readable_is_an_error() -> None:
 def test_an_agent_is_described_by_what_it_says_of_itself() -> None:
     """Documentation, instructions and tools."""
     tool = {"name": "get_order", "description": "Looks an order up."}
-    text = described_agent(About((AgentDetails("shop", "Help with orders.", (tool,)),)), "A shop assistant.")
+    text = describe_agent(About((AgentDetails("shop", "Help with orders.", (tool,)),)), "A shop assistant.")
     assert text == "A shop assistant.\nshop: Help with orders.\n- tool get_order: Looks an order up."

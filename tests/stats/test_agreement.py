@@ -22,11 +22,11 @@ from fairtrial.stats.agreement import (
     kappa,
     krippendorff,
     krippendorff_interval,
+    make_table,
     matthews,
     quadratic_kappa,
     share_interval,
     spearman,
-    table_of,
     youden,
 )
 
@@ -40,7 +40,7 @@ def group(shared: Path, name: str) -> dict[str, Any]:
     return content
 
 
-def pairs_of(table: dict[str, int]) -> list[Pair]:
+def make_pairs(table: dict[str, int]) -> list[Pair]:
     """The items of a table of the vectors: category 0 is yes."""
     cells = ("yes_judge_yes", (0, 0)), ("yes_judge_no", (0, 1)), ("no_judge_yes", (1, 0)), ("no_judge_no", (1, 1))
     return [(*cell, 1.0) for name, cell in cells for _ in range(table[f"human_{name}"])]
@@ -57,7 +57,7 @@ def close(actual: float | None, expected: float | None, tolerance: float = 1e-9)
 def test_shares_and_youden_are_those_of_statsmodels(shared: Path) -> None:
     """Accuracy, sensitivity and specificity have Wilson's interval, and Youden's J has the interval by MOVER."""
     for case in group(shared, "agreement")["cases"]:
-        pairs = pairs_of(case["in"])
+        pairs = make_pairs(case["in"])
         shares = {
             "accuracy": share_interval([(people == judge, 1.0) for people, judge, _ in pairs]),
             "sensitivity": share_interval([(judge == 0, 1.0) for people, judge, _ in pairs if people == 0]),
@@ -77,7 +77,7 @@ def test_shares_and_youden_are_those_of_statsmodels(shared: Path) -> None:
 def test_kappa_and_matthews_are_those_of_scikit_learn(shared: Path) -> None:
     """Values of kappa and of Matthews' correlation."""
     for case in group(shared, "agreement")["cases"]:
-        table = table_of(pairs_of(case["in"]), 2)
+        table = make_table(make_pairs(case["in"]), 2)
         for name, statistic in (("kappa", kappa), ("mcc", matthews)):
             if not has_empty_margin(table):
                 assert close(statistic(table), case["out"][name][0]), (name, case)
@@ -90,14 +90,14 @@ def test_intervals_of_kappa_and_matthews(shared: Path) -> None:
     With 50 labels and a judge that is right in 99 %, both covered 0.78 to 0.80. The limits of disagreement cover 0.986.
     """
     for case in group(shared, "agreement_interval")["cases"]:
-        pairs = pairs_of(case["in"])
+        pairs = make_pairs(case["in"])
         interval, other = agreement_interval(matthews, pairs, 2), agreement_interval(kappa, pairs, 2)
         assert interval is not None
         assert other is not None
         low, high = case["out"]["mcc"]
         assert interval[0] <= low + _QUANTILE_ERROR, case
         assert interval[1] >= high - _QUANTILE_ERROR, case
-        assert other[0] <= (kappa(table_of(pairs, 2)) or 0) <= other[1]
+        assert other[0] <= (kappa(make_table(pairs, 2)) or 0) <= other[1]
         assert not all(close(*ends, 1e-3) for ends in zip(other, case["out"]["kappa"], strict=True)), case
 
 
@@ -164,7 +164,7 @@ def test_equal_weights_change_nothing() -> None:
 IN_CASES = (("a", "1110"), ("b", "11"), ("c", "101"), ("d", "00"), ("e", "111"))
 
 
-def share_of(*cases: tuple[str, str], weights: str = "") -> tuple[float, float, float]:
+def compute_share(*cases: tuple[str, str], weights: str = "") -> tuple[float, float, float]:
     """The share of right verdicts, each a digit, with the weights of the cases as digits."""
     own = weights or "1" * len(cases)
     hits = [(hit == "1", float(weight)) for (_, hits), weight in zip(cases, own, strict=True) for hit in hits]
@@ -185,19 +185,19 @@ def test_items_of_a_case_count_together(weights: str, p: float, error: float) ->
     trials, t = max(5.0, p * (1 - p) / error**2), 2.7764451052
     half = t * sqrt(p * (1 - p) / trials + (t / 2 / trials) ** 2)
     ends = [(p + t**2 / 2 / trials + side * half) / (1 + t**2 / trials) for side in (-1, 1)]
-    assert share_of(*IN_CASES, weights=weights) == pytest.approx((p, *ends), abs=1e-6)
+    assert compute_share(*IN_CASES, weights=weights) == pytest.approx((p, *ends), abs=1e-6)
 
 
 def test_a_share_of_right_verdicts_only_is_worth_its_cases() -> None:
     """Four right verdicts on each of three cases: Wilson's interval of 3 of 3 with t(2) = 4.302653."""
-    share = share_of(("a", "1111"), ("b", "1111"), ("c", "1111"))
+    share = compute_share(("a", "1111"), ("b", "1111"), ("c", "1111"))
     assert share == pytest.approx((1.0, 3 / (3 + 4.302653**2), 1.0), abs=1e-6)
 
 
 def test_verdicts_on_one_case_say_nothing_of_others() -> None:
     """Several items of a single case have the interval 0 to 1. One item has Wilson's interval of one trial."""
-    assert share_of(("a", "110")) == (2 / 3, 0.0, 1.0)
-    assert share_of(("a", "1"))[1] > 0
+    assert compute_share(("a", "110")) == (2 / 3, 0.0, 1.0)
+    assert compute_share(("a", "1"))[1] > 0
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.booleans(), st.sampled_from([1.0, 3.0])), min_size=1, max_size=40))
@@ -244,7 +244,7 @@ def test_an_interval_of_kappa_holds_it_and_has_a_width(answers: list[tuple[int, 
     """No interval has width 0, and each holds its estimate, whatever the order of the items."""
     pairs = [(people, judge, 1.0) for people, judge in answers]
     interval = agreement_interval(kappa, pairs, 2)
-    value = kappa(table_of(pairs, 2))
+    value = kappa(make_table(pairs, 2))
     assert interval == agreement_interval(kappa, pairs[::-1], 2)
     if interval is None or value is None:
         assert interval is None
@@ -309,7 +309,7 @@ def test_cohen_1960() -> None:
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=30))
 def test_alpha_of_a_table_is_that_of_its_items(answers: list[tuple[int, int]]) -> None:
     """Both formulas of Krippendorff's alpha agree, for categories and for grades at unequal distances."""
-    table = table_of([(*own, 1.0) for own in answers], 4)
+    table = make_table([(*own, 1.0) for own in answers], 4)
     assert close(alpha(table), krippendorff(answers))
     values = [1.0, 2.0, 4.0, 8.0]
     graded = krippendorff([[values[answer] for answer in own] for own in answers], "interval")

@@ -25,13 +25,13 @@ def cases(shared: Path, name: str) -> list[dict[str, Any]]:
     return found
 
 
-def judged_of(values: list[float]) -> Judged:
+def make_judged(values: list[float]) -> Judged:
     """The numbers of all values of a judge."""
     middle = sum(values) / len(values)
     return Judged(len(values), middle, sum((value - middle) ** 2 for value in values) / (len(values) - 1))
 
 
-def labels_of(people: list[float], judge: list[float]) -> list[Labelled]:
+def make_labels(people: list[float], judge: list[float]) -> list[Labelled]:
     """Labels of as many cases."""
     return [Labelled(*pair, case) for case, pair in enumerate(zip(people, judge, strict=True))]
 
@@ -41,9 +41,9 @@ def test_corrected_means_are_those_of_ppi_python(shared: Path) -> None:
     """Slope, estimate and interval of pass or fail, and of graded values."""
     for case in cases(shared, "corrected_mean"):
         inputs, expected = case["in"], case["out"]
-        labels = labels_of(inputs["human"], inputs["judge"])
+        labels = make_labels(inputs["human"], inputs["judge"])
         corrected = corrected_mean(
-            labels, judged_of([*inputs["judge"], *inputs["judge_others"]]), graded=inputs["graded"]
+            labels, make_judged([*inputs["judge"], *inputs["judge_others"]]), graded=inputs["graded"]
         )
         if expected["estimate"] is None:
             assert corrected is None
@@ -77,15 +77,15 @@ def test_a_judge_that_guesses_gives_no_rate() -> None:
 
 def test_fewer_than_ten_labels_correct_nothing() -> None:
     """Nine labels give neither a corrected mean nor a flattery."""
-    labels = labels_of([1.0, 0.0, 1.0] * 3, [1.0, 0.0, 0.0] * 3)
-    assert corrected_mean(labels, judged_of([1.0, 0.0] * 20)) is None
+    labels = make_labels([1.0, 0.0, 1.0] * 3, [1.0, 0.0, 0.0] * 3)
+    assert corrected_mean(labels, make_judged([1.0, 0.0] * 20)) is None
     assert flattery(labels) is None
 
 
 def test_a_judge_that_does_not_vary_leaves_the_labels_alone() -> None:
     """If the judge passes everything, the corrected mean is the mean of the labels, and the judge is worth nothing."""
-    labels = labels_of([1.0] * 12 + [0.0] * 8, [1.0] * 20)
-    corrected = corrected_mean(labels, judged_of([1.0] * 100))
+    labels = make_labels([1.0] * 12 + [0.0] * 8, [1.0] * 20)
+    corrected = corrected_mean(labels, make_judged([1.0] * 100))
     assert corrected is not None
     assert corrected.slope == 0
     assert isclose(corrected.value, 0.6)
@@ -94,9 +94,9 @@ def test_a_judge_that_does_not_vary_leaves_the_labels_alone() -> None:
 def test_labels_of_one_case_count_as_one() -> None:
     """Ten attempts of each of four cases tell less than forty cases: the interval is wider."""
     people, judge = [1.0, 0.0] * 20, [1.0, 0.0, 1.0, 1.0] * 10
-    alone = labels_of(people, judge)
+    alone = make_labels(people, judge)
     grouped = [Labelled(label.people, label.judge, index % 4) for index, label in enumerate(alone)]
-    judged = judged_of([1.0, 0.0, 1.0] * 100)
+    judged = make_judged([1.0, 0.0, 1.0] * 100)
     ends = [corrected.interval for labels in (alone, grouped) if (corrected := corrected_mean(labels, judged))]
     assert ends[0][1] - ends[0][0] < ends[1][1] - ends[1][0]
 
@@ -106,14 +106,14 @@ def test_weights_undo_a_balanced_sample() -> None:
     # People accept 90 % of the judged passes and 20 % of the judged fails: 0.9 x 0.9 + 0.1 x 0.2 = 0.83.
     passes = [Labelled(float(index < 18), 1.0, index, 9.0) for index in range(20)]
     fails = [Labelled(float(index < 4), 0.0, 100 + index, 1.0) for index in range(20)]
-    corrected = corrected_mean([*passes, *fails], judged_of([1.0] * 180 + [0.0] * 20))
+    corrected = corrected_mean([*passes, *fails], make_judged([1.0] * 180 + [0.0] * 20))
     assert corrected is not None
     assert isclose(corrected.value, 0.83)
 
 
 def test_flattery_by_hand() -> None:
     """The judge passes 4 of 20 outcomes that people fail: it flatters by 0.2."""
-    shown = flattery(labels_of([0.0] * 10 + [1.0] * 10, [1.0] * 4 + [0.0] * 6 + [1.0] * 10))
+    shown = flattery(make_labels([0.0] * 10 + [1.0] * 10, [1.0] * 4 + [0.0] * 6 + [1.0] * 10))
     assert shown is not None
     assert isclose(shown[0], 0.2)
     assert shown[1][0] < 0.2 < shown[1][1]
@@ -125,8 +125,8 @@ _VERDICTS = st.lists(st.tuples(st.sampled_from([0.0, 1.0]), st.sampled_from([0.0
 @given(_VERDICTS)
 def test_intervals_hold_their_estimates_and_have_a_width(answers: list[tuple[float, float]]) -> None:
     """No interval has width 0, each holds its estimate, and the order of the labels changes nothing."""
-    labels = labels_of([people for people, _ in answers], [judge for _, judge in answers])
-    judged = judged_of([judge for _, judge in answers] * 3)
+    labels = make_labels([people for people, _ in answers], [judge for _, judge in answers])
+    judged = make_judged([judge for _, judge in answers] * 3)
     corrected, reverse = corrected_mean(labels, judged), corrected_mean(labels[::-1], judged)
     shown = flattery(labels)
     assert corrected is not None
@@ -195,11 +195,11 @@ def test_paired_labels_tell_more_than_two_samples() -> None:
         low, high = found.interval()
         held += low <= 0.04 <= high
         runs = [[pair[side] for pair in pairs] for side in (0, 1)]
-        means = [corrected_mean(run[:100], _judged([label.judge for label in run])) for run in runs]
+        means = [corrected_mean(run[:100], _make_judged([label.judge for label in run])) for run in runs]
         narrower += found.error < hypot(*(each.error for each in means if each))
     assert held / 200 >= 0.92
     assert narrower / 200 >= 0.9
 
 
-def _judged(values: list[float]) -> Judged:
+def _make_judged(values: list[float]) -> Judged:
     return Judged(len(values), sum(values) / len(values), variance(values))

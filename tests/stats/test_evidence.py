@@ -16,10 +16,10 @@ from fairtrial.stats.evidence import (
     EVEN,
     Evidence,
     Strategy,
+    choose_strategy,
     evidence_above,
     evidence_below,
     evidence_interval,
-    strategy_of,
 )
 
 BETS = [(k - 0.5) / 32 for k in range(1, 33)]
@@ -82,7 +82,7 @@ def test_the_interval_holds_the_mean_and_never_shrinks_to_a_point(values: list[l
     assert low < high
 
 
-def evidence_of(values: Sequence[Sequence[float]], limit: float, strategy: Strategy) -> float:
+def make_evidence(values: Sequence[Sequence[float]], limit: float, strategy: Strategy) -> float:
     """The evidence that the mean is above a limit after all waves."""
     evidence = Evidence(limit, len(values[0]), strategy)
     for wave in values:
@@ -95,8 +95,8 @@ def test_the_ends_of_the_interval_have_the_evidence_against_them() -> None:
     values = [[1.0, 1, 0, 1, 0, 1, 1, 0, 0, 0]] * 8
     low, high = evidence_interval(values, 0.05)
     losses = [[1 - value for value in wave] for wave in values]
-    assert isclose(evidence_of(values, low, EVEN), 40, rel_tol=1e-5)
-    assert isclose(evidence_of(losses, 1 - high, EVEN), 40, rel_tol=1e-5)
+    assert isclose(make_evidence(values, low, EVEN), 40, rel_tol=1e-5)
+    assert isclose(make_evidence(losses, 1 - high, EVEN), 40, rel_tol=1e-5)
 
 
 @pytest.mark.parametrize("strategy", ["even", "tuned"])
@@ -105,12 +105,12 @@ def test_the_ends_of_the_interval_have_the_evidence_against_them() -> None:
 )
 def test_evidence_is_at_most_1_on_average_at_the_limit(chances: tuple[float, ...], strategy: str) -> None:
     """Summed over every outcome of one and of two waves, with a mean of 0.2 or below, as Ville's inequality needs."""
-    gamblers = EVEN if strategy == "even" else strategy_of(0.2, 4)
+    gamblers = EVEN if strategy == "even" else choose_strategy(0.2, 4)
     for waves_seen in (1, 2):
         total = 0.0
         for outcome in product((0.0, 1.0), repeat=4 * waves_seen):
             chance = prod(p if value else 1 - p for value, p in zip(outcome, cycle(chances), strict=False))
-            total += chance * evidence_of([outcome[at : at + 4] for at in range(0, len(outcome), 4)], 0.2, gamblers)
+            total += chance * make_evidence([outcome[at : at + 4] for at in range(0, len(outcome), 4)], 0.2, gamblers)
         assert total <= 1 + 1e-9
 
 
@@ -119,7 +119,7 @@ def regression_waves(chances: list[float], waves: int, repetitions: int) -> list
     source = Random(1)
     decided: list[int | None] = []
     for _ in range(repetitions):
-        evidence = Evidence(1 - 0.8, len(chances), strategy_of(1 - 0.8, len(chances)))
+        evidence = Evidence(1 - 0.8, len(chances), choose_strategy(1 - 0.8, len(chances)))
         decided.append(None)
         for wave in range(1, waves + 1):
             evidence.add([float(source.random() >= chance) for chance in chances])

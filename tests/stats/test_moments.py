@@ -74,7 +74,7 @@ def test_moments_do_not_grow() -> None:
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(1, 50)), min_size=1, max_size=20))
 def test_moments_of_counts_are_those_of_the_repeated_numbers(counts: list[tuple[float, int]]) -> None:
     """To the last digit."""
-    found = Moments.of_counts(counts)
+    found = Moments.from_counts(counts)
     repeated = Moments([value for value, count in counts for _ in range(count)])
     assert (found.count, found.mean, found.squares, found.low) == (
         *(repeated.count, repeated.mean),

@@ -32,7 +32,7 @@ def trust(shared: Path) -> dict[str, Any]:
     return vectors
 
 
-def vectors_of(trust: dict[str, Any], group: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+def load_vectors(trust: dict[str, Any], group: str) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Inputs and outputs of a group; the outputs are approximations to its tolerance."""
     tolerance = trust["groups"][group]["tolerance"]
     return [(vector["in"], close(vector["out"], tolerance)) for vector in trust["groups"][group]["cases"]]
@@ -50,7 +50,7 @@ def close(value: Any, tolerance: float) -> Any:
 def test_paired_differences(trust: dict[str, Any]) -> None:
     """The difference of every vector, and each interval and p value without a named reason."""
     reasons: Counter[str | None] = Counter()
-    for inputs, recorded in vectors_of(trust, "paired"):
+    for inputs, recorded in load_vectors(trust, "paired"):
         expected = recorded
         differences = [
             mean(after) - mean(before) for before, after in zip(inputs["base"], inputs["candidate"], strict=True)
@@ -75,7 +75,7 @@ def test_paired_differences(trust: dict[str, Any]) -> None:
 
 def test_these_cases(trust: dict[str, Any]) -> None:
     """One run, and the difference of two runs, if the cases are fixed."""
-    for inputs, expected in vectors_of(trust, "these_cases"):
+    for inputs, expected in load_vectors(trust, "these_cases"):
         base, candidate = ([case_sample(case) for case in inputs[run]] for run in ("base", "candidate"))
         for run, cases in (("base", base), ("candidate", candidate)):
             assert mean([case.mean for case in cases]) == expected[run]["mean"]
@@ -89,14 +89,14 @@ def test_these_cases(trust: dict[str, Any]) -> None:
 
 def test_mcnemar(trust: dict[str, Any]) -> None:
     """Exact p and mid-p."""
-    for inputs, expected in vectors_of(trust, "mcnemar"):
+    for inputs, expected in load_vectors(trust, "mcnemar"):
         exact, mid_p = mcnemar(inputs["fixed"], inputs["broken"])
         assert {"exact": exact, "mid_p": mid_p} == expected
 
 
 def test_holm(trust: dict[str, Any]) -> None:
     """Corrected p values stand in the order of the plain ones."""
-    for inputs, expected in vectors_of(trust, "holm"):
+    for inputs, expected in load_vectors(trust, "holm"):
         assert holm(inputs["p"]) == expected["p_holm"]
 
 
@@ -126,7 +126,7 @@ def agrees(found: dict[str, Any], expected: dict[str, Any]) -> bool:
 def test_pass_k(trust: dict[str, Any]) -> None:
     """pass^k and pass@k with their intervals, also where cases have different numbers of attempts."""
     with_ends = 0
-    for inputs, expected in vectors_of(trust, "pass_k"):
+    for inputs, expected in load_vectors(trust, "pass_k"):
         for k in expected:
             found = pass_k(inputs["passed"], inputs["attempts"], int(k))
             assert agrees(found, expected[k])
@@ -139,7 +139,7 @@ def logs_above(waves: Sequence[Sequence[float]], limit: float) -> list[float]:
 
     Vectors with a limit below 0.45 do not hold for the tuned gamblers, who need fewer waves there.
     """
-    found, even = evidence_above(waves, limit), logs_of(waves, limit)
+    found, even = evidence_above(waves, limit), compute_logs(waves, limit)
     assert (found == even) == (limit >= 0.45)
     return even
 
@@ -147,12 +147,12 @@ def logs_above(waves: Sequence[Sequence[float]], limit: float) -> list[float]:
 def logs_below(waves: Sequence[Sequence[float]], limit: float) -> list[float]:
     """The evidence below a limit, by even gamblers, as above."""
     losses = [[1 - value for value in wave] for wave in waves]
-    found, even = evidence_below(waves, limit), logs_of(losses, 1 - limit)
+    found, even = evidence_below(waves, limit), compute_logs(losses, 1 - limit)
     assert (found == even) == (1 - limit >= 0.45)
     return even
 
 
-def logs_of(waves: Sequence[Sequence[float]], limit: float) -> list[float]:
+def compute_logs(waves: Sequence[Sequence[float]], limit: float) -> list[float]:
     """The logarithm of the wealth of even gamblers after each wave."""
     evidence = Evidence(limit, len(waves[0]))
     logs = []
@@ -164,14 +164,14 @@ def logs_of(waves: Sequence[Sequence[float]], limit: float) -> list[float]:
 
 def test_evidence(trust: dict[str, Any]) -> None:
     """The logarithm of the evidence after each wave, on both sides."""
-    for inputs, expected in vectors_of(trust, "evidence"):
+    for inputs, expected in load_vectors(trust, "evidence"):
         assert logs_above(inputs["waves"], inputs["threshold"]) == expected["log_evidence_above"]
         assert logs_below(inputs["waves"], inputs["threshold"]) == expected["log_evidence_below"]
 
 
 def test_variance(trust: dict[str, Any]) -> None:
     """The split agrees with the analysis of variance, and with REML if the attempts are balanced."""
-    for inputs, expected in vectors_of(trust, "variance"):
+    for inputs, expected in load_vectors(trust, "variance"):
         split = variance_split([case_sample(case) for case in inputs["values_by_case"]])
         assert split is not None
         assert split.case == expected["case"]
@@ -184,7 +184,7 @@ def test_variance(trust: dict[str, Any]) -> None:
 def test_judge_noise(trust: dict[str, Any]) -> None:
     """The closed form agrees with numeric integration."""
     compared = 0
-    for inputs, expected in vectors_of(trust, "judge_noise"):
+    for inputs, expected in load_vectors(trust, "judge_noise"):
         for votes, variance in expected.items():
             if variance is not None:
                 compared += 1
@@ -194,7 +194,7 @@ def test_judge_noise(trust: dict[str, Any]) -> None:
 
 def test_plan(trust: dict[str, Any]) -> None:
     """The least number of cases is the same as that of a search with scipy's quantiles."""
-    for inputs, expected in vectors_of(trust, "plan"):
+    for inputs, expected in load_vectors(trust, "plan"):
         variance = 2 * inputs["case"] * (1 - inputs["correlation"]) + 2 * inputs["attempt"] / inputs["attempts"]
         cases = cases_to_detect(inputs["effect"], variance, 1) or 0
         # Below 100 cases, sign flips need Connor's number: (1.96 sqrt(0.1) + 0.8416 sqrt(0.09))^2 / 0.01 = 76.1.

@@ -29,13 +29,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     enter(tmp_path, monkeypatch)
     write("test_config.json", MATCH)
     write("trips.evalset.json", eval_set("good"))
-    assert fairtrial("run", "trips.evalset.json", "--agent", "commands:obedient", "--store", of(place), "-q").code == 0
+    assert fairtrial("run", "trips.evalset.json", "--agent", "commands:obedient", "--store", url(place), "-q").code == 0
     yield place
     place.chmod(0o755)
     shutil.rmtree(place)
 
 
-def of(folder: Path) -> str:
+def url(folder: Path) -> str:
     """The URL of its store."""
     return f"sqlite:///{folder}/runs.db"
 
@@ -62,22 +62,22 @@ def test_a_store_in_a_read_only_folder_is_shown(
     command: tuple[str, ...], folder: Path, request: pytest.FixtureRequest
 ) -> None:
     """The output is the output of a store that can be written, and no file appears."""
-    usual = fairtrial(*command, "--store", of(folder))
+    usual = fairtrial(*command, "--store", url(folder))
     request.getfixturevalue("locked_up")
-    done = fairtrial(*command, "--store", of(folder))
+    done = fairtrial(*command, "--store", url(folder))
     assert (done.code, done.out) == (0, usual.out), done.err
     assert [file.name for file in folder.iterdir()] == ["runs.db"]
 
 
 def test_a_read_only_store_is_not_written(folder: Path, request: pytest.FixtureRequest) -> None:
     """A command that writes says why it cannot."""
-    assert fairtrial("runs", "--store", of(folder)).code == 0, "everything that the command needs is imported"
+    assert fairtrial("runs", "--store", url(folder)).code == 0, "everything that the command needs is imported"
     before = (folder / "runs.db").read_bytes()
     request.getfixturevalue("locked_up")
-    done = fairtrial("runs", "rm", "2", "--store", of(folder))
+    done = fairtrial("runs", "rm", "2", "--store", url(folder))
     assert (done.code, "attempt to write a readonly database; make the file" in done.err) == (4, True), done.err
     with pytest.raises(StoreError, match=r"attempt to write a readonly database|unable to open database file"):
-        Store(of(folder))
+        Store(url(folder))
     assert (folder / "runs.db").read_bytes() == before
 
 
@@ -99,5 +99,5 @@ def test_rows_in_the_log_of_a_killed_writer_are_not_overlooked(folder: Path, req
     (folder / "runs.db").write_bytes(content)
     (folder / "runs.db-wal").write_bytes(log)
     request.getfixturevalue("locked_up")
-    done = fairtrial("runs", "--store", of(folder))
+    done = fairtrial("runs", "--store", url(folder))
     assert (done.code, "copy the file, and its -wal file if it has one" in done.err) == (4, True), done.err

@@ -58,7 +58,7 @@ def server() -> Iterator[sa.Engine]:
     outside.dispose()
 
 
-def url_of(server: sa.Engine) -> str:
+def read_url(server: sa.Engine) -> str:
     """The URL of its database."""
     return server.url.render_as_string(hide_password=False)
 
@@ -91,7 +91,7 @@ def test_a_run_goes_on_if_its_connections_end_between_statements(
     ENDED.clear()
     done = fairtrial(
         *("run", "trips.evalset.json", "--agent", "unlucky_agent:unlucky", "--concurrency", "1"),
-        *("--store", url_of(server), "--json", "-"),
+        *("--store", read_url(server), "--json", "-"),
     )
     assert (done.code, "Traceback" in done.err) == (0, False), done.err
     assert [case["case_id"] for case in done.json["attempts"]] == ["a", "b", "c"]
@@ -101,7 +101,7 @@ def test_a_run_goes_on_if_its_connections_end_between_statements(
 
 def test_a_write_that_commits_alone_is_repeated_once(server: sa.Engine) -> None:
     """The connection for replies stays open all the time, so that nothing looks after it between two replies."""
-    store = Store(url_of(server))
+    store = Store(read_url(server))
     store.begin(RunInfo("r", "2026-01-01T00:00:00+00:00", "0.1.0", "run"))
     replies = store.replies("r")
     replies["first"] = Reply("yes")
@@ -113,7 +113,7 @@ def test_a_write_that_commits_alone_is_repeated_once(server: sa.Engine) -> None:
 
 def test_a_server_that_ends_every_connection_is_a_store_error(server: sa.Engine) -> None:
     """The second try is the last."""
-    store = Store(url_of(server))
+    store = Store(read_url(server))
     store.begin(RunInfo("r", "2026-01-01T00:00:00+00:00", "0.1.0", "run"))
     replies = store.replies("r")
     replies["first"] = Reply("yes")
@@ -133,7 +133,7 @@ def test_a_server_that_ends_every_connection_is_a_store_error(server: sa.Engine)
 
 def test_a_closed_store_leaves_no_connection_open(server: sa.Engine) -> None:
     """Also if somebody still reads results, and if the store was used in every way."""
-    store = Store(url_of(server))
+    store = Store(read_url(server))
     store.begin(RunInfo("r", "2026-01-01T00:00:00+00:00", "0.1.0", "run"))
     store.replies("r")["first"] = Reply("yes")
     unread = store.recordings("r")

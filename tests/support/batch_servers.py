@@ -19,7 +19,7 @@ from typing import Any, Self
 
 import pytest
 
-from loopback import Request, Say, Status, reply_to, request_of
+from loopback import Request, Say, Status, make_request, reply_to
 
 KEYS = {
     "OPENAI_API_KEY": "sk-planted-0123456789",
@@ -172,7 +172,7 @@ class BatchServer:
             paths = {"openai": "/v1/chat/completions", "anthropic": "/v1/messages"}
             for name, body in batch.requests.items():
                 path = paths.get(batch.kind) or f"/v1beta/models/{body.get('_model')}:generateContent"
-                request = request_of(len(self.asked) + 1, path, {}, body)
+                request = make_request(len(self.asked) + 1, path, {}, body)
                 self.asked.append(request)
                 batch.results[name] = self.script(request), request
             batch.state = state

@@ -18,13 +18,13 @@ from fairtrial.stats.agreement import (
     agreement_interval,
     alpha,
     kappa,
+    make_table,
     matthews,
     quadratic_kappa,
-    table_of,
 )
 from fairtrial.stats.correction import Judged, Labelled, corrected_mean
 from fairtrial.stats.difference import paired_difference
-from fairtrial.stats.evidence import Evidence, strategy_of
+from fairtrial.stats.evidence import Evidence, choose_strategy
 from fairtrial.stats.fixed_cases import CaseSample, fixed_difference, fixed_interval
 from fairtrial.stats.interval import bounded_interval, logarithmic_interval
 from fairtrial.stats.one_sided import difference_limits, fixed_difference_limits, fixed_limits, mean_limits
@@ -542,7 +542,7 @@ def looks() -> Iterator[Situation]:
 
             def claims(source: random.Random, c: Any = chances, limit: float = limit, side: str = side) -> bool:
                 at = limit if side == "passed" else 1 - limit
-                evidence = Evidence(at, len(c), strategy_of(at, len(c)))
+                evidence = Evidence(at, len(c), choose_strategy(at, len(c)))
                 for _ in range(15):
                     wave = [source.random() < chance for chance in c]
                     evidence.add([float(value == (side == "passed")) for value in wave])
@@ -600,7 +600,7 @@ def _agreement(
 ) -> Situation:
     categories = 1 + max(map(max, cells))
     # So many items that alpha's correction for their number vanishes.
-    everything = table_of([(*cell, 1e7 * chance) for cell, chance in zip(cells, chances, strict=True)], categories)
+    everything = make_table([(*cell, 1e7 * chance) for cell, chance in zip(cells, chances, strict=True)], categories)
     truth = statistic(everything) or 0.0
 
     def held(source: random.Random) -> bool:

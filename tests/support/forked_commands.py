@@ -78,9 +78,9 @@ class ForkedProcess:
     def communicate(self, timeout: float = _PATIENCE) -> tuple[str, str]:
         """Read both streams to their ends, and wait for the end of the process."""
         errors: list[str] = []
-        reader = threading.Thread(target=lambda: errors.append(_rest_of(self.stderr)))
+        reader = threading.Thread(target=lambda: errors.append(_read_rest(self.stderr)))
         reader.start()
-        output = _rest_of(self.stdout)
+        output = _read_rest(self.stdout)
         reader.join()
         self.wait(timeout)
         return output, errors[0]
@@ -92,7 +92,7 @@ class ForkedProcess:
         return self.returncode
 
 
-def _rest_of(stream: IO[str] | None) -> str:
+def _read_rest(stream: IO[str] | None) -> str:
     if stream is None:
         return ""
     with stream:

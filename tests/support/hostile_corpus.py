@@ -177,19 +177,19 @@ LONG = ("x" * 1_000_000, "한" * 1_000_000, "`" * 100_000, "<b>" * 100_000, "wor
 def filled(record: Any, text: str | Callable[[], str]) -> Any:
     """Return a record with a text in place of every free text, at any depth. Literals and enumerations stay."""
     value = text if callable(text) else lambda: text
-    return _filled(record, value)
+    return _fill_placeholders(record, value)
 
 
-def _filled(item: Any, text: Callable[[], str]) -> Any:
+def _fill_placeholders(item: Any, text: Callable[[], str]) -> Any:
     if isinstance(item, msgspec.Struct):
         fields = {name: new for name, new in _fields(item, text) if new is not getattr(item, name)}
         return msgspec.structs.replace(item, **fields)
     if type(item) is str:
         return text()
     if isinstance(item, tuple | list):
-        return type(item)(_filled(inner, text) for inner in item)
+        return type(item)(_fill_placeholders(inner, text) for inner in item)
     if isinstance(item, dict):
-        return {f"{text()}{number}": _filled(inner, text) for number, inner in enumerate(item.values())}
+        return {f"{text()}{number}": _fill_placeholders(inner, text) for number, inner in enumerate(item.values())}
     return item
 
 
@@ -200,4 +200,4 @@ def _fields(record: msgspec.Struct, text: Callable[[], str]) -> Iterator[tuple[s
         if "LiteralType" in kinds or field.name in {"digest", "started", "finished"}:
             yield field.name, value
         else:
-            yield field.name, _filled(value, text)
+            yield field.name, _fill_placeholders(value, text)

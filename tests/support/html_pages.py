@@ -46,19 +46,21 @@ class HtmlPage:
             details = json.loads(self.data[f"details-{run}-{chunk}"])
             texts = self.data[f"texts-{run}-{chunk}"].split(END_OF_ATTEMPT)[:-1]
             found += [
-                _restored(attempt, [text.decode() for text in own.split(END_OF_TEXT)])
+                _restore_attachments(attempt, [text.decode() for text in own.split(END_OF_TEXT)])
                 for attempt, own in zip(details, texts, strict=True)
             ]
         return found
 
 
-def _restored(value: Any, texts: list[str]) -> Any:
+def _restore_attachments(value: Any, texts: list[str]) -> Any:
     if isinstance(value, dict):
         return {
-            key: texts[item] if key in {"text", "reason", "cause"} and isinstance(item, int) else _restored(item, texts)
+            key: texts[item]
+            if key in {"text", "reason", "cause"} and isinstance(item, int)
+            else _restore_attachments(item, texts)
             for key, item in value.items()
         }
-    return [_restored(item, texts) for item in value] if isinstance(value, list) else value
+    return [_restore_attachments(item, texts) for item in value] if isinstance(value, list) else value
 
 
 class _Reader(HTMLParser):
@@ -98,7 +100,7 @@ def read_page(content: bytes) -> HtmlPage:
     return reader.page
 
 
-def page_of(*runs: ReportedRun, **options: Any) -> HtmlPage:
+def write_page(*runs: ReportedRun, **options: Any) -> HtmlPage:
     """Write a page about runs, and read it again."""
     stream = io.BytesIO()
     write_pages(stream, runs, **options)

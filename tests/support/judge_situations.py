@@ -85,7 +85,7 @@ class JudgeSituation:
             labels = [
                 Labelled(float(people), float(judge), n) for n, (people, judge) in enumerate(outcomes[: self.labels])
             ]
-            corrected += _holds(corrected_mean(labels, judged_of(verdicts)), self.rate)
+            corrected += _holds(corrected_mean(labels, make_judged(verdicts)), self.rate)
             interval = bounded_interval(verdicts, attempts=len(verdicts))
             own += interval is not None and interval[0] <= self.rate <= interval[1]
         return {"corrected": corrected / repetitions, "judged": own / repetitions}
@@ -96,7 +96,7 @@ def _holds(corrected: object, truth: float) -> bool:
     return interval is not None and interval[0] <= truth <= interval[1]
 
 
-def judged_of(values: list[float]) -> Judged:
+def make_judged(values: list[float]) -> Judged:
     """The numbers of all values of a judge."""
     return Judged(len(values), sum(values) / len(values), variance(values))
 
@@ -111,7 +111,7 @@ def graded_correction(labels: int, outcomes: int, repetitions: int, *, seed: int
         people = [grade / 4 for grade in source.choices(range(5), weights, k=outcomes)]
         judge = [min(1.0, grade + source.choice((0.0, 0.0, 0.25))) for grade in people]
         sample = [Labelled(people[n], judge[n], n) for n in range(labels)]
-        held += _holds(corrected_mean(sample, judged_of(judge), graded=True), truth)
+        held += _holds(corrected_mean(sample, make_judged(judge), graded=True), truth)
     return held / repetitions
 
 
@@ -123,7 +123,7 @@ def finite_correction(
     The labels are drawn at random. The width is relative to an interval by the same labels alone.
     """
     source = random.Random(f"{seed} {labels}")
-    truth, judged = sum(people) / len(people), judged_of(judge)
+    truth, judged = sum(people) / len(people), make_judged(judge)
     own = bounded_interval(judge, attempts=len(judge))
     held, widths, alone = 0, 0.0, 0.0
     for _ in range(repetitions):

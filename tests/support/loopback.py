@@ -152,7 +152,7 @@ class Loopback:
         if path == "/token":
             token = {"access_token": "planted-access-token", "expires_in": 3600, "token_type": "Bearer"}
             return await self._send(writer, 200, json.dumps(token).encode())
-        request = request_of(len(self.requests) + 1, path, headers, json.loads(body))
+        request = make_request(len(self.requests) + 1, path, headers, json.loads(body))
         self.requests.append(request)
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
@@ -211,7 +211,7 @@ def _is_for_claude(path: str) -> bool:
     return path.startswith("/v1/messages") or path.partition("?")[0].endswith(":rawPredict")
 
 
-def request_of(number: int, path: str, headers: dict[str, str], body: dict[str, Any]) -> Request:
+def make_request(number: int, path: str, headers: dict[str, str], body: dict[str, Any]) -> Request:
     """What a client asks with a body at a path."""
     if _is_for_claude(path):
         contents = [{"parts": message["content"]} for message in body["messages"]]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from fairtrial.stats.difference import Difference, paired_difference
-from fairtrial.stats.evidence import Evidence, Gambler, Strategy, strategy_of
+from fairtrial.stats.evidence import Evidence, Gambler, Strategy, choose_strategy
 from fairtrial.stats.fixed_cases import case_sample, fixed_difference, fixed_interval
 from fairtrial.stats.interval import Interval, student_interval, wilson
 from fairtrial.stats.one_sided import difference_limits
@@ -196,7 +196,7 @@ def false_claims(chances: Sequence[float], limit: float, waves: int, repetitions
     threshold = math.log(20)
     claimed = usual = 0
     for _ in range(repetitions):
-        evidence = Evidence(limit, len(chances), strategy_of(limit, len(chances)))
+        evidence = Evidence(limit, len(chances), choose_strategy(limit, len(chances)))
         passed = attempts = 0
         by_evidence = by_wilson = False
         for _ in range(waves):
@@ -220,7 +220,7 @@ def waves_to_decide(a: float, b: float, limit: float, cases: int, repetitions: i
     rate = a / (a + b)
     best = Strategy((Gambler((rate - limit) / (1 - limit), 0.0),))
     waves = [0, 0]
-    for side, strategy in enumerate((strategy_of(limit, cases), best)):
+    for side, strategy in enumerate((choose_strategy(limit, cases), best)):
         source = random.Random(f"{seed} {a} {b} {limit}")
         for _ in range(repetitions):
             chances = [0.0]

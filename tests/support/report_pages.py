@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fairtrial.analysis.comparison import compare_runs
 from fairtrial.analysis.measured_run import MeasuredRun, measure_run
 from fairtrial.records.attempt import Failure, Recording
-from fairtrial.records.attempt_row import CriterionTerms, row_of
+from fairtrial.records.attempt_row import CriterionTerms, make_row
 from fairtrial.records.ballot import Ballot, Decision, JudgeAnswer, SentPrompt, Vote, VoteResult
 from fairtrial.records.calibration import Calibration
 from fairtrial.records.case import EvalCase
@@ -199,7 +199,7 @@ def run(run_id: str, *, cases: int = 12, hostile: Sequence[str] = (), seed: int 
 def measured(own: FinishedRun) -> MeasuredRun:
     """The numbers of a run, as a comparison reads them."""
     keys = [(case.position, case.key, case.name) for case in own.expectations]
-    rows = list(map(row_of, own.results))
+    rows = list(map(make_row, own.results))
     terms = {
         outcome.criterion: CriterionTerms(outcome.criterion, outcome.threshold, outcome.lower_is_better, outcome.range)
         for result in own.results

@@ -43,6 +43,9 @@ ENOUGH_WORDS = 1000
 # The largest share of names that say nothing: pronouns and bare participles.
 MOST_EMPTY_NAMES = 0.01
 
+# The most functions below `src` whose name is a bare participle, for example `measured`. Properties are fields.
+MOST_PARTICIPLES = 54
+
 LONGEST_SENTENCE = 25
 
 _QUESTION_WORDS = """
@@ -280,6 +283,30 @@ def names(files: list[Path]) -> Names:
     return found
 
 
+def functions(files: list[Path]) -> set[str]:
+    """The names of functions and methods. Tests and properties are left out: they are sentences and fields."""
+    return {
+        node.name
+        for file in files
+        if file.suffix == ".py"
+        for node in _statements(_tree(file))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and not node.name.startswith("test_")
+        and not any("property" in ast.unparse(decorator) for decorator in node.decorator_list)
+    }
+
+
+def headless(names: set[str]) -> set[str]:
+    """The names that end or begin with "of", or hold "told" or "stated". A function is a verb or a field."""
+    tokens = {name: name.strip("_").lower().split("_") for name in names}
+    return {name for name, parts in tokens.items() if "of" in (parts[0], parts[-1]) or {"told", "stated"} & set(parts)}
+
+
+def participles(names: set[str]) -> set[str]:
+    """The names that are one participle, for example `measured`."""
+    return {name for name in names if name.strip("_") in _PARTICIPLES.split() or re.fullmatch(r"_*[a-z]+[a-z]ed", name)}
+
+
 def comments(files: list[Path]) -> float:
     """Comments per 1,000 lines of code, without those that speak to tools."""
     lines = found = 0
@@ -307,7 +334,7 @@ def pages() -> list[Path]:
     )
 
 
-def prose_of(files: list[Path]) -> Prose:
+def read_prose(files: list[Path]) -> Prose:
     """The counts of pages, and of the docstrings of modules."""
     texts: dict[str, str] = {}
     for file in files:
@@ -319,7 +346,7 @@ def _row(title: str, files: list[Path]) -> str:
     """One line of the table for docstrings and pages, with the names and comments of modules."""
     modules = [file for file in files if file.suffix == ".py"]
     code = f"{100 * names(modules).share:>11.1f} %{comments(modules):>10.0f}" if modules else f"{'–':>13}{'–':>10}"
-    return _rates(title, prose_of(files)) + code
+    return _rates(title, read_prose(files)) + code
 
 
 def _rates(title: str, prose: Prose) -> str:
@@ -341,7 +368,7 @@ def table(rows: dict[str, list[Path]]) -> Iterator[str]:
 
 def places(files: list[Path]) -> Iterator[str]:
     """Each place that a rule of MOST counts, the modules that begin with a question, and the names that say nothing."""
-    prose = prose_of(files)
+    prose = read_prose(files)
     for rule in MOST:
         yield from (f"{rule:>18}  {place}" for place in prose.places.get(rule, []))
     yield from (f"{'question':>18}  {place}" for place in asking_modules(files))

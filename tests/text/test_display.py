@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairtrial.text.display import call, compact, shortened, visible
+from fairtrial.text.display import call, compact, shorten, visible
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,6 @@ def test_what_is_no_json_is_shown_by_its_type() -> None:
 
 def test_shortened_keeps_to_its_limit() -> None:
     """What is cut ends in an ellipsis; 0 is no limit."""
-    assert shortened("abcdef", 4) == "abc…"
-    assert shortened("abcd", 4) == "abcd"
-    assert shortened("abcdef", 0) == "abcdef"
+    assert shorten("abcdef", 4) == "abc…"
+    assert shorten("abcd", 4) == "abcd"
+    assert shorten("abcdef", 0) == "abcdef"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import secret_corpus
 from fairtrial.text.layers import find_base64
 from fairtrial.text.redaction.provider_keys import FORMS, KeyForm, find_signs
-from fairtrial.text.redaction.redact import finders_of, may_hold_secrets
+from fairtrial.text.redaction.redact import make_finders, may_hold_secrets
 from fairtrial.text.redaction.secret_search import Search
 from fairtrial.text.runs import long_runs
 
@@ -41,7 +41,7 @@ def test_every_form_of_key_has_a_long_word(form: KeyForm) -> None:
 def test_every_text_with_a_secret_holds_a_sign() -> None:
     """Among many texts, a part with a secret is found by its signs, whatever stands around the secret."""
     for example in secret_corpus.positives(random.Random(5), 1):
-        search = Search(finders_of(), f"Authorization: none\n{example.text}\nto be continued")
+        search = Search(make_finders(), f"Authorization: none\n{example.text}\nto be continued")
         assert search.may_find(example.text)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fairtrial.errors import UsageError
 from fairtrial.formats import knowledgepulse
 from fairtrial.records.reasoning import ReasoningTrace
-from fairtrial.valuation.dimensions import PROFILES, structure, total, weights_of
+from fairtrial.valuation.dimensions import PROFILES, find_weights, structure, total
 from fairtrial.valuation.single import value
 from reasonings import reasoning
 
@@ -128,7 +128,7 @@ def test_a_profile_is_asked_for_and_never_guessed_from_the_domain() -> None:
 def test_a_misspelt_profile_is_refused_with_the_nearest_name() -> None:
     """`finanse` is no profile; `finance` is."""
     with pytest.raises(UsageError, match="did you mean 'finance'"):
-        weights_of("finanse")
+        find_weights("finanse")
 
 
 ANY_STEP = st.fixed_dictionaries(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fairtrial.errors import UsageError
 from fairtrial.valuation import weights
-from fairtrial.valuation.embed import MiniLM, embedder, installed_embedder, name_of
+from fairtrial.valuation.embed import MiniLM, embedder, installed_embedder, read_name
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_a_folder_is_an_embedder(minilm: MiniLM, tmp_path: Path) -> None:
         (tmp_path / name).symlink_to(minilm.folder / name)
     named = embedder(str(tmp_path))
     assert named is not None
-    assert name_of(named) == str(tmp_path)
+    assert read_name(named) == str(tmp_path)
     assert np.array_equal(named(["some text"]), minilm(["some text"]))
 
 
@@ -146,13 +146,13 @@ def test_the_hubs_cache_is_looked_in(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     (repository / "refs").mkdir()
     (repository / "refs" / "main").write_text("bbb")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
-    assert weights.installed() == repository / "snapshots" / "bbb"
+    assert weights.find_installed() == repository / "snapshots" / "bbb"
 
 
 def test_no_embedder_is_an_embedder_that_is_asked_for() -> None:
     """`none` is None, and is called none."""
     assert embedder("none") is None
-    assert name_of(None) == "none"
+    assert read_name(None) == "none"
 
 
 def test_an_unknown_embedder_is_refused_with_the_nearest_name() -> None:
@@ -169,7 +169,7 @@ def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
 
 def test_a_callable_is_named_by_where_its_code_is() -> None:
     """A user's own function stands beside its numbers as module:name."""
-    assert name_of(json.dumps) == "json:dumps"
+    assert read_name(json.dumps) == "json:dumps"
 
 
 def test_help_loads_no_heavy_library() -> None:

@@ -217,7 +217,7 @@ def test_a_damaged_graph_is_one_error(tmp_path: Path) -> None:
             NeighbourGraph(tmp_path / "index", cache)
 
 
-def _index_of(folder: Path, **options: Any) -> Path:
+def _make_index(folder: Path, **options: Any) -> Path:
     _cache(3, **options).save(folder / "index", embedder="e")
     return folder / "index"
 
@@ -226,12 +226,12 @@ def _index_of(folder: Path, **options: Any) -> Path:
 def test_a_graph_knows_no_time_to_live(tmp_path: Path) -> None:
     """An index whose traces expire is refused."""
     with pytest.raises(UsageError, match=r"--ttl.*which a graph cannot know"):
-        open_index("corpus", _index_of(tmp_path, ttl=10.0), embedder="e", approximate=True)
+        open_index("corpus", _make_index(tmp_path, ttl=10.0), embedder="e", approximate=True)
 
 
 def test_a_graph_needs_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without usearch, the message names the extra."""
-    path = _index_of(tmp_path)
+    path = _make_index(tmp_path)
     real = importlib.util.find_spec
     monkeypatch.setattr(
         "fairtrial.valuation.approximate_search.find_spec", lambda name: None if name == "usearch" else real(name)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fairtrial.errors import FormatError, UsageError
 from fairtrial.records.value_row import Nearest
 from fairtrial.valuation.novelty import VectorCache, leave_one_out
-from fairtrial.valuation.trace_value import novelty_of
+from fairtrial.valuation.trace_value import score_novelty
 
 Vectors = NDArray[np.float32]
 
@@ -115,16 +115,16 @@ def test_of_equal_vectors_the_first_is_the_nearest() -> None:
 
 def test_an_empty_cache_leaves_novelty_open() -> None:
     """Nothing to compare with is 0.5, as the rule says."""
-    assert novelty_of(VectorCache().nearest(np.ones(384))) == 0.5
+    assert score_novelty(VectorCache().nearest(np.ones(384))) == 0.5
 
 
 def test_a_duplicate_has_novelty_zero() -> None:
     """Exactly 0, whatever float32 makes of the product of a vector with itself."""
     vectors = _random(50)
-    assert [novelty_of(_cache_of(one).nearest(one)) for one in vectors] == [0.0] * 50
+    assert [score_novelty(_make_cache(one).nearest(one)) for one in vectors] == [0.0] * 50
 
 
-def _cache_of(vector: Any) -> VectorCache:
+def _make_cache(vector: Any) -> VectorCache:
     cache = VectorCache()
     cache.add("own", vector)
     return cache
@@ -132,7 +132,7 @@ def _cache_of(vector: Any) -> VectorCache:
 
 def test_the_opposite_is_not_newer_than_new() -> None:
     """A cosine of -1 would be a novelty of 2; it is kept at 1."""
-    assert novelty_of(_cache_of(np.ones(384)).nearest(-np.ones(384))) == 1.0
+    assert score_novelty(_make_cache(np.ones(384)).nearest(-np.ones(384))) == 1.0
 
 
 def test_the_oldest_goes_first() -> None:
@@ -144,7 +144,7 @@ def test_the_oldest_goes_first() -> None:
 
 def test_a_reset_cache_is_empty() -> None:
     """After a reset nothing is near."""
-    cache = _cache_of(np.ones(384))
+    cache = _make_cache(np.ones(384))
     cache.reset()
     assert (len(cache), cache.nearest(np.ones(384))) == (0, None)
 
@@ -175,7 +175,7 @@ def test_a_saved_cache_comes_back(tmp_path: Path) -> None:
 
 def test_an_index_of_another_embedder_is_refused(tmp_path: Path) -> None:
     """Vectors of two embedders cannot be compared."""
-    _cache_of(np.ones(384)).save(tmp_path / "index", embedder="minilm")
+    _make_cache(np.ones(384)).save(tmp_path / "index", embedder="minilm")
     with pytest.raises(UsageError, match="by the embedder 'minilm', not by 'other'"):
         VectorCache.load(tmp_path / "index", embedder="other")
 
@@ -183,7 +183,7 @@ def test_an_index_of_another_embedder_is_refused(tmp_path: Path) -> None:
 def test_a_damaged_index_is_one_error(tmp_path: Path) -> None:
     """Whichever byte is wrong and wherever the file ends, it is loaded or refused with a FormatError."""
     index = tmp_path / "index"
-    _cache_of(np.ones(384)).save(index, embedder="minilm")
+    _make_cache(np.ones(384)).save(index, embedder="minilm")
     whole = index.read_bytes()
     refusals = 0
     for place in range(0, len(whole), 97):

@@ -31,7 +31,7 @@ def clustered(count: int, *, seed: int, clusters: int = 4, dimensions: int = 6, 
     return unit
 
 
-def objective_of(vectors: Floats, places: tuple[int, ...], share: float, worths: Any, baseline: float) -> float:
+def compute_objective(vectors: Floats, places: tuple[int, ...], share: float, worths: Any, baseline: float) -> float:
     """The objective of a selection, written out item by item."""
     total = 0.0
     for row in vectors:
@@ -48,9 +48,9 @@ def test_a_selection_is_near_the_best_of_all_selections(seed: int, share: float)
     vectors = clustered(11, seed=seed)
     worths = np.random.default_rng(seed).random(11)
     baseline = mean_cosine(vectors)
-    best = max(objective_of(vectors, places, share, worths, baseline) for places in combinations(range(11), 4))
+    best = max(compute_objective(vectors, places, share, worths, baseline) for places in combinations(range(11), 4))
     placement = choose(vectors, Objective(share, worths), [4], np.zeros(11, dtype=np.int64), baseline)
-    reached = objective_of(vectors, tuple(placement.places), share, worths, baseline)
+    reached = compute_objective(vectors, tuple(placement.places), share, worths, baseline)
     assert placement.objective == pytest.approx(reached, abs=1e-6)
     assert (1 - 1 / np.e) * best - 1e-6 <= reached <= best + 1e-6
     assert reached >= 0.95 * best
@@ -65,7 +65,7 @@ def test_quotas_hold_and_the_bound_is_true_within_them(seed: int) -> None:
     placement = choose(vectors, Objective(1.0, worths), [2, 1, 1], groups, 0.0)
     assert np.bincount(groups[placement.places]).tolist() == [2, 1, 1]
     allowed = [places for places in combinations(range(12), 4) if sorted(groups[list(places)]) == [0, 0, 1, 2]]
-    best = max(objective_of(vectors, places, 1.0, worths, 0.0) for places in allowed)
+    best = max(compute_objective(vectors, places, 1.0, worths, 0.0) for places in allowed)
     assert 0.5 * best - 1e-6 <= placement.objective <= best + 1e-6 <= placement.bound + 2e-6
 
 

@@ -54,7 +54,7 @@ def valid(name: str, value: object) -> None:
     check_shape(value, name)
 
 
-def label_of(item: dict[str, Any], **more: object) -> dict[str, object]:
+def make_label(item: dict[str, Any], **more: object) -> dict[str, object]:
     """The body of a label."""
     return {**ANN, "number": item["number"], "copy": item["copy"], "value": 1.0, "seconds": 2.5, **more}
 
@@ -65,7 +65,7 @@ def test_a_queue_is_drawn_labelled_and_released(site: Site, store: Store) -> Non
     valid("QueueView", queue)
     claimed = sent(site, f"{QUEUES}/1/items", ANN)
     valid("ClaimedItems", claimed)
-    label = label_of(claimed["items"][0])
+    label = make_label(claimed["items"][0])
     valid("LabelRequest", label)
     progress = sent(site, f"{QUEUES}/1/labels", label)
     valid("LabelProgressView", progress)
@@ -101,7 +101,7 @@ def test_a_label_from_elsewhere_is_not_stored(
     """The same request from the page itself is stored."""
     sent(site, QUEUES, WANTED)
     item = sent(site, f"{QUEUES}/1/items", ANN)["items"][0]
-    body = json.dumps(label_of(item)).encode()
+    body = json.dumps(make_label(item)).encode()
     assert site.request("POST", f"{QUEUES}/1/labels", headers, body).status == status
     assert site.request("DELETE", f"{QUEUES}/1/window", headers, json.dumps(ANN).encode()).status == status
     assert store.labels(FIRST) == []
@@ -114,7 +114,7 @@ def test_a_body_that_is_too_long_is_refused(site: Site, store: Store) -> None:
     sent(site, QUEUES, WANTED)
     item = sent(site, f"{QUEUES}/1/items", ANN)["items"][0]
     path = f"{QUEUES}/1/labels"
-    assert post(site, path, label_of(item, note="x" * (1 << 20))).status == 413
+    assert post(site, path, make_label(item, note="x" * (1 << 20))).status == 413
     chunk = b"%x\r\n%s\r\n" % (1 << 19, b"x" * (1 << 19))
     assert site.request("POST", path, {"Transfer-Encoding": "chunked"}, 3 * chunk + b"0\r\n\r\n").status == 413
     assert store.labels(FIRST) == []
@@ -142,7 +142,7 @@ def test_a_label_that_makes_no_sense_is_not_stored(
     """The answer says why."""
     sent(site, QUEUES, WANTED)
     item = sent(site, f"{QUEUES}/1/items", ANN)["items"][0]
-    answer = post(site, f"{QUEUES}/1/labels", label_of(item, **change))
+    answer = post(site, f"{QUEUES}/1/labels", make_label(item, **change))
     assert answer.status == status
     assert problem in answer.json["problem"]
     assert store.labels(FIRST) == []

@@ -56,10 +56,10 @@ def _stored(folder: Path) -> bytes:
     with closing(sqlite3.connect(folder / "store.db")) as store:
         tables = [name for (name,) in store.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         rows = [row for table in tables for row in store.execute(f'SELECT * FROM "{table}"')]  # noqa: S608
-    return b"\n".join(_unpacked(value) for row in rows for value in row)
+    return b"\n".join(_unpack_bytes(value) for row in rows for value in row)
 
 
-def _unpacked(value: Any) -> bytes:
+def _unpack_bytes(value: Any) -> bytes:
     return raw_json(value) if isinstance(value, bytes) else str(value).encode()
 
 

@@ -109,11 +109,11 @@ def test_pages_of_runs_follow_each_other_by_key(tmp_path: Path) -> None:
 
 def test_a_row_equals_the_row_of_the_report(viewer: api.StoreViewer) -> None:
     """Both come from the same records, by different ways."""
-    from html_pages import page_of
+    from html_pages import write_page
 
     own = report_run(FIRST, seed=1, cases=CASES)
     rows = json.loads(api.encode_view(viewer.rows(FIRST, range(CASES))))
-    for expected in page_of(own).view["cases"][0]:
+    for expected in write_page(own).view["cases"][0]:
         row = rows[expected["position"]]
         assert (row["name"], row["query"], row["reason"]) == (expected["name"], expected["query"], expected["reason"])
         assert [entry["verdict"] for entry in row["attempts"]] == [entry["verdict"] for entry in expected["attempts"]]
@@ -121,9 +121,9 @@ def test_a_row_equals_the_row_of_the_report(viewer: api.StoreViewer) -> None:
 
 def test_an_attempt_equals_the_attempt_of_the_report(viewer: api.StoreViewer) -> None:
     """Its conversation, its outcomes, its ballots and its labels."""
-    from html_pages import page_of
+    from html_pages import write_page
 
-    page = page_of(report_run(FIRST, seed=1, cases=CASES))
+    page = write_page(report_run(FIRST, seed=1, cases=CASES))
     expected, agents = page.attempts()[7], page.view["runs"][0]["agents"]
     shown = json.loads(api.encode_view(viewer.attempt(FIRST, 3, 2)))
     own_agents = shown.pop("agents")
@@ -180,7 +180,7 @@ def fits(own: FinishedRun, result: CaseResult, query: CaseQuery) -> bool:
     return (
         query.verdict in ("", result.verdict.value)
         and (not query.criterion or any(entry.verdict.value in ("failed", "unscored") for entry in outcomes))
-        and query.side in ("", result.fault_side_of(result.verdict))
+        and query.side in ("", result.find_fault_side(result.verdict))
         and query.tool in ("", "get_order")
         and ("failed" not in query.flags or result.verdict.value not in ("passed", "informational"))
         and ("flaky" not in query.flags or ("passed" in verdicts and bool(verdicts & {"failed", "error"})))

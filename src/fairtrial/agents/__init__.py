@@ -55,7 +55,7 @@ PLUGINS = "fairtrial.agents"
 """The group of entry points with which packages add kinds of targets."""
 
 
-def agent_of(target: str | Any) -> Agent:
+def find_agent(target: str | Any) -> Agent:
     """Return the agent at a target, or around a function or a framework's agent.
 
     Raises UsageError if the target does not mean an agent, or needs a framework that is not installed.
@@ -137,7 +137,7 @@ def _nearest_target(target: str) -> str:
 
 
 def _around(thing: Any, problem: str) -> Agent:
-    kind = next((kind for kind in KINDS.values() if _is_one_of(thing, kind.classes)), None)
+    kind = next((kind for kind in KINDS.values() if _has_class(thing, kind.classes)), None)
     if kind is not None:
         agent: Agent = _module(kind).agent_around(thing)
         return agent
@@ -146,7 +146,7 @@ def _around(thing: Any, problem: str) -> Agent:
     return thing if opens_sessions(thing) else FunctionAgent(thing)
 
 
-def _is_one_of(thing: Any, classes: tuple[str, ...]) -> bool:
+def _has_class(thing: Any, classes: tuple[str, ...]) -> bool:
     """Whether the class of a thing, or a base class, is among `classes`. No framework is imported for the answer."""
     for base in type(thing).__mro__:
         for package, _, name in (path.partition(":") for path in classes):

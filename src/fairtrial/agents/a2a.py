@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from fairtrial.agents.endpoints.urls import parts_of
-from fairtrial.agents.user_parts import content_of
+from fairtrial.agents.endpoints.urls import split_parts
+from fairtrial.agents.user_parts import read_content
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
@@ -30,7 +30,7 @@ def agent_at(target: str) -> A2AAgent:
     """Return the agent at `a2a:URL`, the URL of its card without the path. Raises UsageError."""
     import_extra("a2a.client", EXTRA)
     url = target.partition(":")[2]
-    parts = parts_of(url, like="a2a:http://localhost:9999")
+    parts = split_parts(url, like="a2a:http://localhost:9999")
     if parts.username or parts.password:
         raise UsageError("must hold no password")
     return A2AAgent(url)
@@ -98,7 +98,7 @@ class A2ASession:
         types = import_extra("a2a.types.a2a_pb2", EXTRA)
         request = types.Message(
             role=types.Role.ROLE_USER,
-            parts=[types.Part(text=message), *map(_sent_part, parts)],
+            parts=[types.Part(text=message), *map(_encode_part, parts)],
             message_id=str(uuid.uuid4()),
             context_id=self._context,
             task_id=self._task,
@@ -120,10 +120,10 @@ class A2ASession:
             yield step
 
 
-def _sent_part(part: Part) -> Any:
+def _encode_part(part: Part) -> Any:
     types = import_extra("a2a.types.a2a_pb2", EXTRA)
     names = {"media_type": part.mime_type, "filename": part.name}
-    return types.Part(url=part.uri, **names) if part.uri else types.Part(raw=content_of(part), **names)
+    return types.Part(url=part.uri, **names) if part.uri else types.Part(raw=read_content(part), **names)
 
 
 class _ReceivedParts:
@@ -207,13 +207,13 @@ def _steps(parts: Any, author: str, *, glue: str = "\n") -> list[Step]:
         step = _step(part, author)
         last = steps[-1] if steps else None
         if isinstance(step, Message) and isinstance(last, Message):
-            steps[-1] = _joined(last, step, glue)
+            steps[-1] = _join_items(last, step, glue)
         elif step is not None:
             steps.append(step)
     return steps
 
 
-def _joined(first: Message, second: Message, glue: str) -> Message:
+def _join_items(first: Message, second: Message, glue: str) -> Message:
     """Return two adjacent messages as one."""
     texts = [message.text for message in (first, second) if message.text or not message.parts]
     return Message(glue.join(texts), first.author, parts=(*first.parts, *second.parts))

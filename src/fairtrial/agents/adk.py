@@ -17,9 +17,9 @@ from fairtrial.agents.adk_events import (
 )
 from fairtrial.agents.factories import AgentSource
 from fairtrial.agents.observed_framework import FrameworkSession, Opening
-from fairtrial.agents.observers.adk_plugin import EXTRA, Watch, plugin_of
+from fairtrial.agents.observers.adk_plugin import EXTRA, Watch, make_plugin
 from fairtrial.agents.plain import plain
-from fairtrial.agents.user_parts import content_of
+from fairtrial.agents.user_parts import read_content
 from fairtrial.errors import AgentError, UsageError, nearest
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase, SessionInput
@@ -143,7 +143,7 @@ async def _conversation(
     app_class = import_extra("google.adk.apps.app", EXTRA).App
     start = case.session_input or SessionInput()
     watch = Watch()
-    plugin = plugin_of(watch, environment)
+    plugin = make_plugin(watch, environment)
     if isinstance(agent, app_class):
         app = agent.model_copy(update={"plugins": [plugin, *agent.plugins]})
     else:
@@ -205,7 +205,7 @@ class AdkSession(FrameworkSession):
         self._watch.begin()
 
     def _start(self, message: str, parts: Sequence[Part]) -> AsyncGenerator[Item, None]:
-        return self._run([import_extra("google.genai.types", EXTRA).Part(text=message), *map(_sent_part, parts)])
+        return self._run([import_extra("google.genai.types", EXTRA).Part(text=message), *map(_encode_part, parts)])
 
     def _waiting(self) -> list[ToolCall]:
         return list(self._confirmations.values())
@@ -232,7 +232,7 @@ class AdkSession(FrameworkSession):
         ids = {"user_id": self._session.user_id, "session_id": self._session.id}
         user_content = types.Content(role="user", parts=parts)
         last: Any = None
-        running = self._runner.run_async(**ids, new_message=user_content, run_config=_threaded())
+        running = self._runner.run_async(**ids, new_message=user_content, run_config=_make_threaded_config())
         async with aclosing(running) as events:
             async for event in events:
                 if event.partial or event.author == "user":
@@ -249,15 +249,15 @@ class AdkSession(FrameworkSession):
             raise AgentError(f"{last.author}: {last.error_code}: {last.error_message or 'no message'}")
 
 
-def _sent_part(part: Part) -> Any:
+def _encode_part(part: Part) -> Any:
     types = import_extra("google.genai.types", EXTRA)
     names = {"mime_type": part.mime_type, "display_name": part.name or None}
     if part.uri:
         return types.Part(file_data=types.FileData(file_uri=part.uri, **names))
-    return types.Part(inline_data=types.Blob(data=content_of(part), **names))
+    return types.Part(inline_data=types.Blob(data=read_content(part), **names))
 
 
-def _threaded() -> Any:
+def _make_threaded_config() -> Any:
     """Return a configuration with sync tools in threads. A tool that waits then delays no other conversation."""
     config = import_extra("google.adk.agents.run_config", EXTRA)
     return config.RunConfig(tool_thread_pool_config=config.ToolThreadPoolConfig(max_workers=_TOOLS_AT_ONCE))

@@ -14,7 +14,7 @@ from fairtrial.agents.observer import Observer, observer_here
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import data_url
-from fairtrial.formats.messages import arguments_of, response_of
+from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.protocols import Item
 from fairtrial.records.record import Json
 from fairtrial.records.trace import AgentDetails, Approval, Message, Part, Thought, ToolCall
@@ -45,7 +45,7 @@ class MiddlewareSession(ObservedSession):
 
     def __init__(self, opening: Opening) -> None:
         self._agent = opening.thing
-        super().__init__(opening, FrameworkAgent.name_of(self._agent))
+        super().__init__(opening, FrameworkAgent.read_name(self._agent))
         self._options = opening.options
         self._session = self._agent.create_session()
         self._session.state.update(opening.state)
@@ -94,7 +94,7 @@ def _run_in_tool(
 ) -> Any:
     """Run an agent inside a tool of another agent, with middleware that reports."""
     observer = observer_here(agent)
-    own = [] if observer is None else _middleware(FrameworkAgent.name_of(agent), observer, {})
+    own = [] if observer is None else _middleware(FrameworkAgent.read_name(agent), observer, {})
     return original(agent, messages, middleware=[*(middleware or ()), *own], **options)
 
 
@@ -163,8 +163,8 @@ def _tool_middleware(author: str, observer: Observer, edited: dict[str, dict[str
 def _response(value: Any) -> Json:
     """Return the result of a tool. The framework makes it contents, of which texts are mostly JSON."""
     if isinstance(value, list) and all(getattr(content, "type", "") == "text" for content in value):
-        return response_of("".join(content.text for content in value))
-    return plain([content.to_dict() for content in value]) if isinstance(value, list) else response_of(as_text(value))
+        return read_response("".join(content.text for content in value))
+    return plain([content.to_dict() for content in value]) if isinstance(value, list) else read_response(as_text(value))
 
 
 def _result(content: Any) -> Json:
@@ -172,7 +172,7 @@ def _result(content: Any) -> Json:
 
 
 def _call(content: Any, author: str) -> ToolCall:
-    return ToolCall(str(content.name), plain(arguments_of(content.arguments)), str(content.call_id or ""), author)
+    return ToolCall(str(content.name), plain(read_arguments(content.arguments)), str(content.call_id or ""), author)
 
 
 def _declaration(tool: Any) -> dict[str, Json]:

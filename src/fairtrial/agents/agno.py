@@ -16,9 +16,9 @@ from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramew
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.token_usage import token_usage
-from fairtrial.agents.user_parts import content_of, kind_of
+from fairtrial.agents.user_parts import detect_kind, read_content
 from fairtrial.errors import AgentError
-from fairtrial.formats.messages import arguments_of
+from fairtrial.formats.messages import read_arguments
 from fairtrial.protocols import Item
 from fairtrial.records.record import Json
 from fairtrial.records.trace import AgentDetails, Approval, Message, Part, Thought, ToolCall, Usage
@@ -51,8 +51,8 @@ class AgnoSession(ObservedSession):
     """One conversation, in a session of Agno."""
 
     def __init__(self, opening: Opening) -> None:
-        super().__init__(opening, AgnoAgent.name_of(opening.thing))
-        self._agent = _observed(opening.thing, self._observer)
+        super().__init__(opening, AgnoAgent.read_name(opening.thing))
+        self._agent = _observe_agent(opening.thing, self._observer)
         _observe_agents_in_tools()
         self._options = {"session_state": opening.state} | opening.options
         self._session = {"session_id": str(uuid.uuid4())}
@@ -115,14 +115,14 @@ class AgnoSession(ObservedSession):
         return () if self._observer.has_reply else (Message(text, self._name),)
 
 
-def _observed(original: Any, observer: Observer) -> Any:
+def _observe_agent(original: Any, observer: Observer) -> Any:
     """Return a copy of an agent whose models report to an observer."""
     agent = copy.copy(original)
     agent.initialize_agent()  # an agent without a model gets Agno's own
     for attribute in _MODELS:
         model = getattr(agent, attribute, None)
         if hasattr(model, "ainvoke"):
-            setattr(agent, attribute, _observed_model(model, AgnoAgent.name_of(original), observer))
+            setattr(agent, attribute, _observe_model(model, AgnoAgent.read_name(original), observer))
     return agent
 
 
@@ -135,14 +135,14 @@ def _observe_agents_in_tools() -> None:
 
 def _run_in_tool(original: Any, tool: ToolAtWork, agent: Any, *args: Any, **options: Any) -> Any:
     if options.get("stream") or (options.get("stream") is None and agent.stream):
-        tool.give_up(AgnoAgent.name_of(agent))
+        tool.give_up(AgnoAgent.read_name(agent))
         return original(agent, *args, **options)
-    return original(_observed(agent, Observer(tool.environment, tool)), *args, **options)
+    return original(_observe_agent(agent, Observer(tool.environment, tool)), *args, **options)
 
 
 def _waiting_call(requirement: Any) -> ToolCall:
     tool = requirement.tool_execution
-    return ToolCall(str(tool.tool_name), arguments_of(plain(tool.tool_args)), str(tool.tool_call_id))
+    return ToolCall(str(tool.tool_name), read_arguments(plain(tool.tool_args)), str(tool.tool_call_id))
 
 
 def _media(parts: Sequence[Part]) -> dict[str, list[Any]]:
@@ -151,15 +151,15 @@ def _media(parts: Sequence[Part]) -> dict[str, list[Any]]:
     classes = {"image": ("images", "Image"), "audio": ("audio", "Audio"), "video": ("videos", "Video")}
     arguments: dict[str, list[Any]] = {}
     for part in parts:
-        argument, name = classes.get(kind_of(part), ("files", "File"))
-        content = {"url": part.uri} if part.uri else {"content": content_of(part)}
+        argument, name = classes.get(detect_kind(part), ("files", "File"))
+        content = {"url": part.uri} if part.uri else {"content": read_content(part)}
         names = {"filename": part.name} if part.name and name == "File" else {}
         kind = {"mime_type": part.mime_type} if part.mime_type else {}
         arguments.setdefault(argument, []).append(getattr(media, name)(**content, **names, **kind))
     return arguments
 
 
-def _observed_model(model: Any, author: str, observer: Observer) -> Any:
+def _observe_model(model: Any, author: str, observer: Observer) -> Any:
     """Return a copy of a model that reports its requests, its responses and its calls of tools."""
     copied = copy.copy(model)
 
@@ -177,7 +177,7 @@ def _observed_model(model: Any, author: str, observer: Observer) -> Any:
         return response
 
     async def arun_function_call(function_call: Any, *args: Any, **options: Any) -> Any:
-        routed = _routed(function_call, author, observer)
+        routed = _route_function(function_call, author, observer)
         success, timer, _, result = await model.__class__.arun_function_call(copied, routed, *args, **options)
         function_call.error = routed.error
         function_call.result = routed.result
@@ -188,7 +188,7 @@ def _observed_model(model: Any, author: str, observer: Observer) -> Any:
     return copied
 
 
-def _routed(function_call: Any, author: str, observer: Observer) -> Any:
+def _route_function(function_call: Any, author: str, observer: Observer) -> Any:
     """Return a copy of a call whose function asks the environment, if there is one, and reports its result."""
     function = function_call.function
     original = function.entrypoint
@@ -252,7 +252,7 @@ def _items(response: Any, model: str, author: str) -> list[Item]:
         items.append(Message(as_text(response.content) if response.content is not None else "", author))
     for raw in response.tool_calls or ():
         function = raw.get("function") or {}
-        arguments = plain(arguments_of(function.get("arguments")))
+        arguments = plain(read_arguments(function.get("arguments")))
         items.append(ToolCall(str(function.get("name")), arguments, str(raw.get("id") or ""), author))
     return items
 

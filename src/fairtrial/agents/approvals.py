@@ -26,7 +26,7 @@ class Approvals:
     """The decisions in one conversation."""
 
     def __init__(self, case: EvalCase) -> None:
-        self._of_case = case.approvals
+        self._assign_case = case.approvals
         self._decisions: dict[str, Approval] = {}
 
     async def send(
@@ -51,19 +51,19 @@ class Approvals:
             calls = waiting()
             if not calls:
                 return
-            if any(call.name not in self._of_case for call in calls):
-                yield Message(question(self._undecided(calls)), author())
+            if any(call.name not in self._assign_case for call in calls):
+                yield Message(question(self._list_undecided(calls)), author())
                 return
             run = resume(self._decide(calls, ""))
 
-    def _undecided(self, calls: Sequence[ToolCall]) -> list[ToolCall]:
-        return [call for call in calls if call.name not in self._of_case]
+    def _list_undecided(self, calls: Sequence[ToolCall]) -> list[ToolCall]:
+        return [call for call in calls if call.name not in self._assign_case]
 
     def _decide(self, calls: Sequence[ToolCall], message: str) -> list[Approval]:
         """Return the decision about each call, and keep it for the result of the call."""
-        answers = iter(_answers(message, len(self._undecided(calls))))
+        answers = iter(_answers(message, len(self._list_undecided(calls))))
         decisions = [
-            Approval(self._of_case[call.name], "case") if call.name in self._of_case else next(answers)
+            Approval(self._assign_case[call.name], "case") if call.name in self._assign_case else next(answers)
             for call in calls
         ]
         self._decisions |= {call.id: decision for call, decision in zip(calls, decisions, strict=True)}

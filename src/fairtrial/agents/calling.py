@@ -17,7 +17,7 @@ from fairtrial.errors import AgentError
 from fairtrial.protocols import Environment
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Step, ToolCall, ToolResult
-from fairtrial.text.display import described
+from fairtrial.text.display import describe_error
 
 Report = Callable[[Step], None]
 Tool = Callable[..., Any]
@@ -93,7 +93,7 @@ def _reporting(report: Report, record: ToolCall) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        report(ToolResult(record.name, {"error": described(error)}, record.id, is_error=True))
+        report(ToolResult(record.name, {"error": describe_error(error)}, record.id, is_error=True))
         raise
 
 

@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from fairtrial.agents.claude_options import (
-    block_of,
-    instructions_of,
+    list_servers,
+    make_block,
+    make_variables,
     name_of_tool,
-    servers_of,
+    read_instructions,
     sub_agent,
-    variables_of,
     working_folder,
 )
 from fairtrial.agents.factories import AgentSource
-from fairtrial.agents.mcp_calls import McpCall, ObservedServer, Result, ServerError, declaration_of, list_tools
+from fairtrial.agents.mcp_calls import McpCall, ObservedServer, Result, ServerError, list_tools, make_declaration
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
-from fairtrial.agents.observers.claude_messages import Listener, answers_to, question_of
+from fairtrial.agents.observers.claude_messages import Listener, answers_to, read_question
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.routing import Answer
 from fairtrial.errors import AgentError, UsageError
@@ -44,7 +44,7 @@ _NOT_REACHED = (
 )
 
 
-def _options_of(thing: Any) -> Any:
+def _read_options(thing: Any) -> Any:
     """Return the options of a client. A client holds one conversation, so that each conversation has its own."""
     return thing.options if hasattr(thing, "receive_response") and not inspect.isclass(thing) else thing
 
@@ -56,34 +56,34 @@ class ClaudeAgent(ObservedFramework):
     options = ("can_use_tool",)
 
     @classmethod
-    def source_of(cls, thing: Any) -> AgentSource:
+    def make_source(cls, thing: Any) -> AgentSource:
         """Return the source of options in an object. Raises UsageError if it is none."""
-        return super().source_of(_options_of(thing))
+        return super().make_source(_read_options(thing))
 
     @staticmethod
     def is_agent(thing: Any) -> bool:
         """Whether an object is options or a client."""
-        return hasattr(_options_of(thing), "permission_mode") and not inspect.isclass(thing)
+        return hasattr(_read_options(thing), "permission_mode") and not inspect.isclass(thing)
 
     @property
     def refuses_environment(self) -> str:
         """Why an environment cannot answer the calls of tools. The text is empty if an environment can."""
-        return "" if self.source.is_factory or servers_of(self.source.thing) else _NOT_REACHED
+        return "" if self.source.is_factory or list_servers(self.source.thing) else _NOT_REACHED
 
     def refuses_parts(self, parts: Sequence[Part]) -> str:
         """Return why a message cannot hold the parts. Claude takes pictures, PDF and text."""
-        if any(block_of(part) is None for part in parts):
+        if any(make_block(part) is None for part in parts):
             return "Claude takes pictures, PDF documents and texts only, and no text at a URL"
         return ""
 
     def session(self, opening: Opening) -> FrameworkSession:
         """Return the session of a conversation."""
-        _check(_options_of(opening.thing), opening.environment)
+        _check(_read_options(opening.thing), opening.environment)
         return ClaudeSession(opening)
 
 
 def _check(options: Any, environment: Environment | None) -> None:
-    if environment is not None and not servers_of(options):
+    if environment is not None and not list_servers(options):
         raise UsageError(_NOT_REACHED)
     for name in ("resume", "continue_conversation"):
         if getattr(options, name) and "CLAUDE_CONFIG_DIR" not in options.env:
@@ -99,7 +99,7 @@ class ClaudeSession(ObservedSession):
     def __init__(self, opening: Opening) -> None:
         super().__init__(opening, opening.target_name)
         self._listener = Listener(self._name, self._observer)
-        self._options: Any = _options_of(opening.thing)
+        self._options: Any = _read_options(opening.thing)
         self._policy = opening.options.get("can_use_tool")
         self._folder = tempfile.TemporaryDirectory(prefix="fairtrial-", ignore_cleanup_errors=True)
         self._client: Any = None
@@ -121,11 +121,11 @@ class ClaudeSession(ObservedSession):
         self._options = dataclasses.replace(
             options,
             cwd=working_folder(options, folder),
-            env=variables_of(options, folder),
+            env=make_variables(options, folder),
             can_use_tool=asks,
             include_partial_messages=True,
             forward_subagent_text=True,
-            mcp_servers=self._observed_servers(options),
+            mcp_servers=self._observe_servers(options),
         )
         self._client = library.ClaudeSDKClient(self._options)
         await self._client.connect()
@@ -150,7 +150,7 @@ class ClaudeSession(ObservedSession):
         tools = self._declarations | {
             name: {"name": name} for name in names if name not in self._declarations and not name.startswith("mcp__")
         }
-        yield AgentDetails(self._name, instructions_of(options), tuple(tools.values()))
+        yield AgentDetails(self._name, read_instructions(options), tuple(tools.values()))
         for name, definition in (options.agents or {}).items():
             yield sub_agent(name, definition)
 
@@ -162,7 +162,7 @@ class ClaudeSession(ObservedSession):
         return [call for call, _ in self._calls.values()]
 
     async def _say(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:
-        content = [{"type": "text", "text": message}, *map(block_of, parts)] if parts else message
+        content = [{"type": "text", "text": message}, *map(make_block, parts)] if parts else message
 
         async def messages() -> AsyncIterator[dict[str, Any]]:
             yield {"type": "user", "message": {"role": "user", "content": content}, "parent_tool_use_id": None}
@@ -200,7 +200,7 @@ class ClaudeSession(ObservedSession):
         if self._error is not None:
             raise self._error
         if self._question is not None:
-            return [Message(question_of(self._question[0]), self._name)]
+            return [Message(read_question(self._question[0]), self._name)]
         if self._calls:
             return []
         failure = self._listener.failure()
@@ -234,7 +234,7 @@ class ClaudeSession(ObservedSession):
         """Note the main agent at the beginning of a turn."""
         names = [_NEW_NAMES.get(name, name) for name in self._listener.tool_names]
         tools = [self._declarations.get(name, {"name": name}) for name in names]
-        self._observer.note_request(self._name, instructions_of(self._options), tools)
+        self._observer.note_request(self._name, read_instructions(self._options), tools)
 
     async def _decide(self, name: str, arguments: dict[str, Any], context: Any) -> Any:
         """Wait for the decision about a call, or for the answer to a question, in place of the user's function."""
@@ -257,17 +257,17 @@ class ClaudeSession(ObservedSession):
 
     async def _learn_tools(self, options: Any) -> None:
         """Note the tools of the MCP servers in this process."""
-        for server_name, server in servers_of(options).items():
+        for server_name, server in list_servers(options).items():
             for tool in await list_tools(server, EXTRA):
                 name = name_of_tool(server_name, str(tool["name"]), options)
-                self._declarations[name] = declaration_of(tool, name)
+                self._declarations[name] = make_declaration(tool, name)
 
-    def _observed_servers(self, options: Any) -> Any:
+    def _observe_servers(self, options: Any) -> Any:
         """Return the MCP servers, those in this process behind an observer."""
         if not isinstance(options.mcp_servers, dict):
             return options.mcp_servers
         observed = {
-            name: ObservedServer(server, self._answering(name), EXTRA) for name, server in servers_of(options).items()
+            name: ObservedServer(server, self._answering(name), EXTRA) for name, server in list_servers(options).items()
         }
         return {
             name: {**server, "instance": observed[name]} if name in observed else server

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fairtrial.agents.user_parts import base64_of, content_of, kind_of
+from fairtrial.agents.user_parts import detect_kind, encode_base64, read_content
 from fairtrial.records.trace import AgentDetails, Part
 
 _QUIET = {
@@ -19,7 +19,7 @@ _QUIET = {
 _REPORTS_STATE = {"CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS": "1"}
 
 
-def servers_of(options: Any) -> dict[str, Any]:
+def list_servers(options: Any) -> dict[str, Any]:
     """Return the MCP servers in this process by their names."""
     servers = options.mcp_servers if isinstance(options.mcp_servers, dict) else {}
     return {
@@ -47,7 +47,7 @@ def working_folder(options: Any, folder: Path) -> Any:
     return work
 
 
-def variables_of(options: Any, folder: Path) -> dict[str, str]:
+def make_variables(options: Any, folder: Path) -> dict[str, str]:
     """Return the variables of the process. Nothing is written into the user's own folder of Claude Code."""
     quiet = {name: value for name, value in _QUIET.items() if name not in os.environ}
     (folder / "tmp").mkdir()
@@ -55,7 +55,7 @@ def variables_of(options: Any, folder: Path) -> dict[str, str]:
     return {**quiet, **own, **options.env, **_REPORTS_STATE}
 
 
-def instructions_of(options: Any) -> str:
+def read_instructions(options: Any) -> str:
     """Return the instructions of the options. Those of the preset are known to Claude Code only."""
     prompt = options.system_prompt
     if not isinstance(prompt, Mapping):
@@ -70,17 +70,20 @@ def sub_agent(name: str, definition: Any) -> AgentDetails:
     return AgentDetails(name, str(definition.prompt), tuple({"name": tool} for tool in definition.tools or ()))
 
 
-def block_of(part: Part) -> dict[str, Any] | None:
+def make_block(part: Part) -> dict[str, Any] | None:
     """Return a part of a message as Anthropic's API takes it, or None if it does not."""
     title = {"title": part.name} if part.name else {}
-    if kind_of(part) == "image":
+    if detect_kind(part) == "image":
         if part.uri:
             return {"type": "image", "source": {"type": "url", "url": part.uri}}
-        return {"type": "image", "source": {"type": "base64", "media_type": part.mime_type, "data": base64_of(part)}}
+        return {
+            "type": "image",
+            "source": {"type": "base64", "media_type": part.mime_type, "data": encode_base64(part)},
+        }
     if part.mime_type == "application/pdf":
-        source = {"type": "base64", "media_type": part.mime_type, "data": base64_of(part)} if not part.uri else {}
+        source = {"type": "base64", "media_type": part.mime_type, "data": encode_base64(part)} if not part.uri else {}
         return {"type": "document", "source": source or {"type": "url", "url": part.uri}, **title}
     if part.mime_type.startswith("text/") and not part.uri:
-        text = content_of(part).decode(errors="replace")
+        text = read_content(part).decode(errors="replace")
         return {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": text}, **title}
     return None

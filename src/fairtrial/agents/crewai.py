@@ -15,10 +15,10 @@ from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramew
 from fairtrial.agents.observers.crewai_observer import (
     EXTRA,
     CrewObserver,
-    inputs_of,
+    collect_inputs,
+    find_role,
     is_single,
-    role_of,
-    team_of,
+    list_team,
     text_of_output,
 )
 from fairtrial.errors import UsageError
@@ -73,7 +73,7 @@ class CrewSession(ObservedSession):
     def __init__(self, opening: Opening) -> None:
         super().__init__(opening, "agent")
         self._thing = thing = opening.thing
-        self._inputs = inputs = inputs_of(opening)
+        self._inputs = inputs = collect_inputs(opening)
         self._crew_observer = CrewObserver(self._observer)
         self._history: list[dict[str, str]] = []
         self._message_input = ""
@@ -85,8 +85,8 @@ class CrewSession(ObservedSession):
 
     def _declare(self) -> Iterable[AgentDetails]:
         """Yield the agents with their tools, and those of their tasks."""
-        for agent in team_of(self._thing):
-            yield AgentDetails(role_of(agent), _instructions(agent), tuple(self._crew_observer.tools_of(agent)))
+        for agent in list_team(self._thing):
+            yield AgentDetails(find_role(agent), _instructions(agent), tuple(self._crew_observer.list_tools(agent)))
 
     async def _run(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:  # noqa: ARG002
         """Run the agent or the crew in a thread of its own. Its output is the reply."""
@@ -130,7 +130,7 @@ def _message_input(crew: Any, inputs: dict[str, Any]) -> str:
 
 
 def _instructions(agent: Any) -> str:
-    return f"You are {role_of(agent)}. {agent.backstory}\nYour personal goal is: {agent.goal}"
+    return f"You are {find_role(agent)}. {agent.backstory}\nYour personal goal is: {agent.goal}"
 
 
 agent_at, agent_around = CrewAgent.at, CrewAgent.around

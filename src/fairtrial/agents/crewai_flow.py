@@ -11,7 +11,7 @@ from typing import Any
 
 from fairtrial.agents.function import result_in_thread
 from fairtrial.agents.observed_framework import ObservedSession, Opening
-from fairtrial.agents.observers.crewai_observer import EXTRA, CrewObserver, inputs_of, system_of, text_of_output
+from fairtrial.agents.observers.crewai_observer import EXTRA, CrewObserver, collect_inputs, read_system, text_of_output
 from fairtrial.agents.plain import as_text
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.protocols import Item
@@ -30,7 +30,7 @@ class FlowSession(ObservedSession):
     def __init__(self, opening: Opening) -> None:
         self._flow = flow = opening.thing
         super().__init__(opening, str(flow.name or type(flow).__name__))
-        self._inputs = inputs_of(opening)
+        self._inputs = collect_inputs(opening)
         self._crew_observer = CrewObserver(self._observer)
         self._loop = asyncio.get_running_loop()
         self._message_input = str(opening.options.get("message") or "") or _message_input(flow, self._inputs)
@@ -118,7 +118,7 @@ class FlowSession(ObservedSession):
     def _note_request(self, context: Any) -> None:
         """Note a request of the flow itself. Agents report their own."""
         if context.agent is None and context.executor is None:
-            system = system_of(context.messages)
+            system = read_system(context.messages)
             self._loop.call_soon_threadsafe(self._observer.note_request, self._name, system, ())
 
     def _note_response(self, context: Any) -> None:

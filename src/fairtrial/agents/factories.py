@@ -57,9 +57,9 @@ class AgentSource:
                 result = await result
             if not self.is_agent(result) and hasattr(result, "__aenter__"):
                 result = await stack.enter_async_context(result)
-            yield self._checked(result)
+            yield self._ensure_valid(result)
 
-    def _checked(self, result: Any) -> tuple[Any, dict[str, Any]]:
+    def _ensure_valid(self, result: Any) -> tuple[Any, dict[str, Any]]:
         agent, options = result if isinstance(result, tuple) and len(result) == 2 else (result, {})
         if not self.is_agent(agent) or not isinstance(options, Mapping):
             got = f"({type(agent).__name__}, {type(options).__name__})" if options else type(agent).__name__

@@ -32,7 +32,7 @@ from fairtrial.records.trace import (
     Usage,
     split_reply,
 )
-from fairtrial.text.display import described
+from fairtrial.text.display import describe_error
 
 _ITEMS = (Message, Thought, ToolCall, ToolResult, Usage, About)
 _END = object()
@@ -126,10 +126,10 @@ class FunctionSession:
         loop = asyncio.get_running_loop()
 
         def answer_in_thread(report: Report) -> Iterable[Any]:
-            return _items_of(function(argument, **(calls.for_sync(report, loop) if calls else {})))
+            return _list_items(function(argument, **(calls.for_sync(report, loop) if calls else {})))
 
         items = in_thread(answer_in_thread)
-        return _awaited(items)
+        return _await_items(items)
 
 
 def _is(function: Callable[..., Any], kind: Callable[[Any], bool]) -> bool:
@@ -137,7 +137,7 @@ def _is(function: Callable[..., Any], kind: Callable[[Any], bool]) -> bool:
     return kind(function) or kind(getattr(function, "__call__", None))  # noqa: B004
 
 
-async def _awaited(items: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
+async def _await_items(items: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
     """Yield the items of a sync function. An item may be async, for example if a decorator hides an async function."""
     async with aclosing(items):
         async for item in items:
@@ -157,11 +157,11 @@ async def _async_items(result: Any) -> AsyncGenerator[Any, None]:
         async for item in result:
             yield item
     else:
-        for item in _items_of(result):
+        for item in _list_items(result):
             yield item
 
 
-def _items_of(result: Any) -> Iterable[Any]:
+def _list_items(result: Any) -> Iterable[Any]:
     """Return the result of a function as items: none, one or several."""
     if result is None:
         return ()
@@ -198,7 +198,7 @@ class _ItemQueue:
         while True:
             item, error = await self._queue.get()
             if isinstance(error, GeneratorExit):
-                raise AgentError(described(error)) from error  # a bare GeneratorExit would end our own generator
+                raise AgentError(describe_error(error)) from error  # a bare GeneratorExit would end our own generator
             if error is not None:
                 raise error
             if item is _END:

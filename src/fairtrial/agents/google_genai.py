@@ -17,7 +17,7 @@ from fairtrial.agents.calling import declaration
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import plain
-from fairtrial.agents.user_parts import content_of
+from fairtrial.agents.user_parts import read_content
 from fairtrial.errors import AgentError
 from fairtrial.protocols import Item
 from fairtrial.records.record import Json
@@ -63,16 +63,16 @@ class GenAISession(ObservedSession):
 
     async def _run(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:
         """Send the message to the chat. The SDK calls the functions, and yields their results to the model."""
-        await self._chat.send_message([message, *map(_sent_part, parts)] if parts else message)
+        await self._chat.send_message([message, *map(_encode_part, parts)] if parts else message)
         return ()
 
 
-def _sent_part(part: Part) -> Any:
+def _encode_part(part: Part) -> Any:
     types = import_extra("google.genai.types", EXTRA)
     kind = part.mime_type or "application/octet-stream"
     if part.uri:
         return types.Part.from_uri(file_uri=part.uri, mime_type=kind)
-    return types.Part.from_bytes(data=content_of(part), mime_type=kind)
+    return types.Part.from_bytes(data=read_content(part), mime_type=kind)
 
 
 def _config(config: Any, client: _ObservedClient) -> Any:

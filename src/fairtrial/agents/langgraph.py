@@ -13,13 +13,13 @@ from fairtrial.agents.factories import AgentSource
 from fairtrial.agents.graphs.graph_functions import INTERRUPT, is_workflow, workflow_input, workflow_states
 from fairtrial.agents.graphs.graph_runs import GraphWatch, callback_handler
 from fairtrial.agents.graphs.graph_steps import GraphSteps
-from fairtrial.agents.graphs.graph_stops import Stop, stop_of, with_checkpointer
+from fairtrial.agents.graphs.graph_stops import Stop, find_stop, with_checkpointer
 from fairtrial.agents.graphs.tool_nodes import has_tools, route_graph, tools_of_graphs
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, Opening
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.user_parts import langchain_content
 from fairtrial.errors import AgentError, UsageError
-from fairtrial.formats.messages import response_of
+from fairtrial.formats.messages import read_response
 from fairtrial.protocols import Item
 from fairtrial.records.record import Json
 from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, ToolCall
@@ -29,11 +29,11 @@ EXTRA = "agents-langgraph"
 _NO_TOOLS = "the graph has no ToolNode, and other nodes call tools themselves"
 
 
-def _compiled(thing: Any) -> Any:
+def _ensure_compiled(thing: Any) -> Any:
     return thing if hasattr(thing, "astream") else thing.compile()
 
 
-def _checked(runnable: Any) -> Any:
+def _ensure_valid(runnable: Any) -> Any:
     """Return a runnable. Raises UsageError if it is a graph or a workflow that can hold no conversation."""
     if is_workflow(runnable):
         workflow_input(runnable)
@@ -61,9 +61,9 @@ class LangGraphAgent(ObservedFramework):
     options = ("context", "configurable", "recursion_limit", "store")
 
     @classmethod
-    def source_of(cls, thing: Any) -> AgentSource:
+    def make_source(cls, thing: Any) -> AgentSource:
         """Return the source of graphs in an object. Raises UsageError if it is none, or can hold no conversation."""
-        return super().source_of(_checked(_compiled(thing)) if cls.is_agent(thing) else thing)
+        return super().make_source(_ensure_valid(_ensure_compiled(thing)) if cls.is_agent(thing) else thing)
 
     @staticmethod
     def is_agent(thing: Any) -> bool:
@@ -71,9 +71,9 @@ class LangGraphAgent(ObservedFramework):
         return any(hasattr(thing, name) for name in ("astream", "compile")) and not inspect.isclass(thing)
 
     @staticmethod
-    def name_of(thing: Any) -> str:
+    def read_name(thing: Any) -> str:
         """Return the name of a graph, or of its class."""
-        runnable = _compiled(thing)
+        runnable = _ensure_compiled(thing)
         return str(getattr(runnable, "name", None) or type(runnable).__name__)
 
     @property
@@ -91,14 +91,14 @@ class LangGraphSession(FrameworkSession):
 
     def __init__(self, opening: Opening) -> None:
         options, environment = opening.options, opening.environment
-        graph = with_checkpointer(_checked(_compiled(opening.thing)))
+        graph = with_checkpointer(_ensure_valid(_ensure_compiled(opening.thing)))
         if "store" in options:
             graph = graph.copy({"store": options.pop("store")})
         if environment is not None and not has_tools(graph):
             raise UsageError(_NO_TOOLS)
         self._checkpointer = getattr(graph, "checkpointer", None)
         self._runnable = graph if environment is None else route_graph(graph, environment)
-        super().__init__(opening, LangGraphAgent.name_of(self._runnable))
+        super().__init__(opening, LangGraphAgent.read_name(self._runnable))
         self._state = opening.state
         configurable = {"thread_id": str(uuid.uuid4()), **options.pop("configurable", {})}
         limit = {"recursion_limit": options.pop("recursion_limit")} if "recursion_limit" in options else {}
@@ -183,7 +183,7 @@ class LangGraphSession(FrameworkSession):
         if watch.refusal is not None:
             raise watch.refusal
         interrupts = list(self._interrupts.values())
-        self._stop = await stop_of(self._runnable, self._config, interrupts, self._state.get("messages") or [])
+        self._stop = await find_stop(self._runnable, self._config, interrupts, self._state.get("messages") or [])
         self._interrupted = bool(interrupts)
         if interrupts and self._stop is None:
             values = [interrupt.value for interrupt in interrupts]
@@ -237,7 +237,7 @@ class LangGraphSession(FrameworkSession):
         """Return the structured response in the state as JSON, or an empty text if the latest message is JSON."""
         value = self._state.get("structured_response")
         latest = next(reversed(self._state.get("messages") or ()), None)
-        if latest is not None and latest.type == "ai" and not isinstance(response_of(str(latest.text)), str):
+        if latest is not None and latest.type == "ai" and not isinstance(read_response(str(latest.text)), str):
             return ""
         return "" if value is None else as_text(value)
 

@@ -16,7 +16,7 @@ from fairtrial.agents.observers.llama_index_observer import (
     response_in,
 )
 from fairtrial.agents.plain import as_text, plain
-from fairtrial.agents.user_parts import content_of, file_name, kind_of
+from fairtrial.agents.user_parts import detect_kind, file_name, read_content
 from fairtrial.protocols import Item
 from fairtrial.records.record import Json
 from fairtrial.records.trace import AgentDetails, Message, Part
@@ -38,7 +38,7 @@ class LlamaIndexAgent(ObservedFramework):
         return hasattr(thing, "get_tools") and hasattr(thing, "run") and not inspect.isclass(thing)
 
     @staticmethod
-    def name_of(thing: Any) -> str:
+    def read_name(thing: Any) -> str:
         """Return the name of an agent, or of the first agent of a workflow."""
         return str(getattr(thing, "root_agent", None) or getattr(thing, "name", None) or "agent")
 
@@ -51,12 +51,12 @@ class LlamaIndexSession(ObservedSession):
     """One conversation, in a context of LlamaIndex. The context keeps the memory and the state."""
 
     def __init__(self, opening: Opening) -> None:
-        super().__init__(opening, LlamaIndexAgent.name_of(opening.thing))
+        super().__init__(opening, LlamaIndexAgent.read_name(opening.thing))
         self._root = LlamaIndexObserver(self._observer).observed(opening.thing)
         observe_agents_in_tools()
         self._context = import_extra("llama_index.core.workflow", EXTRA).Context(self._root)
         memory = import_extra("llama_index.core.memory", EXTRA).ChatMemoryBuffer
-        llm = _agents_of(self._root)[self._name].llm
+        llm = _list_agents(self._root)[self._name].llm
         self._options = {"memory": memory.from_defaults(llm=llm)} | opening.options
         self._initial_state = opening.state
         self._latest_state: Json = None
@@ -78,7 +78,7 @@ class LlamaIndexSession(ObservedSession):
         return self._latest_state
 
     def _declare(self) -> Iterable[AgentDetails]:
-        for agent in _agents_of(self._root).values():
+        for agent in _list_agents(self._root).values():
             tools = tuple(map(declaration, agent.tools or ()))
             yield AgentDetails(str(agent.name), str(agent.system_prompt or ""), tools)
 
@@ -123,7 +123,7 @@ class LlamaIndexSession(ObservedSession):
         return replies
 
 
-def _agents_of(root: Any) -> Mapping[str, Any]:
+def _list_agents(root: Any) -> Mapping[str, Any]:
     agents: Mapping[str, Any] = getattr(root, "agents", None) or {str(root.name): root}
     return agents
 
@@ -136,8 +136,8 @@ def _user_message(message: str, parts: Sequence[Part]) -> Any:
 
 
 def _block(part: Part, types: Any) -> Any:
-    kind = kind_of(part)
-    content = None if part.uri else content_of(part)
+    kind = detect_kind(part)
+    content = None if part.uri else read_content(part)
     mime_type, url = part.mime_type or None, part.uri or None
     if kind == "image":
         return types.ImageBlock(image=content, url=url, image_mimetype=mime_type)

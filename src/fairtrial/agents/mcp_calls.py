@@ -46,7 +46,7 @@ class ObservedServer:
 
     async def run(self, read: Any, write: Any, options: Any, **settings: Any) -> None:
         """Serve one client until it closes its stream."""
-        async with _served(self._server, options, self._extra, settings) as (from_server, to_server):
+        async with _run_server(self._server, options, self._extra, settings) as (from_server, to_server):
             connection = _Connection(to_server, write, self._answer, self._extra)
             tasks = {asyncio.create_task(connection.pass_on(from_server))}
             try:
@@ -67,7 +67,7 @@ async def list_tools(server: Any, extra: str) -> list[dict[str, Any]]:
     session_class = import_extra("mcp", extra).ClientSession
     options = server.create_initialization_options()
     async with (
-        _served(server, options, extra, {}) as (from_server, to_server),
+        _run_server(server, options, extra, {}) as (from_server, to_server),
         session_class(from_server, to_server) as session,
     ):
         await session.initialize()
@@ -75,14 +75,16 @@ async def list_tools(server: Any, extra: str) -> list[dict[str, Any]]:
     return [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
 
 
-def declaration_of(tool: dict[str, Any], name: str) -> dict[str, Json]:
+def make_declaration(tool: dict[str, Any], name: str) -> dict[str, Json]:
     """Return the declaration of a tool under the name by which the model knows it."""
     schema = plain(tool.get("inputSchema") or {})
     return {"name": name, "description": str(tool.get("description") or ""), "parameters_json_schema": schema}
 
 
 @asynccontextmanager
-async def _served(server: Any, options: Any, extra: str, settings: dict[str, Any]) -> AsyncIterator[tuple[Any, Any]]:
+async def _run_server(
+    server: Any, options: Any, extra: str, settings: dict[str, Any]
+) -> AsyncIterator[tuple[Any, Any]]:
     """Run a server, and yield the stream from it and the stream to it."""
     streams = import_extra("mcp.shared.memory", extra).create_client_server_memory_streams
     async with streams() as (client, (server_read, server_write)):

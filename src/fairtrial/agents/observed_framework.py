@@ -59,7 +59,7 @@ class ObservedFramework(ABC):
         """Return the agent at `KIND:MODULE:NAME`, or of the factory with this name. Raises UsageError."""
         import_extra(cls.library, cls.package_extra)
         path = target.partition(":")[2]
-        return cls(path, cls.source_of(import_object(path, path)))
+        return cls(path, cls.make_source(import_object(path, path)))
 
     @classmethod
     def around(cls, thing: Any) -> Self:
@@ -67,10 +67,10 @@ class ObservedFramework(ABC):
         if cls.holds_conversation:
             target = f"{cls.__module__.rpartition('.')[2]}:my_module:make_agent"
             raise UsageError(f"agent: {one_conversation(cls.kind)}, for example {target}, got {type(thing).__name__}")
-        return cls(cls.name_of(thing), cls.source_of(thing))
+        return cls(cls.read_name(thing), cls.make_source(thing))
 
     @classmethod
-    def source_of(cls, thing: Any) -> AgentSource:
+    def make_source(cls, thing: Any) -> AgentSource:
         """Return the source of agents in an object. Raises UsageError if it is none."""
         make = factory_source if cls.holds_conversation else AgentSource
         return make(thing, cls.is_agent, cls.kind, cls.options)
@@ -81,7 +81,7 @@ class ObservedFramework(ABC):
         """Whether an object is an agent of the framework."""
 
     @staticmethod
-    def name_of(thing: Any) -> str:
+    def read_name(thing: Any) -> str:
         """Return the name of an agent."""
         return str(getattr(thing, "name", None) or "agent")
 

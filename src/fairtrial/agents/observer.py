@@ -16,7 +16,7 @@ from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.record import Json
 from fairtrial.records.trace import AgentDetails, Message, ToolCall, ToolResult, Trace
-from fairtrial.text.display import described
+from fairtrial.text.display import describe_error
 
 
 class Observer:
@@ -126,7 +126,7 @@ class Observer:
                 else:
                     answer = await route_call(self.environment, call, declaration, real, as_json=as_json)
         except Exception as error:
-            self.note_result(call.id, {"error": described(error)}, is_error=True, inner=tool.inner)
+            self.note_result(call.id, {"error": describe_error(error)}, is_error=True, inner=tool.inner)
             raise
         finally:
             self._times.end("tool", call.id)

@@ -13,11 +13,11 @@ from fairtrial.agents.nested_runs import (
     observe_unreached,
 )
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, Opening
-from fairtrial.agents.observers.openai_items import EXTRA, declaration, nested_usages
-from fairtrial.agents.observers.openai_observer import Routing, Watch, hooks_of
+from fairtrial.agents.observers.openai_items import EXTRA, collect_nested_usages, declaration
+from fairtrial.agents.observers.openai_observer import Routing, Watch, make_hooks
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.user_parts import responses_content
-from fairtrial.formats.messages import arguments_of
+from fairtrial.formats.messages import read_arguments
 from fairtrial.protocols import Item
 from fairtrial.records.trace import (
     About,
@@ -128,7 +128,7 @@ class OpenAISession(FrameworkSession):
             run.cancel()
             await asyncio.wait([run])
         result = run.result()
-        for usage in nested_usages(result.context_wrapper.usage, self._usages):
+        for usage in collect_nested_usages(result.context_wrapper.usage, self._usages):
             yield usage
         self._items = list(result.interruptions)
         self._agent, self._name = result.last_agent, str(result.last_agent.name)
@@ -142,7 +142,7 @@ class OpenAISession(FrameworkSession):
 
     async def _result(self, run_input: Any, watch: Watch) -> Any:
         runner = import_extra("agents", EXTRA).Runner
-        return await runner.run(self._agent, run_input, hooks=hooks_of(watch), **self._options)
+        return await runner.run(self._agent, run_input, hooks=make_hooks(watch), **self._options)
 
 
 async def _declare(agent: Any, context: Any, agents: dict[str, AgentDetails]) -> None:
@@ -158,7 +158,7 @@ async def _declare(agent: Any, context: Any, agents: dict[str, AgentDetails]) ->
 def _waiting_call(item: Any) -> ToolCall:
     """Return the call that waits for a decision."""
     raw = item.raw_item if isinstance(item.raw_item, dict) else plain(item.raw_item)
-    return ToolCall(str(item.tool_name), arguments_of(raw.get("arguments")), str(raw.get("call_id") or raw.get("id")))
+    return ToolCall(str(item.tool_name), read_arguments(raw.get("arguments")), str(raw.get("call_id") or raw.get("id")))
 
 
 async def _run_in_tool(
@@ -173,7 +173,7 @@ async def _run_in_tool(
     routing = Routing(tool.environment)
     routing.agents = tool.agents
     watch = Watch(tool.items.append, tool.agents, {}, routing.works)
-    options["hooks"] = _both(hooks_of(watch), options.get("hooks"))
+    options["hooks"] = _both(make_hooks(watch), options.get("hooks"))
     # The state of a run that goes on has its agents already.
     agent = routing.agent(starting_agent) if isinstance(input, str | list) else starting_agent
     result = await original(runner, agent, input, **options)

@@ -89,7 +89,7 @@ def outage_named(name: object) -> Exception | None:
     return ConnectionError(name) if status is None else ReportedOutageError(name, status)
 
 
-def outage_of(error: BaseException) -> Outage | None:
+def find_outage(error: BaseException) -> Outage | None:
     """Return the outage that caused an exception, or None if the agent is responsible for the exception.
 
     The outermost exception with a status decides, among the exception and its causes (`raise ... from`). For example,
@@ -97,7 +97,7 @@ def outage_of(error: BaseException) -> Outage | None:
     """
     for link in _chain(error):
         if isinstance(link, BaseExceptionGroup):
-            outages = [outage_of(inner) for inner in link.exceptions]
+            outages = [find_outage(inner) for inner in link.exceptions]
             return outages[-1] if all(outages) else None
         status = _status(link)
         if status is not None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from fairtrial.formats.messages import response_of
+from fairtrial.formats.messages import read_response
 from fairtrial.records.record import Json
 
 _DEEPEST = 100
@@ -28,7 +28,7 @@ def plain(value: Any, depth: int = 0) -> Json:
         return _text(value)
     if isinstance(value, float):
         return float(value) if isfinite(value) else None
-    return _described(value) if depth >= _DEEPEST else _container(value, depth)
+    return _describe_value(value) if depth >= _DEEPEST else _container(value, depth)
 
 
 def as_text(value: Any) -> str:
@@ -39,7 +39,7 @@ def as_text(value: Any) -> str:
 def as_response(value: Any) -> Json:
     """Return the result of a tool as JSON. A text that holds JSON becomes that JSON."""
     answer = plain(value)
-    return response_of(answer) if isinstance(answer, str) else answer
+    return read_response(answer) if isinstance(answer, str) else answer
 
 
 def _container(value: Any, depth: int) -> Json:
@@ -62,10 +62,10 @@ def _record(value: Any, depth: int) -> Json:
             return plain(dump(mode="json", exclude_none=True), depth + 1)
         return plain(msgspec.to_builtins(value), depth + 1)
     except Exception:  # noqa: BLE001  (the methods of a foreign object may raise anything)
-        return _described(value)
+        return _describe_value(value)
 
 
-def _described(value: Any) -> str:
+def _describe_value(value: Any) -> str:
     try:
         return _text(repr(value))
     except Exception:  # noqa: BLE001  (the methods of a foreign object may raise anything)

@@ -14,10 +14,10 @@ from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.routing import route_call
 from fairtrial.agents.stopwatch import Stopwatch
 from fairtrial.agents.token_usage import token_usage
-from fairtrial.agents.user_parts import content_of, kind_of
+from fairtrial.agents.user_parts import detect_kind, read_content
 from fairtrial.errors import AgentError
-from fairtrial.formats.messages import arguments_of, response_of
-from fairtrial.llm.token_counts import count_of
+from fairtrial.formats.messages import read_arguments, read_response
+from fairtrial.llm.token_counts import parse_count
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.trace import About, AgentDetails, Approval, Message, Part, Thought, ToolCall, ToolResult, Usage
 from fairtrial.system.importing import import_extra
@@ -59,7 +59,7 @@ class PydanticSession(FrameworkSession):
 
     def __init__(self, opening: Opening) -> None:
         self._agent = opening.thing
-        super().__init__(opening, PydanticAgent.name_of(self._agent))
+        super().__init__(opening, PydanticAgent.read_name(self._agent))
         self._environment = opening.environment
         self._options = opening.options
         if "deps" not in self._options:
@@ -97,11 +97,11 @@ class PydanticSession(FrameworkSession):
         return About(() if watch.details is None else (watch.details,))
 
     def _start(self, message: str, parts: Sequence[Part]) -> AsyncGenerator[Item, None]:
-        return self._follow([message, *map(_sent_part, parts)] if parts else message)
+        return self._follow([message, *map(_encode_part, parts)] if parts else message)
 
     def _waiting(self) -> list[ToolCall]:
         parts = self._requests.approvals if self._requests is not None else ()
-        return [ToolCall(part.tool_name, plain(arguments_of(part.args)), part.tool_call_id) for part in parts]
+        return [ToolCall(part.tool_name, plain(read_arguments(part.args)), part.tool_call_id) for part in parts]
 
     def _resume(self, decisions: Sequence[Approval]) -> AsyncGenerator[Item, None]:
         """Go on with the run that waits."""
@@ -136,7 +136,7 @@ class PydanticSession(FrameworkSession):
             for item in watch.take_items():
                 yield item
             raise
-        for usage in _nested_usages(run.usage, watch.usages):
+        for usage in _collect_nested_usages(run.usage, watch.usages):
             yield usage
         self._agents = tuple(watch.agents.values())
         self._history = run.all_messages()
@@ -168,7 +168,7 @@ class PydanticSession(FrameworkSession):
 @asynccontextmanager
 async def _run_in_tool(original: Any, tool: ToolAtWork, agent: Any, *args: Any, **options: Any) -> AsyncIterator[Any]:
     """Run an agent inside a tool of another agent, with hooks that report."""
-    watch = _Watch(PydanticAgent.name_of(agent), tool.environment)
+    watch = _Watch(PydanticAgent.read_name(agent), tool.environment)
     options["capabilities"] = [*(options.get("capabilities") or ()), watch.hooks]
     try:
         async with original(agent, *args, **options) as run:
@@ -180,12 +180,12 @@ async def _run_in_tool(original: Any, tool: ToolAtWork, agent: Any, *args: Any, 
         tool.items.append(Message(as_text(run.result.output), watch.name))
 
 
-def _sent_part(part: Part) -> Any:
+def _encode_part(part: Part) -> Any:
     messages = import_extra("pydantic_ai.messages", EXTRA)
     if not part.uri:
-        return messages.BinaryContent(content_of(part), media_type=part.mime_type or "application/octet-stream")
+        return messages.BinaryContent(read_content(part), media_type=part.mime_type or "application/octet-stream")
     kinds = {"image": "ImageUrl", "audio": "AudioUrl", "video": "VideoUrl", "file": "DocumentUrl"}
-    return getattr(messages, kinds[kind_of(part)])(part.uri, media_type=part.mime_type or None)
+    return getattr(messages, kinds[detect_kind(part)])(part.uri, media_type=part.mime_type or None)
 
 
 class _StoppedError(Exception):
@@ -245,7 +245,7 @@ class _Watch:
 
     async def tool(self, _: Any, *, call: Any, tool_def: Any, args: Any, handler: Any) -> Any:
         """Wrap a tool call, and let the environment answer it."""
-        record = ToolCall(call.tool_name, plain(arguments_of(call.args)), call.tool_call_id, self.name)
+        record = ToolCall(call.tool_name, plain(read_arguments(call.args)), call.tool_call_id, self.name)
         self.times.start("tool", call.tool_call_id)
         try:
             with tool_at_work(record, self._environment, self.agents) as work:
@@ -268,7 +268,7 @@ class _Watch:
 
     def _result(self, part: Any) -> ToolResult:
         value = plain(part.content)
-        response = response_of(value) if isinstance(value, str) else value
+        response = read_response(value) if isinstance(value, str) else value
         is_error = part.part_kind == "retry-prompt" or part.outcome != "success"
         work = self._works.pop(part.tool_call_id, None)
         inner = work.inner if work is not None else None
@@ -289,7 +289,7 @@ class _Watch:
                 items.append(Message(earlier_text + part.content, self.name))
             elif kind in ("tool-call", "builtin-tool-call") and part.tool_name not in self._outputs:
                 self.has_reply = False
-                items.append(ToolCall(part.tool_name, plain(arguments_of(part.args)), part.tool_call_id, self.name))
+                items.append(ToolCall(part.tool_name, plain(read_arguments(part.args)), part.tool_call_id, self.name))
             elif kind == "builtin-tool-return":
                 items.append(self._result(part))
         return items
@@ -307,7 +307,7 @@ def _usage(response: Any) -> Usage:
     )
 
 
-def _nested_usages(total: Any, reported: list[Usage]) -> list[Usage]:
+def _collect_nested_usages(total: Any, reported: list[Usage]) -> list[Usage]:
     """Return the tokens of agents that this agent called with its own usage (`usage=ctx.usage`), as one request each.
 
     The library tells the sum of all requests. The first of the nested requests holds all of their tokens.
@@ -315,8 +315,8 @@ def _nested_usages(total: Any, reported: list[Usage]) -> list[Usage]:
     count = total.requests - len(reported)
     if count <= 0:
         return []
-    input_tokens = (count_of(total.input_tokens) or 0) - sum(usage.input_tokens or 0 for usage in reported)
-    output_tokens = (count_of(total.output_tokens) or 0) - sum(usage.output_tokens or 0 for usage in reported)
+    input_tokens = (parse_count(total.input_tokens) or 0) - sum(usage.input_tokens or 0 for usage in reported)
+    output_tokens = (parse_count(total.output_tokens) or 0) - sum(usage.output_tokens or 0 for usage in reported)
     return [token_usage(input_tokens, output_tokens), *[Usage(0, 0)] * (count - 1)]
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from fairtrial.agents.outages import outage_of
-from fairtrial.text.display import described, shortened
+from fairtrial.agents.outages import find_outage
+from fairtrial.text.display import describe_error, shorten
 
 _TRIES = 4
 _PAUSE = 1.0
@@ -35,7 +35,7 @@ class Restarts:
     def add(self, error: BaseException) -> None:
         """Count a conversation that begins again for the first time."""
         self._conversations += 1
-        self._example = self._example or shortened(described(error), 200)
+        self._example = self._example or shorten(describe_error(error), 200)
 
 
 class FirstCall:
@@ -52,7 +52,7 @@ class FirstCall:
 
     async def wait_for_next_try(self, error: Exception) -> bool:
         """Return whether the call is tried again after this failure. If it is, wait until then."""
-        outage = outage_of(error)
+        outage = find_outage(error)
         if outage is None or not outage.is_retryable:
             return False
         self._failures += 1

@@ -16,8 +16,8 @@ from fairtrial.agents.nested_runs import observe_unreached
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
 from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.token_usage import token_usage
-from fairtrial.agents.user_parts import content_of, kind_of
-from fairtrial.formats.messages import arguments_of, response_of
+from fairtrial.agents.user_parts import detect_kind, read_content
+from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.protocols import Item
 from fairtrial.records.record import Json
 from fairtrial.records.trace import AgentDetails, Message, Part, Thought, ToolCall, Usage
@@ -41,7 +41,7 @@ class SmolAgent(ObservedFramework):
 
     def refuses_parts(self, parts: Sequence[Part]) -> str:
         """Return why a message cannot hold the parts. A run takes pictures, and their data only."""
-        if any(kind_of(part) != "image" or part.uri for part in parts):
+        if any(detect_kind(part) != "image" or part.uri for part in parts):
             return "an agent of smolagents takes pictures only, and their data instead of a URL"
         return ""
 
@@ -90,12 +90,12 @@ class SmolSession(ObservedSession):
         """Put wrappers around the model and the tools of an agent. Its log would stand among the reports."""
         agent.logger.level = import_extra("smolagents.monitoring", EXTRA).LogLevel.OFF
         agent.stream_outputs = False
-        agent.model = self._observed_model(agent)
+        agent.model = self._observe_model(agent)
         for name, tool in agent.tools.items():
             if name != _ANSWER:
-                agent.tools[name] = self._observed_tool(tool, _name(agent))
+                agent.tools[name] = self._observe_tool(tool, _name(agent))
 
-    def _observed_model(self, agent: Any) -> Any:
+    def _observe_model(self, agent: Any) -> Any:
         model, author = agent.model, _name(agent)
         is_writing_code = hasattr(agent, "python_executor")
 
@@ -115,7 +115,7 @@ class SmolSession(ObservedSession):
         observed.generate = generate
         return observed
 
-    def _observed_tool(self, tool: Any, author: str) -> Any:
+    def _observe_tool(self, tool: Any, author: str) -> Any:
         """Return a copy of a tool that asks the environment, if there is one, and reports its call and its result."""
         original = tool.forward
 
@@ -153,7 +153,7 @@ class SmolSession(ObservedSession):
             self._calls.remove(call)
             step = agent.memory.steps[-1]
             error = getattr(step, "error", None)
-            response = {"error": str(error)} if error else response_of(str(getattr(step, "observations", "") or ""))
+            response = {"error": str(error)} if error else read_response(str(getattr(step, "observations", "") or ""))
             self._in_loop(partial(self._observer.note_result, call.id, response, is_error=error is not None))
 
     def _in_loop(self, report: Any, *args: Any) -> None:
@@ -184,7 +184,7 @@ def _text(message: Any) -> str:
 
 
 def _picture(part: Part) -> Any:
-    return import_extra("PIL.Image", EXTRA).open(BytesIO(content_of(part)))
+    return import_extra("PIL.Image", EXTRA).open(BytesIO(read_content(part)))
 
 
 def _tools(agent: Any) -> Iterator[dict[str, Json]]:
@@ -201,7 +201,7 @@ def _declaration(tool: Any) -> dict[str, Json]:
 
 def _calls(response: Any, author: str) -> list[ToolCall]:
     return [
-        ToolCall(str(call.function.name), plain(arguments_of(call.function.arguments)), str(call.id), author)
+        ToolCall(str(call.function.name), plain(read_arguments(call.function.arguments)), str(call.id), author)
         for call in response.tool_calls or ()
         if call.function.name != _ANSWER
     ]

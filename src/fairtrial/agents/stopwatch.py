@@ -31,11 +31,11 @@ class Stopwatch:
     @property
     def durations(self) -> Durations:
         """The seconds with a model at work, and the seconds with a tool but no model at work, as in ADK."""
-        model = covered(self._spans["model"])
-        return Durations(None, model, covered(self._spans["model"] + self._spans["tool"]) - model)
+        model = measure_union(self._spans["model"])
+        return Durations(None, model, measure_union(self._spans["model"] + self._spans["tool"]) - model)
 
 
-def covered(spans: list[Span]) -> float:
+def measure_union(spans: list[Span]) -> float:
     """Return the length of the union of spans."""
     total, end_of_union = 0.0, float("-inf")
     for start, end in sorted(spans):

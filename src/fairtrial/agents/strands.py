@@ -12,8 +12,8 @@ from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramew
 from fairtrial.agents.observer import Observer, observer_here
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.token_usage import token_usage
-from fairtrial.agents.user_parts import content_of, kind_of
-from fairtrial.formats.messages import response_of
+from fairtrial.agents.user_parts import detect_kind, read_content
+from fairtrial.formats.messages import read_response
 from fairtrial.protocols import Item
 from fairtrial.records.record import Json
 from fairtrial.records.trace import AgentDetails, Message, Part, Thought, ToolCall
@@ -39,7 +39,7 @@ class StrandsAgent(ObservedFramework):
 
     def refuses_parts(self, parts: Sequence[Part]) -> str:
         """Return why a message cannot hold the parts. The models have no place for sounds, and for few URLs."""
-        if any(kind_of(part) == "audio" for part in parts):
+        if any(detect_kind(part) == "audio" for part in parts):
             return "an agent of Strands takes no sounds"
         if any(part.uri and not part.uri.startswith("s3:") for part in parts):
             return "an agent of Strands takes the URLs of S3 only; give the data of other files"
@@ -55,7 +55,7 @@ class StrandsSession(ObservedSession):
 
     def __init__(self, opening: Opening) -> None:
         self._agent = opening.thing
-        super().__init__(opening, _name_of(self._agent))
+        super().__init__(opening, _read_name(self._agent))
         for key, value in opening.state.items():
             self._agent.state.set(key, value)
         self._options = opening.options
@@ -73,7 +73,7 @@ class StrandsSession(ObservedSession):
 
     async def _run(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:
         """Invoke the agent. If a tool has interrupted the agent with a question, the message is the answer."""
-        prompt: Any = [{"text": message}, *map(_sent_part, parts)]
+        prompt: Any = [{"text": message}, *map(_encode_part, parts)]
         if self._interrupts:
             prompt = [
                 {"interruptResponse": {"interruptId": interrupt.id, "response": message}}
@@ -102,9 +102,9 @@ def _observe(agent: Any, name: str, observer_of: Callable[[], Observer | None]) 
         observer = observer_of()
         is_output = type(event.selected_tool).__name__ == _OUTPUT_TOOL
         if observer is not None and event.selected_tool is not None and not is_output:
-            event.selected_tool = _routed_tool(event.selected_tool, name, observer)
+            event.selected_tool = _wrap_routed_tool(event.selected_tool, name, observer)
 
-    agent.model = _observed_model(agent.model, name, observer_of, lambda: _output_tools(agent))
+    agent.model = _observe_model(agent.model, name, observer_of, lambda: _output_tools(agent))
     agent.hooks.add_callback(events.MessageAddedEvent, note_message)
     agent.hooks.add_callback(events.BeforeToolCallEvent, route_tool)
 
@@ -113,11 +113,11 @@ def _run_in_tool(original: Any, _: ToolAtWork, agent: Any, *args: Any, **options
     """Run an agent inside a tool of another agent. It is observed from then on."""
     if not hasattr(agent, _NESTED):
         setattr(agent, _NESTED, True)
-        _observe(agent, _name_of(agent), lambda: observer_here(agent))
+        _observe(agent, _read_name(agent), lambda: observer_here(agent))
     return original(agent, *args, **options)
 
 
-def _name_of(agent: Any) -> str:
+def _read_name(agent: Any) -> str:
     return "agent" if agent.name in (None, "Strands Agents") else str(agent.name)
 
 
@@ -138,9 +138,9 @@ def _note_message(message: Any, name: str, observer: Observer, output_tools: set
         observer.note(*_steps(message["content"], name, output_tools))
 
 
-def _sent_part(part: Part) -> dict[str, Any]:
-    kind = {"file": "document"}.get(kind_of(part), kind_of(part))
-    source = {"location": {"type": "s3", "uri": part.uri}} if part.uri else {"bytes": content_of(part)}
+def _encode_part(part: Part) -> dict[str, Any]:
+    kind = {"file": "document"}.get(detect_kind(part), detect_kind(part))
+    source = {"location": {"type": "s3", "uri": part.uri}} if part.uri else {"bytes": read_content(part)}
     block: dict[str, Any] = {"format": part.mime_type.rpartition("/")[2] or "txt", "source": source}
     if kind == "document":
         block["name"] = part.name.rpartition(".")[0] or part.name or "file"
@@ -170,13 +170,13 @@ def _steps(content: list[dict[str, Any]], author: str, output_tools: set[str]) -
 def _response(content: list[dict[str, Any]]) -> Json:
     """Return the answer of a tool from its blocks. A text that holds a JSON object or array is decoded."""
     values = [
-        block["json"] if "json" in block else response_of(str(block["text"])) if "text" in block else plain(block)
+        block["json"] if "json" in block else read_response(str(block["text"])) if "text" in block else plain(block)
         for block in content
     ]
     return plain(values[0] if len(values) == 1 else values)
 
 
-def _observed_model(
+def _observe_model(
     model: Any, author: str, observer_of: Callable[[], Observer | None], output_tools: Callable[[], set[str]]
 ) -> Any:
     """Return a copy of a model that reports its requests and its tokens."""
@@ -215,7 +215,7 @@ def _declaration(spec: Any) -> dict[str, Json]:
     }
 
 
-def _routed_tool(tool: Any, author: str, observer: Observer) -> Any:
+def _wrap_routed_tool(tool: Any, author: str, observer: Observer) -> Any:
     """Return a tool that asks the environment, if there is one, and reports its result.
 
     The class is defined in this function, because its base class is that of Strands, which is imported late.

@@ -12,13 +12,13 @@ from fairtrial.records.trace import Part
 _URL_SAFE = str.maketrans("-_", "+/")
 
 
-def kind_of(part: Part) -> str:
+def detect_kind(part: Part) -> str:
     """Return `image`, `audio`, `video` or `file`."""
     kind = part.mime_type.partition("/")[0]
     return kind if kind in ("image", "audio", "video") else "file"
 
 
-def content_of(part: Part) -> bytes:
+def read_content(part: Part) -> bytes:
     """Return the content of a part that is not at a URI. The alphabet of base64 may be that of URLs, as in ADK.
 
     Raises ValueError if the content is not base64.
@@ -30,14 +30,14 @@ def content_of(part: Part) -> bytes:
         raise ValueError(f"the data is not base64: {error}") from None
 
 
-def base64_of(part: Part) -> str:
+def encode_base64(part: Part) -> str:
     """Return the content of a part in the usual alphabet of base64."""
-    return base64.b64encode(content_of(part)).decode()
+    return base64.b64encode(read_content(part)).decode()
 
 
 def data_url(part: Part) -> str:
     """Return the URI of a part, or its content as a URL."""
-    return part.uri or f"data:{part.mime_type or 'application/octet-stream'};base64,{base64_of(part)}"
+    return part.uri or f"data:{part.mime_type or 'application/octet-stream'};base64,{encode_base64(part)}"
 
 
 def file_name(part: Part) -> str:
@@ -45,13 +45,13 @@ def file_name(part: Part) -> str:
     return part.name or "file"
 
 
-def problem_of(parts: Sequence[Part]) -> str:
+def find_problem(parts: Sequence[Part]) -> str:
     """Return why no agent could get the parts, or an empty text. For example, their data is not base64."""
     for part in parts:
         if not part.uri and not part.data:
             return f"a part ({part.mime_type or 'without a type'}) has neither a URI nor data"
         try:
-            content_of(part)
+            read_content(part)
         except ValueError as error:
             return f"a part ({part.mime_type or 'without a type'}): {error}"
     return ""
@@ -65,13 +65,13 @@ def responses_content(message: str, parts: Sequence[Part]) -> str | list[dict[st
 
 
 def _responses_part(part: Part) -> dict[str, Any]:
-    kind = kind_of(part)
+    kind = detect_kind(part)
     if kind == "image":
         return {"type": "input_image", "image_url": data_url(part), "detail": "auto"}
     if part.uri:
         return {"type": "input_file", "file_url": part.uri}
     if kind == "audio":
-        sound = {"data": base64_of(part), "format": part.mime_type.partition("/")[2]}
+        sound = {"data": encode_base64(part), "format": part.mime_type.partition("/")[2]}
         return {"type": "input_audio", "input_audio": sound}
     return {"type": "input_file", "filename": file_name(part), "file_data": data_url(part)}
 
@@ -84,7 +84,7 @@ def langchain_content(message: str, parts: Sequence[Part]) -> str | list[dict[st
 
 
 def _langchain_part(part: Part) -> dict[str, Any]:
-    content = {"url": part.uri} if part.uri else {"base64": base64_of(part)}
+    content = {"url": part.uri} if part.uri else {"base64": encode_base64(part)}
     # OpenAI's models demand the name of a file.
-    extras = {"extras": {"filename": file_name(part)}} if kind_of(part) == "file" else {}
-    return {"type": kind_of(part), **content, "mime_type": part.mime_type, **extras}
+    extras = {"extras": {"filename": file_name(part)}} if detect_kind(part) == "file" else {}
+    return {"type": detect_kind(part), **content, "mime_type": part.mime_type, **extras}

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from fairtrial.analysis.criterion_tally import CriterionNumbers, CriterionTally
 from fairtrial.metrics.entries import CATALOG
-from fairtrial.records.attempt_rule import AttemptRule, AttemptRules, CaseEvidence, evidence_of
+from fairtrial.records.attempt_rule import AttemptRule, AttemptRules, CaseEvidence, make_evidence
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.result import CaseResult, Verdict
@@ -88,8 +88,8 @@ class SummaryBuilder:
 
     def count(self, result: CaseResult, verdicts: Sequence[Verdict]) -> None:
         """Count the result of one attempt at a case that is not closed."""
-        verdict = result.verdict_of(verdicts)
-        self._run.add(result, verdict, self._rules.of(result.eval_set, result.case_id))
+        verdict = result.combine_verdicts(verdicts)
+        self._run.add(result, verdict, self._rules.find_rule(result.eval_set, result.case_id))
         for outcome, verdict in zip(result.outcomes, verdicts, strict=True):
             tally = self._tallies.get(outcome.criterion)
             if tally is None:
@@ -206,7 +206,7 @@ class _RunTally:
 
     def add(self, result: CaseResult, verdict: Verdict, rule: AttemptRule) -> None:
         """Count one attempt."""
-        attempt = evidence_of(result, verdict, rule)
+        attempt = make_evidence(result, verdict, rule)
         evidence = self.open_cases.get(result.position)
         if evidence is None:
             self.open_cases[result.position] = CaseEvidence(rule, attempt)

@@ -40,7 +40,7 @@ def corrected_limits(
     samples, places = run.samples(measure.name), range(len(run.keys))
     shift, scale = _shift(sum(sample.attempts for sample in samples), sum(map(column.missing, places)), filling)
     moved = replace(corrected, value=shift + scale * corrected.value, centre=shift + scale * corrected.centre)
-    return _limits_of(moved, claim, limit, least=0.0)
+    return _compute_limits(moved, claim, limit, least=0.0)
 
 
 def corrected_difference_limits(
@@ -68,7 +68,7 @@ def corrected_difference_limits(
         difference.freedom,
         1.0,
     )
-    return _limits_of(corrected, claim, limit, least=-1.0)
+    return _compute_limits(corrected, claim, limit, least=-1.0)
 
 
 def _shift(attempts: int, missing: int, filling: Filling) -> tuple[float, float]:
@@ -79,7 +79,7 @@ def _shift(attempts: int, missing: int, filling: Filling) -> tuple[float, float]
     return (share if filling == "best" else 0.0), 1 - share
 
 
-def _limits_of(corrected: Difference, claim: Claim, limit: float, *, least: float) -> ClaimLimits:
+def _compute_limits(corrected: Difference, claim: Claim, limit: float, *, least: float) -> ClaimLimits:
     low, high = corrected.interval(1 - 2 * claim.alpha)
     p = 1 - student_cdf((corrected.centre - limit) / corrected.error, corrected.freedom)
     return ClaimLimits(corrected.value, max(least, low), high, p, 1 - p, None)

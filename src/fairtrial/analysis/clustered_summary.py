@@ -44,7 +44,7 @@ def _rate(run: MeasuredRun, criterion: CriterionSummary) -> Estimate:
     return rate_estimate(units, attempts)
 
 
-def estimates_of(run: MeasuredRun, measure: Measure, cases: Sequence[int]) -> tuple[int, Estimate]:
+def estimate_cases(run: MeasuredRun, measure: Measure, cases: Sequence[int]) -> tuple[int, Estimate]:
     """Return how many of some cases have a measure, and its mean with its interval."""
     units, number, attempts = _units(run, measure.name, cases)
     return number, rate_estimate(units, attempts) if measure.is_rate else mean_estimate(units, measure.range)

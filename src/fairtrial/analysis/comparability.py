@@ -8,10 +8,10 @@ from typing import Any
 
 from fairtrial.analysis.judged_claims import why_judges_forbid
 from fairtrial.analysis.measured_run import CASE_RATE, CASES, Measure, MeasuredRun
-from fairtrial.analysis.paired_runs import PairedRuns, first_of
+from fairtrial.analysis.paired_runs import PairedRuns, shorten_names
 from fairtrial.records.gate import Claim
 from fairtrial.records.record import Json
-from fairtrial.text.display import compact, count, shortened
+from fairtrial.text.display import compact, count, shorten
 
 _MOST = 3
 _SHORT = 60
@@ -80,9 +80,9 @@ def _attempt_differences(runs: PairedRuns) -> Iterator[str]:
     if rules := rules_that_differ(runs):
         yield f"rule of attempts {rules[0]} / {rules[1]}"
     for ours, theirs in runs.positions:
-        before, after = runs.base.attempts_of(ours), runs.candidate.attempts_of(theirs)
+        before, after = runs.base.attempts_at(ours), runs.candidate.attempts_at(theirs)
         if before != after:
-            yield f"attempts at {shortened(runs.base.names[ours], _SHORT)} {before} / {after}"
+            yield f"attempts at {shorten(runs.base.names[ours], _SHORT)} {before} / {after}"
             return
 
 
@@ -91,7 +91,7 @@ def rules_that_differ(runs: PairedRuns) -> tuple[str, str] | None:
     rules = (runs.base.info.attempt_rules, runs.candidate.info.attempt_rules)
     for ours, theirs in runs.positions:
         keys = (runs.base.keys[ours], runs.candidate.keys[theirs])
-        before, after = (rule.of(key.eval_set, key.case) for rule, key in zip(rules, keys, strict=True))
+        before, after = (rule.find_rule(key.eval_set, key.case) for rule, key in zip(rules, keys, strict=True))
         if before != after:
             return str(before), str(after)
     return None
@@ -121,7 +121,7 @@ def _items(value: Json) -> dict[Any, Json] | None:
 
 
 def _text(value: Json) -> str:
-    return "absent" if value is None else shortened(value if isinstance(value, str) else compact(value), _SHORT)
+    return "absent" if value is None else shorten(value if isinstance(value, str) else compact(value), _SHORT)
 
 
 def undecidable(
@@ -160,7 +160,8 @@ def _other_population(runs: PairedRuns) -> Iterator[str]:
     for problem, names in (("edited", runs.changed), ("of the same id as others", runs.ambiguous)):
         if names:
             verb = "is" if len(names) == 1 else "are"
-            yield f"{count(len(names), 'case')} {verb} {problem} ({first_of(names)}), so the runs are about other cases"
+            shown = shorten_names(names)
+            yield f"{count(len(names), 'case')} {verb} {problem} ({shown}), so the runs are about other cases"
 
 
 def pairing_warnings(runs: PairedRuns | None) -> Iterator[str]:

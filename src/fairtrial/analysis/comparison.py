@@ -19,12 +19,12 @@ from fairtrial.analysis.comparability import (
     why_not_comparable,
 )
 from fairtrial.analysis.judged_claims import CLUSTERED, corrected_difference
-from fairtrial.analysis.measured_run import CASES, Measure, MeasuredRun, described_run
+from fairtrial.analysis.measured_run import CASES, Measure, MeasuredRun, describe_run
 from fairtrial.analysis.paired_runs import (
     PairedRuns,
     SamplePair,
     check_repeated,
-    difference_of,
+    estimate_difference,
     pair_runs,
     paired_cases,
 )
@@ -104,7 +104,7 @@ def compare_runs(
         for runs in pairs
     ]
     family = _correct(tables)
-    divided = [_sliced(runs, slices, about, pass_rates=pass_rates, even_so=even_so) for runs in pairs]
+    divided = [_slice_runs(runs, slices, about, pass_rates=pass_rates, even_so=even_so) for runs in pairs]
     _correct_family([row for rows_by_value in divided for rows in rows_by_value.values() for row in rows])
     for table in (*tables, *(rows for rows_by_value in divided for rows in rows_by_value.values())):
         for row in table:
@@ -118,7 +118,7 @@ def compare_runs(
     ]
 
 
-def _sliced(
+def _slice_runs(
     runs: PairedRuns, slices: Slices, about: About, *, pass_rates: bool, even_so: bool
 ) -> dict[str, list[_Row]]:
     """Return the rows of `cases` and of the criteria with a threshold for each slice of the shared cases."""
@@ -152,7 +152,7 @@ def _row(runs: PairedRuns, measure: Measure, about: About, *, even_so: bool) -> 
     pairs = list(by_case.values())
     informational = measure.name != CASES and not (measure.gates and runs.candidate.measures[measure.name].gates)
     mismatch = "" if even_so else why_not_comparable(runs, measure)
-    difference = difference_of(by_case, runs, measure, about) if pairs else None
+    difference = estimate_difference(by_case, runs, measure, about) if pairs else None
     low, high = difference.interval() if difference else (None, None)
     moves = [after.mean - before.mean for before, after in pairs]
     better, worse = sum(move > 0 for move in moves), sum(move < 0 for move in moves)
@@ -314,7 +314,7 @@ def _comparison(runs: PairedRuns, table: Sequence[_Row], about: About, margin: f
         "|".join(f"{name}:{value}" for name, value in signature.items()),
         LEVEL,
         about,
-        (described_run(base), described_run(candidate)),
+        (describe_run(base), describe_run(candidate)),
         pairs,
         tuple(_setup(runs)),
         rows,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping
 
-from fairtrial.analysis.measured_run import CASES, MeasuredRun, described_run
+from fairtrial.analysis.measured_run import CASES, MeasuredRun, describe_run
 from fairtrial.records.average import mean
 from fairtrial.records.flaky_case import Cause, Flakiness, FlakyCase
 from fairtrial.stats.agreement import NORMAL
@@ -23,12 +23,14 @@ def find_flaky(run: MeasuredRun, causes: Causes) -> Flakiness:
     column = run.columns[CASES]
     samples = {case: sample for case in range(len(run.keys)) if (sample := column.sample(case)) is not None}
     flaky = {case: sample for case, sample in samples.items() if 0 < sample.mean < 1}
-    cause_of = causes([run.positions[case] for case in flaky])
+    causes_by_position = causes([run.positions[case] for case in flaky])
     cases = []
     for case, sample in sorted(flaky.items(), key=lambda item: (abs(item[1].mean - 0.5), item[1].attempts, item[0])):
         low, high = wilson(sample.mean, sample.attempts, NORMAL)
         passed = round(sample.mean * sample.attempts)
-        cases.append(FlakyCase(run.names[case], passed, sample.attempts, low, high, cause_of.get(run.positions[case])))
+        cases.append(
+            FlakyCase(run.names[case], passed, sample.attempts, low, high, causes_by_position.get(run.positions[case]))
+        )
     repeated = [sample for sample in samples.values() if sample.attempts > 1]
     split = variance_split(list(samples.values()))
     attempts = sum(sample.attempts for sample in samples.values())
@@ -36,7 +38,7 @@ def find_flaky(run: MeasuredRun, causes: Causes) -> Flakiness:
         f"cases:{len(samples)}|attempts:{attempts}|ci:Wilson|level:{LEVEL}|fairtrial:{__version__}",
         LEVEL,
         "these-cases",
-        (described_run(run),),
+        (describe_run(run),),
         sum(sample.mean == 1 for sample in repeated),
         sum(sample.mean == 0 for sample in repeated),
         len(samples) - len(repeated),

@@ -14,7 +14,7 @@ from functools import cache
 from typing import NamedTuple
 
 from fairtrial.analysis.gates import check_claims, claim_limit
-from fairtrial.analysis.measured_run import Measure, MeasuredRun, described_run
+from fairtrial.analysis.measured_run import Measure, MeasuredRun, describe_run
 from fairtrial.analysis.paired_runs import pair_runs
 from fairtrial.errors import UsageError
 from fairtrial.records.audit import AuditMethod, ClaimAudit, GateAudit
@@ -79,7 +79,7 @@ def audit_gate(run: MeasuredRun, base: MeasuredRun | None, claims: Sequence[Clai
         f"cases:{len(run.keys)}|about:like|repetitions:{REPETITIONS}|seed:{_SEED}|fairtrial:{__version__}",
         LEVEL,
         "cases-like-these",
-        tuple(described_run(member) for member in (base, run) if member is not None),
+        tuple(describe_run(member) for member in (base, run) if member is not None),
         audits,
     )
 

@@ -13,8 +13,15 @@ from collections.abc import Sequence
 from fairtrial.analysis.claim_limits import ClaimLimits, Filling, corrected_difference_limits, corrected_limits
 from fairtrial.analysis.comparability import attempts_until_decided, pairing_warnings, undecidable
 from fairtrial.analysis.judged_claims import is_biased, judge_standings
-from fairtrial.analysis.measured_run import Measure, MeasuredRun, cluster_count, described_run
-from fairtrial.analysis.paired_runs import PairedRuns, check_repeated, difference_of, limits_of, pair_runs, paired_cases
+from fairtrial.analysis.measured_run import Measure, MeasuredRun, cluster_count, describe_run
+from fairtrial.analysis.paired_runs import (
+    PairedRuns,
+    check_repeated,
+    estimate_difference,
+    estimate_limits,
+    pair_runs,
+    paired_cases,
+)
 from fairtrial.errors import UsageError
 from fairtrial.records.average import mean
 from fairtrial.records.gate import Claim, ClaimDecision, ClaimVerdict, GateDecision, Needed, gate_verdict
@@ -59,7 +66,7 @@ def decide(
         _signature(run, pairs, decisions, about),
         LEVEL,
         about,
-        tuple(described_run(member) for member in (base, run) if member is not None),
+        tuple(describe_run(member) for member in (base, run) if member is not None),
         "undecided" if unfinished else verdict,
         decisions,
         (*(f"run {member.info.id} is not finished" for member in unfinished), *pairing_warnings(pairs)),
@@ -281,8 +288,8 @@ def _difference(
     else:
         by_case = pairs.filled(measure.name, worst, best, only_shared=claim.shared_cases)
     samples = list(by_case.values())
-    difference = difference_of(by_case, pairs, measure, about) if samples else None
-    limits = limits_of(by_case, pairs, measure, about, claim.alpha) if samples else None
+    difference = estimate_difference(by_case, pairs, measure, about) if samples else None
+    limits = estimate_limits(by_case, pairs, measure, about, claim.alpha) if samples else None
     if difference is None or limits is None:
         return None
     sign = -1 if measure.lower_is_better else 1

@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from fairtrial.judge.ballot_costs import ballots_of
+from fairtrial.judge.ballot_costs import collect_ballot_ids
 from fairtrial.records.average import mean
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.calibration import (
@@ -80,13 +80,15 @@ def labelled_pairs(
     return _Sample(labels, scores, outcomes).valued()
 
 
-def unchecked(summary: CriterionSummary, judge: str) -> Calibration:
+def make_unchecked(summary: CriterionSummary, judge: str) -> Calibration:
     """Return the calibration of a criterion without labels."""
     judged = summary.mean if summary.threshold is None else summary.pass_rate
     return Calibration(summary.criterion, judge, JudgeState.UNCHECKED, summary.threshold is None, judged=judged)
 
 
-def assumed(calibration: Calibration, labelled_run: Calibration, run: str, scores: Iterable[Row]) -> Calibration | None:
+def assume_calibration(
+    calibration: Calibration, labelled_run: Calibration, run: str, scores: Iterable[Row]
+) -> Calibration | None:
     """Return a calibration of pass or fail that assumes the judge to err as it did on another run.
 
     `labelled_run` is the calibration of that run, `scores` are all outcomes of this run. None if it is not known how
@@ -141,11 +143,11 @@ class _Sample:
         pairs, exclusions = self._pairs(graded=graded)
         agreement = measure_agreement(pairs, self._answers(), self._votes(ballots), graded=graded)
         scale = terms.range if graded else Range()
-        labelled, judged = _labelled(pairs, scale), self._judged(scale, graded=graded)
+        labelled, judged = _make_labelled(pairs, scale), self._make_judged(scale, graded=graded)
         bias = flattery(labelled)
         if bias is not None and graded and terms.lower_is_better:
             bias = -bias[0], (-bias[1][1], -bias[1][0])
-        state = state_of(pairs, agreement, bias, graded=graded)
+        state = decide_state(pairs, agreement, bias, graded=graded)
         useless = state is JudgeState.USELESS
         corrected = judged and corrected_mean(labelled, judged, graded=graded, labels_only=useless)
         return Calibration(
@@ -175,12 +177,12 @@ class _Sample:
 
     def _pairs(self, *, graded: bool) -> tuple[list[Pair], tuple[int, int, int]]:
         """Return the outcomes with a value of both sides, and the numbers of ties, unsure and unscored outcomes."""
-        compared = [pair for _, pair in self._compared(graded=graded)]
+        compared = [pair for _, pair in self._compare_outcomes(graded=graded)]
         reasons = Counter(pair for pair in compared if isinstance(pair, str))
         pairs = [pair for pair in compared if isinstance(pair, Pair)]
         return pairs, (reasons["tie"], reasons["unsure"], reasons["unscored"])
 
-    def _compared(self, *, graded: bool) -> Iterator[tuple[Place, Pair | Literal["tie", "unsure", "unscored"]]]:
+    def _compare_outcomes(self, *, graded: bool) -> Iterator[tuple[Place, Pair | Literal["tie", "unsure", "unscored"]]]:
         """Yield each labelled outcome with the values of both sides, or with the reason why a side has none."""
         for place, labels in sorted(self._labels.items()):
             values = [label.value for label in labels if label.value is not None]
@@ -200,17 +202,17 @@ class _Sample:
 
     def valued(self) -> dict[Place, Pair]:
         """Return the labelled outcomes with a value of both sides."""
-        compared = self._compared(graded=self._is_graded)
+        compared = self._compare_outcomes(graded=self._is_graded)
         return {place: pair for place, pair in compared if isinstance(pair, Pair)}
 
     def disagreements(self) -> Iterator[tuple[Place, bool]]:
         """Yield the outcomes to which people and the judge give different verdicts, with the verdict of people."""
-        for place, pair in self._compared(graded=self._is_graded):
+        for place, pair in self._compare_outcomes(graded=self._is_graded):
             verdicts = (pair.people_pass, pair.judge_pass) if isinstance(pair, Pair) else (None, None)
             if None not in verdicts and verdicts[0] != verdicts[1]:
                 yield place, bool(verdicts[0])
 
-    def _judged(self, scale: Range, *, graded: bool) -> Judged | None:
+    def _make_judged(self, scale: Range, *, graded: bool) -> Judged | None:
         """Return the judge's numbers over all scored outcomes, in 0..1, or None below two outcomes."""
         values = self._values if graded else Counter({float(passed): n for passed, n in self._verdicts.items()})
         number, width = values.total(), _width(scale)
@@ -235,7 +237,7 @@ class _Sample:
         Later votes are requested only while a result is open, so they would make the agreement look worse.
         """
         numbers: defaultdict[str, int] = defaultdict(lambda: len(numbers))
-        names = {name for outcome in self._outcomes.values() for name in ballots_of(outcome.score)}
+        names = {name for outcome in self._outcomes.values() for name in collect_ballot_ids(outcome.score)}
         votes: list[list[float]] = []
         for ballot in (ballots[name] for name in sorted(names) if name in ballots):
             first = [vote for vote in ballot.votes if vote.draw <= ballot.first_wave]
@@ -245,7 +247,7 @@ class _Sample:
         return votes
 
 
-def state_of(
+def decide_state(
     pairs: Sequence[Pair], agreement: Agreement, bias: tuple[float, Interval] | None, *, graded: bool
 ) -> JudgeState:
     """Return the state of a judge that labels show.
@@ -272,7 +274,7 @@ def _scaled(estimate: tuple[float, Interval], scale: Range, method: str) -> Esti
     return Estimate(start + width * value, start + width * low, start + width * high, method)
 
 
-def _labelled(pairs: Sequence[Pair], scale: Range) -> list[Labelled]:
+def _make_labelled(pairs: Sequence[Pair], scale: Range) -> list[Labelled]:
     """Return labelled outcomes in 0..1, or nothing if the scale is unbounded."""
     start, width = scale.bounds[0], _width(scale)
     if not width:

@@ -145,7 +145,7 @@ def corrected_difference(runs: PairedRuns, measure: Measure) -> Difference | Non
     base, candidate = (_deciding(run, measure) for run in (runs.base, runs.candidate))
     if base is None or candidate is None or not base.error or not candidate.error or base.graded != candidate.graded:
         return None
-    paired = _of_paired_labels(runs, measure, base, candidate)
+    paired = _correct_paired(runs, measure, base, candidate)
     if paired is not None:
         return paired
     value = (candidate.corrected.value or 0.0) - (base.corrected.value or 0.0)
@@ -156,9 +156,7 @@ def corrected_difference(runs: PairedRuns, measure: Measure) -> Difference | Non
     return Difference(value, value, error, freedom, width, CORRECTED, detectable)
 
 
-def _of_paired_labels(
-    runs: PairedRuns, measure: Measure, base: Calibration, candidate: Calibration
-) -> Difference | None:
+def _correct_paired(runs: PairedRuns, measure: Measure, base: Calibration, candidate: Calibration) -> Difference | None:
     """Return the corrected mean of the differences of cases, if at least half of the labels have a partner."""
     width = measure.width if base.graded else 1.0
     labels = list(_label_pairs(runs, base, width))

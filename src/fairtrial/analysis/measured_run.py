@@ -147,7 +147,7 @@ class MeasuredRun:
         """The number of attempts."""
         return sum(self.case_attempts)
 
-    def attempts_of(self, case: int) -> int:
+    def attempts_at(self, case: int) -> int:
         """Return the number of attempts of a case, scored or not."""
         return self.case_attempts[case] if case < len(self.case_attempts) else 0
 
@@ -171,7 +171,7 @@ class MeasuredRun:
         return [sample for case in range(len(self.keys)) if (sample := column.sample(case)) is not None]
 
 
-def described_run(run: MeasuredRun) -> ComparedRun:
+def describe_run(run: MeasuredRun) -> ComparedRun:
     """Return the description of a run."""
     info = run.info
     return ComparedRun(
@@ -205,7 +205,7 @@ def measure_run(
         run.keys.append(key)
         run.names.append(name)
     if "clusters" in info.config:
-        run.clusters = [info.cluster_of(key.eval_set, key.case) for key in run.keys]
+        run.clusters = [info.find_cluster(key.eval_set, key.case) for key in run.keys]
     run.columns = {name: CaseColumn() for name in run.measures}
     groups = groupby(attempts, key=lambda row: row.position)
     place, group = next(groups, _NO_GROUP)
@@ -234,7 +234,7 @@ def _case_verdict(
     if len(rows) == 1:
         return rows[0].verdict
     key = run.keys[len(run.case_attempts) - 1]
-    rule = rules.of(key.eval_set, key.case)
+    rule = rules.find_rule(key.eval_set, key.case)
     needs_values = rule.name == "mean"
     attempts = [
         AttemptEvidence(row.verdict, row.agent_failed, _outcomes(row, terms) if needs_values else ()) for row in rows
@@ -295,16 +295,19 @@ def measured_values(
     """Yield the measures that an attempt should have, with their values. None is a missing value."""
     invalid = valid_only and row.valid is False
     if row.verdict is not Verdict.INFORMATIONAL:
-        yield CASES, None if invalid else _passed(row.verdict, agent_failed=row.agent_failed)
+        yield CASES, None if invalid else _count_passed(row.verdict, agent_failed=row.agent_failed)
     for criterion, value, verdict in row.outcomes:
         if verdict is Verdict.NOT_APPLICABLE or criterion not in measures:
             continue
         yield criterion, None if invalid else value
         if f"{criterion}{_RATE_SUFFIX}" in measures and verdict is not Verdict.INFORMATIONAL:
-            yield f"{criterion}{_RATE_SUFFIX}", None if invalid else _passed(verdict, agent_failed=row.agent_failed)
+            yield (
+                f"{criterion}{_RATE_SUFFIX}",
+                None if invalid else _count_passed(verdict, agent_failed=row.agent_failed),
+            )
 
 
-def _passed(verdict: Verdict, *, agent_failed: bool) -> float | None:
+def _count_passed(verdict: Verdict, *, agent_failed: bool) -> float | None:
     if verdict in (Verdict.PASSED, Verdict.FAILED):
         return float(verdict is Verdict.PASSED)
     return 0.0 if agent_failed else None

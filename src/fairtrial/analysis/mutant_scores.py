@@ -100,7 +100,7 @@ class MutantScores:
             return
         place, operator, direction = result.position, mutation.operator, mutation.direction
         verdicts = [outcome.verdict for outcome in result.outcomes]
-        caught = _VERDICTS.get(result.verdict_of(verdicts))
+        caught = _VERDICTS.get(result.combine_verdicts(verdicts))
         if result.failure is not None and result.failure.side == "agent":
             caught = True  # a conversation that the agent breaks never passes
         self._overall[direction].add(place, operator, caught)

@@ -13,7 +13,7 @@ from fairtrial.stats.clusters import cluster_values
 from fairtrial.stats.difference import Difference, paired_difference
 from fairtrial.stats.fixed_cases import CaseSample, fixed_difference
 from fairtrial.stats.one_sided import Limits, difference_limits, fixed_difference_limits
-from fairtrial.text.display import shortened
+from fairtrial.text.display import shorten
 
 SamplePair = tuple[CaseSample, CaseSample]
 """The attempts of a case in the base and in the candidate."""
@@ -97,7 +97,7 @@ def pair_runs(base: MeasuredRun, candidate: MeasuredRun) -> PairedRuns:
     """
     for run, chooser in ((candidate, base), (base, candidate)):
         if chooser.info.id in run.info.chosen_by:
-            raise UsageError(_chosen_by_failure(run, chooser))
+            raise UsageError(_explain_choice(run, chooser))
     runs = PairedRuns(base, candidate)
     ours_by_id, theirs_by_id = _positions_by_id(base), _positions_by_id(candidate)
     for case in {**ours_by_id, **theirs_by_id}:
@@ -139,7 +139,7 @@ def _pair(runs: PairedRuns, ours: list[int], theirs: list[int]) -> None:
                 runs.positions.append((before, after))
 
 
-def _chosen_by_failure(run: MeasuredRun, chooser: MeasuredRun) -> str:
+def _explain_choice(run: MeasuredRun, chooser: MeasuredRun) -> str:
     return (
         f"run {run.info.id} holds the cases that did not pass in {chooser.info.id}: cases that were chosen because "
         "they failed do better the next time by chance alone; to compare two agents on these cases, run both with "
@@ -167,7 +167,7 @@ def _attempts(runs: PairedRuns) -> tuple[str, str]:
     """Return how many attempts a case has in both runs, scored or missing: `4`, or `3-4` if the cases differ."""
     texts: list[str] = []
     for run, side in ((runs.base, 0), (runs.candidate, 1)):
-        counts = {run.attempts_of(pair[side]) for pair in runs.positions}
+        counts = {run.attempts_at(pair[side]) for pair in runs.positions}
         texts.append(f"{min(counts)}-{max(counts)}" if len(counts) > 1 else str(counts.pop()))
     return texts[0], texts[1]
 
@@ -176,17 +176,17 @@ def _no_shared_case(runs: PairedRuns) -> str:
     base, candidate = runs.base, runs.candidate
     problem = f"runs {base.info.id} and {candidate.info.id} share no case"
     if runs.changed:
-        return f"{problem}: the expectations of {first_of(runs.changed)} differ between them"
-    return f"{problem}: the first has {first_of(base.names)}, the second {first_of(candidate.names)}"
+        return f"{problem}: the expectations of {shorten_names(runs.changed)} differ between them"
+    return f"{problem}: the first has {shorten_names(base.names)}, the second {shorten_names(candidate.names)}"
 
 
-def first_of(names: Sequence[str]) -> str:
+def shorten_names(names: Sequence[str]) -> str:
     """Return the first names, and how many more there are."""
-    shown = ", ".join(shortened(name, _SHORT) for name in names[:3])
+    shown = ", ".join(shorten(name, _SHORT) for name in names[:3])
     return f"{shown} and {len(names) - 3} more" if len(names) > 3 else shown or "no case"
 
 
-def difference_of(
+def estimate_difference(
     samples: Mapping[int, SamplePair], runs: PairedRuns, measure: Measure, about: About
 ) -> Difference | None:
     """Return the difference, candidate minus base, in the unit of the measure. None if it has no interval.
@@ -223,7 +223,7 @@ def _moves(samples: Mapping[int, SamplePair], runs: PairedRuns) -> list[float]:
     return cluster_values([after.mean - before.mean for before, after in samples.values()], runs.clusters(samples))
 
 
-def limits_of(
+def estimate_limits(
     samples: Mapping[int, SamplePair], runs: PairedRuns, measure: Measure, about: About, alpha: float
 ) -> Limits | None:
     """Return the one-sided limits of the difference, candidate minus base, as a share of the width of the measure."""
@@ -244,5 +244,5 @@ def check_repeated(runs: PairedRuns, measure: str) -> None:
     if lacking:
         raise UsageError(
             f"--about these-cases: must have 2 or more scored attempts of every case in both runs, got fewer of "
-            f"{first_of(lacking)}; run them with --attempts 2 or more"
+            f"{shorten_names(lacking)}; run them with --attempts 2 or more"
         )

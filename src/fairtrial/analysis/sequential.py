@@ -34,7 +34,7 @@ WaveTable = Mapping[str, Sequence[Mapping[int, "float | None"]]]
 """The waves of each measure: the values of the cases that have it, by position. None is a missing value."""
 
 
-def waves_of(rows: Iterable[AttemptRow], measures: Mapping[str, Measure], waves: int) -> WaveTable:
+def take_waves(rows: Iterable[AttemptRow], measures: Mapping[str, Measure], waves: int) -> WaveTable:
     """Return the first waves of a run. An attempt that is not there yet is in no wave."""
     table: dict[str, list[dict[int, float | None]]] = {name: [{} for _ in range(waves)] for name in measures}
     for row in rows:
@@ -116,7 +116,7 @@ class SequentialGate:
             missing = (0, _missing(table[claim.measure]))
         else:
             base_waves = self.base_waves[claim.measure]
-            waves = _paired(base_waves, table[claim.measure], pairs, measure, only_shared=claim.shared_cases)
+            waves = _pair_waves(base_waves, table[claim.measure], pairs, measure, only_shared=claim.shared_cases)
             margin = claim.limit / measure.width * (-1 if claim.kind == "not_worse_by" else 1)
             limit = (1 + margin) / 2
             absent = 0 if claim.shared_cases else _absent(base_waves[: len(waves)], pairs)
@@ -134,7 +134,7 @@ def _single(waves: Sequence[Mapping[int, float | None]], measure: Measure) -> li
     return [[None if (value := wave.get(case)) is None else measure.share(value) for case in cases] for wave in waves]
 
 
-def _paired(
+def _pair_waves(
     base: Sequence[Mapping[int, float | None]],
     candidate: Sequence[Mapping[int, float | None]],
     pairs: PairedRuns,

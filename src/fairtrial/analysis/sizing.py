@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from fairtrial.analysis.measured_run import Measure, MeasuredRun, cluster_count, described_run
+from fairtrial.analysis.measured_run import Measure, MeasuredRun, cluster_count, describe_run
 from fairtrial.analysis.paired_runs import PairedRuns, pair_runs
 from fairtrial.errors import UsageError
 from fairtrial.records.average import mean
@@ -85,7 +85,7 @@ def plan_size(
 
     With a base run, the variance of the differences between both is known. Without it, the correlation is guessed.
     """
-    measure = _checked(run, base, request)
+    measure = _ensure_valid(run, base, request)
     samples = _shares(run.samples(measure.name), measure)
     split = variance_split(samples)
     if split is None:
@@ -101,7 +101,7 @@ def plan_size(
         _signature(run, request, len(samples)),
         LEVEL,
         request.about,
-        tuple(described_run(member) for member in (base, run) if member is not None),
+        tuple(describe_run(member) for member in (base, run) if member is not None),
         measure.name,
         request.question,
         request.limit,
@@ -120,7 +120,7 @@ def plan_size(
     )
 
 
-def _checked(run: MeasuredRun, base: MeasuredRun | None, request: Request) -> Measure:
+def _ensure_valid(run: MeasuredRun, base: MeasuredRun | None, request: Request) -> Measure:
     measure = run.measure(request.measure)
     problems: list[str] = []
     if base is not None:

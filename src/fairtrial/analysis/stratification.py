@@ -45,7 +45,7 @@ def with_strata(summary: Summary, strata: Mapping[str, StratumResults]) -> Summa
             if criterion.criterion in of_stratum
         ]
 
-        def of(values: Callable[[CriterionNumbers], CaseMeans]) -> list[Stratum]:
+        def make_strata(values: Callable[[CriterionNumbers], CaseMeans]) -> list[Stratum]:
             return [
                 Stratum(
                     stratum.population,
@@ -61,16 +61,16 @@ def with_strata(summary: Summary, strata: Mapping[str, StratumResults]) -> Summa
         if valid is not None:
             valid = replace(
                 valid,
-                mean=_mean(of(lambda part: part.valid.values), criterion.range),
-                pass_rate=_pass_rate(of(lambda part: part.valid.passes)),
+                mean=_mean(make_strata(lambda part: part.valid.values), criterion.range),
+                pass_rate=_pass_rate(make_strata(lambda part: part.valid.passes)),
             )
         if possible is not None:
-            low, high = (stratified_mean(of(end)) for end in (_lowest, _highest))
+            low, high = (stratified_mean(make_strata(end)) for end in (_lowest, _highest))
             possible = None if low is None or high is None or not math.isfinite(high - low) else (low, high)
         return replace(
             criterion,
-            mean=_mean(of(lambda part: part.all.values), criterion.range),
-            pass_rate=_pass_rate(of(lambda part: part.all.passes)),
+            mean=_mean(make_strata(lambda part: part.all.values), criterion.range),
+            pass_rate=_pass_rate(make_strata(lambda part: part.all.passes)),
             valid=valid,
             possible=possible,
         )

@@ -8,8 +8,8 @@ from itertools import combinations
 from typing import NamedTuple
 
 from fairtrial.analysis.comparability import why_not_comparable
-from fairtrial.analysis.measured_run import CASES, MeasuredRun, described_run
-from fairtrial.analysis.paired_runs import PairedRuns, difference_of, pair_runs
+from fairtrial.analysis.measured_run import CASES, MeasuredRun, describe_run
+from fairtrial.analysis.paired_runs import PairedRuns, estimate_difference, pair_runs
 from fairtrial.records.audit import AuditedCase, CopiedCriterion, OpposedCriterion, SeparatedCase, SuiteAudit
 from fairtrial.records.average import mean
 from fairtrial.records.run_comparison import IntervalEstimate
@@ -40,9 +40,9 @@ class _Ranked(NamedTuple):
 
 def audit_suite(runs: Sequence[MeasuredRun]) -> SuiteAudit:
     """Return which cases never differ, which criteria copy others, and which are passed more often by worse runs."""
-    ranked = list(_ranked(runs))
+    ranked = list(_rank_pairs(runs))
     totals = _totals(runs)
-    constant = [_audited(name, *counts) for name, counts in totals.items() if counts[0] in (0, counts[1])]
+    constant = [_audit_case(name, *counts) for name, counts in totals.items() if counts[0] in (0, counts[1])]
     widest = max(ranked, key=lambda ranking: abs(ranking.difference.value), default=None)
     flat = None if widest is None else _never_separated(ranked)
     removable, now, without = (None, None, None) if widest is None or flat is None else _power(widest, flat)
@@ -51,7 +51,7 @@ def audit_suite(runs: Sequence[MeasuredRun]) -> SuiteAudit:
         f"cases:{len(totals)}|runs:{len(runs)}|redundant:{REDUNDANT}|level:{LEVEL}|fairtrial:{__version__}",
         LEVEL,
         "cases-like-these",
-        tuple(map(described_run, runs)),
+        tuple(map(describe_run, runs)),
         len(totals),
         tuple(case for case in constant if case.passed),
         tuple(case for case in constant if not case.passed),
@@ -66,17 +66,17 @@ def audit_suite(runs: Sequence[MeasuredRun]) -> SuiteAudit:
     )
 
 
-def _ranked(runs: Sequence[MeasuredRun]) -> Iterator[_Ranked]:
+def _rank_pairs(runs: Sequence[MeasuredRun]) -> Iterator[_Ranked]:
     """Yield the pairs of runs of which one is shown to be better, by Holm's correction over all pairs."""
     candidates: list[_Ranked] = []
     for first, second in combinations(runs, 2):
         pairs = pair_runs(first, second)
         if why_not_comparable(pairs, first.measures[CASES]):
             continue
-        difference = difference_of(pairs.samples(CASES), pairs, first.measures[CASES], "cases-like-these")
+        difference = estimate_difference(pairs.samples(CASES), pairs, first.measures[CASES], "cases-like-these")
         if difference is not None and difference.value < 0:
             pairs = pair_runs(second, first)
-            difference = difference_of(pairs.samples(CASES), pairs, first.measures[CASES], "cases-like-these")
+            difference = estimate_difference(pairs.samples(CASES), pairs, first.measures[CASES], "cases-like-these")
         if difference is not None:
             candidates.append(_Ranked(pairs, difference))
     corrected = holm([ranking.difference.p for ranking in candidates])
@@ -98,7 +98,7 @@ def _totals(runs: Sequence[MeasuredRun]) -> dict[str, tuple[int, int]]:
     return {names[place]: counts for place, counts in totals.items()}
 
 
-def _audited(name: str, passed: int, attempts: int) -> AuditedCase:
+def _audit_case(name: str, passed: int, attempts: int) -> AuditedCase:
     return AuditedCase(name, passed, attempts, *wilson(passed / attempts, attempts, NORMAL))
 
 
@@ -122,13 +122,13 @@ def _power(widest: _Ranked, flat: Sequence[str]) -> tuple[int, float | None, flo
         for case, (before, after) in by_case.items()
         if widest.pairs.base.names[case] not in flat_names
     ]
-    now, without = _noticed(moves), _noticed(other_moves)
+    now, without = _estimate_noticed(moves), _estimate_noticed(other_moves)
     if now is None or without is None or without > now:
         return 0, now, without
     return len(moves) - len(other_moves), now, without
 
 
-def _noticed(moves: Sequence[float]) -> float | None:
+def _estimate_noticed(moves: Sequence[float]) -> float | None:
     difference = paired_difference(moves)
     if difference is None or difference.detectable is None:
         return None
@@ -213,7 +213,7 @@ def _differences(pairs: PairedRuns) -> Mapping[str, Difference]:
         measure = pairs.base.measures.get(f"{criterion.name}:pass")
         if measure is None or measure.name not in pairs.candidate.measures or why_not_comparable(pairs, measure):
             continue
-        difference = difference_of(pairs.samples(measure.name), pairs, measure, "cases-like-these")
+        difference = estimate_difference(pairs.samples(measure.name), pairs, measure, "cases-like-these")
         if difference is not None:
             differences[criterion.name] = difference
     return differences

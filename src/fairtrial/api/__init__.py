@@ -49,7 +49,7 @@ _HOMES = {
     "connections": "fairtrial.api.judges.pinging",
     "convert": "fairtrial.api.eval_sets.converting",
     "Converted": "fairtrial.api.eval_sets.converting",
-    "cost_of": "fairtrial.api.judges.pinging",
+    "estimate_cost": "fairtrial.api.judges.pinging",
     "DatasetOptions": "fairtrial.api.datasets.dataset_options",
     "DatasetPlan": "fairtrial.api.datasets.dataset_scoring",
     "DEFAULT_MODEL": "fairtrial.llm.model",
@@ -94,12 +94,12 @@ _HOMES = {
     "mutation_markdown": "fairtrial.reports.mutation.mutation_files",
     "mutation_report": "fairtrial.api.mutation.mutation_reports",
     "MutationPlan": "fairtrial.api.mutation.mutating",
-    "numbers_of": "fairtrial.api.run_views",
+    "format_numbers": "fairtrial.api.run_views",
     "only_failed": "fairtrial.api.labels.run_labels",
     "Operator": "fairtrial.mutations.operator",
     "OPERATORS": "fairtrial.mutations.table",
     "Option": "fairtrial.config.option",
-    "part_of": "fairtrial.api.suites",
+    "find_part": "fairtrial.api.suites",
     "ping": "fairtrial.api.judges.pinging",
     "plan": "fairtrial.api.decisions.size_planning",
     "Plan": "fairtrial.api.planning",
@@ -236,7 +236,7 @@ if TYPE_CHECKING:
     from fairtrial.api.judges.calibrating import calibrate as calibrate
     from fairtrial.api.judges.judge_checking import plan_judge_check as plan_judge_check
     from fairtrial.api.judges.pinging import connections as connections
-    from fairtrial.api.judges.pinging import cost_of as cost_of
+    from fairtrial.api.judges.pinging import estimate_cost as estimate_cost
     from fairtrial.api.judges.pinging import ping as ping
     from fairtrial.api.judges.report_cards import report_card as report_card
     from fairtrial.api.labels.better_references import write_references as write_references
@@ -283,7 +283,7 @@ if TYPE_CHECKING:
     from fairtrial.api.reporting import print_suite_audit as print_suite_audit
     from fairtrial.api.reporting import print_verdict as print_verdict
     from fairtrial.api.run_slices import print_slices as print_slices
-    from fairtrial.api.run_views import numbers_of as numbers_of
+    from fairtrial.api.run_views import format_numbers as format_numbers
     from fairtrial.api.score_planning import plan_score as plan_score
     from fairtrial.api.starting import EXAMPLES as EXAMPLES
     from fairtrial.api.starting import write_project as write_project
@@ -299,11 +299,11 @@ if TYPE_CHECKING:
     from fairtrial.api.stored_runs import runs as runs
     from fairtrial.api.stored_runs import store_option as store_option
     from fairtrial.api.suites import check_trace as check_trace
+    from fairtrial.api.suites import find_part as find_part
     from fairtrial.api.suites import hold_conversation as hold_conversation
     from fairtrial.api.suites import is_eval_set_name as is_eval_set_name
     from fairtrial.api.suites import list_cases as list_cases
     from fairtrial.api.suites import merge_parts as merge_parts
-    from fairtrial.api.suites import part_of as part_of
     from fairtrial.api.traffic.exporting import ExportForm as ExportForm
     from fairtrial.api.traffic.exporting import Redacted as Redacted
     from fairtrial.api.traffic.exporting import export_recordings as export_recordings

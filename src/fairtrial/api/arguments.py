@@ -15,20 +15,20 @@ Paths = str | Path | Iterable[str | Path]
 """A file, a folder, or several. For example, `FILE:case1,case2` chooses two cases of a file."""
 
 
-def paths_of(argument: Any, allowed: str) -> list[str | Path]:
+def read_paths(argument: Any, allowed: str) -> list[str | Path]:
     """Return an argument as a list of paths. Raises UsageError, with the `allowed` types, if it is anything else."""
-    paths = items_of(argument)
+    paths = list_items(argument)
     if not paths or not all(isinstance(path, str | Path) for path in paths):
         raise UsageError(f"{allowed}, got {_type_names(argument, paths)}")
     return paths
 
 
-def recordings_of(argument: Any) -> tuple[list[str | Path] | None, list[Recording]]:
+def collect_recordings(argument: Any) -> tuple[list[str | Path] | None, list[Recording]]:
     """Return an argument as paths, or as None and recordings. Raises UsageError if it is anything else, or a mixture.
 
     A bare trace becomes a recording of the case that its session names. Without a session, the case is its number.
     """
-    items = items_of(argument)
+    items = list_items(argument)
     if items is not None and all(isinstance(item, str | Path) for item in items):
         return items, []
     if items is None or not all(isinstance(item, Recording | Trace) for item in items):
@@ -63,7 +63,7 @@ def check_match(match: str) -> None:
         raise UsageError(f"match must be one of {', '.join(get_args(Match))}, got {match!r}")
 
 
-def items_of(argument: Any) -> list[Any] | None:
+def list_items(argument: Any) -> list[Any] | None:
     """Return an argument as a list, for example the items of a generator, or None if it is not a collection."""
     if isinstance(argument, str | Path):
         return [argument]

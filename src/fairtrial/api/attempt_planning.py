@@ -30,7 +30,7 @@ def options_in(attempts: Attempts) -> AttemptOptions:
     return attempt_options(attempts, pointer="attempts")[0]
 
 
-def rules_of(loaded_sets: Sequence[LoadedSet], options: AttemptOptions) -> AttemptRules:
+def derive_rules(loaded_sets: Sequence[LoadedSet], options: AttemptOptions) -> AttemptRules:
     """Return the rules of eval sets. `options` are those of the caller, which count before the configuration's."""
     eval_sets: dict[str, AttemptRule] = {}
     cases: dict[str, dict[str, AttemptRule]] = {}
@@ -40,7 +40,7 @@ def rules_of(loaded_sets: Sequence[LoadedSet], options: AttemptOptions) -> Attem
         eval_sets.setdefault(set_id, own.rule or loaded.default_rule)
         names = {name.removeprefix(f"{set_id}:") for name in (*options.cases, *loaded.attempts.cases)}
         for case in loaded.eval_set.cases if names else ():
-            rule = _options_of(loaded, case.id, options).rule
+            rule = _read_options(loaded, case.id, options).rule
             if case.id in names and rule is not None:
                 cases.setdefault(set_id, {})[case.id] = rule
     return AttemptRules(eval_sets, cases)
@@ -53,11 +53,11 @@ def with_counts(
     _check_names(cases, options)
     sets = [loaded for loaded in loaded_sets for _ in loaded.eval_set.cases]
     return [
-        replace(case, attempts=_options_of(sets[case.position], case.case.id, options).count or 1) for case in cases
+        replace(case, attempts=_read_options(sets[case.position], case.case.id, options).count or 1) for case in cases
     ]
 
 
-def _options_of(loaded: LoadedSet, case_id: str, options: AttemptOptions) -> AttemptOptions:
+def _read_options(loaded: LoadedSet, case_id: str, options: AttemptOptions) -> AttemptOptions:
     set_id = loaded.eval_set.id
     return options.for_case(set_id, case_id).or_else(loaded.attempts.for_case(set_id, case_id))
 

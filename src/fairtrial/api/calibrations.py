@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from fairtrial.analysis.judge_calibration import (
     Place,
-    assumed,
+    assume_calibration,
     calibrate_criterion,
     disagreeing_outcomes,
     labelled_pairs,
-    unchecked,
+    make_unchecked,
 )
 from fairtrial.records.calibration import Calibration
 from fairtrial.records.judge_state import JudgeState
@@ -44,13 +44,15 @@ def calibrations(store: Store, info: RunInfo, summary: Summary, *, alone: bool =
     labels = _labels_by_place(store, info.id, own, [label for _, label in elsewhere])
     for criterion in summary.criteria:
         name = criterion.criterion
-        judge = judge_of(info.signatures.get(name), name)
-        calibration = _labelled(store, info, criterion, judge, labels[name]) if labels.get(name) else None
+        judge = name_judge(info.signatures.get(name), name)
+        calibration = _make_labelled(store, info, criterion, judge, labels[name]) if labels.get(name) else None
         if calibration is None:
             runs = Counter(run for run, label in elsewhere if label.criterion == name)
-            calibration = _assumed(store, info, unchecked(criterion, judge), [run for run, _ in runs.most_common()])
+            calibration = _assume_calibration(
+                store, info, make_unchecked(criterion, judge), [run for run, _ in runs.most_common()]
+            )
         if calibration is None and criterion.calls is not None:
-            calibration = unchecked(criterion, judge)
+            calibration = make_unchecked(criterion, judge)
         if calibration is not None:
             yield _without_clusters(calibration) if "clusters" in info.config else calibration
 
@@ -72,7 +74,7 @@ def disagreements(store: Store, run: str) -> Iterator[tuple[str, Place, bool]]:
                 yield criterion, place, passed
 
 
-def judge_of(signature: Any, criterion: str) -> str:
+def name_judge(signature: Any, criterion: str) -> str:
     """Return the name of a judge, from the signature of its criterion: its models, or else the metric."""
     options = signature.get("options", {}) if isinstance(signature, dict) else {}
     judge = options.get("judge", {}) if isinstance(options, dict) else {}
@@ -84,7 +86,7 @@ def judge_of(signature: Any, criterion: str) -> str:
 def unchecked_judges(signatures: Mapping[str, Any], criteria: Iterable[str]) -> dict[str, Calibration]:
     """Return the calibrations of the judged criteria of a run that people have not labelled."""
     return {
-        name: Calibration(name, judge_of(signatures[name], name), JudgeState.UNCHECKED)
+        name: Calibration(name, name_judge(signatures[name], name), JudgeState.UNCHECKED)
         for name in criteria
         if isinstance(signature := signatures.get(name), dict)
         and isinstance(signature.get("options"), dict)
@@ -105,7 +107,7 @@ def labelled_outcomes(store: Store, info: RunInfo, calibrations: Iterable[Calibr
     }
 
 
-def _labelled(
+def _make_labelled(
     store: Store, info: RunInfo, criterion: CriterionSummary, judge: str, labels: ByPlace
 ) -> Calibration | None:
     outcomes = outcomes_at(store, info.id, criterion.criterion, labels)
@@ -175,7 +177,9 @@ def _add_foreign(
                 by_place[label.criterion][position, attempt].append(label)
 
 
-def _assumed(store: Store, info: RunInfo, calibration: Calibration, runs: Iterable[str]) -> Calibration | None:
+def _assume_calibration(
+    store: Store, info: RunInfo, calibration: Calibration, runs: Iterable[str]
+) -> Calibration | None:
     """Return a calibration that is corrected by the labels of the first other run with the same judge, or None."""
     name = calibration.criterion
     signature = info.signatures.get(name)
@@ -184,7 +188,11 @@ def _assumed(store: Store, info: RunInfo, calibration: Calibration, runs: Iterab
         if signature is None or summary is None or info_of_run.signatures.get(name) != signature:
             continue
         for own in calibrations(store, info_of_run, summary, alone=True):
-            corrected = assumed(calibration, own, run, store.scores(info.id, name)) if own.criterion == name else None
+            corrected = (
+                assume_calibration(calibration, own, run, store.scores(info.id, name))
+                if own.criterion == name
+                else None
+            )
             if corrected is not None:
                 return corrected
     return None

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from fairtrial.errors import UsageError, nearest
-from fairtrial.records.attempt_rule import ALL, AttemptRule, case_evidence, evidence_of
+from fairtrial.records.attempt_rule import ALL, AttemptRule, case_evidence, make_evidence
 from fairtrial.records.record import Record
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.numbers import against, estimated, interval
+from fairtrial.reports.numbers import against, format_estimate, interval
 from fairtrial.reports.terminal import case
 from fairtrial.reports.terminal_text import plain_text
 from fairtrial.reports.transcript import Transcript
@@ -51,7 +51,7 @@ def check_case(
     verdict: Verdict
     if pass_rate is None:
         applicable = [pair for pair in zip(chosen, verdicts, strict=True) if pair[1] is not Verdict.NOT_APPLICABLE]
-        verdict = case_evidence(rule, [evidence_of(result, own, rule) for result, own in applicable]).verdict
+        verdict = case_evidence(rule, [make_evidence(result, own, rule) for result, own in applicable]).verdict
     else:
         verdict = _verdict_by_rate(chosen, verdicts, pass_rate)
     lines = [verdict.value] if len(counted) == 1 else [_counts(verdict, counted, pass_rate, rule)]
@@ -110,6 +110,6 @@ def _counts(verdict: Verdict, verdicts: Sequence[Verdict], pass_rate: float | No
     if pass_rate is not None:
         condition = f"needs {against(passed / total, pass_rate, percent=True)[1]}"
     return (
-        f"{verdict}: {passed} of {count(total, 'attempt')} passed, {estimated(share, pass_rate, percent=True)} "
+        f"{verdict}: {passed} of {count(total, 'attempt')} passed, {format_estimate(share, pass_rate, percent=True)} "
         f"(95 % interval {interval(share, percent=True)}); {condition}"
     )

@@ -10,7 +10,7 @@ from fairtrial.errors import UsageError, nearest
 from fairtrial.records.case import EvalCase
 from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.trace import ToolCall
-from fairtrial.text.language import language_of
+from fairtrial.text.language import detect_language
 
 _OWN = ("cluster", "language", "persona", "tool")
 """The properties that every case can have. All others stand in its `groups`."""
@@ -25,7 +25,7 @@ def groups_by_position(cases: Iterable[ExpectedCase], field: str, run: str) -> d
     known: dict[str, None] = {}
     for expected in cases:
         known.update(dict.fromkeys(expected.case.groups))
-        if values := groups_of(expected.case, field):
+        if values := read_groups(expected.case, field):
             groups[expected.position] = values
     if not groups:
         there = [*_OWN, *known]
@@ -37,7 +37,7 @@ def _list(names: Iterable[str]) -> str:
     return f"a case can have {', '.join(names)}, and everything in its `groups`"
 
 
-def groups_of(case: EvalCase, field: str) -> tuple[str, ...]:
+def read_groups(case: EvalCase, field: str) -> tuple[str, ...]:
     """Return the values of a property of a case, each once. A list in its `groups` holds several."""
     if field in case.groups:
         return _texts(case.groups[field])
@@ -49,7 +49,7 @@ def groups_of(case: EvalCase, field: str) -> tuple[str, ...]:
         persona = None if case.scenario is None else case.scenario.persona
         return () if persona is None else (persona if isinstance(persona, str) else persona.id,)
     if field == "language":
-        return (language_of(text),) if (text := _user_text(case)) else ()
+        return (detect_language(text),) if (text := _user_text(case)) else ()
     return ()
 
 

@@ -48,27 +48,27 @@ def check(paths: Sequence[str], *, lenient: bool = False, columns: Mapping[str, 
     check_columns(columns)
     together: dict[str, list[Path]] = {"spans": [], "logs": []}
     for path in map(Path, paths):
-        for checked in _checked_at(path, lenient=lenient, columns=columns):
+        for checked in _check_path(path, lenient=lenient, columns=columns):
             yield checked
             if checked.holds and Path(checked.path).is_file():  # standard input can be read only once
                 together[checked.holds].append(Path(checked.path))
     if all(together.values()):
-        yield _checked_together([*together["spans"], *together["logs"]])
+        yield _check_together([*together["spans"], *together["logs"]])
 
 
-def _checked_at(path: Path, *, lenient: bool, columns: Mapping[str, str]) -> Iterator[Checked]:
+def _check_path(path: Path, *, lenient: bool, columns: Mapping[str, str]) -> Iterator[Checked]:
     """Yield a file, or each file of a folder."""
     if not path.is_dir():
-        yield _checked(path, lenient=lenient, columns=columns)
+        yield _ensure_valid(path, lenient=lenient, columns=columns)
         return
     files = sorted(loading.walk_files(path, _PATTERNS))
     for file in files:
-        yield _checked(file, lenient=lenient, columns=columns, is_named=loading.has_known_name(file))
+        yield _ensure_valid(file, lenient=lenient, columns=columns, is_named=loading.has_known_name(file))
     if not files:
         yield Checked(str(path), "cannot be read", (f"holds no {' or '.join(_PATTERNS)}",))
 
 
-def _checked_together(paths: Sequence[Path]) -> Checked:
+def _check_together(paths: Sequence[Path]) -> Checked:
     """Return what files of spans and log records hold as one body of data."""
     name = f"these {count(len(paths), 'file')} together"
     try:
@@ -78,7 +78,7 @@ def _checked_together(paths: Sequence[Path]) -> Checked:
     return Checked(name, f"{loaded.kind}, {_counts(loaded)}", warnings=loaded.warnings)
 
 
-def _checked(path: Path, *, lenient: bool, columns: Mapping[str, str], is_named: bool = True) -> Checked:
+def _ensure_valid(path: Path, *, lenient: bool, columns: Mapping[str, str], is_named: bool = True) -> Checked:
     try:
         part, _ = loading.read_part(path, lenient=lenient, columns=columns, hashed=False)
         if part.spans and all(isinstance(item, LogRecord) for item in part.spans):
@@ -88,10 +88,10 @@ def _checked(path: Path, *, lenient: bool, columns: Mapping[str, str], is_named:
         loaded = loading.with_conversations([part], DEFAULTS)[0] if part.spans else part
     except OtherContentError as error:
         if not is_named:
-            return Checked(str(path), f"{_content_of(path)} of another kind, left out")
+            return Checked(str(path), f"{_read_content(path)} of another kind, left out")
         return Checked(str(path), "cannot be read", error.problems)
     except FormatError as error:
-        return Checked(str(path), "cannot be read", loading.problems_of(error, path, allow_code=True))
+        return Checked(str(path), "cannot be read", loading.find_problems(error, path, allow_code=True))
     warnings = tuple(warning.removeprefix(f"{path}: ") for warning in loaded.warnings)
     problems: list[str] = []
     if loaded.config is None:
@@ -105,13 +105,13 @@ def _checked(path: Path, *, lenient: bool, columns: Mapping[str, str], is_named:
         return Checked(str(path), f"{kind}, {_counts(loaded)}", tuple(problems), warnings, notes, holds)
     content = f"EvalConfig, criteria: {', '.join(criterion.name for criterion in loaded.config.criteria)}"
     with collecting(problems):
-        criteria = loading.criteria_of(loaded.config, origin=str(path), lenient=lenient, allow_code=True)
+        criteria = loading.join_criteria(loaded.config, origin=str(path), lenient=lenient, allow_code=True)
         warnings = (*warnings, *criteria.warnings)
         check_names(criteria, ModelOptions())
     return Checked(str(path), content, tuple(problem.removeprefix(f"{path}: ") for problem in problems), warnings)
 
 
-def _content_of(path: Path) -> str:
+def _read_content(path: Path) -> str:
     return "JSON" if path.suffix == ".json" else "data"
 
 

@@ -50,7 +50,7 @@ async def connected(
         yield connection.case
 
 
-def models_of(metric: Any) -> Mapping[str, ConnectsModels]:
+def find_models(metric: Any) -> Mapping[str, ConnectsModels]:
     """Return the fields of a metric that name models, by the names of the fields. For example, its judge."""
     if not dataclasses.is_dataclass(metric) or isinstance(metric, type):
         return {}
@@ -86,7 +86,7 @@ class _Connection:
         return tuple(map(self._criterion, criteria))
 
     def _criterion(self, criterion: Criterion) -> Criterion:
-        fields: Any = {name: value.connect_models(self._pool) for name, value in models_of(criterion.metric).items()}
+        fields: Any = {name: value.connect_models(self._pool) for name, value in find_models(criterion.metric).items()}
         if not fields:
             return criterion
         metric: Any = criterion.metric

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
-from fairtrial.config.criterion_options import threshold_of
+from fairtrial.config.criterion_options import parse_threshold
 from fairtrial.errors import UsageError, nearest
 from fairtrial.formats.agents_cli.config import METRICS
 from fairtrial.loading import LoadedSet
@@ -38,7 +38,7 @@ def with_thresholds(sets: Sequence[LoadedSet], thresholds: Thresholds) -> list[L
             criteria=tuple(
                 with_threshold(
                     criterion,
-                    threshold_of(by_criterion[criterion.name], criterion.range, f"threshold: {criterion.name}"),
+                    parse_threshold(by_criterion[criterion.name], criterion.range, f"threshold: {criterion.name}"),
                 )
                 if criterion.name in by_criterion
                 else criterion

@@ -41,7 +41,7 @@ class CaseGroup(NamedTuple):
             rows = _rows(self.folder / "attempts" / part, names, of_bucket)
             outcomes = _rows(self.folder / "outcomes" / part, OutcomeColumns._fields, of_bucket)
             conversations = rows if stratified else ((*row, None) for row in rows)
-            yield from _joined(map(ConversationRow._make, conversations), map(OutcomeColumns._make, outcomes))
+            yield from _join_items(map(ConversationRow._make, conversations), map(OutcomeColumns._make, outcomes))
 
     def _conversations_of_bucket(self, part: str) -> Any:
         """Return the conversations of a part that belong to the bucket, or None if all of them do."""
@@ -134,7 +134,7 @@ def _runs(units: Iterable[list[_Part]], size: int) -> Iterator[tuple[str, ...]]:
         yield tuple(names)
 
 
-def _joined(rows: Iterable[ConversationRow], outcomes: Iterable[OutcomeColumns]) -> Iterator[Conversation]:
+def _join_items(rows: Iterable[ConversationRow], outcomes: Iterable[OutcomeColumns]) -> Iterator[Conversation]:
     """Yield each conversation with its outcomes, both of which come in the same order."""
     remaining = iter(outcomes)
     outcome = next(remaining, None)

@@ -24,9 +24,9 @@ from fairtrial.reports.table_rows import (
     Row,
     TableAttempt,
     attempt_values,
+    list_types,
     outcome_values,
     part_values,
-    types_of,
 )
 
 SCHEMA_VERSION = 2
@@ -63,15 +63,15 @@ def folder_tables(carry: Sequence[str] = ()) -> dict[str, Columns]:
     `carry` names the fields of the input that are columns of the attempts. Raises UsageError if a field has the name of
     another column, or is named twice.
     """
-    attempts = {**_SOURCE, **types_of(KEY), **types_of(ATTEMPT), **_USAGES}
+    attempts = {**_SOURCE, **list_types(KEY), **list_types(ATTEMPT), **_USAGES}
     for field in carry:
         if field in attempts:
             raise UsageError(f"--carry {field}: the results have a column of this name; carry a field of another name")
         attempts[field] = "string"
     return {
         "attempts": attempts,
-        "outcomes": {**_CONVERSATION, **types_of(KEY), **types_of(OUTCOME), **_SCORE},
-        "parts": {**_CONVERSATION, **types_of(KEY), **types_of(PART)},
+        "outcomes": {**_CONVERSATION, **list_types(KEY), **list_types(OUTCOME), **_SCORE},
+        "parts": {**_CONVERSATION, **list_types(KEY), **list_types(PART)},
         "refused": REFUSED,
     }
 
@@ -159,7 +159,7 @@ class OutcomeColumns(NamedTuple):
     judge: str | None
 
 
-def terms_of(criterion: Criterion) -> Outcome:
+def make_terms(criterion: Criterion) -> Outcome:
     """Return the outcome of a criterion without a value: all that the numbers of a run need of the criterion."""
     return Outcome(
         criterion.name,
@@ -197,8 +197,8 @@ class ResultReader:
             failure=Failure(row.failure_side, "") if row.failure_side else None,  # type: ignore[arg-type]
             invalidations=None if row.valid is None else (() if fault is None else (fault,)),
             usage=usage,
-            simulator=_usage_of(row.simulator),
-            environment=_usage_of(row.environment),
+            simulator=_parse_usage(row.simulator),
+            environment=_parse_usage(row.environment),
             eval_set=row.eval_set,
         )
         return result, [_VERDICTS[outcome.verdict] for outcome in outcomes]
@@ -209,7 +209,7 @@ class ResultReader:
         if outcome is None:
             if len(self._outcomes) >= _MOST_OUTCOMES:
                 self._outcomes.clear()
-            outcome = self._outcomes[key] = _outcome_of(row, self._terms[key[0]])
+            outcome = self._outcomes[key] = _make_outcome(row, self._terms[key[0]])
         if row.judge is None:
             return outcome
         return replace(outcome, judge_stats=json_decoder(JudgeStats).decode(row.judge))
@@ -219,10 +219,10 @@ _VERDICTS = {verdict.value: verdict for verdict in Verdict}
 _MOST_OUTCOMES = 10_000
 
 
-def _outcome_of(row: OutcomeColumns, terms: Outcome) -> Outcome:
+def _make_outcome(row: OutcomeColumns, terms: Outcome) -> Outcome:
     score = Score(row.value) if row.open_parts is None else json_decoder(Score).decode(row.open_parts)
     return replace(terms, score=replace(score, value=row.value))
 
 
-def _usage_of(text: str | None) -> ModelUsage | None:
+def _parse_usage(text: str | None) -> ModelUsage | None:
     return None if text is None else json_decoder(ModelUsage).decode(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from fairtrial.api.arguments import Paths, paths_of
+from fairtrial.api.arguments import Paths, read_paths
 from fairtrial.errors import FormatError, UsageError
 from fairtrial.formats.adk.write import dumps
 from fairtrial.formats.conversation.options import DEFAULTS
@@ -16,9 +16,9 @@ from fairtrial.loading import (
     FilePass,
     as_recording,
     check_useful,
+    collect_recordings,
     find_files,
     read_file,
-    recordings_of,
     sources,
     with_conversations,
 )
@@ -55,8 +55,8 @@ def save_eval_set(eval_set: EvalSet, path: str | Path) -> None:
 def load_recordings(paths: Paths, *, lenient: bool = False, columns: Mapping[str, str] = NO_COLUMNS) -> list[Recording]:
     """Return the recordings of files, in order. Raises UsageError with the problems of all files."""
     check_columns(columns)
-    files = sources(paths_of(paths, _RECORDINGS), lenient=lenient, columns=columns, recorded=True)
-    return list(map(as_recording, recordings_of(files)))
+    files = sources(read_paths(paths, _RECORDINGS), lenient=lenient, columns=columns, recorded=True)
+    return list(map(as_recording, collect_recordings(files)))
 
 
 def iter_recordings(
@@ -68,7 +68,7 @@ def iter_recordings(
     """
     check_columns(columns)
     span_files: list[Loaded] = []
-    for file in find_files(paths_of(paths, _RECORDINGS), recorded=True):
+    for file in find_files(read_paths(paths, _RECORDINGS), recorded=True):
         file_pass = FilePass(file.path, lenient, columns)
         yield from file_pass
         loaded = file_pass.loaded

@@ -9,7 +9,7 @@ from fairtrial.api.arguments import Paths
 from fairtrial.api.attempt_planning import Attempts
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets
 from fairtrial.api.execution import execute, execute_in_loop
-from fairtrial.api.notebook_progress import shown_progress
+from fairtrial.api.notebook_progress import show_bar
 from fairtrial.api.planning import Criteria, plan_run
 from fairtrial.api.score_planning import plan_score
 from fairtrial.api.stored_runs import Run
@@ -74,7 +74,7 @@ def evaluate(
         environment=environment,
         allow_code=allow_code,
     )
-    with shown_progress(plan.total) as on_result:
+    with show_bar(plan.total) as on_result:
         return execute(plan, store=store, on_result=on_result, reuse=reuse)
 
 
@@ -114,7 +114,7 @@ def score(
         allow_code=allow_code,
         traces=traces,
     )
-    with shown_progress(plan.total) as on_result:
+    with show_bar(plan.total) as on_result:
         return execute(plan, store=store, on_result=on_result, reuse=reuse)
 
 
@@ -153,7 +153,7 @@ async def aevaluate(
         environment=environment,
         allow_code=allow_code,
     )
-    with shown_progress(plan.total) as on_result:
+    with show_bar(plan.total) as on_result:
         return await execute_in_loop(plan, store=store, on_result=on_result, reuse=reuse)
 
 
@@ -187,5 +187,5 @@ async def ascore(
         allow_code=allow_code,
         traces=traces,
     )
-    with shown_progress(plan.total) as on_result:
+    with show_bar(plan.total) as on_result:
         return await execute_in_loop(plan, store=store, on_result=on_result, reuse=reuse)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fairtrial.api.connection import connected
 from fairtrial.api.planning import Plan
-from fairtrial.api.run_batches import OnBatch, ask_all, check_batches, outbox_of, with_earlier_id
+from fairtrial.api.run_batches import OnBatch, ask_all, check_batches, open_outbox, with_earlier_id
 from fairtrial.api.run_progress import RunProgress
 from fairtrial.api.stored_runs import Run, open_store, resume_command
 from fairtrial.api.temporary_store import temporary_store
@@ -141,7 +141,7 @@ async def run_plan(
         await check_target(plan.agent)
     notes: list[str] = []
     async with AsyncExitStack() as stack:
-        outbox = stack.enter_context(outbox_of(plan, store, cache.replies, events.on_batch))
+        outbox = stack.enter_context(open_outbox(plan, store, cache.replies, events.on_batch))
         connection = connected(plan.cases, plan.judges.models, cache, ballots, notes.append, outbox)
         connect = await stack.enter_async_context(connection)
         with lease.hold():
@@ -228,11 +228,11 @@ class _Stages:
     def _results(self, attempts: int, *, is_first: bool) -> AsyncGenerator[CaseResult]:
         # Processes for a few chunks would take longer to start than the chunks take here.
         if self.plan.jobs > 1 and self.plan.total > CHUNK * PATIENCE:
-            return _in_processes(self._recorded(), self.plan.jobs)
+            return _in_processes(self._list_recorded(), self.plan.jobs)
         pairs = self._recordings(attempts, is_first=is_first)
         return score(pairs, concurrency=self.plan.concurrency, earlier=self.earlier, ballots=self.ballots)
 
-    def _recorded(self) -> Iterator[Pair]:
+    def _list_recorded(self) -> Iterator[Pair]:
         for case, recording in self.plan.recorded or ():
             self.store.add_recording(self.plan.info.id, case.position, recording, may_wait=True)
             self.models |= dict.fromkeys(recording.trace.models)
@@ -246,7 +246,7 @@ class _Stages:
                 if result is not None:
                     self.earlier[result.position, result.attempt] = result
                 yield pair
-            for pair in self._recorded():
+            for pair in self._list_recorded():
                 yield pair
         if plan.agent is not None:
             from fairtrial.api.conversations import conversations

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
-from fairtrial.judge.flake_cause import cause_of
+from fairtrial.judge.flake_cause import find_cause
 from fairtrial.records.flaky_case import Cause
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def flaky_causes(store: Store, run_id: str, positions: Collection[int]) -> Mappi
         results = store.results(run_id, positions=batch)
         for position, attempts in groupby(results, key=lambda result: result.position):
             pairs = [(result, traces.get((position, result.attempt))) for result in attempts]
-            cause = cause_of(pairs, ballots)
+            cause = find_cause(pairs, ballots)
             if cause is not None:
                 by_position[position] = cause
     return by_position

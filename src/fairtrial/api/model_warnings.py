@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from fairtrial.api.connection import models_of
+from fairtrial.api.connection import find_models
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.address import address
 from fairtrial.llm.model import NamedModel
@@ -24,7 +24,7 @@ def model_warnings(
     `cases` are asked for the models of their users and environments. Cassettes are replayed without settings.
     """
     judges = [judge for loaded in loaded_sets for criterion in loaded.criteria for judge in _judges(criterion.metric)]
-    unused = [] if judges else list(_unused(options))
+    unused = [] if judges else list(_find_unused(options))
     if options.models.replays:
         return tuple(unused)
     models = [voter for judge in judges for voter in judge.panel]
@@ -35,7 +35,7 @@ def model_warnings(
     return tuple(dict.fromkeys([*unused, *warnings, *(warning for judge in judges for warning in _same_votes(judge))]))
 
 
-def _unused(options: Judges) -> Iterator[str]:
+def _find_unused(options: Judges) -> Iterator[str]:
     """Yield a warning for each option about judges that nobody asks."""
     flags = {"--judge-model": options.model, "--votes": options.votes, "--all-votes": options.all_votes}
     for flag, value in {**flags, "--canaries": options.canaries}.items():
@@ -47,7 +47,7 @@ def _unused(options: Judges) -> Iterator[str]:
 
 
 def _judges(metric: object) -> Iterator[HasPanel]:
-    return (field for field in models_of(metric).values() if isinstance(field, HasPanel))
+    return (field for field in find_models(metric).values() if isinstance(field, HasPanel))
 
 
 def _unsent(model: NamedModel, options: ModelOptions) -> Iterator[str]:

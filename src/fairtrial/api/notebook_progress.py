@@ -19,7 +19,7 @@ _GREEN = (Verdict.PASSED, Verdict.INFORMATIONAL)
 
 
 @contextmanager
-def shown_progress(total: int) -> Iterator[OnResult | None]:
+def show_bar(total: int) -> Iterator[OnResult | None]:
     """Show a bar below the cell while a run works, and remove it at the end. Outside of a notebook, yield None."""
     display = _display()
     if display is None:

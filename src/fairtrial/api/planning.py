@@ -15,17 +15,17 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial import loading
-from fairtrial.agents import agent_of
+from fairtrial.agents import find_agent
 from fairtrial.analysis.sequential import SequentialGate
 from fairtrial.api.arguments import check_criteria, check_numbers
-from fairtrial.api.attempt_planning import Attempts, options_in, rules_of, with_counts
+from fairtrial.api.attempt_planning import Attempts, derive_rules, options_in, with_counts
 from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds, with_thresholds
-from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, eval_set_of
+from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, resolve_eval_set
 from fairtrial.api.model_warnings import model_warnings
 from fairtrial.api.repository import commit_of_folder
 from fairtrial.api.text_warnings import text_warnings
 from fairtrial.config.attempt_options import AttemptOptions
-from fairtrial.config.criterion_options import threshold_of
+from fairtrial.config.criterion_options import parse_threshold
 from fairtrial.config.eval_config import EvalConfig
 from fairtrial.errors import ConfigError, UsageError, collecting
 from fairtrial.formats.adk.config_file import config as read_config
@@ -44,7 +44,7 @@ from fairtrial.records.record import Record
 from fairtrial.records.result import Criterion, Metric
 from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Range
-from fairtrial.text.display import compact, shortened
+from fairtrial.text.display import compact, shorten
 from fairtrial.version import __version__
 
 N = TypeVar("N", bound=Record)
@@ -124,7 +124,7 @@ def plan_run(
     check_numbers(concurrency=concurrency, reply_timeout=reply_timeout)
     check_columns(columns)
     only = [only] if isinstance(only, str) else only
-    eval_set = eval_set_of(eval_set, columns)
+    eval_set = resolve_eval_set(eval_set, columns)
     judges = judges or Judges()
     loaded_sets, notes = load_sets(
         eval_set,
@@ -140,7 +140,7 @@ def plan_run(
     cases = with_counts(cases, loaded_sets, attempt_choices)
     most_attempts = max(case.attempts for case in cases)
     cases, user_signatures = with_users(cases, loaded_sets, users, judges.models)
-    target = agent_of(agent)
+    target = find_agent(agent)
     cases, tool_signatures, warnings = with_environments(
         cases, loaded_sets, environment, judges.models, lenient=lenient
     )
@@ -150,7 +150,7 @@ def plan_run(
         check_names(loaded_set, judges.models)
     warnings += (*model_warnings(loaded_sets, judges, cases), *text_warnings(loaded_sets))
     arguments = {
-        "paths": names_of(eval_set),
+        "paths": list_names(eval_set),
         "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", type(agent).__qualname__),
         "config": str(criteria) if isinstance(criteria, str | Path) else None,
         "only": list(only),
@@ -213,7 +213,7 @@ def _comparable(info: RunInfo) -> dict[str, Any]:
 
 
 def _short(value: Any) -> str:
-    return "absent" if value is None else shortened(compact(value), 200)
+    return "absent" if value is None else shorten(compact(value), 200)
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ def load_sets(
 ) -> tuple[list[loading.LoadedSet], Notes]:
     """Return eval sets with their criteria, and notes on both."""
     if isinstance(eval_set, EvalSet):
-        loaded = _criteria(criteria, lenient=lenient, allow_code=allow_code, judges=judges) or loading.criteria_of(
+        loaded = _criteria(criteria, lenient=lenient, allow_code=allow_code, judges=judges) or loading.join_criteria(
             loading.DEFAULT_CONFIG, origin=loading.DEFAULTS
         )
         eval_set, digest = as_stored(eval_set, f"the eval set {eval_set.id!r}")
@@ -308,9 +308,12 @@ def load_with_criteria(
     notes = Notes(
         tuple((file.loaded.path, file.sha256) for file in files),
         tuple(dict.fromkeys((criteria.origin, criteria.sha256) for criteria in config_criteria)),
-        (*warnings_of(files), *dict.fromkeys(warning for criteria in config_criteria for warning in criteria.warnings)),
+        (
+            *collect_warnings(files),
+            *dict.fromkeys(warning for criteria in config_criteria for warning in criteria.warnings),
+        ),
         all(criteria.informs for criteria in config_criteria),
-        notes_of(files),
+        collect_notes(files),
         _defaults(config_criteria, thresholds),
     )
     return with_thresholds(loaded_sets, thresholds), notes
@@ -337,12 +340,12 @@ def _with_criteria(
     return loading.LoadedSet(eval_set, criteria.criteria, only, users, tools, pointers, attempts, default_rule)
 
 
-def warnings_of(files: list[loading.Source]) -> tuple[str, ...]:
+def collect_warnings(files: list[loading.Source]) -> tuple[str, ...]:
     """Return the warnings of the readers of files."""
     return tuple(warning for file in files for warning in file.loaded.warnings)
 
 
-def notes_of(files: Sequence[loading.Source]) -> tuple[str, ...]:
+def collect_notes(files: Sequence[loading.Source]) -> tuple[str, ...]:
     """Return the notes of the readers of files, which say how tables were read."""
     return tuple(note for file in files for note in file.loaded.notes)
 
@@ -365,7 +368,7 @@ def _criteria(criteria: Criteria, *, lenient: bool, allow_code: bool, judges: Ju
     if problems and not (config.criteria or own):
         raise ConfigError(*problems)
     with collecting(problems):
-        loaded = loading.criteria_of(config, origin="arguments", own=own, lenient=lenient, judges=judges)
+        loaded = loading.join_criteria(config, origin="arguments", own=own, lenient=lenient, judges=judges)
     if problems:
         raise ConfigError(*problems)
     return replace(loaded, warnings=(*diagnostics.warnings, *loaded.warnings))
@@ -396,13 +399,13 @@ def _check(criterion: Criterion) -> Criterion:
             raise ConfigError(f"{place}: range: an end must be a number, or None if there is no end, got {end}")
     threshold = criterion.threshold
     if threshold is not None:
-        threshold = threshold_of(threshold, criterion.range, f"{place}: threshold")
+        threshold = parse_threshold(threshold, criterion.range, f"{place}: threshold")
     elif declares_bool(criterion.metric):
         threshold = decision_threshold(criterion)
     return replace(criterion, threshold=threshold, signature=criterion.signature or signature(criterion.metric))
 
 
-def names_of(eval_set: EvalSet | list[str | Path]) -> list[str]:
+def list_names(eval_set: EvalSet | list[str | Path]) -> list[str]:
     """Return the id of an eval set, or the paths of files, for the run's manifest."""
     return [eval_set.id] if isinstance(eval_set, EvalSet) else list(map(str, eval_set))
 
@@ -432,7 +435,7 @@ def run_info(
         "defaults": list(notes.defaults),
         "git": commit_of_folder(),
         "eval_set_ids": [loaded_set.eval_set.id for loaded_set in loaded_sets],
-        "attempt_rules": rules_of(loaded_sets, attempts).to_json(),
+        "attempt_rules": derive_rules(loaded_sets, attempts).to_json(),
     }
     if clusters := _clusters(loaded_sets):
         config["clusters"] = clusters

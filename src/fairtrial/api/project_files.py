@@ -106,7 +106,7 @@ def read_project(path: Path, keys: Sequence[ProjectKey], profile: str | None = N
     folder = os.path.relpath(path.parent)
     if folder != ".":
         values.setdefault("store", DEFAULT_URL)
-    arguments = {key.parameter: _placed(values[key.name], key, folder) for key in keys if key.name in values}
+    arguments = {key.parameter: _place_value(values[key.name], key, folder) for key in keys if key.name in values}
     return Project(path, arguments, claims, tuple(by_profile))
 
 
@@ -128,7 +128,7 @@ def project_reference(keys: Sequence[ProjectKey]) -> str:
     """Return the tables of the reference page of project files, in Markdown."""
     sections = []
     for table in dict.fromkeys(key.table for key in keys):
-        options = _options_of(table, keys)
+        options = _read_options(table, keys)
         title = f"[{table}]" if table else "Top of the file"
         sections += [f"## {title}", option_table(options, {ClaimOptions: "claims.md"})]
     return "\n\n".join(sections)
@@ -150,7 +150,7 @@ def _table_in(path: Path) -> dict[str, Any] | None:
     return project_table(data, str(path))
 
 
-def _options_of(table: str, keys: Sequence[ProjectKey]) -> list[Option]:
+def _read_options(table: str, keys: Sequence[ProjectKey]) -> list[Option]:
     return [key.option for key in keys if key.table == table] + ([_CLAIMS] if table == "gate" else [])
 
 
@@ -161,26 +161,26 @@ def _values(raw: Json, keys: Sequence[ProjectKey], reader: OptionReader, pointer
         reader.note(pointer, f"must be a table, got {format_value(raw)}")
         return {}
     table_options = [Option(table, Annotated[Any, Meta(description="A table of options.")], None) for table in tables]
-    values = reader.values(raw, [*_options_of("", keys), *table_options], pointer)
+    values = reader.values(raw, [*_read_options("", keys), *table_options], pointer)
     for table in tables:
         if table in values:
-            own = reader.values(values.pop(table), _options_of(table, keys), f"{pointer}/{table}")
+            own = reader.values(values.pop(table), _read_options(table, keys), f"{pointer}/{table}")
             values |= {f"{table}.{name}": value for name, value in own.items()}
     return values
 
 
-def _placed(value: Any, key: ProjectKey, folder: str) -> Any:
+def _place_value(value: Any, key: ProjectKey, folder: str) -> Any:
     """Return a value as the command line takes it: pairs as NAME=VALUE, and paths seen from the current folder."""
     if isinstance(value, Mapping):
         return tuple(f"{name}={item}" for name, item in value.items())
     if isinstance(value, tuple):
-        return tuple(_placed(item, key, folder) for item in value)
+        return tuple(_place_value(item, key, folder) for item in value)
     if folder == "." or not isinstance(value, str):
         return value
     if key.name == "store":
         return value.replace("sqlite:///", f"sqlite:///{folder}/", 1) if _is_relative_sqlite(value) else value
     if key.name == "agent":
-        return _placed_agent(value, folder)
+        return _place_agent(value, folder)
     return value if not key.is_path or value == "-" or "://" in value else os.path.join(folder, value)  # noqa: PTH118
 
 
@@ -188,7 +188,7 @@ def _is_relative_sqlite(url: str) -> bool:
     return url.startswith("sqlite:///") and not url.startswith("sqlite:////")
 
 
-def _placed_agent(target: str, folder: str) -> str:
+def _place_agent(target: str, folder: str) -> str:
     """Return a target whose file is seen from the current folder. A module is found by its path, too."""
     kind, _, rest = target.partition(":")
     if kind in ("adk", "endpoint"):

@@ -50,7 +50,7 @@ class ShownRun(ReportedRun, Protocol):
         """Return an attempt with its conversation and its case."""
         ...
 
-    def results_of(self, pattern: str) -> Iterator[CaseResult]:
+    def find_results(self, pattern: str) -> Iterator[CaseResult]:
         """Yield the results of the cases whose id or name matches a pattern."""
         ...
 
@@ -108,7 +108,7 @@ def print_cases(
     """
     replies = run.replies if whole_ballots else None
     count = 0
-    for result, several in attempts(run.results_of(pattern)):
+    for result, several in attempts(run.find_results(pattern)):
         count += 1
         console.print(case(run.transcript(result), several=several, everything=True, full=full))
         console.print(ballots(result.outcomes, run.ballots, replies))

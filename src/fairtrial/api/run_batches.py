@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from fairtrial.api.connection import models_of
+from fairtrial.api.connection import find_models
 from fairtrial.errors import UsageError
 from fairtrial.llm.budget import Budget
 from fairtrial.llm.model_options import ModelOptions
@@ -58,16 +58,16 @@ async def ask_all(pairs: PairedRecordings, connect: Callable[[PlannedCase], Plan
     waiting = set(range(len(pairs)))
     while waiting:
         for number, (case, recording) in enumerate(pairs):
-            if number in waiting and not await ask_in_wave(_judged(connect(case)), recording, outbox):
+            if number in waiting and not await ask_in_wave(_make_judged(connect(case)), recording, outbox):
                 waiting.remove(number)
         if waiting:
             await outbox.exchange()
     outbox.is_closed = True
 
 
-def _judged(case: PlannedCase) -> PlannedCase:
+def _make_judged(case: PlannedCase) -> PlannedCase:
     """Return a case with those of its criteria that ask models."""
-    judged = tuple(criterion for criterion in case.criteria if models_of(criterion.metric))
+    judged = tuple(criterion for criterion in case.criteria if find_models(criterion.metric))
     return msgspec.structs.replace(case, criteria=judged)
 
 
@@ -92,14 +92,14 @@ def check_canaries(models: ModelOptions, canaries: int | None) -> None:
 
 def with_earlier_id(plan: Plan, store: Store) -> Plan:
     """Return a plan with the id of the run that its batches belong to, if it was interrupted before."""
-    for path in sorted(_folder_of(store).glob(f"{_prefix(plan.info)}*.db")):
+    for path in sorted(_choose_folder(store).glob(f"{_prefix(plan.info)}*.db")):
         earlier = path.stem.removeprefix(_prefix(plan.info))
         return dataclasses.replace(plan, info=msgspec.structs.replace(plan.info, id=earlier))
     return plan
 
 
 @contextmanager
-def outbox_of(
+def open_outbox(
     plan: Plan, store: Store, replies: MutableMapping[str, Reply], note: OnBatch
 ) -> Iterator[BatchOutbox | None]:
     """Yield the outbox of a run whose judges are asked in batches. Its file is removed when the run has ended."""
@@ -110,7 +110,7 @@ def outbox_of(
     from fairtrial.llm.batch_book import BatchBook
     from fairtrial.llm.batch_outbox import BatchOutbox
 
-    path = _folder_of(store) / f"{_prefix(plan.info)}{plan.info.id}.db"
+    path = _choose_folder(store) / f"{_prefix(plan.info)}{plan.info.id}.db"
     with BatchBook(path) as book:
         yield BatchOutbox(
             book, replies, options.budget or Budget(), options.batch.most_requests, options.batch.poll, note
@@ -126,7 +126,7 @@ def _prefix(info: RunInfo) -> str:
     return f"batches-{hashlib.sha256(content).hexdigest()[:16]}-"
 
 
-def _folder_of(store: Store) -> Path:
+def _choose_folder(store: Store) -> Path:
     """Return the folder of the file of a store, or the default folder if the store is on a server."""
     from sqlalchemy import make_url
 

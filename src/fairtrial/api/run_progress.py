@@ -55,7 +55,7 @@ class RunProgress:
             self._add_earlier(self._builder, (result.position, result.attempt))
             self._builder.add(result, verdicts)
         self._has_new_results = True
-        return result.verdict_of(verdicts)
+        return result.combine_verdicts(verdicts)
 
     def _add_earlier(self, builder: SummaryBuilder, end: tuple[float, int]) -> None:
         """Count the earlier results that come before a position and attempt in file order."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from rich.console import Console
 
-from fairtrial.analysis.clustered_summary import estimates_of
+from fairtrial.analysis.clustered_summary import estimate_cases
 from fairtrial.analysis.measured_run import CASES, Measure
 from fairtrial.api.case_groups import groups_by_position
 from fairtrial.api.stored_runs import Run
@@ -38,7 +38,7 @@ def slice_run(run: Run, by: str) -> list[RunSlice]:
                 cases_by_value.setdefault(value, []).append(index_of[position])
     measures = [measured.measures[CASES], *(measure for measure in measured.criteria if measure.gates)]
     return [
-        RunSlice(value, measure, *estimates_of(measured, measure, cases))
+        RunSlice(value, measure, *estimate_cases(measured, measure, cases))
         for value, cases in sorted(cases_by_value.items())
         for measure in measures
     ]

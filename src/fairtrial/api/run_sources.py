@@ -10,14 +10,14 @@ from pathlib import Path
 import msgspec
 
 from fairtrial.analysis.measured_run import Measure, MeasuredRun, PlacedCase, measure_run
-from fairtrial.analysis.sequential import WaveTable, waves_of
+from fairtrial.analysis.sequential import WaveTable, take_waves
 from fairtrial.api.calibrations import calibrations, labelled_outcomes
 from fairtrial.api.case_groups import groups_by_position, with_clusters
 from fairtrial.api.dataset_sources import is_folder_of_results, measure_folder
 from fairtrial.api.stored_runs import Run, measure_stored, open_store
 from fairtrial.errors import FormatError, UsageError
 from fairtrial.records.attempt import Failure
-from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow, row_of
+from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow, make_row
 from fairtrial.records.calibration import Calibration
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.expectation import ExpectedCase
@@ -41,13 +41,13 @@ def measured(
 
     With `cluster`, cases with the same values of that property are one cluster, whatever clusters they declare.
     """
-    own = _measured(run, store, valid_only=valid_only)
+    own = _make_measured(run, store, valid_only=valid_only)
     if cluster is not None:
-        with_clusters(own, groups_by_position(cases_of(run, store), cluster, own.info.id))
+        with_clusters(own, groups_by_position(yield_cases(run, store), cluster, own.info.id))
     return own
 
 
-def cases_of(run: RunSource, store: str) -> Iterator[ExpectedCase]:
+def yield_cases(run: RunSource, store: str) -> Iterator[ExpectedCase]:
     """Yield the cases of a run. Raises UsageError for a report and for a folder of results, which do not hold them."""
     if isinstance(run, Run):
         yield from run.expected
@@ -73,7 +73,7 @@ def is_export(path: Path) -> bool:
         return file.readline(200).startswith(b'{"fairtrial_export"')
 
 
-def _measured(run: RunSource, store: str, *, valid_only: bool) -> MeasuredRun:
+def _make_measured(run: RunSource, store: str, *, valid_only: bool) -> MeasuredRun:
     if isinstance(run, Run):
         own = run.measured(valid_only=valid_only)
         own.calibrations = {calibration.criterion: calibration for calibration in run.calibrations}
@@ -82,7 +82,7 @@ def _measured(run: RunSource, store: str, *, valid_only: bool) -> MeasuredRun:
     if is_folder_of_results(run):
         return measure_folder(run, valid_only=valid_only)
     if is_file(run):
-        return _of_file(Path(run), valid_only=valid_only)
+        return _measure_file(Path(run), valid_only=valid_only)
     with closing(open_store(store, create=False)) as run_store:
         info = run_store.run(str(run))
         own = measure_stored(run_store, info, valid_only=valid_only)
@@ -98,9 +98,9 @@ def waves(run: RunSource, store: str, measures: Mapping[str, Measure], number: i
     if isinstance(run, Run):
         return run.waves(measures, number)
     if is_file(run):
-        return waves_of(rows_of_file(Path(run)).rows, measures, number)
+        return take_waves(rows_of_file(Path(run)).rows, measures, number)
     with closing(open_store(store, create=False)) as run_store:
-        return waves_of(run_store.attempt_rows(run_store.run(str(run)).id), measures, number)
+        return take_waves(run_store.attempt_rows(run_store.run(str(run)).id), measures, number)
 
 
 def is_file(run: str | Path) -> bool:
@@ -119,7 +119,7 @@ class RunRows:
     calibrations: dict[str, Calibration] = field(default_factory=dict)
 
 
-def _of_file(path: Path, *, valid_only: bool) -> MeasuredRun:
+def _measure_file(path: Path, *, valid_only: bool) -> MeasuredRun:
     run = rows_of_file(path)
     own = measure_run(run.info, run.cases, run.rows, run.terms, valid_only=valid_only)
     own.calibrations = run.calibrations
@@ -129,12 +129,12 @@ def _of_file(path: Path, *, valid_only: bool) -> MeasuredRun:
 def rows_of_file(path: Path) -> RunRows:
     """Return the attempts of a run in a file."""
     try:
-        return _of_export(path) if is_export(path) else _of_report(path)
+        return _read_export(path) if is_export(path) else _read_report(path)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
 
 
-def _of_export(path: Path) -> RunRows:
+def _read_export(path: Path) -> RunRows:
     from fairtrial.store.transfer import read_export
 
     with path.open("rb") as file:
@@ -147,7 +147,7 @@ def _of_export(path: Path) -> RunRows:
             if line.case is not None:
                 run.cases.append((line.case.position, line.case.key, line.case.name))
             if line.result is not None:
-                run.rows.append(row_of(line.result))
+                run.rows.append(make_row(line.result))
                 for outcome in line.result.outcomes:
                     terms = CriterionTerms(outcome.criterion, outcome.threshold, outcome.lower_is_better, outcome.range)
                     run.terms.setdefault(outcome.criterion, terms)
@@ -183,7 +183,7 @@ class _Report(msgspec.Struct):
     attempts: list[_ReportedAttempt]
 
 
-def _of_report(path: Path) -> RunRows:
+def _read_report(path: Path) -> RunRows:
     try:
         report = json_decoder(_Report).decode(path.read_bytes())
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

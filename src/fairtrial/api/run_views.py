@@ -14,22 +14,22 @@ from fairtrial.reports.notebook import as_html
 from fairtrial.reports.report_table import REPORTS
 from fairtrial.reports.summary_table import closing, notes, tables
 from fairtrial.reports.table_rows import TABLES
-from fairtrial.reports.terminal_text import plain_text, printed_text
+from fairtrial.reports.terminal_text import capture_text, plain_text
 
 Row = dict[str, Any]
 
 
-def text_of(run: ShownRun, *, everything: bool = False) -> str:
+def extract_text(run: ShownRun, *, everything: bool = False) -> str:
     """Return the terminal report of a run as plain text."""
-    return printed_text(lambda console: print_run(console, run, everything=everything))
+    return capture_text(lambda console: print_run(console, run, everything=everything))
 
 
-def numbers_of(run: ShownRun) -> str:
+def format_numbers(run: ShownRun) -> str:
     """Return the numbers and the verdict of a run as plain text."""
     return plain_text(_numbers(run))
 
 
-def html_of(run: ShownRun) -> str:
+def render_html(run: ShownRun) -> str:
     """Return the numbers and the verdict of a run as HTML. Names from files are escaped."""
     return as_html(_numbers(run))
 
@@ -38,21 +38,21 @@ def _numbers(run: ShownRun) -> Group:
     return Group(tables(run.summary, run.calibrations), notes(run.summary), closing(run.info, run.summary))
 
 
-def rows_of(run: ShownRun) -> Iterator[Row]:
+def yield_rows(run: ShownRun) -> Iterator[Row]:
     """Yield a row for each outcome: an attempt and a criterion, with the columns of the table `outcomes`."""
     table = TABLES["outcomes"]
     names = [column.name for column in table.columns]
     return (dict(zip(names, row, strict=True)) for row in table.rows(run))
 
 
-def frame_of(run: ShownRun, library: Literal["pandas", "polars"] | None) -> Any:
+def make_frame(run: ShownRun, library: Literal["pandas", "polars"] | None) -> Any:
     """Return the rows as a data frame of an installed library. Raises UsageError if none is installed."""
     for name in ("pandas", "polars") if library is None else (library,):
         try:
             module: Any = __import__(name)
         except ImportError:
             continue
-        rows = list(rows_of(run))
+        rows = list(yield_rows(run))
         return module.DataFrame(rows) if name == "pandas" else module.DataFrame(rows, infer_schema_length=None)
     raise UsageError(f"to_frame needs {library or 'pandas or polars'}: pip install {library or 'pandas'}")
 

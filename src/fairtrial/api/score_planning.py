@@ -9,22 +9,22 @@ from pathlib import Path
 from typing import Any
 
 from fairtrial import loading
-from fairtrial.api.arguments import Paths, check_match, check_numbers, recordings_of
-from fairtrial.api.connection import models_of
+from fairtrial.api.arguments import Paths, check_match, check_numbers, collect_recordings
+from fairtrial.api.connection import find_models
 from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
-from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, eval_set_of
+from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, resolve_eval_set
 from fairtrial.api.model_warnings import model_warnings
 from fairtrial.api.planning import (
     Criteria,
     Notes,
     Plan,
     as_stored,
+    collect_notes,
+    collect_warnings,
+    list_names,
     load_sets,
     load_with_criteria,
-    names_of,
-    notes_of,
     run_info,
-    warnings_of,
 )
 from fairtrial.api.text_warnings import text_warnings
 from fairtrial.errors import UsageError
@@ -38,7 +38,7 @@ from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.record import without_defaults
 from fairtrial.records.result import Criterion
 from fairtrial.records.trace import Trace
-from fairtrial.text.display import described
+from fairtrial.text.display import describe_error
 
 _NOTHING_EXPECTED = (
     "the recordings do not contain what was expected. Give an eval set with --against, or name criteria that need no "
@@ -81,11 +81,11 @@ def plan_score(
     check_columns(columns)
     only = [only] if isinstance(only, str) else only
     judges = judges or Judges()
-    paths, own = recordings_of(recordings)
+    paths, own = collect_recordings(recordings)
     reading = {"lenient": lenient, "columns": columns}
     matching = _Matching(criteria, match, tuple(only), thresholds, judges, reading, allow_code, traces)
     if eval_set is not None:
-        eval_set = eval_set_of(eval_set, columns)
+        eval_set = resolve_eval_set(eval_set, columns)
         if paths is not None and not isinstance(eval_set, EvalSet):
             loading.check_stdin([*paths, *eval_set])
         matched = matching.match_against(eval_set, paths, own)
@@ -101,7 +101,7 @@ def plan_score(
         warnings = (*warnings, _NOTHING_EXPECTED)
     arguments = {
         "paths": ["memory"] if paths is None else list(map(str, paths)),
-        "against": None if eval_set is None else names_of(eval_set),
+        "against": None if eval_set is None else list_names(eval_set),
         "config": str(criteria) if isinstance(criteria, str | Path) else None,
         "match": match,
         "only": list(only),
@@ -120,7 +120,7 @@ def plan_score(
         concurrency=concurrency,
         jobs=jobs,
         warnings=warnings,
-        notes=tuple(dict.fromkeys((*matched.notes.notes, *notes_of(matched.files)))),
+        notes=tuple(dict.fromkeys((*matched.notes.notes, *collect_notes(matched.files)))),
         judges=judges,
     )
 
@@ -159,7 +159,7 @@ class _Matching:
         cases = loading.plan_cases(loaded_sets)
         recordings, sets = (_stored(own), None) if paths is None else loading.with_sets(files)
         recorded, unmatched = loading.match(cases, recordings, by=self.match, sets=sets)
-        return self._selected(cases, recorded, loaded_sets, notes, unmatched, files)
+        return self._apply_selection(cases, recorded, loaded_sets, notes, unmatched, files)
 
     def match_files(self, paths: list[str | Path]) -> _Matched:
         """Match the recordings of files with the cases of the same files."""
@@ -171,18 +171,18 @@ class _Matching:
     def match_own(self, own: Sequence[Recording]) -> _Matched:
         """Make a case for each recording that the caller passes as an object."""
         recordings = _stored(own)
-        loaded_sets, notes = load_sets(_cases_of(loading.case_ids_of(recordings)), self.criteria, **self.settings)
+        loaded_sets, notes = load_sets(_make_cases(loading.yield_case_ids(recordings)), self.criteria, **self.settings)
         cases = loading.plan_cases(loaded_sets)
         recorded, unmatched = loading.match(cases, recordings, by=self.match)
-        return self._selected(cases, recorded, loaded_sets, notes, unmatched, [])
+        return self._apply_selection(cases, recorded, loaded_sets, notes, unmatched, [])
 
     def _match_whole(self, files: list[loading.Source]) -> _Matched:
         merged = loading.merge_sources(files)
-        sets = list(map(_expected_of, merged))
+        sets = list(map(_read_expected, merged))
         loaded_sets, notes = load_with_criteria(merged, self.criteria, sets, **self.settings)
         cases = loading.plan_cases(loaded_sets)
         recorded, unmatched = loading.match_each(cases, loaded_sets, merged, by=self.match)
-        return self._selected(cases, recorded, loaded_sets, notes, unmatched, files)
+        return self._apply_selection(cases, recorded, loaded_sets, notes, unmatched, files)
 
     def _stream(self, files: list[loading.Source], index: loading.CaseIndex) -> _Matched:
         """Plan over recordings that stay in their files. Nothing is expected of them, and each has a case."""
@@ -192,9 +192,9 @@ class _Matching:
         loading.select_streamed(index, files, self.only)
         cases = loading.StreamedCases(index, [loaded.criteria for loaded in loaded_sets])
         recorded = loading.StreamedRecordings(files, cases, **self.reading, join=self.traces.join)
-        return _Matched(cases, recorded, loaded_sets, notes, False, warnings_of(files), tuple(files))
+        return _Matched(cases, recorded, loaded_sets, notes, False, collect_warnings(files), tuple(files))
 
-    def _selected(
+    def _apply_selection(
         self,
         cases: list[PlannedCase],
         recorded: loading.MatchedRecordings,
@@ -206,8 +206,8 @@ class _Matching:
         """Return the cases that `only` selects, with their recordings."""
         selected = loading.select_cases(cases, loaded_sets, self.only)
         expects = any(map(_expects_anything, cases))
-        matching = recorded if selected is cases else recorded.of(selected)
-        warnings = (*warnings_of(files), *unmatched)
+        matching = recorded if selected is cases else recorded.for_cases(selected)
+        warnings = (*collect_warnings(files), *unmatched)
         return _Matched(tuple(selected), matching, loaded_sets, notes, expects, warnings, tuple(files))
 
 
@@ -223,7 +223,7 @@ def _expects_anything(planned_case: PlannedCase) -> bool:
 def _check_processes(criteria: Iterable[Criterion]) -> None:
     """Raise UsageError for a criterion that cannot be scored in another process."""
     for criterion in criteria:
-        if models_of(criterion.metric):
+        if find_models(criterion.metric):
             raise UsageError(
                 f"jobs: {criterion.name} asks a model, which several processes cannot share; "
                 "leave out jobs, and raise concurrency instead"
@@ -237,7 +237,7 @@ def check_picklable(criterion: Criterion, option: str) -> None:
         pickle.dumps(criterion)
     except Exception as error:
         raise UsageError(
-            f"{option}: {criterion.name} cannot be sent to another process: {described(error)}; "
+            f"{option}: {criterion.name} cannot be sent to another process: {describe_error(error)}; "
             f"define its function at the top of a module, or leave out {option}"
         ) from error
 
@@ -247,14 +247,14 @@ def _stored(recordings: Sequence[Recording]) -> list[Recording]:
     return [as_stored(recording, f"the recording {recording.case_id!r}")[0] for recording in recordings]
 
 
-def _expected_of(source: loading.Source) -> EvalSet:
+def _read_expected(source: loading.Source) -> EvalSet:
     """Return the expectation in a file of recordings. An eval set alone was itself recorded, and expects nothing."""
     loaded = source.loaded
     if loaded.eval_set is None:
-        return _cases_of(loading.case_ids_of(loaded.recordings))
+        return _make_cases(loading.yield_case_ids(loaded.recordings))
     return loaded.eval_set if loaded.recordings else loading.without_reference(loaded.eval_set)
 
 
-def _cases_of(case_ids: Iterable[str]) -> EvalSet:
+def _make_cases(case_ids: Iterable[str]) -> EvalSet:
     """Return cases for recordings, without any expectation."""
     return EvalSet(loading.RECORDED, tuple(EvalCase(case_id) for case_id in dict.fromkeys(case_ids)))

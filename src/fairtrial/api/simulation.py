@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from fairtrial.agents.user_parts import problem_of
+from fairtrial.agents.user_parts import find_problem
 from fairtrial.errors import ConfigError, UsageError, collecting
 from fairtrial.llm.endpoint_options import EndpointOptions
 from fairtrial.llm.model import NamedModel
@@ -45,8 +45,8 @@ def with_users(
     signatures: dict[str, Json] = {}
 
     @cache
-    def users_of(index: int) -> SimulatedUsers:
-        simulated, users_signature = _configured_users(loaded_sets[index], models)
+    def make_users(index: int) -> SimulatedUsers:
+        simulated, users_signature = _configure_users(loaded_sets[index], models)
         add_signature(signatures, "user_simulator", users_signature, eval_set_id=loaded_sets[index].eval_set.id)
         return simulated
 
@@ -64,7 +64,7 @@ def with_users(
             ready.append(replace(planned_case, users=users, cap=options.cap))
         else:
             try:
-                simulated = users_of(sets[planned_case.position])
+                simulated = make_users(sets[planned_case.position])
             except UsageError as error:
                 problem = f"case {planned_case.name!r} is a scenario, and nobody can play its user: {error}"
                 raise UsageError(problem) from None
@@ -73,7 +73,7 @@ def with_users(
     return ready, signatures
 
 
-def _configured_users(configured: LoadedSet, models: ModelOptions) -> tuple[SimulatedUsers, Json]:
+def _configure_users(configured: LoadedSet, models: ModelOptions) -> tuple[SimulatedUsers, Json]:
     """Return the users of a configuration, and their signature."""
     options = configured.user_simulator or UserOptions()
     if options.type == "llm_audio":
@@ -107,16 +107,18 @@ def with_environments(
     signatures: dict[str, Json] = {}
 
     @cache
-    def environments_of(index: int) -> SimulatedEnvironments | None:
+    def make_environments(index: int) -> SimulatedEnvironments | None:
         options = own or loaded_sets[index].environment
         if options is None:
             return None
         pointer = TOOL_MODEL if own else loaded_sets[index].model_pointers.tools
-        environments, environments_signature = _configured_environments(options, pointer, models)
+        environments, environments_signature = _configure_environments(options, pointer, models)
         add_signature(signatures, "environment", environments_signature, eval_set_id=loaded_sets[index].eval_set.id)
         return environments
 
-    ready = [replace(planned_case, environments=environments_of(sets[planned_case.position])) for planned_case in cases]
+    ready = [
+        replace(planned_case, environments=make_environments(sets[planned_case.position])) for planned_case in cases
+    ]
     return ready, signatures, warnings
 
 
@@ -135,7 +137,7 @@ def _as_file(environment: Any) -> dict[str, Json]:
     return options
 
 
-def _configured_environments(
+def _configure_environments(
     options: EnvironmentOptions, pointer: str, models: ModelOptions
 ) -> tuple[SimulatedEnvironments, Json]:
     """Return the environments of a configuration, and their signature."""
@@ -193,7 +195,7 @@ def check_parts(cases: Sequence[PlannedCase], agent: object) -> None:
             parts = invocation.user.parts
             if not parts:
                 continue
-            problem = problem_of(parts)
+            problem = find_problem(parts)
             if not problem:
                 problem = agent.refuses_parts(parts) if isinstance(agent, TakesParts) else "the agent takes only text"
             if problem:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from fairtrial.analysis.aggregation import aggregate
 from fairtrial.analysis.measured_run import Measure, MeasuredRun, measure_run
-from fairtrial.analysis.sequential import WaveTable, waves_of
+from fairtrial.analysis.sequential import WaveTable, take_waves
 from fairtrial.errors import RunNotPassedError
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
@@ -64,9 +64,9 @@ class Run:
         return f"<Run {self.info.id}: {self.verdict}, {cases or 'no cases'}>"
 
     def _repr_html_(self) -> str:
-        from fairtrial.api.run_views import html_of
+        from fairtrial.api.run_views import render_html
 
-        return html_of(self)
+        return render_html(self)
 
     def __bool__(self) -> bool:
         """Raise TypeError: `assert evaluate(...)` would pass whatever the verdict."""
@@ -79,9 +79,9 @@ class Run:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield a plain dict for each attempt and criterion, for example to write a CSV file."""
-        from fairtrial.api.run_views import rows_of
+        from fairtrial.api.run_views import yield_rows
 
-        yield from rows_of(self)
+        yield from yield_rows(self)
         self._warn()
 
     def to_frame(self, library: Literal["pandas", "polars"] | None = None) -> Any:
@@ -89,9 +89,9 @@ class Run:
 
         Raises UsageError if the library is not installed.
         """
-        from fairtrial.api.run_views import frame_of
+        from fairtrial.api.run_views import make_frame
 
-        frame = frame_of(self, library)
+        frame = make_frame(self, library)
         self._warn()
         return frame
 
@@ -106,9 +106,9 @@ class Run:
         Each of them can be read by pyarrow, pandas, Polars, DuckDB and every other library that knows Arrow's PyCapsule
         interface. For example, `polars.DataFrame(run.tables()["outcomes"])`.
         """
-        from fairtrial.reports.tables import tables_of
+        from fairtrial.reports.tables import make_tables
 
-        return tables_of(self, self._warn)
+        return make_tables(self, self._warn)
 
     @property
     def plot(self) -> RunPlots:
@@ -119,9 +119,9 @@ class Run:
 
     def report(self, *, everything: bool = False) -> str:
         """Return the report that a terminal shows. With `everything`, the report of a large run has all attempts."""
-        from fairtrial.api.run_views import text_of
+        from fairtrial.api.run_views import extract_text
 
-        return text_of(self, everything=everything)
+        return extract_text(self, everything=everything)
 
     def save(self, **paths: str | Path) -> None:
         """Write reports to files. For example, `run.save(json="run.json", junit="junit.xml")`.
@@ -172,7 +172,7 @@ class Run:
         """Yield the first results that say nothing about the agent, in file order."""
         return self._store.results(self.info.id, valid=False, limit=limit)
 
-    def results_of(self, pattern: str) -> Iterator[CaseResult]:
+    def find_results(self, pattern: str) -> Iterator[CaseResult]:
         """Yield the results of the cases whose id or name matches a pattern with the wildcards `*` and `?`."""
         only_name = None if "*" in pattern or "?" in pattern else pattern
         cases = self._store.case_keys(self.info.id, only_name)
@@ -221,7 +221,7 @@ class Run:
 
     def waves(self, measures: Mapping[str, Measure], number: int) -> WaveTable:
         """Return its first waves: one attempt of every case each."""
-        return waves_of(self._store.attempt_rows(self.info.id), measures, number)
+        return take_waves(self._store.attempt_rows(self.info.id), measures, number)
 
     @property
     def labels(self) -> list[Label]:
@@ -296,19 +296,19 @@ def resume_command(info: RunInfo, store: str) -> str:
 
 def store_option(store: str) -> str:
     """Return the option that names a store, without its password, or nothing for the default store."""
-    from fairtrial.store import DEFAULT_URL, shown_url
+    from fairtrial.store import DEFAULT_URL, show_url
 
-    return "" if store == DEFAULT_URL else f" --store {shlex.quote(shown_url(store))}"
+    return "" if store == DEFAULT_URL else f" --store {shlex.quote(show_url(store))}"
 
 
-def _html_of(record: Any) -> str:
+def _render_html(record: Any) -> str:
     from fairtrial.reports.notebook import html_of_record
 
     return html_of_record(record)
 
 
 for _kind in (Summary, CaseResult, Outcome, Trace, Comparison):
-    show_as_html(_kind, _html_of)
+    show_as_html(_kind, _render_html)
 
 
 def reread(store: str, run_id: str) -> Run:
@@ -436,10 +436,10 @@ def export_run(store: str, run_id: str) -> Generator[bytes, None, None]:
     Raises UsageError at once, before the caller opens a file, if the store or the run does not exist.
     """
     run_store = open_store(store, create=False)
-    return _exported(run_store, run_store.run(run_id).id)
+    return _export_run(run_store, run_store.run(run_id).id)
 
 
-def _exported(run_store: Store, run_id: str) -> Generator[bytes, None, None]:
+def _export_run(run_store: Store, run_id: str) -> Generator[bytes, None, None]:
     from fairtrial.store import transfer
 
     with closing(run_store):

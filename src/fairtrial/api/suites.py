@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from fairtrial import loading
-from fairtrial.agents import agent_of
+from fairtrial.agents import find_agent
 from fairtrial.analysis.aggregation import aggregate
 from fairtrial.api.conversations import conversations
 from fairtrial.api.execution import execute
@@ -71,7 +71,7 @@ def _nothing(trace: Trace, case: EvalCase) -> float:
     return 0.0
 
 
-def part_of(plan: Plan, test: str, positions: Collection[int]) -> Plan:
+def find_part(plan: Plan, test: str, positions: Collection[int]) -> Plan:
     """Return the part of a plan that runs the cases at some positions. `test` names the tests that it belongs to."""
     cases = tuple(case for case in plan.cases if case.position in positions)
     recorded = None if plan.recorded is None else [pair for pair in plan.recorded if pair[0].position in positions]
@@ -84,7 +84,7 @@ def hold_conversation(agent: Any, messages: Sequence[str], *, reply_timeout: flo
     case = EvalCase("conversation", tuple(Invocation(Message(message)) for message in messages))
     planned = PlannedCase(0, case.id, case, ())
     info = RunInfo(new_run_id(), now(), __version__, KIND)
-    plan = Plan(info, (planned,), agent=agent_of(agent), reply_timeout=reply_timeout)
+    plan = Plan(info, (planned,), agent=find_agent(agent), reply_timeout=reply_timeout)
     recordings: list[Recording] = blocking(_recordings(plan))
     return recordings[0]
 
@@ -111,20 +111,20 @@ def check_trace(
     `tools` are the expected calls in their order, and `match` says how strictly they are compared. `reply` is a
     reference for the last reply, and `threshold` belongs to it. `criteria` are a config file or its content.
     """
-    content = _criteria_of(criteria)
+    content = _collect_criteria(criteria)
     if tools is not None:
         content["tool_trajectory_avg_score"] = {"threshold": 1.0, "match_type": match, "scope": "conversation"}
     if reply is not None:
         content["response_match_score"] = {"threshold": threshold}
     if not content:
         raise UsageError("check: needs tools, reply or criteria; otherwise nothing would be checked")
-    case = _expected(trace, name, tools, reply)
+    case = _make_expected(trace, name, tools, reply)
     recording = Recording(name, trace, eval_set=test)
     plan = plan_score([recording], EvalSet(test, (case,)), content, judges=judges)
-    return execute(part_of(plan, f"{test} {name}", {0}), store=store)
+    return execute(find_part(plan, f"{test} {name}", {0}), store=store)
 
 
-def _criteria_of(criteria: Any) -> dict[str, Any]:
+def _collect_criteria(criteria: Any) -> dict[str, Any]:
     """Return criteria of a test by their names."""
     if isinstance(criteria, Mapping):
         inner = criteria.get("criteria", criteria)
@@ -134,7 +134,7 @@ def _criteria_of(criteria: Any) -> dict[str, Any]:
     raise UsageError(f"check: criteria must be a mapping such as {{'safety_v1': 0.8}}, got {type(criteria).__name__}")
 
 
-def _expected(trace: Trace, name: str, tools: Any, reply: str | None) -> EvalCase:
+def _make_expected(trace: Trace, name: str, tools: Any, reply: str | None) -> EvalCase:
     """Return the case that expects tools of the whole conversation, and a reply at its end."""
     invocations = [Invocation(invocation.user) for invocation in trace.invocations]
     if not invocations:
@@ -176,9 +176,9 @@ class _Merging:
 
     def __init__(self, parts: Sequence[Run], target: Store) -> None:
         self._parts, self._target = parts, target
-        self._places = self._numbered()
+        self._places = self._number_items()
         names = Counter(name for _, name in self._places.values())
-        self._repeated = {name for name, times in names.items() if times > 1}
+        self._find_repeated = {name for name, times in names.items() if times > 1}
 
     def run(self) -> Run:
         """Copy everything, and return the run with its numbers."""
@@ -197,7 +197,7 @@ class _Merging:
         target.finish(info, summary)
         return Run(info, summary, target)
 
-    def _numbered(self) -> dict[tuple[str, int], tuple[int, str]]:
+    def _number_items(self) -> dict[tuple[str, int], tuple[int, str]]:
         """Return the position and the name of each case in the whole run, by its test and its own position."""
         places = {
             (_test(part), case.position): case.name
@@ -213,7 +213,7 @@ class _Merging:
         for case in part.expected:
             number, name = self._places[test, case.position]
             # The same case may be in several tests, for example with several agents.
-            names[number] = f"{name} in {test}" if name in self._repeated else name
+            names[number] = f"{name} in {test}" if name in self._find_repeated else name
             target.add_cases(run_id, [replace(case, position=number, name=names[number])])
         for position, recording in part.recordings:
             target.add_recording(run_id, self._places[test, position][0], recording, may_wait=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from fairtrial.loading import LoadedSet
-from fairtrial.text.language import language_of
+from fairtrial.text.language import detect_language
 
 _ROUGE = "response_match_score"
 _LANGUAGES = {"ko": "Korean", "ja": "Japanese", "zh": "Chinese"}
@@ -34,7 +34,9 @@ def text_warnings(loaded_sets: Iterable[LoadedSet]) -> Iterator[str]:
         replies = (
             invocation.reply for case in loaded.eval_set.cases[:_MOST_CASES] for invocation in case.conversation or ()
         )
-        languages = dict.fromkeys(_LANGUAGES[language] for reply in replies if (language := language_of(reply)) != "en")
+        languages = dict.fromkeys(
+            _LANGUAGES[language] for reply in replies if (language := detect_language(reply)) != "en"
+        )
         if languages:
             yield (
                 f"{loaded.eval_set.id}: only {_ROUGE} decides about replies in {' and '.join(languages)}; "

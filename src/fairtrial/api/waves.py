@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fairtrial.analysis.gates import check_claims
 from fairtrial.analysis.measured_run import CASE_RATE, measure_run
 from fairtrial.analysis.paired_runs import pair_runs
-from fairtrial.analysis.sequential import SequentialGate, waves_of
+from fairtrial.analysis.sequential import SequentialGate, take_waves
 from fairtrial.api.calibrations import unchecked_judges
 from fairtrial.errors import UsageError
 from fairtrial.records.attempt_row import CriterionTerms
@@ -84,4 +84,4 @@ def decision_after(gate: SequentialGate, store: Store, info: RunInfo, waves: int
     """Return the decision about the claims of a run after a number of waves, from its stored results."""
     rows = list(store.attempt_rows(info.id))
     run = measure_run(info, store.case_keys(info.id), rows, store.criterion_terms(info.id))
-    return gate.decide(run, waves_of(rows, gate.measures, waves), waves)
+    return gate.decide(run, take_waves(rows, gate.measures, waves), waves)

@@ -79,7 +79,7 @@ class ProcessPool:
             yield from map(work, chain(first, remaining))
             return
         # The function may hold much, for example the cases of an eval set. It travels once, and not with each chunk.
-        workers = _Workers(self.processes, pickle.dumps(work), _module_of(work))
+        workers = _Workers(self.processes, pickle.dumps(work), _find_module(work))
         pending: deque[_Pending] = deque()
         try:
             for chunk in chain(first, remaining):
@@ -163,7 +163,7 @@ class _Workers:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _module_of(work: Any) -> str:
+def _find_module(work: Any) -> str:
     """Return the module that a worker needs for a function: that of the function, or of the class of an object."""
     function = work.func if isinstance(work, partial) else work
     return str(getattr(function, "__module__", ""))

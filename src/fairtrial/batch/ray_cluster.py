@@ -62,11 +62,11 @@ class RayCluster:
 
 
 def _work_on_row(row: dict[str, Any], shared_work: Any) -> dict[str, Any]:
-    return {"result": pickle.dumps(_work_of(shared_work)(pickle.loads(row["chunk"])))}  # noqa: S301  (our own chunk)
+    return {"result": pickle.dumps(_load_work(shared_work)(pickle.loads(row["chunk"])))}  # noqa: S301  (our own chunk)
 
 
 @lru_cache(maxsize=1)
-def _work_of(shared_work: Any) -> Callable[[Any], Any]:
+def _load_work(shared_work: Any) -> Callable[[Any], Any]:
     """Return the function, which a process of a worker loads once: it may hold all cases of an eval set."""
     import ray
 

@@ -178,9 +178,9 @@ def _exit_code(args: Sequence[str] | None) -> int:
         with process_kept():
             return int(fairtrial.main(args, prog_name="fairtrial", standalone_mode=False) or exit_codes.OK)
     except SystemExit as error:
-        from fairtrial.text.display import described, visible
+        from fairtrial.text.display import describe_error, visible
 
-        click.echo(f"fairtrial: not finished: the agent or a metric raised {visible(described(error))}", err=True)
+        click.echo(f"fairtrial: not finished: the agent or a metric raised {visible(describe_error(error))}", err=True)
         return exit_codes.FAILED
     except click.ClickException as error:
         error.show()
@@ -196,10 +196,10 @@ def _exit_code(args: Sequence[str] | None) -> int:
     except OSError as error:
         if error.filename is None and error.errno not in _DISK_FULL:
             raise
-        from fairtrial.text.display import shortened, visible
+        from fairtrial.text.display import shorten, visible
 
         # The buffer of stdout may hold the text that the disk refuses. Python would try to write it again at exit.
         sys.stdout = None
-        subject = visible(shortened(str(error.filename or "cannot write"), 200))
+        subject = visible(shorten(str(error.filename or "cannot write"), 200))
         click.echo(f"fairtrial: {subject}: {error.strerror}", err=True)
         return exit_codes.USAGE

@@ -31,7 +31,7 @@ from fairtrial.cli.options import flags, trust_flags
 )
 @trust_flags.json_file
 @trust_flags.markdown_file
-@flags.stored
+@flags.add_store_option
 @trust_flags.base_store
 def compare(
     base: str,
@@ -67,7 +67,7 @@ def compare(
     comparisons = api.compare_all(
         base,
         run,
-        about=trust_flags.about_of(about),
+        about=trust_flags.read_about(about),
         cluster=cluster,
         by=by,
         pass_rates=pass_rates,

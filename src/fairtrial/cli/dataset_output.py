@@ -13,7 +13,7 @@ from fairtrial import api
 from fairtrial.cli import exit_codes
 from fairtrial.cli.console import console, reader_may_leave
 from fairtrial.cli.options import flags
-from fairtrial.cli.output import Common, exit_code_of
+from fairtrial.cli.output import Common, choose_exit_code
 from fairtrial.text.display import visible_line
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def score_dataset(plan: DatasetPlan, common: Common, *, resume: bool) -> int:
             show = "" if url is None else flags.show_command(run.info.id, url)
             api.print_run(terminal, run, verbose=common.output.verbose, full=common.output.full, show=show)
             terminal.print(f"all results: {plan.location}; run {run.info.id}", style="dim", soft_wrap=True)
-    return exit_code_of(run, allow_unscored=common.output.reports.allow_unscored)
+    return choose_exit_code(run, allow_unscored=common.output.reports.allow_unscored)
 
 
 class DatasetProgress:

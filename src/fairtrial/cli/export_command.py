@@ -28,7 +28,7 @@ from fairtrial.cli.options import flags
     type=click.Choice(["secrets", "people"]),
     help="Remove secrets and e-mail addresses, or these and other personal data.",
 )
-@flags.stored
+@flags.add_store_option
 def export(run: str, form: ExportForm, output: str, redacted: Redacted | None, store: str) -> None:
     """Write the recordings of a run for other tools, a line each.
 

@@ -14,7 +14,7 @@ from fairtrial.cli.options import flags, trust_flags
 @command()
 @click.argument("run", shell_complete=completion.runs)
 @trust_flags.json_file
-@flags.stored
+@flags.add_store_option
 def flaky(run: str, json_file: Path | None, store: str) -> None:
     """List the cases that pass in some attempts and fail in others, the most uncertain first.
 

@@ -37,7 +37,7 @@ _EXIT = {"passed": exit_codes.OK, "failed": exit_codes.FAILED, "undecided": exit
 )
 @trust_flags.json_file
 @trust_flags.markdown_file
-@flags.stored
+@flags.add_store_option
 @trust_flags.base_store
 def gate(
     run: str,
@@ -90,7 +90,7 @@ def gate(
         run,
         claims,
         against=against,
-        about=trust_flags.about_of(about),
+        about=trust_flags.read_about(about),
         cluster=cluster,
         valid_only=valid_only,
         even_so=even_so,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from fairtrial import api
 from fairtrial.records.result import Verdict
-from fairtrial.text.display import shortened, visible_line
+from fairtrial.text.display import shorten, visible_line
 
 if TYPE_CHECKING:
     from fairtrial.api import Run
@@ -57,7 +57,7 @@ def write_annotations(stream: TextIO, run: Run) -> None:
         if place.file:
             properties |= {"file": place.file, "line": str(place.line)}
         escaped = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-        stream.write(f"::{level} {escaped}::{_data(shortened(place.message, _LONGEST))}\n")
+        stream.write(f"::{level} {escaped}::{_data(shorten(place.message, _LONGEST))}\n")
     stream.flush()
 
 

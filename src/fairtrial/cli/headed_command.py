@@ -53,7 +53,7 @@ def under(heading: str, *options: Decorator, rare: bool = False) -> Decorator:
     return add
 
 
-def heading_of(option: click.Parameter) -> str:
+def find_heading(option: click.Parameter) -> str:
     """Return the heading of an option."""
     return _HEADING_OF.get(option, _WITHOUT_HEADING)
 
@@ -96,7 +96,7 @@ class HeadedCommand(click.Command):
             record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
             if record is not None and (lists_all or not is_rare(param)):
                 name, text = record
-                sections.setdefault(heading_of(param), []).append((name, text if lists_all else _shortened(text)))
+                sections.setdefault(find_heading(param), []).append((name, text if lists_all else _shorten_help(text)))
         names = [name for rows in sections.values() for name, _ in rows if len(name) <= _WIDEST_NAME]
         width = max(map(len, names))
         for heading in (*HEADINGS, _WITHOUT_HEADING):
@@ -127,7 +127,7 @@ def _lists_all(ctx: click.Context) -> bool:
     return bool(ctx.meta.get(__name__))
 
 
-def _shortened(text: str) -> str:
+def _shorten_help(text: str) -> str:
     """Return the first sentence of a help text, and the default and range that click adds."""
     sentences, bracket, limits = text.partition("  [")
     return _SENTENCE_END.split(sentences, maxsplit=1)[0] + bracket + limits

@@ -38,7 +38,7 @@ judge.add_command(report_card)
 )
 @click.option("--config", metavar="FILE", help="Check the models that the criteria of an EvalConfig name.")
 @click.option("--run", metavar="RUN", help="Also print the cost of judging this run of the store.")
-@flags.stored
+@flags.add_store_option
 def ping(judge_model: str | None, config: str | None, run: str | None, store: str) -> int:
     """Send twelve questions with known answers to the judge, in four languages.
 
@@ -72,7 +72,7 @@ def ping(judge_model: str | None, config: str | None, run: str | None, store: st
         click.echo(f"{visible(model)}: {sum(result.is_right for result in own)} of {len(own)} right")
     if run is not None:
         for name in dict.fromkeys(result.model for result in report.results):
-            calls, run_cost = api.cost_of(run, store, name)
+            calls, run_cost = api.estimate_cost(run, store, name)
             price = "an unknown price" if run_cost is None else f"${run_cost:.4f}"
             click.echo(f"run {run}: {calls} calls, with {visible(name)} {price}")
     return exit_codes.OK if all(result.is_right for result in report.results) else exit_codes.FAILED

@@ -78,7 +78,7 @@ def _user() -> str:
 @click.option("--seed", default=1, show_default=True, type=int, help="Another seed draws another sample.")
 @click.option("--open", "is_open", is_flag=True, help="Show the judge's verdict and the labels of others.")
 @viewer_options
-@flags.stored
+@flags.add_store_option
 def label(
     run: str,
     criterion: str,

@@ -40,7 +40,7 @@ from fairtrial.text.display import count, visible_line
     metavar="FILE",
     help="Write the eval set of the run with the better references of the labels, as a new file.",
 )
-@flags.stored
+@flags.add_store_option
 def labels(
     run: str,
     files: tuple[Path, ...],

@@ -16,8 +16,8 @@ from fairtrial.cli.console import console, reader_may_leave
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.dotenv_files import read_environment
-from fairtrial.cli.options.judge_flags import judge_options, judges_of
-from fairtrial.cli.options.resumption import arguments_of, earlier_run
+from fairtrial.cli.options.judge_flags import judge_options, make_judges
+from fairtrial.cli.options.resumption import earlier_run, read_arguments
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.cli.outputs.mutation_outputs import write_mutation_files
 from fairtrial.cli.progress import Progress
@@ -66,7 +66,7 @@ _STDOUT = Path("-")
 @click.option("--markdown", metavar="FILE", type=FileToWrite(), help="Write Markdown to a file.")
 @click.option("--html", metavar="FILE", type=FileToWrite(), help="Write one HTML file that opens anywhere.")
 @click.option("--junit", metavar="FILE", type=FileToWrite(), help="Write JUnit XML to a file.")
-@partial(flags.stored, words="Any SQLAlchemy URL, or none.")
+@partial(flags.add_store_option, words="Any SQLAlchemy URL, or none.")
 @click.option("--quiet", "-q", is_flag=True, help="Print the scores only.")
 def mutate(
     evalset: tuple[str, ...],
@@ -126,7 +126,7 @@ def mutate(
         "reply_timeout": reply_timeout,
     }
     if earlier:
-        arguments = arguments_of(earlier, arguments)
+        arguments = read_arguments(earlier, arguments)
     config_file = None if arguments["config"] is None else Path(arguments["config"])
     paths = arguments["paths"] or []
     environment_files = read_environment(agent=arguments["agent"], config=config_file, paths=paths)
@@ -136,7 +136,7 @@ def mutate(
         files.values(),
         [*map(Path, paths), *environment_files, *([config_file] if config_file else [])],
     )
-    judges = judges_of(judge, earlier.config.get("judge") or {} if earlier else None)
+    judges = make_judges(judge, earlier.config.get("judge") or {} if earlier else None)
     url = None if store == "none" else store
     if url is None and (arguments["from_run"] or judge["reuse"]):
         raise UsageError("--from-run and --reuse need the store of the earlier run, got --store none")

@@ -22,7 +22,7 @@ from fairtrial.cli.github import is_github, step_summary, without_commands, writ
 from fairtrial.cli.headed_command import under
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.pushing_flags import push_options, push_run
-from fairtrial.cli.output_files import inputs_of, store_file
+from fairtrial.cli.output_files import collect_inputs, store_file
 from fairtrial.cli.outputs.report_files import ReportFiles, report_options
 from fairtrial.cli.progress import Progress
 from fairtrial.errors import UsageError
@@ -235,7 +235,12 @@ def run_and_report(
     if url is None and reuse is not None:
         raise UsageError("--reuse needs the store of the earlier run, got --store none")
     cassette = plan.judges.models.cassette
-    inputs = [*inputs_of(plan.info.config), *environment_files, *store_file(url), *([cassette] if cassette else [])]
+    inputs = [
+        *collect_inputs(plan.info.config),
+        *environment_files,
+        *store_file(url),
+        *([cassette] if cassette else []),
+    ]
     output.reports.refuse_inputs(inputs)
     output.reports.check_baseline(url or DEFAULT_URL)
     with reader_may_leave():
@@ -287,10 +292,10 @@ def report_run(run: Run, url: str | None, output: Output) -> int:
         raise UsageError("\n".join(problems))
     if output.push is not None:
         push_run(run, output.push, yes=output.yes)
-    return exit_code_of(run, allow_unscored=options.allow_unscored)
+    return choose_exit_code(run, allow_unscored=options.allow_unscored)
 
 
-def exit_code_of(run: Run, *, allow_unscored: bool) -> int:
+def choose_exit_code(run: Run, *, allow_unscored: bool) -> int:
     """Return the exit code of a run that ended."""
     decision = run.summary.decision
     code = _EXIT[run.verdict] if decision is None else _DECIDED[decision.verdict]

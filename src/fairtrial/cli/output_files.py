@@ -30,7 +30,7 @@ class FileToWrite(click.Path):
         return path
 
 
-def inputs_of(config: Mapping[str, Any]) -> list[Path]:
+def collect_inputs(config: Mapping[str, Any]) -> list[Path]:
     """Return the files that a run reads, as its manifest names them: eval sets, recordings and configurations."""
     return [Path(path) for name in ("eval_sets", "recordings", "criteria") for path, _ in config.get(name) or ()]
 

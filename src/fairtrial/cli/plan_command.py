@@ -29,7 +29,7 @@ from fairtrial.cli.options import flags, trust_flags
 @trust_flags.about
 @trust_flags.cluster
 @trust_flags.json_file
-@flags.stored
+@flags.add_store_option
 def plan(
     run: str,
     base: tuple[str, ...],
@@ -79,7 +79,7 @@ def plan(
         measure=measure,
         power=power,
         correlation=correlation,
-        about=trust_flags.about_of(about),
+        about=trust_flags.read_about(about),
         cluster=cluster,
         store=store,
     )

@@ -9,7 +9,7 @@ from typing import Any, Self
 import click
 from rich.console import Console
 
-from fairtrial.text.display import shortened, visible_line
+from fairtrial.text.display import shorten, visible_line
 
 _NAME_WIDTH = 30
 _LOG_INTERVAL = 10.0
@@ -77,7 +77,7 @@ class Progress:
         if self._problem_count:
             parts.append(f"{self._problem_count} {self._problem}")
         if self._latest:
-            parts.append(f"last: {shortened(visible_line(self._latest), _NAME_WIDTH)}")
+            parts.append(f"last: {shorten(visible_line(self._latest), _NAME_WIDTH)}")
         return ", ".join(parts)
 
     def _show(self) -> None:

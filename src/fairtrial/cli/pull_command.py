@@ -10,7 +10,7 @@ import click
 from fairtrial import api
 from fairtrial.cli import exit_codes
 from fairtrial.cli.headed_command import command
-from fairtrial.cli.options.trace_flags import trace_options, traces_of
+from fairtrial.cli.options.trace_flags import collect_traces, trace_options
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.text.display import count, visible_line
 
@@ -68,7 +68,7 @@ def pull(
             filter_text=filter_text,
             url=url,
             project=project,
-            traces=traces_of(options),
+            traces=collect_traces(options),
             redact=redact,
             on_page=show_progress,
         )

@@ -16,7 +16,7 @@ from fairtrial.cli.options.pushing_flags import TARGETS, push_run
 @click.option("--project", default="", metavar="NAME", help="The project of the service.")
 @click.option("--url", default="", metavar="URL", help="The address of the service.  [default: from the environment]")
 @click.option("--yes", is_flag=True, help="Do not ask before the scores are sent.")
-@flags.stored
+@flags.add_store_option
 def push(run: str, target: str, project: str, url: str, yes: bool, store: str) -> None:
     """Send the scores of a run, and the labels of people, to the service that keeps its traces.
 

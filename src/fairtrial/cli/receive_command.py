@@ -14,9 +14,9 @@ from fairtrial.cli import exit_codes
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.dotenv_files import read_environment
-from fairtrial.cli.options.judge_flags import asking_options, judges_of
+from fairtrial.cli.options.judge_flags import asking_options, make_judges
 from fairtrial.cli.options.pushing_flags import push_options
-from fairtrial.cli.options.trace_flags import trace_options, traces_of
+from fairtrial.cli.options.trace_flags import collect_traces, trace_options
 from fairtrial.cli.output import Output, announce, report_run
 from fairtrial.cli.outputs.report_files import ReportFiles, report_options
 from fairtrial.errors import UsageError, lacks_extra
@@ -154,8 +154,8 @@ def receive(
         lenient=lenient,
         allow_code=allow_code,
         thresholds=thresholds,
-        judges=judges_of(options),
-        traces=traces_of(options),
+        judges=make_judges(options),
+        traces=collect_traces(options),
         redact=redact,
     )
     output = Output(reports, quiet, push=push, yes=yes)

@@ -13,12 +13,12 @@ from fairtrial.cli import exit_codes
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.dotenv_files import read_environment
-from fairtrial.cli.options.judge_flags import call_options, models_of
+from fairtrial.cli.options.judge_flags import call_options, find_models
 from fairtrial.cli.options.project_flags import project_options
-from fairtrial.cli.output_files import FileToWrite, inputs_of, refuse_overwriting
+from fairtrial.cli.output_files import FileToWrite, collect_inputs, refuse_overwriting
 from fairtrial.cli.progress import Progress
 from fairtrial.records.attempt import Recording
-from fairtrial.text.display import shortened, visible_line
+from fairtrial.text.display import shorten, visible_line
 
 _SHOWN_FAILURES = 10
 
@@ -66,7 +66,7 @@ def record(
     3 only other causes broke some, for example an outage, 130 interrupted.
     """  # noqa: D301
     environment_files = read_environment(agent=agent, config=config, paths=evalset)
-    models = models_of(calls)
+    models = find_models(calls)
     plan = api.plan_run(
         list(evalset),
         agent,
@@ -81,7 +81,7 @@ def record(
         is_scored=False,
     )
     cassette = models.cassette
-    inputs = [*inputs_of(plan.info.config), *environment_files, *([cassette] if cassette else [])]
+    inputs = [*collect_inputs(plan.info.config), *environment_files, *([cassette] if cassette else [])]
     refuse_overwriting("--output", output, inputs)
     _announce(plan, quiet=quiet)
     broken_count, agent_broke = 0, False
@@ -101,7 +101,7 @@ def record(
                     broken_count += 1
                     agent_broke = agent_broke or recording.failure.side == "agent"
                     if len(failures) < _SHOWN_FAILURES:
-                        cause = shortened(recording.failure.cause, 200)
+                        cause = shorten(recording.failure.cause, 200)
                         failures.append(f"{recording.case_id}, attempt {recording.attempt}: {cause}")
                 progress.advance(good=recording.failure is None)
 

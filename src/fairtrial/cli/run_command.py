@@ -13,9 +13,9 @@ from fairtrial.cli import completion
 from fairtrial.cli.headed_command import command, under
 from fairtrial.cli.options import flags, trust_flags
 from fairtrial.cli.options.dotenv_files import read_environment
-from fairtrial.cli.options.judge_flags import judge_options, judges_of
+from fairtrial.cli.options.judge_flags import judge_options, make_judges
 from fairtrial.cli.options.project_flags import project_options
-from fairtrial.cli.options.resumption import arguments_of, earlier_run
+from fairtrial.cli.options.resumption import earlier_run, read_arguments
 from fairtrial.cli.output import Common, RunGate, common_options, run_and_report
 from fairtrial.errors import UsageError
 from fairtrial.records.decoding import convert
@@ -110,7 +110,7 @@ def run(
     }
     earlier = earlier_run(common.store, resume, "run") if resume else None
     if earlier:
-        arguments = arguments_of(earlier, arguments)
+        arguments = read_arguments(earlier, arguments)
         if not evalset and "-" in arguments["paths"]:
             problem = "the eval set came from standard input, and is not stored; give it again"
             raise UsageError(f"--resume {earlier.id}: {problem}: fairtrial run - --resume {earlier.id} < FILE")
@@ -138,7 +138,7 @@ def run(
             columns=arguments["columns"] or {},
             allow_code=arguments["allow_code"],
             thresholds=arguments["thresholds"],
-            judges=judges_of(judge, earlier.config.get("judge") or {} if earlier else None),
+            judges=make_judges(judge, earlier.config.get("judge") or {} if earlier else None),
         )
     plan = common.choose(plan)
     if until_decided:

@@ -41,7 +41,7 @@ _VERDICTS = ("passed", "failed", "unscored", "informational", "unfinished")
 @click.option("--name", metavar="TEXT", help="Only runs with this name. * and ? are wildcards.")
 @click.option("--tag", "tags", multiple=True, metavar="TEXT", help="Only runs with this tag. Repeatable.")
 @click.option("--quiet", "-q", is_flag=True, help="Print the ids only, one a line.")
-@flags.stored
+@flags.add_store_option
 @click.pass_context
 def runs(
     ctx: click.Context,
@@ -138,7 +138,7 @@ def _commit(run: RunInfo) -> str:
 
 @runs.command()
 @click.argument("run_ids", metavar="RUN...", nargs=-1, required=True, shell_complete=completion.runs)
-@flags.stored
+@flags.add_store_option
 def rm(run_ids: tuple[str, ...], store: str) -> None:
     """Remove runs with everything that belongs to them, labels included.
 
@@ -157,7 +157,7 @@ def rm(run_ids: tuple[str, ...], store: str) -> None:
 @runs.command("export")
 @click.argument("run_id", metavar="RUN", shell_complete=completion.runs)
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
-@flags.stored
+@flags.add_store_option
 def export_(run_id: str, file: str, store: str) -> None:
     """Write a run to a file, with its cases, recordings, results, judge calls and labels.
 
@@ -177,7 +177,7 @@ def export_(run_id: str, file: str, store: str) -> None:
 
 @runs.command("import")
 @click.argument("file", type=click.File("rb"))
-@flags.stored
+@flags.add_store_option
 def import_(file: BinaryIO, store: str) -> None:
     """Add a run that was exported to the store.
 

@@ -11,7 +11,7 @@ from fairtrial.api import DEFAULT_MODEL
 from fairtrial.cli import exit_codes
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options.dotenv_files import read_environment
-from fairtrial.cli.options.judge_flags import call_options, models_of
+from fairtrial.cli.options.judge_flags import call_options, find_models
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.errors import CaseError, UsageError
 
@@ -44,7 +44,7 @@ def scenarios(agent: str, count: int, instruction: str, model: str, output: Path
     try:
         with stdout_as_stderr():
             new_scenarios = api.scenarios(
-                agent, count=count, instruction=instruction, model=model, models=models_of(calls)
+                agent, count=count, instruction=instruction, model=model, models=find_models(calls)
             )
     except CaseError as error:
         raise UsageError(f"{model}: {error}") from None

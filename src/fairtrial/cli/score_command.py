@@ -12,11 +12,11 @@ from fairtrial import api
 from fairtrial.api import Match
 from fairtrial.cli.headed_command import command, under
 from fairtrial.cli.options import flags
-from fairtrial.cli.options.dataset_flags import dataset_of, dataset_options, refuse_with_out, refuse_without_out
+from fairtrial.cli.options.dataset_flags import dataset_options, read_dataset, refuse_with_out, refuse_without_out
 from fairtrial.cli.options.dotenv_files import read_environment
-from fairtrial.cli.options.judge_flags import judge_options, judges_of
+from fairtrial.cli.options.judge_flags import judge_options, make_judges
 from fairtrial.cli.options.project_flags import project_options
-from fairtrial.cli.options.trace_flags import trace_options, traces_of
+from fairtrial.cli.options.trace_flags import collect_traces, trace_options
 from fairtrial.cli.output import Common, common_options, run_and_report, stdout_as_stderr
 
 _AGAINST = click.option(
@@ -102,8 +102,8 @@ def score(
             columns=columns,
             allow_code=common.allow_code,
             thresholds=common.thresholds,
-            judges=judges_of(options),
-            traces=traces_of(options),
+            judges=make_judges(options),
+            traces=collect_traces(options),
         )
     plan = common.choose(plan)
     return run_and_report(
@@ -122,7 +122,7 @@ def _score_dataset(
 ) -> int:
     from fairtrial.cli.dataset_output import score_dataset
 
-    flags = dataset_of(options, jobs)
+    flags = read_dataset(options, jobs)
     read_environment(config=common.config, paths=against)
     with stdout_as_stderr():
         plan = api.plan_dataset(
@@ -136,7 +136,7 @@ def _score_dataset(
             lenient=common.lenient,
             allow_code=common.allow_code,
             thresholds=common.thresholds,
-            judges=judges_of(options),
+            judges=make_judges(options),
             name=common.labels.name,
             tags=common.labels.tags,
         )

@@ -12,7 +12,7 @@ from fairtrial.cli import completion
 from fairtrial.cli.console import console
 from fairtrial.cli.headed_command import command, under
 from fairtrial.cli.options import flags, trust_flags
-from fairtrial.cli.output_files import inputs_of, store_file
+from fairtrial.cli.output_files import collect_inputs, store_file
 from fairtrial.cli.outputs.mutation_outputs import check_formats, write_mutation_files
 from fairtrial.cli.outputs.report_files import ReportFiles, report_options
 from fairtrial.errors import UsageError
@@ -46,7 +46,7 @@ _REDACT = click.option(
 @click.option("--ballots", is_flag=True, help="Also show the prompts and raw replies of judges. Needs CASE.")
 @report_options
 @under("Reports", _REDACT, rare=True)
-@flags.stored
+@flags.add_store_option
 def show(
     run: str,
     case: str | None,
@@ -136,7 +136,7 @@ def _write_files(reports: ReportFiles, run: Run, case: str | None, store: str) -
     if case is not None:
         options = ", ".join(report.option for report in api.REPORTS)
         raise UsageError(f"{options} write a whole run, got the case {case!r} too")
-    reports.refuse_inputs([*inputs_of(run.info.config), *store_file(store)])
+    reports.refuse_inputs([*collect_inputs(run.info.config), *store_file(store)])
     reports.check_baseline(store)
     choices = reports.options(run, store, flags.show_command(run.info.id, store))
     problems = reports.write(run, choices)

@@ -147,17 +147,17 @@ class _Meter:
         self._started = time.monotonic()
         self._next = self._started + 2
         self._is_visible = False
-        self._valued = self._embedded = 0
+        self._valued = self._report_embedded = 0
 
     def add(self, chunk: ValuedChunk) -> None:
         """Count a chunk, and show the progress if it is time."""
         self._valued += len(chunk.rows)
-        self._embedded += chunk.embedded
+        self._report_embedded += chunk.embedded
         now = time.monotonic()
         if now < self._next:
             return
         seconds = now - self._started
-        noun, count = ("traces", self._valued) if self._valued else ("traces embedded", self._embedded)
+        noun, count = ("traces", self._valued) if self._valued else ("traces embedded", self._report_embedded)
         text = f"{count:,} {noun}, {count / seconds:,.0f} a second"
         click.echo(f"\r\x1b[K{text}" if self._live else text, err=True, nl=not self._live)
         self._is_visible = True

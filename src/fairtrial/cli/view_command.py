@@ -13,7 +13,7 @@ from fairtrial.cli.options.viewer_options import ViewerPlace, viewer_options
 @command()
 @click.argument("run", required=False, shell_complete=completion.runs)
 @viewer_options
-@flags.stored
+@flags.add_store_option
 def view(run: str | None, place: ViewerPlace, store: str) -> None:
     """Show the runs of a store in a browser, also runs that are going on.
 

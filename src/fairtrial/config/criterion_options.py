@@ -51,7 +51,7 @@ def read_criterion(
     return values, reader.warnings
 
 
-def threshold_of(raw: Any, scale: Range, place: str) -> float:
+def parse_threshold(raw: Any, scale: Range, place: str) -> float:
     """Return a threshold from Python. Raises ConfigError as for a file."""
     reader = OptionReader()
     value = reader.check(raw, Option("threshold", threshold_option(scale).annotation), place)

@@ -82,11 +82,11 @@ class Option:
     @property
     def inner(self) -> tuple[Option, ...]:
         """The options inside this option."""
-        return tuple(option for kind in self.kinds for option in options_of(kind))
+        return tuple(option for kind in self.kinds for option in list_options(kind))
 
 
 @cache
-def options_of(kind: type[Any]) -> tuple[Option, ...]:
+def list_options(kind: type[Any]) -> tuple[Option, ...]:
     """Return the options of a Struct or dataclass, in the order of its fields."""
     hints = typing.get_type_hints(kind, include_extras=True)
     return tuple(

@@ -19,7 +19,7 @@ from fairtrial.config.option import (
     Option,
     Prepared,
     allowed_values,
-    options_of,
+    list_options,
     unannotated,
     without_null,
 )
@@ -70,7 +70,7 @@ class OptionReader:
     def read(self, raw: Json, kind: type[S], pointer: str) -> S | None:
         """Return an object whose keys are the options of a Struct, or None if it has problems."""
         before = len(self.misfits)
-        values = self.values(raw, options_of(kind), pointer)
+        values = self.values(raw, list_options(kind), pointer)
         if len(self.misfits) > before:
             return None
         try:
@@ -120,15 +120,17 @@ class OptionReader:
 
     def check(self, raw: Any, option: Option, pointer: str) -> Any:
         """Return the value of one option, and note its problems."""
-        return option.default if raw is None and option.takes_null else self._typed(raw, option.annotation, pointer)
+        return (
+            option.default if raw is None and option.takes_null else self._check_type(raw, option.annotation, pointer)
+        )
 
-    def _typed(self, raw: Any, annotation: Any, pointer: str) -> Any:
+    def _check_type(self, raw: Any, annotation: Any, pointer: str) -> Any:
         original = raw
         for extra in unannotated(annotation)[1]:
             if isinstance(extra, ReadWith):
                 return extra.read_option(raw, self, pointer)
             if isinstance(extra, Keys):
-                return self.values(_without_nulls(raw), options_of(extra.kind), pointer)
+                return self.values(_without_nulls(raw), list_options(extra.kind), pointer)
             if isinstance(extra, Prepared):
                 raw = extra.prepare(raw)
         kind = without_null(annotation)
@@ -137,7 +139,7 @@ class OptionReader:
         # msgspec would read an array in one go. Its items are read one by one, because each problem needs its pointer.
         if typing.get_origin(kind) is tuple and isinstance(raw, list | tuple):
             item = typing.get_args(kind)[0]
-            return tuple(self._typed(value, item, f"{pointer}/{i}") for i, value in enumerate(raw))
+            return tuple(self._check_type(value, item, f"{pointer}/{i}") for i, value in enumerate(raw))
         try:
             value = convert(raw, annotation)
         except msgspec.ValidationError:
@@ -167,7 +169,7 @@ def check_options(owner: Any) -> None:
     A metric calls this in `__post_init__`, so that `ToolTrajectory(match_type="SORTED")` is refused as in a file.
     """
     reader = OptionReader()
-    for option in options_of(owner.__class__):
+    for option in list_options(owner.__class__):
         value = reader.check(getattr(owner, option.name), option, option.name)
         if isinstance(owner, msgspec.Struct):
             msgspec.structs.force_setattr(owner, option.name, value)

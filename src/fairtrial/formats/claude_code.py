@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fairtrial.formats.chats.anthropic_messages import ANTHROPIC
 from fairtrial.formats.chats.assembly import Entry, UserMessage, assemble, number_at, object_at, text_at
 from fairtrial.formats.reading import Diagnostics, Place
-from fairtrial.formats.timestamps import seconds_of, with_durations
+from fairtrial.formats.timestamps import read_seconds, with_durations
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, ToolResult, Trace, Usage
 from fairtrial.text.display import count
@@ -53,7 +53,7 @@ class _Line(NamedTuple):
         content = self.message.get("content")
         return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
 
-    def ids_of(self, kind: str, key: str) -> list[str]:
+    def collect_ids(self, kind: str, key: str) -> list[str]:
         """Return the ids in parts of a type, for example of the calls in a message."""
         return [text_at(part, key) for part in self.parts if part.get("type") == kind and text_at(part, key)]
 
@@ -131,8 +131,8 @@ def _with_neighbours(ids: set[str], dialogue: Sequence[_Line]) -> set[str]:
     """Return the ids of a path with the other lines of its messages, and with the results of their calls."""
     messages = {text_at(line.message, "id") for line in dialogue if line.id in ids} - {""}
     ids = ids | {line.id for line in dialogue if text_at(line.message, "id") in messages}
-    calls = {call_id for line in dialogue if line.id in ids for call_id in line.ids_of("tool_use", "id")}
-    return ids | {line.id for line in dialogue if not calls.isdisjoint(line.ids_of("tool_result", "tool_use_id"))}
+    calls = {call_id for line in dialogue if line.id in ids for call_id in line.collect_ids("tool_use", "id")}
+    return ids | {line.id for line in dialogue if not calls.isdisjoint(line.collect_ids("tool_result", "tool_use_id"))}
 
 
 def _path(leaf: _Line, by_id: dict[str, _Line]) -> set[str]:
@@ -160,7 +160,7 @@ class _Agents:
         self._agent_of_call = {
             call_id: text_at(object_at(line.fields, "toolUseResult"), "agentId")
             for line in lines
-            for call_id in line.ids_of("tool_result", "tool_use_id")
+            for call_id in line.collect_ids("tool_result", "tool_use_id")
         }
 
     def inside(self, call: ToolCall) -> Trace | None:
@@ -204,7 +204,7 @@ def _entries(lines: Sequence[_Line], reading: Diagnostics) -> Iterator[Entry]:
     last_of_message = {text_at(line.message, "id"): line.place for line in lines if text_at(line.message, "id")}
     for line in lines:
         at: Place = (((), line.place), "message")
-        started = seconds_of(line.fields.get("timestamp"))
+        started = read_seconds(line.fields.get("timestamp"))
         if line.fields.get("type") == "assistant":
             model = text_at(line.message, "model")
             for entry in ANTHROPIC.entries(line.message, at, reading):

@@ -21,9 +21,9 @@ from fairtrial.formats.chats.assembly import (
     thoughts,
 )
 from fairtrial.formats.chats.responses_items import RESPONSES
-from fairtrial.formats.messages import arguments_of, response_of
+from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
-from fairtrial.formats.timestamps import seconds_of, with_durations
+from fairtrial.formats.timestamps import read_seconds, with_durations
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult, Trace, Usage, incomplete_trace
@@ -152,7 +152,7 @@ class _Turns:
             self._waits, self._model = False, text_at(payload, "model")
             self._turn(text_at(payload, "turn_id"))
         elif kind == "response_item":
-            self._add_item(payload, (at, "payload"), seconds_of(line.get("timestamp")))
+            self._add_item(payload, (at, "payload"), read_seconds(line.get("timestamp")))
         elif kind == "token_usage_record":
             self._add_usage(object_at(payload, "usage"))
         elif kind == "event_msg":
@@ -319,8 +319,8 @@ def _tool(item: dict[str, Any]) -> tuple[str, dict[str, Any], Json]:
     answer = item.get("result") if item.get("result") is not None else item.get("error")
     content = answer.get("content") if isinstance(answer, dict) else None
     if isinstance(content, list) and content and all(isinstance(part, dict) and "text" in part for part in content):
-        answer = response_of("\n".join(text_at(part, "text") for part in content))
-    return text_at(item, "tool"), arguments_of(item.get("arguments")), answer
+        answer = read_response("\n".join(text_at(part, "text") for part in content))
+    return text_at(item, "tool"), read_arguments(item.get("arguments")), answer
 
 
 def _search(item: dict[str, Any]) -> tuple[str, dict[str, Any], Json]:

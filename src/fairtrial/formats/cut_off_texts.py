@@ -41,7 +41,7 @@ def is_cut_json(value: Json) -> bool:
     return False
 
 
-def beginning_of(value: str) -> str:
+def read_beginning(value: str) -> str:
     """Return the beginning of a text that is not whole, or too long."""
     return value[:_BEGINNING]
 
@@ -53,7 +53,7 @@ def beginning_of_text(value: str) -> str:
         return ""
     try:
         # An escape of a character may be cut off, too.
-        return beginning_of(str(decode(f'{_ESCAPE.sub("", value[start:])}"'.encode("utf-8", "replace"))))
+        return read_beginning(str(decode(f'{_ESCAPE.sub("", value[start:])}"'.encode("utf-8", "replace"))))
     except ValueError:
         return ""
 
@@ -119,7 +119,7 @@ def _gap(value: Json) -> _Gap | None:
     if not isinstance(value, str):
         return _Gap(_TOO_LONG, "") if _holds_long_text(value) else None
     if len(value) > LONGEST_TEXT:
-        return _Gap(_TOO_LONG, beginning_of(value))
+        return _Gap(_TOO_LONG, read_beginning(value))
     # Only the end is searched, so that a long text takes no longer than a short one.
     if _WORD not in value[-_MARK_LENGTH:]:
         return None

@@ -57,7 +57,7 @@ def _agents(trace: Trace) -> Iterator[AgentDetails]:
 
 def _may_agent_hold_secrets(agent: AgentDetails) -> bool:
     text = msgspec.json.encode([agent.instructions, agent.tool_declarations]).decode()
-    return _remembered(text) if len(text) <= _LONGEST_REMEMBERED else _may_hold_secrets(text)
+    return _remember_text(text) if len(text) <= _LONGEST_REMEMBERED else _may_hold_secrets(text)
 
 
 def _may_hold_secrets(text: str) -> bool:
@@ -69,4 +69,4 @@ def _may_hold_secrets(text: str) -> bool:
 
 
 # An agent has the same instructions and tools in all of its conversations, and they are often longer than the texts.
-_remembered = lru_cache(maxsize=64)(_may_hold_secrets)
+_remember_text = lru_cache(maxsize=64)(_may_hold_secrets)

@@ -17,7 +17,7 @@ from fairtrial.formats.chats.assembly import (
     Instruction,
     UserMessage,
     assemble,
-    joined_texts,
+    join_texts,
     number_at,
     object_at,
     result,
@@ -27,11 +27,11 @@ from fairtrial.formats.chats.assembly import (
 )
 from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.jsontext import decode
-from fairtrial.formats.messages import arguments_of, response_of
+from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.number_range import finite
 from fairtrial.formats.packed import check_size
 from fairtrial.formats.reading import Diagnostics, Place
-from fairtrial.formats.timestamps import seconds_of
+from fairtrial.formats.timestamps import read_seconds
 from fairtrial.records.attempt import EndedBy, Failure, Recording
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Durations, Message, Part, Step, ToolCall, ToolResult, Trace, Usage
@@ -79,8 +79,8 @@ def iter_archive(source: Path | bytes, reading: Diagnostics) -> Iterator[Recordi
                 raise FormatError(reading.path, ["is a zip archive, but not a log of Inspect: it holds no samples"])
             ids = _sample_ids(archive, reading.path)
             size = 0
-            for name in sorted(names, key=lambda name: _place_of(name, ids)):
-                data = _unpacked(archive, name, reading.path)
+            for name in sorted(names, key=lambda name: _read_place(name, ids)):
+                data = _unpack_bytes(archive, name, reading.path)
                 size += len(data)
                 check_size(size, len(source) if isinstance(source, bytes) else source.stat().st_size, reading.path)
                 sample = decode(data)
@@ -105,7 +105,7 @@ def _zipfile() -> Any:
     return zipfile
 
 
-def _unpacked(archive: Any, name: str, path: str) -> bytes:
+def _unpack_bytes(archive: Any, name: str, path: str) -> bytes:
     with archive.open(name) as entry:
         data: bytes = entry.read(_LARGEST + 1)
     if len(data) > _LARGEST:
@@ -117,13 +117,13 @@ def _sample_ids(archive: Any, path: str) -> dict[str, int]:
     """Return the places of the samples in their data set. An archive that is still written has another header."""
     for name in ("header.json", "_journal/start.json"):
         if name in archive.namelist():
-            header = decode(_unpacked(archive, name, path))
+            header = decode(_unpack_bytes(archive, name, path))
             ids = object_at(object_at(header, "eval"), "dataset").get("sample_ids") if isinstance(header, dict) else ()
             return {str(sample_id): place for place, sample_id in enumerate(ids if isinstance(ids, list) else ())}
     return {}
 
 
-def _place_of(name: str, ids: dict[str, int]) -> tuple[str, int, str]:
+def _read_place(name: str, ids: dict[str, int]) -> tuple[str, int, str]:
     """Return the place of an entry by its epoch and its sample, for example of `samples/weather_epoch_2.json`."""
     sample_id, _, epoch = name.removeprefix("samples/").removesuffix(".json").rpartition("_epoch_")
     return epoch.rjust(10, "0"), ids.get(sample_id, len(ids)), name
@@ -137,18 +137,18 @@ def _recording(sample: Any, at: Place, reading: Diagnostics) -> Recording:
     events = [event for event in reading.array(sample, "events", at) if isinstance(event, dict)]
     facts = _Facts(events)
     entries: list[Entry] = []
-    messages = [_restored(message, attachments) for message in reading.array(sample, "messages", at)]
+    messages = [_restore_attachments(message, attachments) for message in reading.array(sample, "messages", at)]
     is_of_user = _turns_of_users(sample.get("input"), messages, attachments)
     for i, message in enumerate(messages):
         if is_of_user(message):
             entries += _entries(message, facts, ((at, "messages"), i), reading)
     trace = assemble(entries, "", facts.tools)
-    total, started = finite(sample.get("total_time")), seconds_of(sample.get("started_at"))
+    total, started = finite(sample.get("total_time")), read_seconds(sample.get("started_at"))
     if len(trace.invocations) == 1:
         durations = None if total is None else Durations(total=total)
         trace = replace(trace, invocations=(replace(trace.invocations[0], created=started, durations=durations),))
     cause = text_at(object_at(sample, "error"), "message")
-    scores = _restored(object_at(sample, "scores"), attachments)
+    scores = _restore_attachments(object_at(sample, "scores"), attachments)
     extra = {name: value for name, value in (("target", sample.get("target")), ("scores", scores)) if value}
     trace = replace(
         trace, session_id=text_at(sample, "uuid"), broken=cause, outcome=_outcome(scores), extra=extra or None
@@ -163,12 +163,12 @@ def _turns_of_users(sample_input: Any, messages: list[Any], attachments: dict[st
 
     The input of the sample says which messages are the user's. If it has none of them, all messages count.
     """
-    request = _restored(sample_input, attachments)
+    request = _restore_attachments(sample_input, attachments)
     requests = request if isinstance(request, list) else [{"role": "user", "content": request}]
-    texts = [_text_of(message) for message in requests if _is_of_role_user(message)]
+    texts = [_extract_text(message) for message in requests if _is_of_role_user(message)]
 
     def is_given(message: Any) -> bool:
-        return message.get("source") in _SOURCES_OF_USERS or _text_of(message) in texts
+        return message.get("source") in _SOURCES_OF_USERS or _extract_text(message) in texts
 
     if not any(_is_of_role_user(message) and is_given(message) for message in messages):
         return lambda _: True
@@ -179,7 +179,7 @@ def _is_of_role_user(message: Any) -> bool:
     return isinstance(message, dict) and message.get("role") == "user"
 
 
-def _text_of(message: dict[str, Any]) -> str:
+def _extract_text(message: dict[str, Any]) -> str:
     """Return the text of a message, without its pictures."""
     content = message.get("content")
     if isinstance(content, list):
@@ -205,7 +205,7 @@ class _Facts:
                 self._add_model(event)
             elif event.get("event") == "tool":
                 timed = finite(event.get("working_time"))
-                self.times[text_at(event, "id")] = (seconds_of(event.get("timestamp")), timed)
+                self.times[text_at(event, "id")] = (read_seconds(event.get("timestamp")), timed)
 
     def _add_model(self, event: dict[str, Any]) -> None:
         output = object_at(event, "output")
@@ -239,7 +239,7 @@ def _entries(message: Any, facts: _Facts, at: Place, reading: Diagnostics) -> It
     elif role == "tool":
         yield _result(message, texts, facts)
     else:
-        yield from joined_texts(steps)
+        yield from join_texts(steps)
         yield from _calls(message, facts, at, reading)
         usage = facts.usages.get(text_at(message, "id"))
         if usage is not None:
@@ -261,9 +261,9 @@ def _content(content: Any, at: Place, reading: Diagnostics) -> Iterator[Step]:
             yield Message("", parts=(_medium(part, kind),))
         elif kind == "tool_use":
             call_id, name = text_at(part, "id"), text_at(part, "name")
-            yield ToolCall(name, arguments_of(part.get("arguments")), call_id)
+            yield ToolCall(name, read_arguments(part.get("arguments")), call_id)
             answer = part.get("result")
-            response = response_of(answer) if isinstance(answer, str) else answer
+            response = read_response(answer) if isinstance(answer, str) else answer
             yield result(name, response, call_id, stated=True if part.get("error") else None)
         else:
             unknown_part(part, ((at, "content"), i), reading, _NAME, _PART_TYPES)
@@ -284,25 +284,25 @@ def _calls(message: dict[str, Any], facts: _Facts, at: Place, reading: Diagnosti
             continue
         call_id = text_at(call, "id")
         started, _ = facts.times.get(call_id, (None, None))
-        yield ToolCall(call["function"], arguments_of(call.get("arguments")), call_id, started=started)
+        yield ToolCall(call["function"], read_arguments(call.get("arguments")), call_id, started=started)
 
 
 def _result(message: dict[str, Any], text: str, facts: _Facts) -> ToolResult:
     call_id, error = text_at(message, "tool_call_id"), object_at(message, "error")
-    response = {"error": text_at(error, "message") or text} if error else response_of(text)
+    response = {"error": text_at(error, "message") or text} if error else read_response(text)
     started, seconds = facts.times.get(call_id, (None, None))
     answer = result(text_at(message, "function"), response, call_id, stated=True if error else None)
     return replace(answer, started=started, seconds=seconds)
 
 
-def _restored(value: Any, attachments: dict[str, Any], depth: int = 0) -> Any:
+def _restore_attachments(value: Any, attachments: dict[str, Any], depth: int = 0) -> Any:
     """Return a value with its attachments in the place of the references to them."""
     if not attachments or depth > _MOST_DEPTH:
         return value
     if isinstance(value, str) and value.startswith(_ATTACHMENT):
         return attachments.get(value.removeprefix(_ATTACHMENT), value)
     if isinstance(value, dict):
-        return {key: _restored(item, attachments, depth + 1) for key, item in value.items()}
+        return {key: _restore_attachments(item, attachments, depth + 1) for key, item in value.items()}
     if isinstance(value, list):
-        return [_restored(item, attachments, depth + 1) for item in value]
+        return [_restore_attachments(item, attachments, depth + 1) for item in value]
     return value

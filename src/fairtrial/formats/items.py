@@ -15,7 +15,7 @@ from fairtrial.formats.adk import legacy
 from fairtrial.formats.chats import dialects
 from fairtrial.formats.chats.responses_items import is_response
 from fairtrial.formats.datasets import case_tables
-from fairtrial.formats.datasets.column_roles import role_of
+from fairtrial.formats.datasets.column_roles import find_role
 from fairtrial.formats.reading import Diagnostics, Place, pointer
 from fairtrial.formats.spans import readers
 from fairtrial.formats.values import NotStreamableError, iter_values
@@ -51,7 +51,7 @@ REASONING = ItemFormat("reasoning traces", _read_reasoning)
 def _read_chat(raw: Any, at: Place, reading: Diagnostics) -> Recording:
     """Return a conversation: a list of messages, or an object that holds a list. The first is named `FILE-1`."""
     _, index = at
-    return dialects.conversation(raw, at, reading, name=f"{stem_of(reading.path)}-{index + 1}")
+    return dialects.conversation(raw, at, reading, name=f"{strip_suffixes(reading.path)}-{index + 1}")
 
 
 CHATS = ItemFormat("chat messages", _read_chat)
@@ -59,7 +59,7 @@ ITEM_FORMATS = {item_format.kind: item_format for item_format in (OWN, REASONING
 
 
 @lru_cache(maxsize=64)
-def stem_of(path: str) -> str:
+def strip_suffixes(path: str) -> str:
     """Return the name of a file without its suffixes, for example `shop` for `data/shop.test.json`.
 
     Standard input, `-`, is `stdin`.
@@ -97,7 +97,7 @@ def is_table_row(item: Any, reading: Diagnostics) -> bool:
     return case_tables.is_row(item) and not is_chat(item) and not dialects.is_message(item)
 
 
-def item_format_of(item: Any) -> ItemFormat | None:
+def detect_item_format(item: Any) -> ItemFormat | None:
     """Return the format of an item that is a recording of its own, else None."""
     return own_or_reasoning(item) or (CHATS if is_chat(item) else None)
 
@@ -118,17 +118,17 @@ def is_old_turn(item: Any) -> bool:
     """
     if not isinstance(item, dict) or "query" not in item:
         return False
-    return all(key in legacy.TURN or nearest(key, legacy.TURN) or role_of(key) is None for key in item)
+    return all(key in legacy.TURN or nearest(key, legacy.TURN) or find_role(key) is None for key in item)
 
 
 def iter_value_recordings(values: Iterator[Any], reading: Diagnostics) -> Iterator[Recording]:
     """Yield the recordings of decoded values, one after the other, as `iter_recordings` does."""
     first = next(values, None)
-    if is_table_row(first, reading) and readers.reader_of(first) is None and not is_old_turn(first):
+    if is_table_row(first, reading) and readers.find_reader(first) is None and not is_old_turn(first):
         rows = case_tables.rows_of_json(chain([first], values), reading)
-        yield from case_tables.iter_table_recordings(rows, reading, stem_of(reading.path))
+        yield from case_tables.iter_table_recordings(rows, reading, strip_suffixes(reading.path))
         return
-    item_format = item_format_of(first)
+    item_format = detect_item_format(first)
     if item_format is None:
         raise NotStreamableError
     for index, value in enumerate(chain([first], values)):

@@ -17,7 +17,7 @@ import msgspec
 
 from fairtrial.errors import FormatError
 from fairtrial.records.decoding import json_decoder
-from fairtrial.text.display import shortened
+from fairtrial.text.display import shorten
 from fairtrial.text.pointer import escape
 
 # Every match consumes the text that it looked at: a string without an end runs to the end of its line, and no
@@ -139,7 +139,7 @@ def quote_count(text: bytes) -> int:
     return text.count(b'"') + (text.count(ESCAPED_QUOTE) if b"\\" in text else 0)
 
 
-def quote_count_of(value: Any) -> int:
+def count_quotes(value: Any) -> int:
     """Return the number of quotes in the JSON text of a decoded value."""
     return _ENCODER.encode(value).count(b'"')
 
@@ -151,14 +151,14 @@ def decode_lines(data: bytes, path: str, decode_value: Callable[[bytes], Any] = 
     decodes a line of strict JSON. The iterator raises FormatError with the line and the column of a line that is not
     JSON, or UnicodeDecodeError.
     """
-    first_lines = [*islice(_numbered_lines(data), 2)]
+    first_lines = [*islice(_number_lines(data), 2)]
     ends = {(line[:1], line.rstrip()[-1:]) for _, line in first_lines}
     if len(first_lines) < 2 or ends not in ({(b"{", b"}")}, {(b"[", b"]")}):
         return None
-    return (decode_line(line, number, path, decode_value) for number, line in _numbered_lines(data))
+    return (decode_line(line, number, path, decode_value) for number, line in _number_lines(data))
 
 
-def _numbered_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+def _number_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield the lines that are not blank, with their numbers from 1."""
     lines = data.splitlines() if b"\n" not in data else io.BytesIO(data)
     return ((number, line.rstrip(b"\r\n")) for number, line in enumerate(lines, 1) if line.strip())
@@ -208,7 +208,7 @@ def duplicate_keys(data: bytes, path: str) -> list[str]:
     while todo:
         pointer, value = todo.pop()
         keys: set[str] = set()
-        for key, inner in value if isinstance(value, _Members) else _numbered(value):
+        for key, inner in value if isinstance(value, _Members) else _number_items(value):
             at = f"{pointer}/{escape(key)}"
             if key in keys:
                 duplicates.append(at)
@@ -221,7 +221,7 @@ class _Members(list[tuple[str, Any]]):
     """The pairs of an object, with duplicate keys."""
 
 
-def _numbered(value: Any) -> list[tuple[str, Any]]:
+def _number_items(value: Any) -> list[tuple[str, Any]]:
     return [(str(i), inner) for i, inner in enumerate(value)] if isinstance(value, list) else []
 
 
@@ -297,7 +297,7 @@ def _without_surplus(text: str, path: str, places: _Places, warnings: list[str])
     if not rest.strip() or rest.strip("}] \t\r\n"):
         return text
     place = places(end + len(rest) - len(rest.lstrip()))
-    warnings.append(f"{path}: {place}: a surplus {shortened(rest.strip(), 20)!r}; read without it")
+    warnings.append(f"{path}: {place}: a surplus {shorten(rest.strip(), 20)!r}; read without it")
     return text[:end]
 
 

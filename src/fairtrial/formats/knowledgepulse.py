@@ -262,7 +262,7 @@ def _explain_value(value: Json, inner: Any, pointer: str, problems: list[Problem
     try:
         return convert(value, inner)
     except (msgspec.ValidationError, OverflowError) as error:
-        problems.append(Problem(pointer + _below(error), f"must be {_allowed(inner)}, got {_show(value)}"))
+        problems.append(Problem(pointer + _below(error), f"must be {_list_allowed(inner)}, got {_show(value)}"))
         return None
 
 
@@ -285,11 +285,11 @@ def _records_in(kind: Any) -> type[Record] | None:
     return item if isinstance(item, type) and issubclass(item, Record) else None
 
 
-def _allowed(kind: Any) -> str:
+def _list_allowed(kind: Any) -> str:
     """Return a type of the schema in words."""
     if get_origin(kind) is Annotated:
         base, meta = get_args(kind)[:2]
-        return _allowed(base) + _bounds(meta)
+        return _list_allowed(base) + _bounds(meta)
     if get_origin(kind) is Literal:
         return "one of " + ", ".join(get_args(kind))
     if get_origin(kind) is tuple:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from fairtrial.errors import FormatError
-from fairtrial.records.score import FaultSide, Range, part_of
-from fairtrial.text.display import shortened, visible
+from fairtrial.records.score import FaultSide, Range, find_part
+from fairtrial.text.display import shorten, visible
 
 COLUMNS = (
     "key",
@@ -95,7 +95,7 @@ def write_rows(rows: Iterable[Mapping[str, Any]], suffix: str, columns: Sequence
 def _cell(value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    text = shortened(visible(value), _LONGEST_CELL)
+    text = shorten(visible(value), _LONGEST_CELL)
     return f"'{text}" if text.lstrip().startswith(_FORMULA) or text.startswith(("\t", "\r")) else text
 
 
@@ -149,7 +149,7 @@ def _json_rows(text: str, required: Sequence[str], problems: list[str]) -> Itera
             problems.append(f"line {number}: is not JSON: {error}")
             continue
         if not isinstance(row, dict):
-            problems.append(f"line {number}: must be an object, got {shortened(line, 40)}")
+            problems.append(f"line {number}: must be an object, got {shorten(line, 40)}")
         elif lacking := [_lacks(name, row) for name in required if name not in row]:
             problems += [f"line {number}: {problem}" for problem in lacking]
         else:
@@ -199,7 +199,7 @@ def read_label(label: Any, scale: Range) -> float | None:
     if value is None or value not in scale:
         words = "pass or fail (yes/no, true/false, valid/invalid, 1/0), " if is_share else ""
         raise ValueError(
-            f"label: must be {words}a number {scale}, or ? for cannot tell, got {shortened(repr(label), 60)}"
+            f"label: must be {words}a number {scale}, or ? for cannot tell, got {shorten(repr(label), 60)}"
         )
     return value
 
@@ -214,7 +214,7 @@ def read_weight(weight: Any) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):
-        raise ValueError(f"weight: must be a number above 0, got {shortened(repr(weight), 60)}")
+        raise ValueError(f"weight: must be a number above 0, got {shorten(repr(weight), 60)}")
     return value
 
 
@@ -223,16 +223,14 @@ def read_details(details: Mapping[str, Any]) -> dict[str, Any]:
     texts = {name: str("" if details.get(name) is None else details[name]).strip() for name in DETAILS}
     side, part, at = texts["side"], texts["part"], texts["at"]
     if side and side not in get_args(FaultSide):
-        raise ValueError(
-            f"side: must be of {', '.join(get_args(FaultSide))}, or empty, got {shortened(repr(side), 60)}"
-        )
+        raise ValueError(f"side: must be of {', '.join(get_args(FaultSide))}, or empty, got {shorten(repr(side), 60)}")
     if texts["blind"].lower() not in _BLIND:
-        raise ValueError(f"blind: must be true, false or empty, got {shortened(repr(texts['blind']), 60)}")
+        raise ValueError(f"blind: must be true, false or empty, got {shorten(repr(texts['blind']), 60)}")
     try:
-        key = part_of(part)
+        key = find_part(part)
     except ValueError:
         example = "rubric//polite or invocation/1/"
-        raise ValueError(f"part: must be KIND/INDEX/ID, such as {example}, got {shortened(repr(part), 60)}") from None
+        raise ValueError(f"part: must be KIND/INDEX/ID, such as {example}, got {shorten(repr(part), 60)}") from None
     return {
         "part": key,
         "at": _time(at),
@@ -252,7 +250,7 @@ def _time(text: str) -> str:
     try:
         return text and datetime.fromisoformat(text).isoformat(timespec="milliseconds")
     except ValueError:
-        raise ValueError(f"at: must be a time in ISO 8601, or empty, got {shortened(repr(text), 60)}") from None
+        raise ValueError(f"at: must be a time in ISO 8601, or empty, got {shorten(repr(text), 60)}") from None
 
 
 def _number(text: str, name: str, highest: float) -> float | None:
@@ -264,5 +262,5 @@ def _number(text: str, name: str, highest: float) -> float | None:
         value = -1.0
     if not 0 <= value <= highest:
         end = "" if highest == float("inf") else f" to {highest:g}"
-        raise ValueError(f"{name}: must be a number from 0{end}, or empty, got {shortened(repr(text), 60)}")
+        raise ValueError(f"{name}: must be a number from 0{end}, or empty, got {shorten(repr(text), 60)}")
     return value

@@ -9,7 +9,7 @@ import msgspec
 
 from fairtrial.formats.jsontext import decode_text
 from fairtrial.formats.reading import Diagnostics, Place
-from fairtrial.formats.tool_failures import has_failed, stated_failure
+from fairtrial.formats.tool_failures import declares_failure, has_failed
 from fairtrial.records.attempt import EndedBy, Failure, Recording
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.trace import (
@@ -103,7 +103,7 @@ def trace(
         if content is not None and type(content) is not str:
             message = plain(message)
             content = message.get("content")
-        role, text = message["role"], text_of(content, (place, "content"), reading)
+        role, text = message["role"], extract_text(content, (place, "content"), reading)
         if role in ("system", "developer"):
             texts.append(text)
         elif role == "user":
@@ -112,7 +112,7 @@ def trace(
                 user, steps = [], []
             elif not user and all(isinstance(step, Message) for step in steps):
                 opening, steps = tuple(step for step in steps if isinstance(step, Message)), []
-            user.append(_with_gap(Message(text, parts=media_of(content)), message))
+            user.append(_with_gap(Message(text, parts=read_media(content)), message))
         else:
             steps += steps_in(message, role, text, place, reading, names)
     if user or steps:
@@ -123,7 +123,7 @@ def trace(
     return Trace(tuple(invocations), opening=opening)
 
 
-def steps_of(raw: list[Any], at: Place, reading: Diagnostics) -> list[Step]:
+def read_steps(raw: list[Any], at: Place, reading: Diagnostics) -> list[Step]:
     """Return the steps of the assistant and its tools in a list of messages. Other messages are skipped."""
     steps: list[Step] = []
     names: dict[str, str] = {}
@@ -132,7 +132,7 @@ def steps_of(raw: list[Any], at: Place, reading: Diagnostics) -> list[Step]:
         if type(message) is not dict or message.get("role") not in ROLES:
             reading.wrong_type(place, f"a message with a role of {', '.join(ROLES)}", message)
         elif message["role"] in ("assistant", "tool", "function"):
-            text = text_of(message.get("content"), (place, "content"), reading)
+            text = extract_text(message.get("content"), (place, "content"), reading)
             steps += steps_in(message, message["role"], text, place, reading, names)
     return steps
 
@@ -142,7 +142,7 @@ def _invocation(user: list[Message], steps: list[Step]) -> Invocation:
     return Invocation(one_message(user), steps_before, reply)
 
 
-def text_of(content: Any, at: Place, reading: Diagnostics) -> str:
+def extract_text(content: Any, at: Place, reading: Diagnostics) -> str:
     """Return the text of a message: a string, or parts."""
     if content is None or type(content) is str:
         return content or ""
@@ -170,14 +170,14 @@ def _check_part(part: Any, at: Place, reading: Diagnostics) -> None:
         reading.error(at, f"{problem}, which OpenAI chat messages do not have; known are {', '.join(_PARTS)}")
 
 
-def media_of(content: Any) -> tuple[Part, ...]:
+def read_media(content: Any) -> tuple[Part, ...]:
     """Return the images, sounds and files among the parts of a message."""
     if type(content) is not list:
         return ()
-    return tuple(medium for part in content if isinstance(part, dict) and (medium := medium_of(part)) is not None)
+    return tuple(medium for part in content if isinstance(part, dict) and (medium := read_medium(part)) is not None)
 
 
-def medium_of(part: dict[str, Any]) -> Part | None:
+def read_medium(part: dict[str, Any]) -> Part | None:
     """Return an OpenAI part of type `image_url`, `input_audio` or `file`, or None."""
     kind = part.get("type")
     fields = part.get(kind) if isinstance(kind, str) else None
@@ -206,8 +206,8 @@ def steps_in(
     """Return the steps in a message of the assistant or of a tool. `names` keeps the names of calls by their ids."""
     if role in ("tool", "function"):
         call_id = str(message.get("tool_call_id") or "")
-        name, response = str(message.get("name") or names.get(call_id, "")), response_of(text)
-        failed = has_failed(response, stated_failure(message))
+        name, response = str(message.get("name") or names.get(call_id, "")), read_response(text)
+        failed = has_failed(response, declares_failure(message))
         return [_with_gap(ToolResult(name, response, call_id, is_error=failed), message)]
     steps: list[Step] = []
     if isinstance(message.get("reasoning_content"), str):
@@ -218,7 +218,7 @@ def steps_in(
     calls = reading.array(message, "tool_calls", at) if "tool_calls" in message else []
     if message.get("function_call"):
         calls = [*calls, {"function": message["function_call"]}]
-    media = media_of(content)
+    media = read_media(content)
     is_thought = bool(steps) and content is None
     if text or media or not (calls or is_thought):
         steps.append(_with_gap(Message(text, parts=media), message))
@@ -251,10 +251,10 @@ def _with_gap(step: _Step, message: dict[str, Any]) -> _Step:
 def _thoughts(parts: list[Any]) -> list[Step]:
     """Return the thoughts among the parts of a message, for example `{"type": "thinking", "thinking": [...]}`."""
     texts = [part["thinking"] for part in parts if _kind(part) == "thinking" and "thinking" in part]
-    return [Thought(_joined(text)) for text in texts]
+    return [Thought(_join_items(text)) for text in texts]
 
 
-def _joined(text: Any) -> str:
+def _join_items(text: Any) -> str:
     inner = text if isinstance(text, list) else [{"text": text}]
     return "\n".join(str(part.get("text", "")) for part in inner if isinstance(part, dict))
 
@@ -267,7 +267,7 @@ def _arguments(raw: Any, at: Place, reading: Diagnostics) -> dict[str, Any]:
     return {"arguments": value}
 
 
-def arguments_of(raw: Any) -> dict[str, Any]:
+def read_arguments(raw: Any) -> dict[str, Any]:
     """Return arguments from a JSON object or its text. Another value becomes the argument `arguments`."""
     value = _object(raw)
     return value if isinstance(value, dict) else {"arguments": value}
@@ -282,7 +282,7 @@ def _object(raw: Any) -> Any:
     return raw
 
 
-def response_of(text: str) -> Any:
+def read_response(text: str) -> Any:
     """Return the answer of a tool: a decoded JSON object or array, or the text if it is not JSON."""
     try:
         value = decode_text(text)

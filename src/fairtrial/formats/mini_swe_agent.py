@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage, assemble, object_at, text_at, thoughts
-from fairtrial.formats.messages import arguments_of, text_of
+from fairtrial.formats.messages import extract_text, read_arguments
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import is_failure
 from fairtrial.records.attempt import EndedBy, Recording
@@ -49,7 +49,7 @@ def _entries(messages: Sequence[Any], reading: Diagnostics) -> Iterator[Entry]:
         if not isinstance(message, dict) or message.get("role") not in _ROLES:
             reading.wrong_type(at, f"a message with a role of {', '.join(_ROLES)}", message)
             continue
-        role, text = message["role"], text_of(message.get("content"), (at, "content"), reading)
+        role, text = message["role"], extract_text(message.get("content"), (at, "content"), reading)
         if role == "system":
             yield Instruction(text)
         elif role == "assistant":
@@ -70,7 +70,7 @@ def _calls(message: dict[str, Any], text: str, number: int) -> Iterator[ToolCall
         for call in calls:
             function = object_at(call, "function") if isinstance(call, dict) else {}
             name, call_id = text_at(function, "name") or _TOOL, text_at(call, "id") if isinstance(call, dict) else ""
-            yield ToolCall(name, arguments_of(function.get("arguments")), call_id or f"step-{number}")
+            yield ToolCall(name, read_arguments(function.get("arguments")), call_id or f"step-{number}")
         return
     actions = object_at(message, "extra").get("actions")
     commands = [text_at(action, "command") for action in actions or () if isinstance(action, dict)]

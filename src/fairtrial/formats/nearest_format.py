@@ -10,7 +10,7 @@ from fairtrial.config.spelling import snake
 from fairtrial.config.wording import format_value
 from fairtrial.errors import FormatError, nearest
 from fairtrial.records.record import Record
-from fairtrial.text.display import shortened
+from fairtrial.text.display import shorten
 from fairtrial.text.pointer import escape
 
 
@@ -185,7 +185,7 @@ def _few(keys: Iterable[str]) -> list[str]:
 def described(document: Any, depth: int = 3) -> str:
     """Return a document in a few words, with its first keys. Arrays in arrays are opened `depth` times."""
     if isinstance(document, dict) and document:
-        names = ", ".join(shortened(repr(key), 40) for key in list(document)[:8])
+        names = ", ".join(shorten(repr(key), 40) for key in list(document)[:8])
         return f"an object with the keys {names}" + (", …" if len(document) > 8 else "")
     if isinstance(document, list) and document:
         first = described(document[0], depth - 1) if depth > 1 or not isinstance(document[0], list) else "an array"

@@ -35,8 +35,8 @@ def packing_at(head: bytes) -> str:
 
 
 def unpacked(data: bytes, path: str) -> bytes:
-    """Return the content of a packed file, as `unpacked_blocks` does. Raises FormatError also if it is packed twice."""
-    content = joined(unpacked_blocks([data], path), path)
+    """Return the content of a packed file, as `unpack_blocks` does. Raises FormatError also if it is packed twice."""
+    content = joined(unpack_blocks([data], path), path)
     if packing_at(content):
         raise FormatError(path, ["is packed twice; unpack it once"])
     return content
@@ -73,7 +73,7 @@ def bounded_blocks(blocks: Iterable[bytes], path: str) -> Iterator[bytes]:
         yield block
 
 
-def unpacked_blocks(blocks: Iterable[bytes], path: str) -> Iterator[bytes]:
+def unpack_blocks(blocks: Iterable[bytes], path: str) -> Iterator[bytes]:
     """Yield the content of a packed file block by block, also of several files one after the other.
 
     Raises FormatError if the file is broken, larger than 4 GiB when it is unpacked, or a bomb.
@@ -82,7 +82,7 @@ def unpacked_blocks(blocks: Iterable[bytes], path: str) -> Iterator[bytes]:
     pieces = _slices(blocks, packed_size)
     first = next(pieces, b"")
     unpack = _blocks_of_zstd if packing_at(first) == "zstd" else _blocks_of_gzip
-    return bounded_blocks(_checked(unpack(chain([first], pieces), path), packed_size, path), path)
+    return bounded_blocks(_ensure_valid(unpack(chain([first], pieces), path), packed_size, path), path)
 
 
 def _slices(blocks: Iterable[bytes], packed_size: list[int]) -> Iterator[bytes]:
@@ -94,7 +94,7 @@ def _slices(blocks: Iterable[bytes], packed_size: list[int]) -> Iterator[bytes]:
             yield piece
 
 
-def _checked(blocks: Iterable[bytes], packed_size: list[int], path: str) -> Iterator[bytes]:
+def _ensure_valid(blocks: Iterable[bytes], packed_size: list[int], path: str) -> Iterator[bytes]:
     """Yield unpacked blocks, unless they are very much larger than the packed bytes that were read for them."""
     size = 0
     for block in blocks:

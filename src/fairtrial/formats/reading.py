@@ -13,7 +13,7 @@ from fairtrial.config.wording import format_value
 from fairtrial.errors import FormatError, nearest
 from fairtrial.formats.right_forms import right_form
 from fairtrial.records.case import SessionInput
-from fairtrial.text.display import shortened, visible_line
+from fairtrial.text.display import shorten, visible_line
 from fairtrial.text.pointer import escape
 
 Place = tuple[Any, ...]
@@ -97,7 +97,7 @@ class Diagnostics:
         self._hints = 0
         self._allowed_keys: set[tuple[int, str]] = set()
 
-    def of_messages(self) -> Diagnostics:
+    def for_messages(self) -> Diagnostics:
         """Return the problems of messages inside a file, which are warnings of the file. They are empty."""
         if self._of_messages is None:
             self._of_messages = Diagnostics(self.path)
@@ -112,14 +112,14 @@ class Diagnostics:
 
     def error(self, at: Place, problem: str) -> None:
         """Note a problem that makes the file unreadable. Raises FormatError if the list of problems is full."""
-        self.errors.append(f"{visible_line(shortened(self.pointer(at), _LONGEST_PLACE))}: {problem}")
+        self.errors.append(f"{visible_line(shorten(self.pointer(at), _LONGEST_PLACE))}: {problem}")
         if len(self.errors) == MOST_PROBLEMS - 1:
             self.errors.append("reading stops after this many problems; repair them, and read the file again")
             self.finish()
 
     def warning(self, at: Place, problem: str) -> None:
         """Note a problem that the reader can tolerate."""
-        self.warnings.append(f"{self.path}: {visible_line(shortened(self.pointer(at), _LONGEST_PLACE))}: {problem}")
+        self.warnings.append(f"{self.path}: {visible_line(shorten(self.pointer(at), _LONGEST_PLACE))}: {problem}")
 
     def finish(self) -> None:
         """Raise FormatError if there was any error."""
@@ -167,9 +167,9 @@ class Diagnostics:
             self.wrong_type(at, "an object", raw)
             return fields, None
         extra: dict[str, Any] | None = None
-        name_of = names.get
+        read_name = names.get
         for key, value in raw.items():
-            name = name_of(key)
+            name = read_name(key)
             if name is None:
                 extra = extra or {}
                 extra[key] = value

@@ -19,11 +19,11 @@ def with_real_tools(recording: Recording, tool_names: Mapping[str, str]) -> Reco
     """
     if not tool_names:
         return recording
-    invocations = tuple(_renamed(invocation, tool_names) for invocation in recording.trace.invocations)
+    invocations = tuple(_rename_tools(invocation, tool_names) for invocation in recording.trace.invocations)
     return replace(recording, trace=replace(recording.trace, invocations=invocations))
 
 
-def _renamed(invocation: Invocation, tool_names: Mapping[str, str]) -> Invocation:
+def _rename_tools(invocation: Invocation, tool_names: Mapping[str, str]) -> Invocation:
     if invocation.steps is None:
         return invocation
     steps: list[Step] = []
@@ -33,14 +33,14 @@ def _renamed(invocation: Invocation, tool_names: Mapping[str, str]) -> Invocatio
             open_calls.append((step, name))
             steps.append(replace(step, name=name))
         elif isinstance(step, ToolResult) and step.name in tool_names:
-            position = _call_of(step, open_calls)
+            position = _find_call(step, open_calls)
             steps.append(step if position is None else replace(step, name=open_calls.pop(position)[1]))
         else:
             steps.append(step)
     return replace(invocation, steps=tuple(steps))
 
 
-def _call_of(result: ToolResult, open_calls: Sequence[tuple[ToolCall, str]]) -> int | None:
+def _find_call(result: ToolResult, open_calls: Sequence[tuple[ToolCall, str]]) -> int | None:
     """Return the place of the call that a result answers: the call with its id, or else the oldest with its name."""
     for i, (call, _) in enumerate(open_calls):
         if call.name == result.name and (not result.id or call.id == result.id):

@@ -32,15 +32,23 @@ from fairtrial.formats.chats.responses_items import is_response
 from fairtrial.formats.datasets import case_tables, delimited_rows
 from fairtrial.formats.datasets.delimited_rows import Row
 from fairtrial.formats.garbage import paused_collector
-from fairtrial.formats.items import CHATS, ItemFormat, is_chat, is_old_turn, is_table_row, own_or_reasoning, stem_of
+from fairtrial.formats.items import (
+    CHATS,
+    ItemFormat,
+    is_chat,
+    is_old_turn,
+    is_table_row,
+    own_or_reasoning,
+    strip_suffixes,
+)
 from fairtrial.formats.jsontext import (
+    count_quotes,
     decode,
     decode_documents,
     decode_lines,
     duplicate_keys,
     members,
     quote_count,
-    quote_count_of,
     repaired,
     strict_utf8,
 )
@@ -104,7 +112,7 @@ def read(
         return read(unpacked, path, lenient=lenient, columns=columns, as_reference=as_reference)
     if delimited_rows.is_named_so(path):
         return _with_diagnostics(
-            _table(delimited_rows.rows_of(delimited_rows.blocks_of(data), reading), reading), reading
+            _table(delimited_rows.yield_rows(delimited_rows.yield_blocks(data), reading), reading), reading
         )
     if (bodies := otlp_protobuf.bodies(data)) is not None:
         spans = tuple(item for body in bodies for item in otlp_protobuf.items(body, path))
@@ -120,7 +128,7 @@ def read(
         if (of_lines := _lines(data, reading)) is not None:
             loaded = of_lines
         elif delimited_rows.looks_so(data):
-            loaded = _table(delimited_rows.rows_of(delimited_rows.blocks_of(data), reading), reading)
+            loaded = _table(delimited_rows.yield_rows(delimited_rows.yield_blocks(data), reading), reading)
         else:
             value, repairs = repaired(data, path)
             reading.warnings += warnings + repairs
@@ -152,7 +160,7 @@ def read_large_eval_set(text: LargeText, path: str, *, lenient: bool, columns: M
     if top is None:
         return None
     try:
-        loaded = _eval_set(top, reading, stem_of(path), text)
+        loaded = _eval_set(top, reading, strip_suffixes(path), text)
     except ValueError:
         return None
     return _with_diagnostics(loaded, reading) if reading.quotes == quotes else None
@@ -163,7 +171,7 @@ def _lines(data: bytes, reading: Diagnostics) -> Loaded | None:
     with suppress(UnicodeDecodeError):
         lines = decode_lines(data, reading.path)
         first = None if lines is None else next(lines)
-        if lines is not None and readers.reader_of(first) is not None:
+        if lines is not None and readers.find_reader(first) is not None:
             # One line is decoded at a time: spans need less memory than their JSON.
             with paused_collector():
                 return _spans(decode_lines(data, reading.path, decode_batch) or (), reading)
@@ -186,7 +194,7 @@ def _binary(data: bytes, reading: Diagnostics) -> Loaded:
 
 
 def _table(rows: Iterable[Row], reading: Diagnostics) -> Loaded:
-    table = case_tables.read_table(rows, reading, stem_of(reading.path))
+    table = case_tables.read_table(rows, reading, strip_suffixes(reading.path))
     return Loaded(reading.path, case_tables.KIND, table.eval_set, table.recordings)
 
 
@@ -200,7 +208,7 @@ def _value(item: Any) -> Any:
 
 def _document(top: Any, reading: Diagnostics, *, are_lines: bool = False) -> Loaded:
     """Return the content of a document. `are_lines` says that a list was written as JSON lines."""
-    stem = stem_of(reading.path)
+    stem = strip_suffixes(reading.path)
     if isinstance(top, dict):
         item_format = own_or_reasoning(top)
         return _items([top], item_format, reading, alone=True) if item_format else _object(top, reading, stem)
@@ -244,7 +252,7 @@ def _object(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
 
 
 def _recorded_object(whole: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
-    if readers.reader_of(whole) is not None:
+    if readers.find_reader(whole) is not None:
         return _spans([whole], reading)
     if (log := agent_logs.log_in_document(whole, reading, stem)) is not None:
         return _log(log, reading)
@@ -262,7 +270,7 @@ def _recorded_object(whole: dict[str, Any], reading: Diagnostics, stem: str) -> 
 
 def _traces(lines: list[Any], reading: Diagnostics, stem: str) -> Loaded | None:
     """Return the spans, the responses of a model, or the log of an agent, in lines or items. None for anything else."""
-    if lines and readers.reader_of(lines[0]) is not None:
+    if lines and readers.find_reader(lines[0]) is not None:
         return _spans(lines, reading)
     if lines and is_response(lines[0]):
         recordings = response_objects.read_responses(lines, reading, stem)
@@ -276,7 +284,7 @@ def _spans(documents: Iterable[Any], reading: Diagnostics) -> Loaded:
     items: list[SpanItem] = []
     kinds: list[str] = []
     for i, document in enumerate(documents):
-        reader = readers.reader_of(document)
+        reader = readers.find_reader(document)
         if reader is None:
             reading.error(((), i), f"must be {kinds[0]}, as the first is, got {nearest_format.described(document)}")
             continue
@@ -293,7 +301,7 @@ def _session(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
 
 def _messages(raw: Any, reading: Diagnostics, stem: str) -> Loaded:
     """Return the conversation in a list of messages, or in a request."""
-    kind = dialects.name_of(raw)
+    kind = dialects.read_name(raw)
     return Loaded(reading.path, kind, recordings=(dialects.conversation(raw, (), reading, name=stem),))
 
 
@@ -303,7 +311,7 @@ def _eval_set(top: dict[str, Any], reading: Diagnostics, stem: str, text: LargeT
     )
     at: Place = ((), "eval_cases")
     raw_cases = _raw_cases(fields.pop("eval_cases", None), at, reading)
-    reading.quotes += quote_count_of(list(top))
+    reading.quotes += count_quotes(list(top))
     is_dataset = _is_dataset(raw_cases, reading)
     cases: list[EvalCase] = []
     recordings: list[Recording] = []
@@ -315,7 +323,7 @@ def _eval_set(top: dict[str, Any], reading: Diagnostics, stem: str, text: LargeT
         if text is not None:
             end += len(memoryview(raw_case))
             text.forget(end)
-        reading.quotes += quote_count_of(raw)
+        reading.quotes += count_quotes(raw)
         if is_dataset:
             attempts = dataset.case(raw, len(cases), place, reading)
             cases.append(attempts.case)
@@ -331,7 +339,7 @@ def _eval_set(top: dict[str, Any], reading: Diagnostics, stem: str, text: LargeT
     for key, value in whole_extra.items():
         if holds_cases(value):
             reading.error(((), key), "holds cases beside 'eval_cases', which nothing would run; keep one list of cases")
-    reading.quotes += quote_count_of([*whole.values(), *whole_extra.values()])
+    reading.quotes += count_quotes([*whole.values(), *whole_extra.values()])
     eval_set = evalset.eval_set(whole, whole_extra, tuple(cases), stem)
     return Loaded(reading.path, _DATASET if is_dataset else _EVAL_SET, eval_set, tuple(recordings))
 

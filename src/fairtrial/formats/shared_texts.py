@@ -13,9 +13,9 @@ def shared(text: str) -> str:
 
     Unlike `sys.intern`, whose texts Python 3.12 never frees, it takes a bounded memory.
     """
-    return _remembered(text) if len(text) <= _LONGEST else text
+    return _remember_text(text) if len(text) <= _LONGEST else text
 
 
 @lru_cache(maxsize=1024)
-def _remembered(text: str) -> str:
+def _remember_text(text: str) -> str:
     return text

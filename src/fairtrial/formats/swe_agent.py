@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage, assemble, object_at, text_at, thoughts
-from fairtrial.formats.messages import arguments_of
+from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.number_range import finite
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import is_failure
@@ -38,7 +38,7 @@ def read_trajectory(whole: dict[str, Any], reading: Diagnostics, stem: str) -> R
     """
     actions = reading.array(whole, "trajectory", ())
     history = reading.array(whole, "history", ())
-    entries = list(_of_history(history, reading) if history else _of_actions(actions))
+    entries = list(_read_history(history, reading) if history else _read_actions(actions))
     info = object_at(whole, "info")
     trace = assemble(_with_observations(entries, actions), "", ())
     kept = {key: info[key] for key in ("exit_status", "submission", "model_stats") if key in info}
@@ -47,7 +47,7 @@ def read_trajectory(whole: dict[str, Any], reading: Diagnostics, stem: str) -> R
     return Recording(name, replace(trace, session_id=name, extra=kept or None), ended_by=ended_by)
 
 
-def _of_history(history: Sequence[Any], reading: Diagnostics) -> Iterator[Entry]:
+def _read_history(history: Sequence[Any], reading: Diagnostics) -> Iterator[Entry]:
     open_ids: list[str] = []
     begun = False
     for i, item in enumerate(history):
@@ -80,7 +80,7 @@ def _steps(item: dict[str, Any], text: str, number: int) -> Iterator[Step]:
     if functions:
         for function, call in functions:
             name = text_at(function, "name")
-            yield ToolCall(name, arguments_of(function.get("arguments")), text_at(call, "id") or f"step-{number}")
+            yield ToolCall(name, read_arguments(function.get("arguments")), text_at(call, "id") or f"step-{number}")
         return
     yield from _command(text_at(item, "action"), f"step-{number}")
 
@@ -100,7 +100,7 @@ def _observations(item: dict[str, Any], text: str, open_ids: list[str]) -> Itera
         yield ToolResult("", text, call_id, is_error=is_failure(text))
 
 
-def _of_actions(actions: Sequence[Any]) -> Iterator[Entry]:
+def _read_actions(actions: Sequence[Any]) -> Iterator[Entry]:
     """Yield the steps of a trajectory without a history. It does not hold the issue."""
     yield UserMessage(Message("", withheld="the trajectory holds no history; keep the key 'history' of the file"))
     for i, action in enumerate(actions):

@@ -8,10 +8,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from fairtrial.formats.chats.assembly import Entry, UserMessage, assemble, number_at, object_at, text_at
-from fairtrial.formats.messages import arguments_of, response_of
+from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tau2_tasks import gold_calls
-from fairtrial.formats.timestamps import seconds_of, with_durations
+from fairtrial.formats.timestamps import read_seconds, with_durations
 from fairtrial.formats.tool_failures import has_failed
 from fairtrial.records.attempt import EndedBy, Failure, Recording, Side
 from fairtrial.records.case import EvalCase, EvalSet
@@ -107,7 +107,7 @@ def _is_end(message: Any) -> bool:
 
 def _entries(message: Any, at: Place, reading: Diagnostics) -> Iterator[Entry]:
     role = message.get("role") if isinstance(message, dict) else None
-    started = seconds_of(message.get("timestamp")) if isinstance(message, dict) else None
+    started = read_seconds(message.get("timestamp")) if isinstance(message, dict) else None
     if role == "user":
         # The simulated user may call tools of its own. They are not the agent's, and neither are their results.
         if text := text_at(message, "content"):
@@ -132,12 +132,12 @@ def _steps(message: dict[str, Any], started: float | None) -> Iterator[Step]:
     for call in calls if isinstance(calls, list) else ():
         if isinstance(call, dict):
             yield ToolCall(
-                text_at(call, "name"), arguments_of(call.get("arguments")), text_at(call, "id"), started=started
+                text_at(call, "name"), read_arguments(call.get("arguments")), text_at(call, "id"), started=started
             )
 
 
 def _result(answer: dict[str, Any], started: float | None) -> ToolResult:
-    response = response_of(text_at(answer, "content"))
+    response = read_response(text_at(answer, "content"))
     failed = has_failed(response, True if answer.get("error") is True else None)
     return ToolResult("", response, text_at(answer, "id"), is_error=failed, started=started)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairtrial.formats.chats.assembly import object_at, text_at
-from fairtrial.formats.messages import arguments_of
+from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.case import EvalCase, EvalSet, Persona, Scenario
 from fairtrial.records.record import Json
@@ -70,7 +70,7 @@ def gold_calls(criteria: dict[str, Any], at: Place, reading: Diagnostics) -> tup
             place = (((at, "evaluation_criteria"), "actions"), i)
             reading.wrong_type(place, "an action {'name': ..., 'arguments': {...}}", action)
         elif action.get("requestor", "assistant") == "assistant":
-            calls.append(ToolCall(action["name"], arguments_of(action.get("arguments"))))
+            calls.append(ToolCall(action["name"], read_arguments(action.get("arguments"))))
     return tuple(calls)
 
 

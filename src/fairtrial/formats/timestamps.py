@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fairtrial.records.trace import Durations, Invocation, Trace
 
 
-def seconds_of(raw: Any) -> float | None:
+def read_seconds(raw: Any) -> float | None:
     """Return an ISO 8601 text as seconds since 1970, or None for anything else. A time without a zone is UTC."""
     if not isinstance(raw, str):
         return None
@@ -31,10 +31,10 @@ def time_text(milliseconds: float) -> str:
 
 def with_durations(trace: Trace) -> Trace:
     """Return a trace whose invocations begin with their first step and end with their last, as the steps say."""
-    return replace(trace, invocations=tuple(map(_timed, trace.invocations)))
+    return replace(trace, invocations=tuple(map(_add_times, trace.invocations)))
 
 
-def _timed(invocation: Invocation) -> Invocation:
+def _add_times(invocation: Invocation) -> Invocation:
     steps = [invocation.user, *(invocation.steps or ())]
     steps += [invocation.final_response] if invocation.final_response is not None else []
     starts = [step.started for step in steps if step.started is not None]

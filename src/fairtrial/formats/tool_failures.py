@@ -12,7 +12,7 @@ _FAILED_STATUS = frozenset({"error", "failed", "failure", "exception"})
 _FAILED_START = ("error", "exception", "traceback (most recent call last)")
 
 
-def stated_failure(fields: dict[str, Json]) -> bool | None:
+def declares_failure(fields: dict[str, Json]) -> bool | None:
     """Return whether the keys beside a response state a failure, or None if they state nothing.
 
     The keys are `is_error` (Anthropic), `isError` (MCP) and `status` (LangChain).

@@ -19,10 +19,10 @@ def _contents(trace: Trace) -> Iterator[Json]:
     """Yield the contents of a trace that an agent, a user or a tool wrote."""
     yield [trace.broken, trace.extra, [message.text for message in trace.opening]]
     for invocation in (*trace.history, *trace.invocations):
-        yield from _contents_of(invocation)
+        yield from _walk_contents(invocation)
 
 
-def _contents_of(invocation: Invocation) -> Iterator[Json]:
+def _walk_contents(invocation: Invocation) -> Iterator[Json]:
     reply = () if invocation.final_response is None else (invocation.final_response,)
     for step in (invocation.user, *(invocation.steps or ()), *reply):
         if step.beginning:

@@ -9,7 +9,7 @@ from typing import Any
 
 from fairtrial.errors import FormatError
 from fairtrial.formats.labels import WORDS, table_rows
-from fairtrial.text.display import shortened
+from fairtrial.text.display import shorten
 
 COLUMNS = ("item", "label", "verdict", "verdict_swapped", "judge", "group")
 _REQUIRED = ("item", "label", "verdict")
@@ -90,9 +90,9 @@ def _problems(
         for name, kind in (("verdict", verdict.verdict), ("verdict_swapped", verdict.swapped)):
             if kind and kind not in kinds:
                 first_line.setdefault((name, kind), number)
-    allowed = shortened(", ".join(sorted(kinds)), 200)
+    allowed = shorten(", ".join(sorted(kinds)), 200)
     for (name, kind), number in first_line.items():
-        got = shortened(repr(kind), 40)
+        got = shorten(repr(kind), 40)
         yield f"line {number}: {names[name]}: a verdict must be one of the labels ({allowed}), got {got}"
 
 

@@ -40,9 +40,9 @@ class Reusable(Mapping[str, Reply]):
         return sum(1 for _ in self)
 
 
-def ballots_of(score: Score) -> tuple[str, ...]:
+def collect_ballot_ids(score: Score) -> tuple[str, ...]:
     """Return the ids of all ballots behind a score and its parts, each once."""
-    of_parts = [ballots_of(part) for part in score.parts if part.ballots or part.parts]
+    of_parts = [collect_ballot_ids(part) for part in score.parts if part.ballots or part.parts]
     return tuple(dict.fromkeys(chain(score.ballots, *of_parts))) if of_parts or score.ballots else ()
 
 
@@ -51,7 +51,7 @@ def judge_stats(score: Score, ballots: Mapping[str, Ballot]) -> JudgeStats | Non
 
     Agreement is None if there is no pair of votes.
     """
-    ids = ballots_of(score)
+    ids = collect_ballot_ids(score)
     score_ballots = [ballots[ballot] for ballot in ids if ballot in ballots] if ids else []
     if not score_ballots:
         return None

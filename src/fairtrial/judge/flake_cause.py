@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from fairtrial.judge.ballot_costs import ballots_of
+from fairtrial.judge.ballot_costs import collect_ballot_ids
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.case import EvalCase
 from fairtrial.records.flaky_case import Cause
@@ -14,7 +14,7 @@ from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.trace import Trace
 
 
-def cause_of(attempts: Iterable[tuple[CaseResult, Trace | None]], ballots: Mapping[str, Ballot]) -> Cause | None:
+def find_cause(attempts: Iterable[tuple[CaseResult, Trace | None]], ballots: Mapping[str, Ballot]) -> Cause | None:
     """Return who makes the attempts at a case differ, from their results and traces.
 
     The judge, if attempts with equal traces got different verdicts, or if the votes on an attempt were split.
@@ -33,6 +33,6 @@ def cause_of(attempts: Iterable[tuple[CaseResult, Trace | None]], ballots: Mappi
 
 def _is_split(result: CaseResult, ballots: Mapping[str, Ballot]) -> bool:
     """Whether the judges of an attempt disagreed in a vote that was counted."""
-    ids = {name for outcome in result.outcomes for name in ballots_of(outcome.score)}
+    ids = {name for outcome in result.outcomes for name in collect_ballot_ids(outcome.score)}
     found = (ballots.get(name) for name in ids)
     return any(len(decision.counted) > 1 for own in found if own for decision in own.decisions.values())

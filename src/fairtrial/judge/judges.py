@@ -14,7 +14,7 @@ from fairtrial.errors import ConfigError
 from fairtrial.judge.judge import Judge
 from fairtrial.judge.judge_options import JudgeOptions, PanelMember
 from fairtrial.judge.service import Service
-from fairtrial.llm.address import provider_of
+from fairtrial.llm.address import find_provider
 from fairtrial.llm.endpoint import Endpoint
 from fairtrial.llm.model import NamedModel
 from fairtrial.llm.model_options import ModelOptions
@@ -76,7 +76,7 @@ class Judges:
                 raise ConfigError(
                     f"the judge's model must be a name, or several separated by commas, got {self.model!r}"
                 )
-            members = tuple(PanelMember(name) if provider_of(name) else name for name in names)
+            members = tuple(PanelMember(name) if find_provider(name) else name for name in names)
             options = replace(options, judge_model=names[0], judge_models=members)
         return options if self.votes is None else replace(options, num_samples=self.votes)
 
@@ -92,7 +92,7 @@ def _panel_model(member: str | PanelMember, options: JudgeOptions) -> NamedModel
         structured = options.structured_output if member.structured_output is None else member.structured_output
         own = {**settings, **(member.settings or {})}
         return NamedModel(member.model, None, own, _member_endpoint(member, options), structured, options.judge_timeout)
-    is_elsewhere = bool(options.judge_models) and provider_of(member) not in {"", "openai"}
+    is_elsewhere = bool(options.judge_models) and find_provider(member) not in {"", "openai"}
     endpoint = options.endpoint(member, usual=is_elsewhere)
     return NamedModel(member, None, settings, endpoint, options.structured_output, options.judge_timeout)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fairtrial.judge.ballot_costs import ballot_id
 from fairtrial.judge.question import ParsedReply, Question
 from fairtrial.judge.sent_prompts import SentPrompts
-from fairtrial.judge.voting import Tally, count, fewest, settled
+from fairtrial.judge.voting import Tally, count, fewest, find_settled
 from fairtrial.llm.model import NamedModel, call_key
 from fairtrial.records.ballot import Answer, Ballot, Decision, JudgeAnswer, JudgeCall, Vote
 
@@ -97,18 +97,18 @@ class VoteScheduler:
     def close_wave(self) -> None:
         """Decide the items that the wave has settled."""
         for item in self.question.items:
-            if item not in self.decisions and self._settled(item):
+            if item not in self.decisions and self._try_settle(item):
                 self.decisions[item] = self._decision(item)
 
-    def _settled(self, item: str) -> bool:
+    def _try_settle(self, item: str) -> bool:
         tally = self._tally(item)
         if self.all_votes or not self.question.answers or sum(tally.values()) == self.k:
             return sum(tally.values()) == self.k
-        return settled(tally, self.question.rule, self.question.answers, self.k) is not None
+        return find_settled(tally, self.question.rule, self.question.answers, self.k) is not None
 
     def _decision(self, item: str) -> Decision:
         tally = self._tally(item)
-        result = settled(tally, self.question.rule, self.question.answers, self.k)
+        result = find_settled(tally, self.question.rule, self.question.answers, self.k)
         return Decision(
             result=result if result is not None else count(tally, self.question.rule, self.k),
             counted={answer: number for answer, number in tally.items() if answer is not None},

@@ -67,17 +67,17 @@ def count(tally: Tally, rule: Rule, k: int) -> VoteResult:
     return rule(tally) if cast >= quorum(k) else UNSCORED
 
 
-def settled(tally: Tally, rule: Rule, answers: Sequence[Answer], k: int) -> VoteResult | None:
+def find_settled(tally: Tally, rule: Rule, answers: Sequence[Answer], k: int) -> VoteResult | None:
     """Return the result that all completions of the outstanding votes share, or None if they differ.
 
     Only the completions that give all outstanding votes to one answer, or to abstentions, are computed. Rules are
     monotone in each answer, so every mixture lies between these completions.
     """
-    return _settled(frozenset(tally.items()), rule, tuple(answers), k)
+    return _try_settle(frozenset(tally.items()), rule, tuple(answers), k)
 
 
 @lru_cache(maxsize=4096)
-def _settled(
+def _try_settle(
     votes: frozenset[tuple[Answer | None, int]], rule: Rule, answers: tuple[Answer, ...], k: int
 ) -> VoteResult | None:
     tally = dict(votes)
@@ -97,7 +97,7 @@ def _fewest(votes: frozenset[tuple[Answer | None, int]], rule: Rule, answers: tu
     kinds = (*answers, None)
     outstanding = k - sum(tally.values())
     for number in range(outstanding):
-        if any(settled(_add(tally, answer, number), rule, answers, k) is not None for answer in kinds):
+        if any(find_settled(_add(tally, answer, number), rule, answers, k) is not None for answer in kinds):
             return number
     return outstanding
 

@@ -13,8 +13,8 @@ from fairtrial.llm.endpoint import (
     Url,
     check_key_variable,
     keeps_key,
+    read_url,
     secret_values,
-    url_of,
     usual_url,
 )
 from fairtrial.llm.known_providers import ALIASES, CLAUDE_ON_VERTEX, FAMILIES, PROTOCOL_NAMES, PROVIDERS, KnownProvider
@@ -126,13 +126,13 @@ def address(name: str, endpoint: Endpoint = USUAL) -> Address:
     base_url = endpoint.base_url or usual_url(provider)
     if base_url is None and not known.url and known.protocol == "chat":
         raise ConfigError(f"model {name!r}: {provider} has no address; set {' or '.join(known.url_variables)}")
-    resolved = Address(provider, model, None if base_url is None else url_of(base_url), endpoint)
+    resolved = Address(provider, model, None if base_url is None else read_url(base_url), endpoint)
     if endpoint.api_key_env is not None:
         check_key_variable(endpoint.api_key_env, resolved.url, provider)
     return resolved
 
 
-def provider_of(name: str) -> str:
+def find_provider(name: str) -> str:
     """Return the provider that a name states, such as "google" for `gemini-2.5-flash`, or an empty text.
 
     If GOOGLE_GENAI_USE_VERTEXAI is true, a Gemini model without a prefix is Vertex AI's, as in google-genai and ADK.
@@ -148,7 +148,7 @@ def provider_of(name: str) -> str:
 def _split(name: str, *, has_base_url: bool) -> tuple[str, str]:
     """Return the provider and the provider's name of the model."""
     prefix, _, model = name.partition("/")
-    provider = provider_of(name)
+    provider = find_provider(name)
     if has_base_url and provider == "vertex_ai" and prefix == name:
         return "google", name  # a gateway of the configuration never gets the credentials of Google Cloud
     if has_base_url and (not provider or PROVIDERS[provider].is_model_vendor):

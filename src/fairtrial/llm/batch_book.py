@@ -151,7 +151,7 @@ class BatchBook:
         batches = [OpenBatch(row[0], row[1], row[2], row[3], row[4], bool(row[5])) for row in rows]
         return [batch for batch in batches if batch.service in set(services)]
 
-    def requests_of(self, batch: OpenBatch) -> Iterator[WaitingRequest]:
+    def yield_requests(self, batch: OpenBatch) -> Iterator[WaitingRequest]:
         """Yield the requests of a batch that have no reply so far."""
         for row in self._rows("SELECT name, key, price, tries FROM requests WHERE batch = ?", batch.tag):
             yield WaitingRequest(*row)

@@ -35,11 +35,11 @@ class BatchClient:
 
     async def get(self, path: str, query: Mapping[str, str] | None = None) -> Any:
         """Return a document. A failure that may pass is tried again, with growing waits."""
-        return _json(await self._retried("GET", path, query), path)
+        return _json(await self._retry_call("GET", path, query), path)
 
     async def lines(self, path: str) -> AsyncIterator[Any]:
         """Yield the documents of a file of JSON lines."""
-        response = await self._retried("GET", path, None)
+        response = await self._retry_call("GET", path, None)
         for line in response.content.split(b"\n"):
             if line.strip():
                 yield json.loads(line)
@@ -56,7 +56,7 @@ class BatchClient:
             )
         )
         kind = f"multipart/form-data; boundary={_BOUNDARY}"
-        return _json(await self._retried("POST", path, None, body, kind), path)
+        return _json(await self._retry_call("POST", path, None, body, kind), path)
 
     async def post(self, path: str, body: bytes) -> Any:
         """Submit a batch. Raises `LostBatchError` if it is not known whether the provider has taken it."""
@@ -70,10 +70,10 @@ class BatchClient:
                 continue
             if response.status_code in _TRANSIENT - {429}:
                 raise LostBatchError(self._describe(response))
-            return _json(self._checked(response), path)
+            return _json(self._ensure_valid(response), path)
         raise AssertionError("unreachable")
 
-    async def _retried(
+    async def _retry_call(
         self, method: str, path: str, query: Mapping[str, str] | None, body: bytes | None = None, kind: str = ""
     ) -> httpx2.Response:
         for attempt in range(_ATTEMPTS):
@@ -86,7 +86,7 @@ class BatchClient:
                 await _wait(attempt, None)
                 continue
             if response.status_code not in _TRANSIENT or is_last:
-                return self._checked(response)
+                return self._ensure_valid(response)
             await _wait(attempt, response)
         raise AssertionError("unreachable")
 
@@ -103,7 +103,7 @@ class BatchClient:
             timeout=_SECONDS,
         )
 
-    def _checked(self, response: httpx2.Response) -> httpx2.Response:
+    def _ensure_valid(self, response: httpx2.Response) -> httpx2.Response:
         if response.status_code >= 400:
             raise UsageError(self._describe(response))
         return response

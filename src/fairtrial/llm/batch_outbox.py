@@ -207,7 +207,7 @@ class BatchOutbox:
     async def _keep_results(self, batch: OpenBatch) -> bool:
         """Keep the replies of a finished batch. Return whether it held any request of ours."""
         service, provider = self._services[batch.service]
-        requests = {request.name: request for request in self.book.requests_of(batch)}
+        requests = {request.name: request for request in self.book.yield_requests(batch)}
         number, names = len(requests), list[str]()
         assert batch.id is not None  # noqa: S101  (a finished batch has an id)
         async with aclosing(service.results(batch.id)) as results:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from fairtrial.llm.fences import sendable
 from fairtrial.llm.model import CallError, call_key
-from fairtrial.llm.token_counts import amount_of, count_of
+from fairtrial.llm.token_counts import parse_amount, parse_count
 from fairtrial.protocols import Model
 from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
@@ -75,11 +75,11 @@ def _storable(reply: Reply) -> Reply:
     return Reply(
         text=sendable(reply.text),
         model=sendable(reply.model) if isinstance(reply.model, str) else "",
-        input_tokens=count_of(reply.input_tokens),
-        output_tokens=count_of(reply.output_tokens),
-        cost=amount_of(reply.cost),
-        seconds=amount_of(reply.seconds) or 0.0,
-        attempts=count_of(reply.attempts) or 1,
+        input_tokens=parse_count(reply.input_tokens),
+        output_tokens=parse_count(reply.output_tokens),
+        cost=parse_amount(reply.cost),
+        seconds=parse_amount(reply.seconds) or 0.0,
+        attempts=parse_count(reply.attempts) or 1,
         stop=sendable(reply.stop) if isinstance(reply.stop, str) else "",
     )
 

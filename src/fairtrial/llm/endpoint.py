@@ -74,7 +74,7 @@ class Url:
         return urlsplit(self.text).hostname or ""
 
 
-def url_of(raw: str) -> Url:
+def read_url(raw: str) -> Url:
     """Return the parts of a base URL. Raises `ConfigError`, which does not repeat the URL, if it cannot be used."""
     problem = "base_url must be a URL such as http://localhost:8000/v1"
     if not _BASE_URL.fullmatch(raw):
@@ -106,7 +106,7 @@ def keeps_key(variable: str, url: Url | None, provider: str) -> bool:
         return variable in PROVIDERS[provider].keys or variable not in _HOSTS
     owner = next((owner for owner, known in PROVIDERS.items() if variable in known.keys), None)
     usual = usual_url(owner) if owner else None
-    if usual is not None and url_of(usual).text == url.text:
+    if usual is not None and read_url(usual).text == url.text:
         return True
     hosts = _HOSTS.get(variable, ())
     return url.text.startswith("https://") and any(url.host == host or url.host.endswith(f".{host}") for host in hosts)

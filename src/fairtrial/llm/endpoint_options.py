@@ -11,7 +11,7 @@ from msgspec import Meta
 from fairtrial.config.reader import OptionReader, OptionRecord, Problem, ReadWith
 from fairtrial.config.wording import format_value
 from fairtrial.errors import ConfigError
-from fairtrial.llm.endpoint import Endpoint, TokenPrice, url_of
+from fairtrial.llm.endpoint import Endpoint, TokenPrice, read_url
 from fairtrial.text.pointer import escape
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -75,7 +75,7 @@ class EndpointOptions(OptionRecord, frozen=True, kw_only=True):
         """Yield what cannot be sent. No message repeats a URL or the value of a header, which may be secret."""
         if self.base_url is not None:
             try:
-                url_of(self.base_url)
+                read_url(self.base_url)
             except ConfigError as error:
                 yield "base_url", str(error).removeprefix("base_url ")
         if self.api_key_env is not None and not _VARIABLE.fullmatch(self.api_key_env):

@@ -219,7 +219,7 @@ class _GuardedTransport(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         exchange = _EXCHANGE.get()
         if exchange is not None:
-            return await self._arrived(await exchange.respond(request), request)
+            return await self._keep_reply(await exchange.respond(request), request)
         url, address = request.url, self._address
         headers = dict(request.headers)
         if not address.receives_user_keys:
@@ -229,9 +229,9 @@ class _GuardedTransport(httpx2.AsyncBaseTransport):
         guarded = httpx2.Request(
             request.method, url, headers=headers, stream=request.stream, extensions=request.extensions
         )
-        return await self._arrived(await self._inner.handle_async_request(guarded), request)
+        return await self._keep_reply(await self._inner.handle_async_request(guarded), request)
 
-    async def _arrived(self, response: httpx2.Response, request: httpx2.Request) -> httpx2.Response:
+    async def _keep_reply(self, response: httpx2.Response, request: httpx2.Request) -> httpx2.Response:
         """Keep the reply of a call. The response that is returned has the form that the SDK expects."""
         arrival = _ARRIVAL.get()
         if arrival is None or response.status_code != 200 or request.method != "POST":

@@ -202,7 +202,7 @@ def price_id(provider: str) -> str:
     return _PRICE_IDS.get(provider, provider)
 
 
-def extra_of(provider: str) -> str:
+def find_extra(provider: str) -> str:
     """Return the extra that installs the packages of a provider. All others speak OpenAI's protocol."""
     return _EXTRAS.get(provider) or (provider if provider in _OWN_EXTRAS else "openai")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairtrial.errors import ConfigError, lacks_extra
 from fairtrial.llm.address import Address
-from fairtrial.llm.known_providers import extra_of
+from fairtrial.llm.known_providers import find_extra
 from fairtrial.llm.model import UnusableModelError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def open_model(at: Address) -> OpenModel:
     try:
         return _OPENERS[at.known.protocol](at)
     except ImportError as missing:
-        raise ConfigError(lacks_extra(f"model {at.provider}/{at.model}", extra_of(at.provider))) from missing
+        raise ConfigError(lacks_extra(f"model {at.provider}/{at.model}", find_extra(at.provider))) from missing
 
 
 def _open_chat(at: Address) -> OpenModel:

@@ -236,23 +236,25 @@ class ModelPool:
             self._providers.append(provider)
             caller: Model = BatchedModel(provider, signature, self._outbox)
         else:
-            caller = Budgeted(own or self._paced(model), self._budget)
+            caller = Budgeted(own or self._pace_model(model), self._budget)
         if self._adds:
             caller = CompletedModel(caller, signature, self._entries)
         cached = Cached(caller, signature, self._cache)
         return cached if self._recorder is None else RecordedModel(cached, signature, self._recorder)
 
-    def _paced(self, model: NamedModel) -> Model:
+    def _pace_model(self, model: NamedModel) -> Model:
         if model.name == VERTEX:
             self._vertex = Vertex.from_environment()
-            return Paced(self._provided(self._vertex), self._pace(None), self._options.timeout)
+            return Paced(self._provide_model(self._vertex), self._pace(None), self._options.timeout)
         provider = self._provider(model)
-        return Paced(self._provided(provider), self._pace(provider.address), self._options.timeout or model.timeout)
+        return Paced(
+            self._provide_model(provider), self._pace(provider.address), self._options.timeout or model.timeout
+        )
 
     def _provider(self, model: NamedModel) -> Provider:
         return Provider(address(model.name, model.endpoint), model.settings, model.structured, self._note)
 
-    def _provided(self, provider: Provider | Vertex) -> Model:
+    def _provide_model(self, provider: Provider | Vertex) -> Model:
         """Return a provider that is opened before the run, or by its first call."""
         self._providers.append(provider)
         return _OpenedByCall(provider, self._open) if self._adds else provider

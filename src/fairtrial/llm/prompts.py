@@ -62,7 +62,7 @@ class Templates:
         """
         shared = Fences(standing or {}, [name, self.version(name), "standing"])
         fences = Fences(texts, [name, self.version(name)], [shared.mark] if standing else [])
-        template = _compiled(self.package, name)
+        template = _ensure_compiled(self.package, name)
         functions = {"standard": fences.standard, "context": fences.context, "judged": fences.judged}
         functions |= {"standing": shared.standard}
         context = template.new_context({**values, **functions})
@@ -83,7 +83,7 @@ def _source(package: str, name: str) -> str:
 
 
 @cache
-def _compiled(package: str, name: str) -> Template:
+def _ensure_compiled(package: str, name: str) -> Template:
     try:
         from jinja2 import Environment, FunctionLoader, StrictUndefined
     except ImportError as missing:

@@ -20,7 +20,7 @@ from fairtrial.llm.library_models import OpenModel, open_model
 from fairtrial.llm.model import CallError, ExhaustedError, RefusedError, UnusableModelError, ignore
 from fairtrial.llm.model_settings import ModelSettings
 from fairtrial.llm.secrets import known_secrets, redact, without_credentials
-from fairtrial.llm.token_counts import TokenCounts, price_of
+from fairtrial.llm.token_counts import TokenCounts, compute_price
 from fairtrial.llm.unsent_settings import unsent_settings
 from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
@@ -153,7 +153,7 @@ class Provider:
         Raises `UnusableModelError` if the key or the model is refused before the first reply. For example, `check`
         cannot find an unknown model at a server without a list of models.
         """
-        return await self._request(prompt, self._settings_of(prompt))
+        return await self._request(prompt, self._make_settings(prompt))
 
     async def request_for(self, prompt: Prompt) -> httpx2.Request:
         """Return the request of a call, which is not sent."""
@@ -198,7 +198,7 @@ class Provider:
         error = arrival.error or error
         if isinstance(error, ContentFilterError):
             return Reply(text="", stop=self.clean(f"content_filter: {error}"))
-        failure, status = self._failure_of(error)
+        failure, status = self._classify_failure(error)
         if structured and status in {400, 422} and _SCHEMA_REFUSED.search(str(failure)):
             return await self._without_schema(prompt, failure)
         if (status in UNUSABLE or isinstance(failure, ExhaustedError)) and not self._has_replied:
@@ -223,7 +223,7 @@ class Provider:
             return error
         return None
 
-    def _failure_of(self, error: Exception | None) -> tuple[CallError, int | None]:
+    def _classify_failure(self, error: Exception | None) -> tuple[CallError, int | None]:
         """Return the failure of a call without a reply, and the status of the response if there was one."""
         from pydantic_ai.exceptions import ModelHTTPError, UserError
 
@@ -249,7 +249,7 @@ class Provider:
             )
         return await self(prompt)
 
-    def _settings_of(self, prompt: Prompt) -> dict[str, Any]:
+    def _make_settings(self, prompt: Prompt) -> dict[str, Any]:
         """Return the settings of a call. Each draw has a seed of its own, or all votes would be the same vote."""
         seed = self._settings.get("seed")
         return self._settings if seed is None else {**self._settings, "seed": (seed + _number(prompt.draw)) % 2**31}
@@ -258,7 +258,7 @@ class Provider:
         counts, own_price = reply.counts, self.address.endpoint.price
         cost = reply.cost if own_price is None else None
         if cost is None and counts is not None:
-            cost = price_of(self.address, counts, reply.model)
+            cost = compute_price(self.address, counts, reply.model)
         return Reply(
             text=redact(reply.text, self._secrets),
             model=redact(reply.model, self._secrets) or self.address.model,
@@ -332,7 +332,7 @@ async def _pages(models: Any) -> Any:
 
 def price(at: Address, input_tokens: int, output_tokens: int) -> float | None:
     """Return the price of a number of tokens in US dollars, or None if the price of the model is unknown."""
-    return price_of(at, TokenCounts(input_tokens, output_tokens))
+    return compute_price(at, TokenCounts(input_tokens, output_tokens))
 
 
 def expected_price(at: Address, text: str) -> float | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairtrial.llm.known_providers import Protocol
-from fairtrial.llm.token_counts import TokenCounts, members_of, read_counts, reported_cost
+from fairtrial.llm.token_counts import TokenCounts, read_counts, read_members, reported_cost
 
 _LONGEST = 200
 """The longest name of a model, and the longest explanation of a refusal, in characters."""
@@ -44,16 +44,16 @@ def read_reply(protocol: Protocol, content: bytes) -> ProviderReply:
     error = body.get("error")
     if not error:
         return _READERS[protocol](body)
-    if any(kind in _kinds_of(error) for kind in _FILTERS):
-        return ProviderReply("", stop=f"content_filter: {_name(members_of(error).get('message'))}".removesuffix(": "))
-    raise NoReplyError(_status_of(error), body)
+    if any(kind in _name_kinds(error) for kind in _FILTERS):
+        return ProviderReply("", stop=f"content_filter: {_name(read_members(error).get('message'))}".removesuffix(": "))
+    raise NoReplyError(_find_status(error), body)
 
 
 def _document(content: bytes) -> Mapping[str, Any]:
     """Return the JSON object of a response, or the message that its events make up."""
     try:
         if content[:100].lstrip().startswith((b"event:", b"data:")):
-            return _message_of(content)
+            return _join_message(content)
         # Unlike msgspec, this reads lone surrogates, which models write when a limit cuts an emoji in two.
         document = json.loads(content, parse_int=_integer)
     except (ValueError, RecursionError) as error:
@@ -89,22 +89,22 @@ _STATUS_OF_TYPES = {
 """The status of an error, by a part of its type in lower case."""
 
 
-def _status_of(error: object) -> int:
+def _find_status(error: object) -> int:
     """Return the status that an error should have had. An error of unknown kind may pass, so it is a bad gateway."""
-    members = members_of(error)
+    members = read_members(error)
     for name in ("code", "status", "status_code", "http_status"):
         value = members.get(name)
         if isinstance(value, int | str) and not isinstance(value, bool) and str(value).isdecimal():
             status = int(str(value)[:4])
             if 400 <= status <= 599:
                 return status
-    kinds = _kinds_of(error)
+    kinds = _name_kinds(error)
     return next((status for kind, status in _STATUS_OF_TYPES.items() if kind in kinds), 502)
 
 
-def _kinds_of(error: object) -> str:
+def _name_kinds(error: object) -> str:
     """Return the names of the kind of an error, in lower case. An error may be no more than a text."""
-    members = members_of(error)
+    members = read_members(error)
     names = [str(members.get(name)) for name in ("code", "status", "type") if members.get(name)] or [_text(error)]
     return " ".join(names).lower().replace("ratelimit", "rate_limit").replace("rate limit", "rate_limit")
 
@@ -121,7 +121,7 @@ def _parts(value: object) -> Iterator[Mapping[str, Any]]:
     return (part for part in value if isinstance(part, dict)) if isinstance(value, list) else iter(())
 
 
-def _stop_of(stop: str, text: str, *, calls: bool, thinks: bool) -> str:
+def _explain_stop(stop: str, text: str, *, calls: bool, thinks: bool) -> str:
     """Return the reason why a reply has no text, if the provider does not give a reason."""
     if stop or text.strip():
         return stop
@@ -131,10 +131,10 @@ def _stop_of(stop: str, text: str, *, calls: bool, thinks: bool) -> str:
 def _chat(body: Mapping[str, Any]) -> ProviderReply:
     choice = next(_parts(body.get("choices")), {})
     if choice.get("error"):
-        raise NoReplyError(_status_of(choice["error"]), {"error": choice["error"]})
+        raise NoReplyError(_find_status(choice["error"]), {"error": choice["error"]})
     message = choice.get("message")
     if not isinstance(message, dict):
-        raise NoReplyError(502, _unexplained(body, "choices with a message"))
+        raise NoReplyError(502, _explain_missing(body, "choices with a message"))
     refusal, text = _text(message.get("refusal")), _content(message.get("content"))
     stop = _CHAT_STOPS.get(_text(choice.get("finish_reason")), "")
     calls = bool(message.get("tool_calls") or message.get("function_call"))
@@ -144,7 +144,7 @@ def _chat(body: Mapping[str, Any]) -> ProviderReply:
     return ProviderReply(
         "" if refusal else text,
         _name(body.get("model")),
-        f"refusal: {refusal[:_LONGEST]}" if refusal else _stop_of(stop, text, calls=calls, thinks=thinks),
+        f"refusal: {refusal[:_LONGEST]}" if refusal else _explain_stop(stop, text, calls=calls, thinks=thinks),
         read_counts("chat", usage),
         reported_cost(usage),
     )
@@ -169,16 +169,18 @@ def _gemini(body: Mapping[str, Any]) -> ProviderReply:
     model, counts = _name(body.get("modelVersion")), read_counts("gemini", usage)
     candidate = next(_parts(body.get("candidates")), None)
     if candidate is None:
-        block = _text(members_of(body.get("promptFeedback")).get("blockReason"))
+        block = _text(read_members(body.get("promptFeedback")).get("blockReason"))
         if not block:
-            raise NoReplyError(502, _unexplained(body, "candidates"))
+            raise NoReplyError(502, _explain_missing(body, "candidates"))
         return ProviderReply("", model, f"content_filter: the prompt was blocked ({block})", counts)
-    parts = tuple(_parts(members_of(candidate.get("content")).get("parts")))
+    parts = tuple(_parts(read_members(candidate.get("content")).get("parts")))
     text = "".join(_text(part.get("text")) for part in parts if not part.get("thought"))
     finish = _text(candidate.get("finishReason"))
     stop = _GEMINI_STOPS.get(finish, "" if text else f"content_filter: {_name(finish)}" if finish else "")
     calls, thinks = any(part.get("functionCall") for part in parts), any(part.get("thought") for part in parts)
-    return ProviderReply(text, model, _stop_of(stop, text, calls=calls, thinks=thinks), counts, reported_cost(usage))
+    return ProviderReply(
+        text, model, _explain_stop(stop, text, calls=calls, thinks=thinks), counts, reported_cost(usage)
+    )
 
 
 _GEMINI_STOPS = {
@@ -195,12 +197,12 @@ _GEMINI_STOPS = {
 
 def _messages(body: Mapping[str, Any]) -> ProviderReply:
     if not isinstance(body.get("content"), list):
-        raise NoReplyError(502, _unexplained(body, "content"))
+        raise NoReplyError(502, _explain_missing(body, "content"))
     parts = tuple(_parts(body["content"]))
     text = "".join(_text(part.get("text")) for part in parts if part.get("type") == "text")
     kinds = {_text(part.get("type")) for part in parts}
     stop = _STOPS.get(_text(body.get("stop_reason")), "")
-    stop = _stop_of(stop, text, calls="tool_use" in kinds, thinks=bool(kinds & {"thinking", "redacted_thinking"}))
+    stop = _explain_stop(stop, text, calls="tool_use" in kinds, thinks=bool(kinds & {"thinking", "redacted_thinking"}))
     usage = body.get("usage")
     return ProviderReply(text, _name(body.get("model")), stop, read_counts("messages", usage), reported_cost(usage))
 
@@ -218,28 +220,28 @@ _STOPS = {
 
 
 def _converse(body: Mapping[str, Any]) -> ProviderReply:
-    message = members_of(body.get("output")).get("message")
+    message = read_members(body.get("output")).get("message")
     if not isinstance(message, dict):
         kind = body.get("__type") or body.get("code")
-        raise NoReplyError(_status_of({"type": kind}), _unexplained(body, "output.message"))
+        raise NoReplyError(_find_status({"type": kind}), _explain_missing(body, "output.message"))
     parts = tuple(_parts(message.get("content")))
     text = "".join(_text(part.get("text")) for part in parts)
     stop = _STOPS.get(_text(body.get("stopReason")), "")
     calls, thinks = any("toolUse" in part for part in parts), any("reasoningContent" in part for part in parts)
-    stop = _stop_of(stop, text, calls=calls, thinks=thinks)
+    stop = _explain_stop(stop, text, calls=calls, thinks=thinks)
     return ProviderReply(text, "", stop, read_counts("converse", body.get("usage")))
 
 
 _READERS = {"chat": _chat, "gemini": _gemini, "messages": _messages, "converse": _converse}
 
 
-def _unexplained(body: Mapping[str, Any], field: str) -> object:
+def _explain_missing(body: Mapping[str, Any], field: str) -> object:
     """Return the message of a body without a reply, or the fact that a field is missing."""
     message = next((body[name] for name in ("message", "Message", "detail", "msg") if body.get(name)), None)
     return f"the response has no {field}" if message is None else {"message": message}
 
 
-def _message_of(content: bytes) -> Mapping[str, Any]:
+def _join_message(content: bytes) -> Mapping[str, Any]:
     """Return the message that the events of Anthropic's stream make up. Raises ValueError for other bytes."""
     message: dict[str, Any] = {"usage": {}}
     blocks: dict[str, list[str]] = {}
@@ -259,17 +261,17 @@ def _add_event(message: dict[str, Any], blocks: dict[str, list[str]], event: Map
     if kind == "error" or event.get("error"):
         message["error"] = event.get("error") or {"message": "the stream holds an error"}
     elif kind == "message_start":
-        start = members_of(event.get("message"))
+        start = read_members(event.get("message"))
         message |= {name: value for name, value in start.items() if name != "content"}
-        message["usage"] = dict(members_of(start.get("usage")))
+        message["usage"] = dict(read_members(start.get("usage")))
     elif kind == "content_block_start":
-        block = members_of(event.get("content_block"))
+        block = read_members(event.get("content_block"))
         blocks[str(event.get("index"))] = [_text(block.get("type")), _text(block.get("text"))]
     elif kind == "content_block_delta":
-        delta = members_of(event.get("delta"))
+        delta = read_members(event.get("delta"))
         pieces = blocks.setdefault(str(event.get("index")), ["text"])
         if delta.get("type") == "text_delta":
             pieces.append(_text(delta.get("text")))
     elif kind == "message_delta":
-        message |= {"stop_reason": members_of(event.get("delta")).get("stop_reason")}
-        message["usage"] |= {name: n for name, n in members_of(event.get("usage")).items() if n is not None}
+        message |= {"stop_reason": read_members(event.get("delta")).get("stop_reason")}
+        message["usage"] |= {name: n for name, n in read_members(event.get("usage")).items() if n is not None}

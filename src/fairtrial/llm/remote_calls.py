@@ -147,7 +147,7 @@ _BALLOTS: ContextVar[MutableMapping[str, Ballot]] = ContextVar("_BALLOTS")
 
 
 @asynccontextmanager
-async def connected_to(link: Link) -> AsyncIterator[CallConnection]:
+async def connect_to(link: Link) -> AsyncIterator[CallConnection]:
     """Connect the remote models of this task during the block. At its end, every ballot has been stored."""
     reader, writer = await asyncio.open_connection(link.host, link.port)
     connection = CallConnection(writer)

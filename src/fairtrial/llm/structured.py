@@ -85,15 +85,15 @@ def _no_json(answer: str) -> ValueError:
 def _value(text: str) -> Json:
     """Return the value of a JSON text. Line breaks and tabs in texts, and commas after the last member, are read."""
     try:
-        return _decoded(text)
+        return _decode_json(text)
     except ValueError:
         repaired = _LAST_COMMA.sub(lambda found: found[1] or "", text)
         if repaired == text:
             raise
-    return _decoded(repaired)
+    return _decode_json(repaired)
 
 
-def _decoded(text: str) -> Json:
+def _decode_json(text: str) -> Json:
     try:
         value: Json = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, strict=False)
     except json.JSONDecodeError as error:

@@ -18,12 +18,12 @@ _MOST = 10**12
 _DIGITS = re.compile(r"\d{1,12}(\.0{1,6})?", re.ASCII)
 
 
-def members_of(value: object) -> Mapping[str, Any]:
+def read_members(value: object) -> Mapping[str, Any]:
     """Return the members of a JSON object, or none of any other value."""
     return value if isinstance(value, dict) else {}
 
 
-def count_of(value: object) -> int | None:
+def parse_count(value: object) -> int | None:
     """Return a number of tokens, which some gateways send as text or as 12.0, or None for any other value."""
     if isinstance(value, str) and _DIGITS.fullmatch(value.strip()):
         return int(value.strip().partition(".")[0])
@@ -32,7 +32,7 @@ def count_of(value: object) -> int | None:
     return int(value) if value == int(value) else None
 
 
-def amount_of(value: object) -> float | None:
+def parse_amount(value: object) -> float | None:
     """Return an amount of US dollars, also if it is sent as text, or None for any other value."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
@@ -61,18 +61,18 @@ def read_counts(protocol: Protocol, usage: object) -> TokenCounts | None:
     would look like the whole. A number of a cache that cannot be read is left out, so that the price is rather too
     high.
     """
-    counts = _READERS[protocol](members_of(usage))
+    counts = _READERS[protocol](read_members(usage))
     return counts if counts is not None and (counts.input or counts.output) else None
 
 
 def _totals(usage: Mapping[str, Any], input_name: str, output_name: str) -> tuple[int, int] | None:
-    totals = [0 if usage.get(name) is None else count_of(usage[name]) for name in (input_name, output_name)]
+    totals = [0 if usage.get(name) is None else parse_count(usage[name]) for name in (input_name, output_name)]
     return None if totals[0] is None or totals[1] is None else (totals[0], totals[1])
 
 
 def _first(*values: object) -> int:
     """Return the first of some numbers that can be read and is not 0."""
-    return next((number for number in map(count_of, values) if number), 0)
+    return next((number for number in map(parse_count, values) if number), 0)
 
 
 def _within(total: int, output: int, read: int, write: int = 0, hour: int = 0) -> TokenCounts:
@@ -87,9 +87,9 @@ def _chat(usage: Mapping[str, Any]) -> TokenCounts | None:
     if totals is None:
         return None
     prompt, completion = totals
-    details = members_of(usage.get("prompt_tokens_details"))
-    thoughts = _first(members_of(usage.get("completion_tokens_details")).get("reasoning_tokens"))
-    if thoughts and count_of(usage.get("total_tokens")) == prompt + completion + thoughts:
+    details = read_members(usage.get("prompt_tokens_details"))
+    thoughts = _first(read_members(usage.get("completion_tokens_details")).get("reasoning_tokens"))
+    if thoughts and parse_count(usage.get("total_tokens")) == prompt + completion + thoughts:
         completion += thoughts  # xAI counts thoughts beside the completion
     # The names of OpenAI, DeepSeek, Moonshot and LiteLLM.
     read = _first(
@@ -115,7 +115,7 @@ def _messages(usage: Mapping[str, Any]) -> TokenCounts | None:
     if totals is None:
         return None
     read, write = _first(usage.get("cache_read_input_tokens")), _first(usage.get("cache_creation_input_tokens"))
-    hour = _first(members_of(usage.get("cache_creation")).get("ephemeral_1h_input_tokens"))
+    hour = _first(read_members(usage.get("cache_creation")).get("ephemeral_1h_input_tokens"))
     return _within(totals[0] + read + write, totals[1], read, write, hour)
 
 
@@ -135,15 +135,15 @@ def reported_cost(usage: object) -> float | None:
 
     If a user pays the provider with a key of their own, the gateway reports its fee and the provider's price apart.
     """
-    members = members_of(usage)
+    members = read_members(usage)
     cost = members.get("cost")
-    amount = amount_of(members_of(cost).get("total_cost") if isinstance(cost, dict) else cost)
+    amount = parse_amount(read_members(cost).get("total_cost") if isinstance(cost, dict) else cost)
     if amount is None or members.get("is_byok") is not True:
         return amount
-    return amount + (amount_of(members_of(members.get("cost_details")).get("upstream_inference_cost")) or 0.0)
+    return amount + (parse_amount(read_members(members.get("cost_details")).get("upstream_inference_cost")) or 0.0)
 
 
-def price_of(at: Address, counts: TokenCounts, served: str = "") -> float | None:
+def compute_price(at: Address, counts: TokenCounts, served: str = "") -> float | None:
     """Return the price of a call in US dollars, or None if it is unknown.
 
     A price of the configuration takes precedence. If another model has `served` the call, its price counts.
@@ -152,10 +152,10 @@ def price_of(at: Address, counts: TokenCounts, served: str = "") -> float | None
     if own is not None:
         return own.cost(counts.input, counts.output)
     names = [served, at.model] if not served or is_same_model(at.model, served) else [served]
-    return next((price for name in names if name and (price := _listed_price(at, name, counts)) is not None), None)
+    return next((price for name in names if name and (price := _find_listed_price(at, name, counts)) is not None), None)
 
 
-def _listed_price(at: Address, model: str, counts: TokenCounts) -> float | None:
+def _find_listed_price(at: Address, model: str, counts: TokenCounts) -> float | None:
     from genai_prices import Usage, calc_price
 
     caches = {

@@ -84,7 +84,7 @@ class Vertex:
         try:
             client = await self._client()
             metric = await self._coherence(client) if request["metric"] == _COHERENCE else {"name": request["metric"]}
-            call = {"metrics": [metric], "instance": _validated(request["instance"])}
+            call = {"metrics": [metric], "instance": _validate_instance(request["instance"])}
             response = await client.aio.evals.evaluate_instances(metric_config=call)
         except Exception as error:  # noqa: BLE001 - any exception of a connection or the SDK means that this call got no reply
             raise self._failure(error) from None
@@ -158,7 +158,7 @@ class Vertex:
         return f"Vertex AI, project {self.project} in {self.location}"
 
 
-def _validated(instance: Json) -> Any:
+def _validate_instance(instance: Json) -> Any:
     from agentplatform import types
 
     try:

@@ -8,8 +8,8 @@ from fairtrial.loading.criteria import (
     Criteria,
     criteria_for,
     criteria_in,
-    criteria_of,
-    problems_of,
+    find_problems,
+    join_criteria,
 )
 from fairtrial.loading.folders import walk_files
 from fairtrial.loading.matching import (
@@ -17,9 +17,9 @@ from fairtrial.loading.matching import (
     Match,
     MatchedRecordings,
     as_recording,
+    collect_recordings,
     match,
     match_each,
-    recordings_of,
     with_sets,
     without_reference,
 )
@@ -37,7 +37,7 @@ from fairtrial.loading.sources import (
     sources,
 )
 from fairtrial.loading.span_files import with_conversations
-from fairtrial.loading.spooled_recordings import case_ids_of
+from fairtrial.loading.spooled_recordings import yield_case_ids
 from fairtrial.loading.streams import (
     RECORDED,
     FilePass,
@@ -64,23 +64,22 @@ __all__ = [
     "StreamedCases",
     "StreamedRecordings",
     "as_recording",
-    "case_ids_of",
     "check_stdin",
     "check_useful",
+    "collect_recordings",
     "criteria_for",
     "criteria_in",
-    "criteria_of",
     "find_files",
+    "find_problems",
     "has_known_name",
     "is_eval_set_name",
+    "join_criteria",
     "match",
     "match_each",
     "merge_sources",
     "plan_cases",
-    "problems_of",
     "read_file",
     "read_part",
-    "recordings_of",
     "scan_sources",
     "select_cases",
     "select_streamed",
@@ -89,4 +88,5 @@ __all__ = [
     "with_conversations",
     "with_sets",
     "without_reference",
+    "yield_case_ids",
 ]

@@ -67,12 +67,12 @@ class CaseIndex:
         """Return a case, or None if it is left out."""
         query = f"{_COLUMNS} WHERE source = ? AND id = ? AND selected"
         row = self._connection.execute(query, (source, _storable(case_id))).fetchone()
-        return None if row is None else _indexed(row)
+        return None if row is None else _index_case(row)
 
     def __iter__(self) -> Iterator[IndexedCase]:
         """Yield the selected cases."""
         query = f"{_COLUMNS} WHERE selected ORDER BY position"
-        return map(_indexed, self._connection.execute(query))
+        return map(_index_case, self._connection.execute(query))
 
     def __len__(self) -> int:
         """Return the number of selected cases."""
@@ -102,7 +102,7 @@ class AttemptCounter:
         return int(number) + 1
 
 
-def _indexed(row: tuple[int, int, bytes, bytes, int]) -> IndexedCase:
+def _index_case(row: tuple[int, int, bytes, bytes, int]) -> IndexedCase:
     position, source, case_id, name, attempts = row
     return IndexedCase(position, source, _text(case_id), _text(name), attempts)
 

@@ -15,7 +15,7 @@ from fairtrial.records.record import Record
 from fairtrial.records.result import Criterion
 from fairtrial.simulate.environment_options import EnvironmentOptions
 from fairtrial.simulate.user_options import UserOptions
-from fairtrial.text.display import count, shortened
+from fairtrial.text.display import count, shorten
 from fairtrial.text.globs import fits
 
 USER_MODEL = "/user_simulator_config/model"
@@ -113,6 +113,6 @@ def check_globs(globs: Sequence[str], names: Sequence[tuple[str, str]]) -> None:
         if not any(matches(pair, [glob]) for pair in names):
             ids = [name for name, _ in names]
             more = ", …" if len(ids) > _SHOWN_IDS else ""
-            examples = f": {', '.join(shortened(name, 60) for name in ids[:_SHOWN_IDS])}{more}" if ids else ""
+            examples = f": {', '.join(shorten(name, 60) for name in ids[:_SHOWN_IDS])}{more}" if ids else ""
             hint = nearest(glob, ids) or f"; the run has {count(len(names), 'case')}{examples}"
             raise UsageError(f"no case matches {glob!r}{hint}")

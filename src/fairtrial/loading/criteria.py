@@ -51,7 +51,7 @@ class Criteria(Record, frozen=True):
     attempts: AttemptOptions = AttemptOptions()
 
 
-def criteria_of(
+def join_criteria(
     config: EvalConfig,
     *,
     origin: str,
@@ -115,16 +115,16 @@ def criteria_in(
     try:
         loaded, digest = read_part(path, lenient=lenient)
     except FormatError as error:
-        raise FormatError(str(path), problems_of(error, path, allow_code=allow_code, judges=judges)) from None
+        raise FormatError(str(path), find_problems(error, path, allow_code=allow_code, judges=judges)) from None
     if loaded.config is None:
         raise FormatError(str(path), [f"must hold an EvalConfig ({{'criteria': ...}}), got {loaded.kind}"])
-    criteria = criteria_of(
+    criteria = join_criteria(
         loaded.config, origin=str(path), lenient=lenient, allow_code=allow_code, digest=digest, judges=judges
     )
     return replace(criteria, warnings=(*loaded.warnings, *criteria.warnings))
 
 
-def problems_of(
+def find_problems(
     error: FormatError, path: Path, *, allow_code: bool = False, judges: Judges | None = None
 ) -> tuple[str, ...]:
     """Return the problems that keep a file from being read, and those of its criteria if it is a configuration."""
@@ -132,7 +132,7 @@ def problems_of(
     with suppress(FormatError), collecting(more):
         config = None if isinstance(error, OtherContentError) else read_file(path, lenient=True).config
         if config is not None and config.criteria:
-            criteria_of(config, origin=str(path), allow_code=allow_code, judges=judges)
+            join_criteria(config, origin=str(path), allow_code=allow_code, judges=judges)
     return (*error.problems, *(problem.removeprefix(f"{path}: ") for problem in more))
 
 
@@ -206,7 +206,7 @@ def criteria_for(
             problems = [str(own) for own in unused if own.is_ours and (is_scored or own.plays)]
             if problems and not lenient:
                 raise ConfigError(*problems)
-            return replace(criteria_of(DEFAULT_CONFIG, origin=DEFAULTS), warnings=tuple(map(str, unused)))
+            return replace(join_criteria(DEFAULT_CONFIG, origin=DEFAULTS), warnings=tuple(map(str, unused)))
         folder = folder.parent
 
 

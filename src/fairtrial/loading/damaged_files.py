@@ -48,13 +48,13 @@ def read_undamaged(data: bytes, path: str) -> UndamagedParts | None:
     Parts are left out only if each part is a recording of its own, a row of a table, or has spans: a conversation
     without one of its messages would be another conversation. `data` is unpacked.
     """
-    head, parts = _parts_of(data.removeprefix(_BYTE_ORDER_MARK), path)
+    head, parts = _split_parts(data.removeprefix(_BYTE_ORDER_MARK), path)
     damaged: list[DamagedPart] = []
     for _ in range(_ROUNDS):
         try:
-            loaded = read(_joined(head, parts), path)
+            loaded = read(_join_items(head, parts), path)
         except FormatError as error:
-            found = _damaged(error.problems, head, parts)
+            found = _find_damaged(error.problems, head, parts)
             parts = [part for number, part in enumerate(parts) if number not in found]
             damaged += found.values()
             if not found or not parts:
@@ -65,7 +65,7 @@ def read_undamaged(data: bytes, path: str) -> UndamagedParts | None:
     return None
 
 
-def _parts_of(data: bytes, path: str) -> tuple[bytes, list[_Part]]:
+def _split_parts(data: bytes, path: str) -> tuple[bytes, list[_Part]]:
     """Return the head of a file and its parts. An array has the head `[`, and a table its row of names."""
     if data.lstrip()[:1] == b"[":
         try:
@@ -103,18 +103,18 @@ def _rows(lines: Iterable[bytes], *, is_table: bool) -> Iterator[tuple[int, byte
         yield start, row
 
 
-def _joined(head: bytes, parts: Sequence[_Part]) -> bytes:
+def _join_items(head: bytes, parts: Sequence[_Part]) -> bytes:
     if head == b"[":
         return b"[" + b",".join(part.data for part in parts) + b"]"
     return head + b"".join(part.data for part in parts)
 
 
-def _damaged(problems: Sequence[str], head: bytes, parts: Sequence[_Part]) -> dict[int, DamagedPart]:
+def _find_damaged(problems: Sequence[str], head: bytes, parts: Sequence[_Part]) -> dict[int, DamagedPart]:
     """Return the parts that some problems name, by their numbers. Of several problems of a part the first counts."""
     found: dict[int, DamagedPart] = {}
     for problem in problems:
         match = _PLACE.match(problem)
-        number = None if match is None else _number_of(match, head, parts)
+        number = None if match is None else _find_number(match, head, parts)
         if match is not None and number is not None and number not in found:
             rest = problem[match.end() :].lstrip(":, ")
             pointer, _, reason = rest.partition(": ") if rest.startswith("/") else ("", "", rest)
@@ -125,7 +125,7 @@ def _damaged(problems: Sequence[str], head: bytes, parts: Sequence[_Part]) -> di
     return found
 
 
-def _number_of(match: re.Match[str], head: bytes, parts: Sequence[_Part]) -> int | None:
+def _find_number(match: re.Match[str], head: bytes, parts: Sequence[_Part]) -> int | None:
     """Return the number of the part at the place of a problem, or None if there is no such part."""
     if match["item"]:
         number = int(match["item"])

@@ -56,7 +56,7 @@ def open_data_file(path: str) -> BinaryIO:
     """Open a file, or an object of an object store, for reading at any place. Raises OSError."""
     if not is_url(path):
         return Path(path).open("rb")
-    system, inner = file_system_of(path)
+    system, inner = open_file_system(path)
     return cast("BinaryIO", system.open_input_file(inner))
 
 
@@ -81,7 +81,7 @@ def _remote_files(url: str) -> Iterator[DataFile]:
     parts = address.split("/")
     first_glob = next((i for i, part in enumerate(parts) if any(sign in part for sign in _URL_GLOB)), None)
     root = "/".join(parts[:first_glob]).rstrip("/")
-    system, inner = file_system_of(root + mark + options)
+    system, inner = open_file_system(root + mark + options)
     try:
         info = system.get_file_info(inner)
         is_file = info.type == fs.FileType.File
@@ -95,7 +95,7 @@ def _remote_files(url: str) -> Iterator[DataFile]:
             yield DataFile(name + mark + options, info.size, str(info.mtime_ns))
 
 
-def file_system_of(url: str) -> tuple[Any, str]:
+def open_file_system(url: str) -> tuple[Any, str]:
     """Return the file system of a URL, and the path in it. Raises UsageError."""
     fs: Any = import_extra("pyarrow.fs", "parquet")
     if "@" in urlsplit(url).netloc and url.startswith(("s3://", "gs://")):

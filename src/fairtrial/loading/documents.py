@@ -14,12 +14,12 @@ from fairtrial.errors import CaseError, FormatError, UsageError
 from fairtrial.formats import knowledgepulse
 from fairtrial.formats.chats.dialects import is_message
 from fairtrial.formats.conversation.options import DEFAULTS
-from fairtrial.formats.items import REASONING, ItemFormat, is_table_row, item_format_of
+from fairtrial.formats.items import REASONING, ItemFormat, detect_item_format, is_table_row
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import Loaded, read
 from fairtrial.loading.damaged_files import read_undamaged
 from fairtrial.loading.data_files import find_data_files, is_url
-from fairtrial.loading.packed_streams import UNREADABLE, packing_of
+from fairtrial.loading.packed_streams import UNREADABLE, detect_packing
 from fairtrial.loading.shards import Item, Refused, cut_into_shards, decode_item, read_item, read_shard
 from fairtrial.loading.span_files import with_conversations
 from fairtrial.loading.streams import FilePass
@@ -27,7 +27,7 @@ from fairtrial.loading.text_files import open_unpacked
 from fairtrial.records.attempt import Recording
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.reasoning import Problem, RefusedTrace
-from fairtrial.text.display import described
+from fairtrial.text.display import describe_error
 from fairtrial.valuation.chunk import Document
 from fairtrial.valuation.from_trace import from_trace
 
@@ -85,7 +85,7 @@ def iter_documents(paths: Iterable[str | Path], defaults: TraceDefaults) -> Iter
         try:
             yield from _documents_of_file(path, defaults)
         except UNREADABLE as error:
-            yield _unreadable(path, [f"cannot be read: {described(error)}"])
+            yield _unreadable(path, [f"cannot be read: {describe_error(error)}"])
 
 
 def documents_of_recordings(
@@ -170,7 +170,7 @@ def _format_of_lines(path: str) -> ItemFormat | None:
     value = decode_item(first.removeprefix(_BYTE_ORDER_MARK))
     if isinstance(value, Refused) or is_table_row(value, Diagnostics(path)):
         return None
-    return item_format_of(value)
+    return detect_item_format(value)
 
 
 def _items_of_array(path: str) -> list[Any] | None:
@@ -191,7 +191,7 @@ def _items_of_array(path: str) -> list[Any] | None:
 
 
 def _format_of_item(item: Any) -> ItemFormat | None:
-    return None if is_table_row(item, Diagnostics("")) else item_format_of(item)
+    return None if is_table_row(item, Diagnostics("")) else detect_item_format(item)
 
 
 def _documents_of_array(items: list[Any], path: str, defaults: TraceDefaults) -> Iterator[Document]:
@@ -234,7 +234,7 @@ def _reasoning_documents(path: str) -> Iterator[Document]:
 def _suffix(path: str) -> str:
     """Return the suffix of a file without the suffix of its packing, for example `.jsonl` for `a.jsonl.gz`."""
     name = PurePath(path.partition("?")[0] if is_url(path) else path)
-    return PurePath(name.stem if packing_of(name) else name).suffix.lower()
+    return PurePath(name.stem if detect_packing(name) else name).suffix.lower()
 
 
 def _recorded_documents(path: Path, defaults: TraceDefaults) -> Iterator[Document]:

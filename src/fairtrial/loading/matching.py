@@ -28,7 +28,7 @@ _COMPARED: tuple[Match, ...] = ("id", "session", "query")
 """The properties that a recording shares with its case. The order is none."""
 
 
-def recordings_of(sources: Sequence[Source]) -> list[RecordedInput]:
+def collect_recordings(sources: Sequence[Source]) -> list[RecordedInput]:
     """Return the recordings of files, in order. In an eval set without recordings, the cases are the recordings."""
     recordings: list[RecordedInput] = []
     for source in sources:
@@ -74,18 +74,21 @@ class MatchedRecordings(Record, frozen=True):
             for attempt, (case, recorded) in enumerate(attempts, 1):
                 if recorded is None:
                     failure = Failure("infrastructure", NO_RECORDING)
-                    yield case, _of_case(Recording(case.case.id, Trace(), failure=failure, ended_by="failure"), case)
+                    yield (
+                        case,
+                        _assign_case(Recording(case.case.id, Trace(), failure=failure, ended_by="failure"), case),
+                    )
                 else:
-                    yield case, _of_case(replace(as_recording(recorded), attempt=attempt), case)
+                    yield case, _assign_case(replace(as_recording(recorded), attempt=attempt), case)
 
-    def of(self, cases: Sequence[PlannedCase]) -> MatchedRecordings:
+    def for_cases(self, cases: Sequence[PlannedCase]) -> MatchedRecordings:
         """Return the recordings of some of the cases."""
         positions = {case.position for case in cases}
         pairs = [pair for pair in zip(self.cases, self.recordings, strict=True) if pair[0].position in positions]
         return MatchedRecordings(tuple(case for case, _ in pairs), tuple(recorded for _, recorded in pairs))
 
 
-def _of_case(recording: Recording, case: PlannedCase) -> Recording:
+def _assign_case(recording: Recording, case: PlannedCase) -> Recording:
     """Return a recording under the id and the set of the case that it answers."""
     return replace(recording, case_id=case.case.id, eval_set=case.eval_set)
 
@@ -113,7 +116,7 @@ def match(
     unanswered = [(case, None) for case in cases if case.position not in answered]
     ordered = sorted([*pairs, *unanswered], key=lambda pair: pair[0].position)
     matched = MatchedRecordings(tuple([case for case, _ in ordered]), tuple([recorded for _, recorded in ordered]))
-    strays = [_name_of(recorded) for recorded, case in zip(recordings, homes, strict=True) if case is None]
+    strays = [_read_name(recorded) for recorded, case in zip(recordings, homes, strict=True) if case is None]
     warnings = [f"recording {name!r} belongs to no case" for name in strays]
     return matched, warnings if pairs else [*_better_matches(cases, recordings, by, sets), *warnings]
 
@@ -135,18 +138,18 @@ def _homes(
 ) -> list[PlannedCase | None]:
     """Return the case of each recording, or None."""
     finder = CaseFinder(cases, by)
-    set_ids = sets or map(_set_of, recordings)
+    set_ids = sets or map(_read_set, recordings)
     return [
         finder.find(recorded, i, set_id) for i, (recorded, set_id) in enumerate(zip(recordings, set_ids, strict=True))
     ]
 
 
-def _name_of(recorded: RecordedInput) -> str:
+def _read_name(recorded: RecordedInput) -> str:
     recording = as_recording(recorded)
     return recording.case_id or recording.trace.session_id
 
 
-def _set_of(recorded: RecordedInput) -> str:
+def _read_set(recorded: RecordedInput) -> str:
     """Return the eval set that a recording itself names. A recorded eval case names none."""
     return recorded.eval_set if isinstance(recorded, Recording) else ""
 
@@ -234,7 +237,7 @@ def match_each(
     start = 0
     for loaded, source in zip(sets, sources, strict=True):
         end = start + len(loaded.eval_set.cases)
-        matched, strays = match(cases[start:end], recordings_of([source]), by=by)
+        matched, strays = match(cases[start:end], collect_recordings([source]), by=by)
         matched_cases += matched.cases
         recordings += matched.recordings
         warnings += strays
@@ -247,7 +250,7 @@ def with_sets(sources: Sequence[Source]) -> tuple[list[RecordedInput], list[str]
     recordings: list[RecordedInput] = []
     sets: list[str] = []
     for source in sources:
-        eval_set, of_source = source.loaded.eval_set, recordings_of([source])
+        eval_set, of_source = source.loaded.eval_set, collect_recordings([source])
         recordings += of_source
-        sets += [eval_set.id] * len(of_source) if eval_set is not None else map(_set_of, of_source)
+        sets += [eval_set.id] * len(of_source) if eval_set is not None else map(_read_set, of_source)
     return recordings, sets

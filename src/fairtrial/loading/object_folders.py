@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from fairtrial.errors import UsageError
-from fairtrial.loading.data_files import file_system_of
+from fairtrial.loading.data_files import open_file_system
 from fairtrial.records.record import Record
 from fairtrial.system.importing import import_extra
 
@@ -98,7 +98,7 @@ class ObjectFolder(Record, frozen=True):
         self._do(lambda: system.delete_dir(f"{root}/{inner}"))
 
     def _open(self) -> tuple[Any, str]:
-        system, path = file_system_of(self.url)
+        system, path = open_file_system(self.url)
         return system, path.rstrip("/")
 
     def _do(self, work: Callable[[], Any]) -> Any:

@@ -16,7 +16,7 @@ UNREADABLE = (OSError, EOFError, zlib.error, zstd.ZstdError)
 """The errors of a file that cannot be opened, or whose packing is damaged."""
 
 
-def packing_of(path: PurePath) -> str:
+def detect_packing(path: PurePath) -> str:
     """Return how a file with this name is packed: an empty text, gzip or zstd."""
     return SUFFIXES.get(path.suffix.lower(), "")
 

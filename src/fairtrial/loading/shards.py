@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fairtrial.errors import FormatError, UsageError
 from fairtrial.formats.columnar_rows import is_parquet, plain
 from fairtrial.formats.conversation.options import TraceOptions
-from fairtrial.formats.items import ITEM_FORMATS, item_format_of, iter_recordings
+from fairtrial.formats.items import ITEM_FORMATS, detect_item_format, iter_recordings
 from fairtrial.formats.jsontext import decode
 from fairtrial.formats.packed import LONGEST_MAGIC, bounded_blocks, check_size, joined, packing_at
 from fairtrial.formats.reading import Diagnostics
@@ -25,7 +25,7 @@ from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalSet
 from fairtrial.records.record import Record
 from fairtrial.system.importing import import_extra
-from fairtrial.text.display import described, shortened, without_surrogates
+from fairtrial.text.display import describe_error, shorten, without_surrogates
 
 SHARD_BYTES = 16 << 20
 """The largest size of a shard of JSON lines, and the uncompressed size of the row groups in a shard of Parquet."""
@@ -136,12 +136,12 @@ def cut_into_shards(
     """
     number = 0
     for file in files:
-        for shard in _shards_of(file, columns, note):
+        for shard in _make_shards(file, columns, note):
             yield replace(shard, number=number)
             number += 1
 
 
-def _shards_of(file: DataFile, columns: Columns | None, note: Callable[[str], object]) -> Iterator[Shard]:
+def _make_shards(file: DataFile, columns: Columns | None, note: Callable[[str], object]) -> Iterator[Shard]:
     whole = Shard(0, file.path, file.size)
     try:
         with open_data_file(file.path) as stream:
@@ -173,7 +173,7 @@ def _item_format(stream: BinaryIO) -> str:
         if not line:
             break
         try:
-            item_format = item_format_of(decode(line.removeprefix(_BOM)))
+            item_format = detect_item_format(decode(line.removeprefix(_BOM)))
         except ValueError:
             continue
         return item_format.kind if item_format is not None else ""
@@ -190,7 +190,7 @@ def _row_shards(
         yield Shard(0, file.path, file.size, "rows", columns=columns or Columns())
         return
     names = content.schema_arrow.names
-    own_columns = columns or _guessed(names)
+    own_columns = columns or _guess_columns(names)
     if own_columns is None:
         yield Shard(0, file.path, file.size)  # spans, for example
         return
@@ -213,7 +213,7 @@ def _row_shards(
             start, size = group + 1, 0
 
 
-def _guessed(names: Sequence[str]) -> Columns | None:
+def _guess_columns(names: Sequence[str]) -> Columns | None:
     """Return the columns by their usual names, or None if no column can be a conversation."""
     usual_columns = {
         member: next((name for usual in usual_names for name in names if name.lower() == usual), "")
@@ -244,7 +244,7 @@ def read_shard(
     except FormatError as error:
         yield Item(place, Refused("", "; ".join(error.problems)))
     except (*UNREADABLE, ValueError, MemoryError) as error:
-        yield Item(place, Refused("", f"cannot be read: {shortened(described(error), 500)}"))
+        yield Item(place, Refused("", f"cannot be read: {shorten(describe_error(error), 500)}"))
 
 
 def _read_lines(shard: Shard, stream: BinaryIO, reading: Diagnostics, fields: Fields) -> Iterator[Item]:
@@ -299,10 +299,10 @@ def read_item(value: Any, place: int, item: str, reading: Diagnostics) -> Record
     except FormatError as error:
         pointer, reason = _split_problem(error.problems[0])
         more = f" (and {len(error.problems) - 1} more problems)" if len(error.problems) > 1 else ""
-        return Refused(pointer.removeprefix(f"/{place}"), reason + more, _id_of(value))
+        return Refused(pointer.removeprefix(f"/{place}"), reason + more, _read_id(value))
     except (RecursionError, ValueError, TypeError) as error:  # a hostile item must not stop a million others
-        return Refused("", shortened(described(error), 500), _id_of(value))
-    return Refused("", f"is not {item}", _id_of(value)) if recording is None else recording
+        return Refused("", shorten(describe_error(error), 500), _read_id(value))
+    return Refused("", f"is not {item}", _read_id(value)) if recording is None else recording
 
 
 def field_text(value: Any, field: str) -> str:
@@ -317,10 +317,10 @@ def field_text(value: Any, field: str) -> str:
     if value is None:
         return ""
     text = value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
-    return without_surrogates(shortened(text, _LONGEST_STRATUM))
+    return without_surrogates(shorten(text, _LONGEST_STRATUM))
 
 
-def _id_of(value: Any) -> str:
+def _read_id(value: Any) -> str:
     name = value.get("id", value.get("case_id")) if isinstance(value, dict) else None
     return name if isinstance(name, str) else ""
 
@@ -364,7 +364,7 @@ def _value_of_row(row: dict[str, Any], columns: Columns) -> Any:
 
 
 def _recording_of_value(value: Any, place: int, reading: Diagnostics) -> Recording | Refused:
-    item_format = item_format_of(value)
+    item_format = detect_item_format(value)
     if item_format is None:
         return Refused("", "is not a conversation: must be messages or a recording")
     return read_item(value, place, item_format.kind, reading)

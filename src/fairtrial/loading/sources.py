@@ -17,7 +17,7 @@ from fairtrial.formats import packed
 from fairtrial.formats.chats.joined_requests import RequestJoiner, joined_message
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.formats.datasets.case_tables import KIND as TABLE
-from fairtrial.formats.items import stem_of
+from fairtrial.formats.items import strip_suffixes
 from fairtrial.formats.reading import NO_COLUMNS
 from fairtrial.formats.real_tools import with_real_tools
 from fairtrial.formats.recognise import Loaded, read
@@ -33,7 +33,7 @@ from fairtrial.loading.spooled_recordings import SpooledRecordings
 from fairtrial.records.case import EvalSet
 from fairtrial.records.record import Record
 from fairtrial.system.paths import exists
-from fairtrial.text.display import count, shortened
+from fairtrial.text.display import count, shorten
 
 _PATTERNS = (
     "*.test.json",
@@ -85,7 +85,7 @@ class FoundFile(NamedTuple):
     notes: tuple[str, ...] = ()
     is_in_folder: bool = False
 
-    def source_of(self, loaded: Loaded, sha256: str) -> Source:
+    def make_source(self, loaded: Loaded, sha256: str) -> Source:
         """Return the content of the file as a source."""
         return Source(replace(loaded, warnings=(*self.notes, *loaded.warnings)), self.root, sha256, self.only)
 
@@ -125,7 +125,7 @@ def read_part(
     """
     check_name(path)
     if (spans := large_file(path)) is not None:
-        return Loaded(str(path), spans.kind, spans=spans), digest_of(path) if hashed else ""
+        return Loaded(str(path), spans.kind, spans=spans), hash_file(path) if hashed else ""
     try:
         if (eval_set := large_eval_set(path, lenient=lenient, columns=columns, hashed=hashed)) is not None:
             return eval_set
@@ -142,7 +142,7 @@ def read_part(
     return loaded, hashlib.sha256(data).hexdigest() if hashed else ""
 
 
-def digest_of(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """Return the SHA-256 of a file that is too large for memory."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -154,7 +154,7 @@ def no_such_path(given: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UsageError(f"{shortened(str(given), 200)}: {error.strerror or error}") from None
+        raise UsageError(f"{shorten(str(given), 200)}: {error.strerror or error}") from None
 
 
 def sources(
@@ -173,12 +173,12 @@ def sources(
     def read_source(file: FoundFile, _number: int) -> Source:
         loaded, digest = read_part(file.path, lenient=lenient, columns=columns, as_reference=not recorded)
         check_useful(loaded, recorded=recorded)
-        return file.source_of(loaded, digest)
+        return file.make_source(loaded, digest)
 
-    return joined_spans(read_each(paths, read_source, recorded=recorded), traces)
+    return join_spans(read_each(paths, read_source, recorded=recorded), traces)
 
 
-def joined_spans(sources: list[Source], traces: TraceOptions) -> list[Source]:
+def join_spans(sources: list[Source], traces: TraceOptions) -> list[Source]:
     """Return files with the recordings in their spans. The spans of all files are one body of data.
 
     The abandoned branches of sessions are recordings only if `traces` says so.
@@ -203,7 +203,7 @@ def _with_joined_requests(sources: list[Source]) -> list[Source]:
         each
         for loaded in lists
         for recording in loaded.recordings
-        for each in joiner.add(None, stem_of(loaded.path), recording)
+        for each in joiner.add(None, strip_suffixes(loaded.path), recording)
     ]
     kept = {id(recording) for _, recording in (*requests, *joiner.finish())}
     if not joiner.count:

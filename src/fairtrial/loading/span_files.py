@@ -28,7 +28,7 @@ def with_conversations(files: Sequence[Loaded], options: TraceOptions) -> list[L
     """
     if not files:
         return []
-    from fairtrial.formats.conversation.span_conversations import recordings_of
+    from fairtrial.formats.conversation.span_conversations import collect_recordings
     from fairtrial.loading.span_spool import SpanSpool
 
     first = files[0]
@@ -41,7 +41,7 @@ def with_conversations(files: Sequence[Loaded], options: TraceOptions) -> list[L
             spool.add(loaded.spans)
         recordings = spool.read_recordings(reading)
     else:
-        recordings = recordings_of(chain.from_iterable(loaded.spans for loaded in files), reading, options)
+        recordings = collect_recordings(chain.from_iterable(loaded.spans for loaded in files), reading, options)
     if not recordings:
         raise FormatError(first.path, [_NO_AGENT, *(warning.partition(": ")[2] for warning in reading.warnings)])
     joined = replace(first, recordings=recordings, spans=(), warnings=(*first.warnings, *reading.warnings))

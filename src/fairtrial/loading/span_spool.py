@@ -9,18 +9,18 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.formats.conversation.joining import HistoryKeys, chains, conversation_id, history_keys, successors
-from fairtrial.formats.conversation.nodes import nodes_of
+from fairtrial.formats.conversation.nodes import build_nodes
 from fairtrial.formats.conversation.options import TraceOptions
 from fairtrial.formats.conversation.span_conversations import (
     Conversation,
-    conversations_of,
+    group_conversations,
     joined_message,
     single_conversation,
 )
 from fairtrial.formats.dialects.dialect_table import CONVERSATION_IDS
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.real_tools import with_real_tools
-from fairtrial.formats.spans.body import spans_of
+from fairtrial.formats.spans.body import make_spans
 from fairtrial.formats.spans.span import LogRecord, Span, SpanItem
 from fairtrial.loading.spooled_recordings import SpooledRecordings
 from fairtrial.loading.temporary_database import TemporaryDatabase
@@ -93,7 +93,7 @@ class SpanSpool:
         unnamed: list[_Unnamed] = []
         for place, trace_ids in enumerate(self._conversations()):
             of_group: list[str] = []
-            for conversation in conversations_of(self._items(trace_ids), of_group, reading, self._options):
+            for conversation in group_conversations(self._items(trace_ids), of_group, reading, self._options):
                 self._keep(place, conversation, reading)
                 if not conversation.name and self._options.join == "history":
                     keys = history_keys(conversation.trace, conversation.nodes)
@@ -115,8 +115,8 @@ class SpanSpool:
         insert = "INSERT INTO traces (id, conversation, start, place) VALUES (?, ?, ?, ?)"
         query = "SELECT trace, min(place) FROM items GROUP BY trace"
         for trace_id, place in self._connection.execute(query).fetchall():
-            spans = spans_of(self._items([trace_id], _OUTLINES), [])
-            nodes = nodes_of(spans, Diagnostics(""))
+            spans = make_spans(self._items([trace_id], _OUTLINES), [])
+            nodes = build_nodes(spans, Diagnostics(""))
             name = "" if self._options.join == "none" else conversation_id(nodes, self._options.conversation)
             start = min(span.start for span in spans)
             # A trace without an id is a conversation of its own. An id and a trace may have the same text.

@@ -51,7 +51,7 @@ class SpooledRecordings(Sequence[Recording]):
         return self.references[index].read()
 
 
-def case_ids_of(recordings: Sequence[Recording]) -> Iterator[str]:
+def yield_case_ids(recordings: Sequence[Recording]) -> Iterator[str]:
     """Yield the case id of each recording. Recordings on disk are not read for that."""
     holders = recordings.references if isinstance(recordings, SpooledRecordings) else recordings
     return (holder.case_id for holder in holders)

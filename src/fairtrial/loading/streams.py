@@ -17,7 +17,7 @@ from fairtrial.formats import columnar_rows, inspect_logs, packed
 from fairtrial.formats.chats.joined_requests import RequestJoiner, joined_message
 from fairtrial.formats.conversation.options import DEFAULTS, Join, TraceOptions
 from fairtrial.formats.datasets import case_tables, delimited_rows
-from fairtrial.formats.items import iter_recordings, iter_value_recordings, stem_of
+from fairtrial.formats.items import iter_recordings, iter_value_recordings, strip_suffixes
 from fairtrial.formats.reading import NO_COLUMNS, Diagnostics
 from fairtrial.formats.recognise import Loaded
 from fairtrial.formats.spans.large_files import large_file
@@ -30,7 +30,7 @@ from fairtrial.loading.sources import (
     can_read_again,
     check_name,
     check_useful,
-    joined_spans,
+    join_spans,
     read_each,
     read_file,
     read_part,
@@ -94,8 +94,8 @@ class FilePass:
                 return inspect_logs.iter_archive(self.path, reading)
             return iter_value_recordings(columnar_rows.iter_rows(self.path, path), reading)
         if delimited_rows.is_named_so(path) and not packed.packing_at(start):
-            rows = delimited_rows.rows_of(self._blocks(hashed), reading)
-            return case_tables.iter_table_recordings(rows, reading, stem_of(path))
+            rows = delimited_rows.yield_rows(self._blocks(hashed), reading)
+            return case_tables.iter_table_recordings(rows, reading, strip_suffixes(path))
         return iter_recordings(self._blocks(hashed), reading)
 
     def _start(self) -> bytes:
@@ -146,7 +146,7 @@ def scan_sources(
             check_useful(loaded, recorded=True)
         if loaded.eval_set is None and not loaded.branches and can_read_again(file.path):
             loaded = replace(loaded, recordings=())
-        return file.source_of(loaded, file_pass.sha256)
+        return file.make_source(loaded, file_pass.sha256)
 
     sources = read_each(paths, scan, recorded=True)
     if all(map(_can_stream, sources)):
@@ -154,7 +154,7 @@ def scan_sources(
             index.add(place, request.case_id)
         return join.with_warning(sources), index
     whole = [_whole(source, lenient=lenient, columns=columns) if _can_stream(source) else source for source in sources]
-    return joined_spans(whole, traces), None
+    return join_spans(whole, traces), None
 
 
 class _Join:
@@ -167,7 +167,7 @@ class _Join:
         """Add a recording of the file at a place, and return the recordings that are whole by now."""
         if self._joiner is None:
             return [(place, recording)]
-        return self._joiner.add(place, stem_of(str(path)), recording)
+        return self._joiner.add(place, strip_suffixes(str(path)), recording)
 
     def finish(self) -> Iterable[tuple[int, Recording]]:
         """Return the other recordings after the last file."""
@@ -233,13 +233,13 @@ class StreamedRecordings:
         Raises UsageError if a file has changed since it was checked.
         """
         counter = AttemptCounter()
-        for number, recording in self._joined():
+        for number, recording in self._join_items():
             case = self.cases.index.find(number, recording.case_id)
             if case is not None:
                 attempt = counter.count(case.position) if case.attempts > 1 else 1
                 yield self.cases.plan(case), replace(recording, eval_set=RECORDED, attempt=attempt)
 
-    def _joined(self) -> Iterator[tuple[int, Recording]]:
+    def _join_items(self) -> Iterator[tuple[int, Recording]]:
         """Yield the recordings with the numbers of their files."""
         join = _Join(self.join)
         for number, source in enumerate(self.sources):

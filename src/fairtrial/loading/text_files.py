@@ -14,7 +14,7 @@ from fairtrial.errors import FormatError, UsageError
 from fairtrial.formats.packed import LONGEST_MAGIC, packing_at
 from fairtrial.loading.data_files import open_data_file
 from fairtrial.loading.packed_streams import UNREADABLE, packed, unpacked
-from fairtrial.text.display import described
+from fairtrial.text.display import describe_error
 
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _HEAD = 4096
@@ -54,14 +54,14 @@ def open_text(path: str) -> Iterator[TextFile]:
             content, packing = stack.enter_context(open_unpacked(path))
             head = content.peek(_HEAD)[:_HEAD]
         except UNREADABLE as error:
-            raise UsageError(f"{path}: cannot be read: {described(error)}") from error
+            raise UsageError(f"{path}: cannot be read: {describe_error(error)}") from error
         encoding = "utf-16" if head.startswith(_UTF_16) else "utf-8"
         if encoding == "utf-8" and b"\0" in head:
             raise FormatError(path, ["is a binary file; only text, JSON and JSON lines are read"])
         errors = "surrogateescape" if encoding == "utf-8" else "strict"
         text = io.TextIOWrapper(content, encoding, errors, newline="\n")
         stack.callback(text.detach)
-        yield TextFile(_lines_of(text, path), packing, encoding)
+        yield TextFile(_yield_lines(text, path), packing, encoding)
 
 
 @contextmanager
@@ -76,8 +76,8 @@ def create_text(target: Path | BinaryIO, packing: str, encoding: str) -> Iterato
         yield text
 
 
-def _lines_of(text: io.TextIOWrapper, path: str) -> Iterator[str]:
+def _yield_lines(text: io.TextIOWrapper, path: str) -> Iterator[str]:
     try:
         yield from text
     except (*UNREADABLE, UnicodeDecodeError) as error:
-        raise FormatError(path, [f"cannot be read: {described(error)}"]) from error
+        raise FormatError(path, [f"cannot be read: {describe_error(error)}"]) from error

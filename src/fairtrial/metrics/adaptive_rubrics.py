@@ -14,7 +14,7 @@ from fairtrial.metrics.judged_metric import TEMPLATES
 from fairtrial.records.decoding import convert
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Trace
-from fairtrial.text.language import language_of
+from fairtrial.text.language import detect_language
 
 TEMPLATE = "adaptive_rubrics"
 RUBRIC_LIMIT = 10
@@ -51,7 +51,7 @@ async def make_rubrics(judge: Judge, aspect: Aspect, trace: Trace, index: int) -
     prompt = TEMPLATES.render(
         TEMPLATE,
         texts,
-        language=language_of(trace.invocations[index].query),
+        language=detect_language(trace.invocations[index].query),
         schema=_SHAPE,
         aspect=aspect,
         limit=RUBRIC_LIMIT,

@@ -43,14 +43,14 @@ def aligned_calls(
     """
     ours, theirs = _places(calls.actual, tools.optional), _places(calls.expected, tools.optional)
     ours_in_rows = ours if places is None else map(ours.__getitem__, places)
-    aligned = list(_located(rows, iter(ours_in_rows), iter(theirs)))
+    aligned = list(_locate_rows(rows, iter(ours_in_rows), iter(theirs)))
     if places is None:
         aligned = _join_moved(aligned, calls, match)
     elif places != sorted(places):
         aligned = _mark_moved(aligned)
     aligned = _with_optional(aligned, calls, tools.optional)
     if tools.forbidden:
-        aligned = [_marked_forbidden(row, calls, tools.forbidden) for row in aligned]
+        aligned = [_mark_forbidden(row, calls, tools.forbidden) for row in aligned]
     return tuple(aligned)
 
 
@@ -59,7 +59,7 @@ def _places(calls: Sequence[ToolCall], optional: Sequence[str]) -> Sequence[int]
     return [place for place, call in enumerate(calls) if call.name not in optional] if optional else range(len(calls))
 
 
-def _located(rows: Sequence[Row], ours: Iterator[int], theirs: Iterator[int]) -> Iterator[AlignedCall]:
+def _locate_rows(rows: Sequence[Row], ours: Iterator[int], theirs: Iterator[int]) -> Iterator[AlignedCall]:
     """Yield each row with places. Two calls of different tools beside each other become two rows."""
     for row in rows:
         actual = None if row.actual is None else next(ours)
@@ -160,7 +160,7 @@ def _with_optional(rows: list[AlignedCall], calls: CallLists, optional: Sequence
     return result
 
 
-def _marked_forbidden(row: AlignedCall, calls: CallLists, forbidden: Sequence[str]) -> AlignedCall:
+def _mark_forbidden(row: AlignedCall, calls: CallLists, forbidden: Sequence[str]) -> AlignedCall:
     if row.actual is None or calls.actual[row.actual].name not in forbidden:
         return row
     return replace(row, forbidden=True, allowed=False)

@@ -9,7 +9,7 @@ from fairtrial.records.record import Record
 from fairtrial.records.score import Quote
 from fairtrial.records.trace import ToolCall
 from fairtrial.text.display import call as call_text
-from fairtrial.text.display import compact, shortened, visible_line
+from fairtrial.text.display import compact, shorten, visible_line
 
 _LIMIT = 400
 """The most calls that are aligned, because alignment takes quadratic time. Further calls are only listed."""
@@ -36,7 +36,7 @@ def align(
     """Return both lists row by row, along a longest common subsequence. `start` is the length of the common prefix."""
     rows = _pairs(actual[:start], expected[:start])
     if len(actual) == len(expected) == start + 1:
-        return [*rows, _changed(expected[start], actual[start], match)]
+        return [*rows, _make_change(expected[start], actual[start], match)]
     end = match.common_prefix(actual[start:][::-1], expected[start:][::-1])
     ours, theirs = len(actual) - end, len(expected) - end
     middle = _middle(actual[start:ours], expected[start:theirs], match)
@@ -65,13 +65,13 @@ def align_in_any_order(
         if place is None:
             rows.append(Row(theirs, None, fault=True))
         else:
-            rows.append(_changed(theirs, spare.pop(place), match))
+            rows.append(_make_change(theirs, spare.pop(place), match))
             places.append(place)
     rows += [Row(None, call, fault=False) for call in spare.values()]
     return rows, [*places, *spare]
 
 
-def _changed(expected: ToolCall, actual: ToolCall, match: CallMatcher) -> Row:
+def _make_change(expected: ToolCall, actual: ToolCall, match: CallMatcher) -> Row:
     """Return the row of two calls that do not match."""
     differing = tuple(match.differing(actual, expected)) if actual.name == expected.name else ()
     return Row(expected, actual, fault=True, differing=differing)
@@ -121,7 +121,7 @@ def _side_by_side(rows: list[Row], match: CallMatcher, *, surplus_is_fault: bool
         elif row.fault and row.actual is not None:
             surplus.append(row.actual)
         else:
-            merged += [_changed(theirs, ours, match) for theirs, ours in zip(missing, surplus, strict=False)]
+            merged += [_make_change(theirs, ours, match) for theirs, ours in zip(missing, surplus, strict=False)]
             merged += [Row(theirs, None, fault=True) for theirs in missing[len(surplus) :]]
             merged += [Row(None, ours, fault=surplus_is_fault) for ours in surplus[len(missing) :]]
             missing.clear()
@@ -189,15 +189,15 @@ def _call_text(call: ToolCall) -> str:
 
 def _line(texts: list[str], first: int) -> str:
     texts_to_show = [
-        text if i != first and len(text) <= _MOST_CHARACTERS else _shown(text, is_first=i == first)
+        text if i != first and len(text) <= _MOST_CHARACTERS else _show_text(text, is_first=i == first)
         for i, text in enumerate(texts)
         if text or i == first
     ]
     return ", ".join(texts_to_show) or "no calls"
 
 
-def _shown(text: str, *, is_first: bool) -> str:
-    short = shortened(text or "-", _MOST_CHARACTERS)
+def _show_text(text: str, *, is_first: bool) -> str:
+    short = shorten(text or "-", _MOST_CHARACTERS)
     return f"»{short}«" if is_first else short
 
 

@@ -113,7 +113,7 @@ class Pattern:
         import regex
 
         self._pattern = pattern
-        self._compiled = regex.compile(pattern)
+        self._ensure_compiled = regex.compile(pattern)
         # One text is compared with several expected values, and again to show the difference.
         self._matches = lru_cache(maxsize=1024)(self._search)
 
@@ -123,7 +123,7 @@ class Pattern:
 
     def _search(self, text: str) -> bool:
         try:
-            return self._compiled.fullmatch(text, timeout=_SECONDS) is not None
+            return self._ensure_compiled.fullmatch(text, timeout=_SECONDS) is not None
         except TimeoutError:
             return False
 

@@ -21,11 +21,11 @@ from fairtrial.metrics.pairing import (
 from fairtrial.records.ballot import Ballot, JudgeAnswer
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import DIALOGUE, Content, missing_reason
-from fairtrial.records.score import PartKey, Quote, Score, invocation_key, mean_of
+from fairtrial.records.score import PartKey, Quote, Score, average_parts, invocation_key
 from fairtrial.records.trace import Invocation, Trace
 
 
-def scored(ballot: Ballot, item: str, on: Scale, key: PartKey | None = None, *, label: str = "") -> Score:
+def score_item(ballot: Ballot, item: str, on: Scale, key: PartKey | None = None, *, label: str = "") -> Score:
     """Return the score of one item of a ballot: its result, and how the votes came to it."""
     decision = ballot.decisions[item]
     result = decision.result
@@ -78,7 +78,7 @@ async def judge_pairs(
         judged_score = _withheld(trace, [actual], reads) or await judge(actual, conversation[index])
         return replace(judged_score, key=invocation_key(index))
 
-    return mean_of(await asyncio.gather(*map(score, positions(trace, case))))
+    return average_parts(await asyncio.gather(*map(score, positions(trace, case))))
 
 
 async def judge_each(
@@ -105,7 +105,7 @@ async def judge_each(
         return replace(judged_score, key=invocation_key(index))
 
     parts = await asyncio.gather(*map(score, range(len(trace.invocations))))
-    return mean_of(parts) if parts else nothing_recorded(trace)
+    return average_parts(parts) if parts else nothing_recorded(trace)
 
 
 def unfit(trace: Trace, *, reads: Collection[Content] = DIALOGUE) -> Score | None:

@@ -42,7 +42,7 @@ def build(
     problems: list[str] = []
     reader = OptionReader(lenient=lenient)
     custom = {
-        part.name: (part, reader.read(part.value, _kind_of(part), part.pointer)) for part in config.custom_metrics
+        part.name: (part, reader.read(part.value, _find_kind(part), part.pointer)) for part in config.custom_metrics
     }
     problems += reader.problems
     warnings = reader.warnings
@@ -93,7 +93,7 @@ def _build_from_catalog(part: ConfigPart, custom: list[str], judges: Judges, *, 
     with _at(part):
         metric = entry.metric(**values)
     criterion = _criterion(entry, metric, threshold)
-    return (_signed(criterion, "judge") if entry.vertex else criterion), warnings
+    return (_add_sign(criterion, "judge") if entry.vertex else criterion), warnings
 
 
 def _by_vertex(
@@ -101,10 +101,10 @@ def _by_vertex(
 ) -> Criterion:
     with _at(part, BACKEND.name):
         metric = vertex.metric(judges.service(vertex.name))
-    return _signed(_criterion(entry, metric, threshold), VERTEX)
+    return _add_sign(_criterion(entry, metric, threshold), VERTEX)
 
 
-def _signed(criterion: Criterion, backend: str) -> Criterion:
+def _add_sign(criterion: Criterion, backend: str) -> Criterion:
     return replace(criterion, signature={**criterion.signature, "backend": backend})
 
 
@@ -142,7 +142,7 @@ _CODE = (
 )
 
 
-def _kind_of(part: ConfigPart) -> type[CustomOptions]:
+def _find_kind(part: ConfigPart) -> type[CustomOptions]:
     """Return the options of a custom metric. Its configuration decides whether it is a prompt, a file or a function."""
     keys = set(map(snake, part.value)) if isinstance(part.value, dict) else set()
     if "prompt_template" in keys:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fairtrial.judge.question import Question
-from fairtrial.metrics.asking import scored, unfit
+from fairtrial.metrics.asking import score_item, unfit
 from fairtrial.metrics.judge_context import agents_at, all_replies, instructions, tools, whole
 from fairtrial.metrics.judged_metric import RUBRIC, JudgedMetric, scale
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import DIALOGUE, Content
-from fairtrial.records.score import PartKey, Score, mean_of
+from fairtrial.records.score import PartKey, Score, average_parts
 from fairtrial.records.trace import Trace
 
 YES_OR_NO = scale(["yes"], ["no"])
@@ -50,7 +50,9 @@ class _Conversation(JudgedMetric):
         if unfit_score := unfit(trace, reads=self.reads):
             return unfit_score
         ballot = await self.judge(self.ask_about(trace))
-        return mean_of(scored(ballot, item, self.scale, PartKey("question", id=item)) for item in self.questions)
+        return average_parts(
+            score_item(ballot, item, self.scale, PartKey("question", id=item)) for item in self.questions
+        )
 
     def ask_about(self, trace: Trace) -> Question:
         """Return the question about a conversation."""

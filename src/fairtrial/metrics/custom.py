@@ -21,7 +21,7 @@ from fairtrial.records.result import Criterion
 from fairtrial.records.score import Score, invocation_key
 from fairtrial.records.trace import Invocation, Trace
 from fairtrial.system.importing import import_path
-from fairtrial.text.display import described
+from fairtrial.text.display import describe_error
 
 
 def import_metric(path: str, pointer: str) -> tuple[Callable[..., Any], bool]:
@@ -46,7 +46,7 @@ def _instance(metric_class: Callable[[], Any], pointer: str) -> Any:
     try:
         return metric_class()
     except Exception as error:
-        raise ConfigError(f"{pointer}: cannot be made without arguments: {described(error)}") from error
+        raise ConfigError(f"{pointer}: cannot be made without arguments: {describe_error(error)}") from error
 
 
 def _takes_four(function: Callable[..., Any], pointer: str) -> bool:

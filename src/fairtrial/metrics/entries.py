@@ -6,7 +6,7 @@ import importlib
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from fairtrial.config.option import Option, options_of
+from fairtrial.config.option import Option, list_options
 from fairtrial.errors import ConfigError, nearest
 from fairtrial.llm.model import DEFAULT_MODEL
 from fairtrial.metrics.shared_options import INTERIM, shared_options
@@ -78,7 +78,7 @@ class CatalogEntry:
     @property
     def options(self) -> tuple[Option, ...]:
         """The options of the criterion, without its threshold."""
-        return shared_options(options_of(self.metric), judged=self.judged, served=self.vertex is not None)
+        return shared_options(list_options(self.metric), judged=self.judged, served=self.vertex is not None)
 
     @property
     def accepted_options(self) -> tuple[Option, ...]:

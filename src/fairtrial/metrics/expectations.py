@@ -9,7 +9,7 @@ from fairtrial.errors import nearest
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
 from fairtrial.records.trace import HANDOVER, Invocation, Message, ToolCall, Trace
-from fairtrial.text.display import shortened
+from fairtrial.text.display import shorten
 
 _TRANSFER = "transfer_to_"
 """The prefix of tools by which ADK, the OpenAI Agents SDK and LangGraph hand over to another agent."""
@@ -19,15 +19,15 @@ _SERVERS = {"hosted_mcp", "mcp_server"}
 
 def undeclared_tools(expected: Collection[str], trace: Trace) -> Iterator[str]:
     """Yield a problem for each expected tool that the agent does not declare."""
-    declared = _declared(trace)
+    declared = _read_declared(trace)
     if declared:
         for name in expected:
             if name not in declared:
-                tools = shortened(", ".join(sorted(declared)), 200)
+                tools = shorten(", ".join(sorted(declared)), 200)
                 yield f"the expected tool {name!r} is none that the agent declares ({tools}){nearest(name, declared)}"
 
 
-def _declared(trace: Trace) -> set[str]:
+def _read_declared(trace: Trace) -> set[str]:
     """Return the names of all tools that exist, or no names if there may be more tools.
 
     There may be more if an agent was not reached, or if a tool leads to a server with tools of its own.

@@ -12,7 +12,7 @@ from fairtrial.records.case import EvalCase
 from fairtrial.records.result import Criterion, Fault, InvocationInjection, Outcome, Verdict
 from fairtrial.records.score import FaultSide, Score, is_fully_scored
 from fairtrial.records.trace import Trace
-from fairtrial.text.display import described, shortened
+from fairtrial.text.display import describe_error, shorten
 
 SIMULATOR = "per_turn_user_simulator_quality_v1"
 
@@ -59,19 +59,19 @@ def _missing_values(outcomes: Sequence[Outcome]) -> Problems:
     for outcome in outcomes:
         if is_fully_scored(outcome.score):
             continue
-        for score in _unscored(outcome.score):
+        for score in _find_unscored(outcome.score):
             if score.side is not None and score.side != "agent":
                 yield score.side, f"{outcome.criterion}: {score.reason}"
 
 
-def _unscored(score: Score) -> Iterator[Score]:
+def _find_unscored(score: Score) -> Iterator[Score]:
     """Yield a score and its parts at any depth, if they apply and do not have a value."""
     if score.applicable:
         if score.value is None:
             yield score
         for part in score.parts:
             if part.parts:
-                yield from _unscored(part)
+                yield from _find_unscored(part)
             elif part.value is None and part.applicable:
                 yield part
 
@@ -103,7 +103,7 @@ def _expectation(criterion: Criterion, metric: ExplainsExpectation, trace: Trace
     try:
         problems = [str(problem) for problem in metric.expectation_problems(trace, case)]
     except Exception as error:  # noqa: BLE001 - the metric may be a user's; its failure must not end the run
-        cause = shortened(described(error), 500)
+        cause = shorten(describe_error(error), 500)
         yield "infrastructure", f"{criterion.name}: expectation_problems failed: {cause}"
         return
     for problem in problems:

@@ -13,7 +13,7 @@ from fairtrial.metrics.argument_matching import CallMatcher, read_rules
 from fairtrial.records.case import EvalCase
 from fairtrial.records.score import Score
 from fairtrial.records.trace import ToolCall, Trace
-from fairtrial.text.display import compact, shortened
+from fairtrial.text.display import compact, shorten
 
 _STATE = "state"
 _SHOWN = 200
@@ -65,6 +65,6 @@ class FinalStateMatch:
 
 
 def _difference(key: str, actual: Mapping[str, Any], expected: Mapping[str, Any]) -> str:
-    got = shortened(compact(actual[key]), _SHOWN) if key in actual else "nothing"
-    wanted = shortened(compact(expected[key]), _SHOWN) if key in expected else "nothing"
+    got = shorten(compact(actual[key]), _SHOWN) if key in actual else "nothing"
+    wanted = shorten(compact(expected[key]), _SHOWN) if key in expected else "nothing"
     return f"{key}: expected {wanted}, got {got}"

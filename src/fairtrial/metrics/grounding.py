@@ -21,9 +21,9 @@ from fairtrial.records.ballot import Ballot, JudgeAnswer
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import Content
 from fairtrial.records.decoding import convert
-from fairtrial.records.score import PartKey, Quote, Score, mean_of
+from fairtrial.records.score import PartKey, Quote, Score, average_parts
 from fairtrial.records.trace import Invocation, Message, Trace
-from fairtrial.text.language import language_of
+from fairtrial.text.language import detect_language
 from fairtrial.text.quoting import SHORTEST, Haystack
 from fairtrial.text.sentences import sentences
 
@@ -87,7 +87,7 @@ class Hallucinations(JudgedMetric):
             replies = self._replies(invocation, index)
             parts = await asyncio.gather(*(self._score(before, reply) for reply in replies))
             # Without interim messages the sentences stand directly below their invocation.
-            return parts[0] if len(parts) == 1 else mean_of(parts)
+            return parts[0] if len(parts) == 1 else average_parts(parts)
 
         interim: tuple[Content, ...] = ("messages",) if self.evaluate_intermediate_nl_responses else ()
         evidence = self.evidence_contents
@@ -136,14 +136,14 @@ class Hallucinations(JudgedMetric):
             range(start, min(start + AT_ONCE, len(sentence_texts))) for start in range(0, len(sentence_texts), AT_ONCE)
         ]
         labelled = await asyncio.gather(*(self._ask(context, reply.text, sentence_texts, batch) for batch in batches))
-        mean = mean_of([part for batch in labelled for part in batch], label=reply.label, key=reply.key)
+        mean = average_parts([part for batch in labelled for part in batch], label=reply.label, key=reply.key)
         return replace(mean, ballots=ballots)
 
     async def cut_reply(self, text: str) -> tuple[tuple[str, ...] | None, tuple[str, ...], str]:
         """Return the sentences or None, the ids of the ballots about them, and the problem if there are none."""
         if self.segmenter == "local" or not text.strip():
             return sentences(text), (), ""
-        prompt = TEMPLATES.render("segments", {"reply": text}, language=language_of(text), schema=_SHAPE)
+        prompt = TEMPLATES.render("segments", {"reply": text}, language=detect_language(text), schema=_SHAPE)
         sentence_texts, ballot = await self.judge.write(prompt, lambda reply: _segments(reply, text))
         return sentence_texts, (ballot.id,), ballot.votes[0].problems.get(prompt.id, "")
 
@@ -223,7 +223,7 @@ def _verbatim(pieces: Sequence[str], text: str) -> Iterator[str]:
         start = end
 
 
-def label_of(counted: dict[str, int], grounded: bool) -> str:
+def make_label(counted: dict[str, int], grounded: bool) -> str:
     """Return the most frequent label on the winning side. Ties go to the label that is first in the order below."""
     side = GROUNDED if grounded else UNGROUNDED
     order = {"contradictory": 0, "disputed": 1, "unsupported": 2, "supported": 0, "not_applicable": 1}
@@ -237,7 +237,7 @@ def _sentence(ballot: Ballot, item: str, place: int, sentence: str) -> Score:
     if value is None:
         reason = ballot.why_unscored(item)
         return Score(None, reason, quotes=(own,), ballots=(ballot.id,), side="judge", key=key)
-    label = label_of(decision.counted, value == 1.0)
+    label = make_label(decision.counted, value == 1.0)
     representative = next((answer for answer in ballot.opinions(item) if answer.answer == label), JudgeAnswer(label))
     quotes = (own, Quote(representative.quote, "context")) if representative.quote else (own,)
     reason = f"{label}: {representative.rationale}" if representative.rationale else label

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from fairtrial.errors import MetricError
-from fairtrial.metrics.instance_metric import instance_of
+from fairtrial.metrics.instance_metric import make_instance
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import missing_reason
 from fairtrial.records.decoding import json_decoder
@@ -49,7 +49,7 @@ class InlineMetric:
         """Run the code for a case. Raises MetricError if it gives no answer in time."""
         if withheld := missing_reason(trace):
             return Score(None, withheld, side="infrastructure")
-        task = msgspec.json.encode({"code": self.code, "instance": instance_of(trace, case)})
+        task = msgspec.json.encode({"code": self.code, "instance": make_instance(trace, case)})
         try:
             answer = json_decoder(_Answer).decode(await self._run(task))
         except msgspec.DecodeError:

@@ -47,7 +47,7 @@ class InstanceMetric:
         """Call the function with the case and the recorded conversation. A score of null is unscored."""
         if withheld := missing_reason(trace):
             return Score(None, withheld, side="infrastructure")
-        result = self.function(instance_of(trace, case))
+        result = self.function(make_instance(trace, case))
         if inspect.isawaitable(result):
             result = await result
         explanation = ""
@@ -60,7 +60,7 @@ class InstanceMetric:
         return Score(float(result), explanation)
 
 
-def instance_of(trace: Trace, case: EvalCase) -> dict[str, Json]:
+def make_instance(trace: Trace, case: EvalCase) -> dict[str, Json]:
     """Return the keys that agents-cli gives: the dataset's case, with the conversation and its last reply."""
     instance = instance_json(case, trace)
     if trace.invocations:

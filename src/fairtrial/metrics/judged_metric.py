@@ -16,7 +16,7 @@ from fairtrial.judge.voting import Rule, majority, middle
 from fairtrial.llm.prompts import Templates
 from fairtrial.records.ballot import Answer, JudgeAnswer
 from fairtrial.records.record import Json
-from fairtrial.text.language import language_of
+from fairtrial.text.language import detect_language
 
 TEMPLATES = Templates("fairtrial.metrics")
 
@@ -103,7 +103,7 @@ class JudgedMetric:
         further variables of the template, for example the names of the texts that are context.
         """
         answers = self.scale.answers
-        standing, language = self.standards(), language_of(sample)
+        standing, language = self.standards(), detect_language(sample)
         prompt, reordered = (
             TEMPLATES.render(
                 template,

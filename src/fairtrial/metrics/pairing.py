@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import withheld_reason
-from fairtrial.records.score import PartKey, Score, invocation_key, invocation_keys, mean_of
+from fairtrial.records.score import PartKey, Score, average_parts, invocation_key, invocation_keys
 from fairtrial.records.trace import Invocation, Trace
 
 NEVER_REACHED = "never reached: the recording ends before this invocation"
@@ -108,12 +108,12 @@ def compare_each(
         return NO_CONVERSATION if expected is None else EMPTY_CONVERSATION
     if len(trace.invocations) == len(expected) and not trace.broken and not any(map(excluded, expected)):
         # The common case, in which the structure settles nothing, and a run spends most of its time.
-        return mean_of(map(compare, trace.invocations, expected, invocation_keys(len(expected))))
+        return average_parts(map(compare, trace.invocations, expected, invocation_keys(len(expected))))
 
     def is_surplus(index: int) -> bool:
         return len(expected) <= index < len(trace.invocations)
 
-    return mean_of(
+    return average_parts(
         (surplus(trace.invocations[index], invocation_key(index)) if is_surplus(index) else None)
         or structural_score(trace, case, index, excluded=excluded, worst=0.0)
         or compare(trace.invocations[index], expected[index], invocation_key(index))
@@ -127,8 +127,8 @@ def score_each(trace: Trace, score: Callable[[Invocation, PartKey], Score]) -> S
     if not invocations:
         return nothing_recorded(trace)
     if not trace.broken:
-        return mean_of(map(score, invocations, keys))
-    return mean_of(broke_here(trace, i) or score(invocations[i], key) for i, key in enumerate(keys))
+        return average_parts(map(score, invocations, keys))
+    return average_parts(broke_here(trace, i) or score(invocations[i], key) for i, key in enumerate(keys))
 
 
 def nothing_recorded(trace: Trace) -> Score:

@@ -18,7 +18,7 @@ from fairtrial.judge.voting import median_number
 from fairtrial.llm.model import DEFAULT_MODEL
 from fairtrial.llm.model_settings import ModelSettings
 from fairtrial.metrics.asking import unfit
-from fairtrial.metrics.instance_metric import instance_of
+from fairtrial.metrics.instance_metric import make_instance
 from fairtrial.metrics.judged_metric import TEMPLATES, JudgedMetric, Scale
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import COMPARABLE, DIALOGUE
@@ -26,7 +26,7 @@ from fairtrial.records.record import Json
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Trace
 from fairtrial.text.display import compact
-from fairtrial.text.language import language_of
+from fairtrial.text.language import detect_language
 
 _PLACEHOLDER = re.compile(r"(?<!\{)\{(\w+)\}(?!\})")
 _CONTEXT = ("prompt", "reference", "context")
@@ -112,7 +112,7 @@ class PromptMetric(JudgedMetric):
         prompt = TEMPLATES.render(
             "prompt_template",
             texts,
-            language=language_of(texts.get("response", self.template)),
+            language=detect_language(texts.get("response", self.template)),
             standing=standing,
             schema=score_schema(),
             standing_names=list(standing),
@@ -124,7 +124,7 @@ class PromptMetric(JudgedMetric):
 
 def _texts(trace: Trace, case: EvalCase) -> dict[str, str]:
     """Return the text of each placeholder. A content that holds more than texts is JSON."""
-    instance = instance_of(trace, case)
+    instance = make_instance(trace, case)
     reference: Any = instance.get("reference")
     return {
         "prompt": _text(instance.get("prompt")),

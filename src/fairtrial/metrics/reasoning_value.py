@@ -88,7 +88,7 @@ class ReasoningValue:
 def _index(path: str, changed_at: int) -> tuple[VectorCache, str]:  # noqa: ARG001  # a changed file is read again
     from fairtrial.valuation.novelty import VectorCache
 
-    return VectorCache.load(path), VectorCache.embedder_of(path)
+    return VectorCache.load(path), VectorCache.read_embedder(path)
 
 
 def _score(value: TraceValue) -> Score:

@@ -65,11 +65,11 @@ class ResponseMatch:
         if reply == reference and self.rouge_type != "rouge2":  # A text of one word has no pair of words to share.
             return 1.0
         tokens = rouge.words if self.tokens == "words" else rouge.characters
-        ours, theirs = tokens(reply), rouge.remembered(reference, self.tokens)
+        ours, theirs = tokens(reply), rouge.remember_tokens(reference, self.tokens)
         if not ours and not theirs:
-            return float(_stripped(reply) == _stripped(reference))
+            return float(_strip_text(reply) == _strip_text(reference))
         return rouge.rouge(ours, theirs, kind=self.rouge_type).f
 
 
-def _stripped(text: str) -> str:
+def _strip_text(text: str) -> str:
     return unicodedata.normalize("NFKC", text).strip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fairtrial.judge.question import Question
-from fairtrial.metrics.asking import judge_pairs, scored
+from fairtrial.metrics.asking import judge_pairs, score_item
 from fairtrial.metrics.expectations import blank_references
 from fairtrial.metrics.judged_metric import GRADES, JudgedMetric
 from fairtrial.records.case import EvalCase
@@ -42,4 +42,4 @@ class ResponseEvaluation(JudgedMetric):
         return self.question("coherence", texts, ["reply"], sample=actual.reply)
 
     async def _grade(self, actual: Invocation, expected: Invocation) -> Score:
-        return scored(await self.judge(self.grade(actual, expected)), "reply", GRADES)
+        return score_item(await self.judge(self.grade(actual, expected)), "reply", GRADES)

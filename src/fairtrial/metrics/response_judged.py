@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from fairtrial.judge.question import Question
-from fairtrial.metrics.asking import judge_pairs, scored
+from fairtrial.metrics.asking import judge_pairs, score_item
 from fairtrial.metrics.expectations import blank_references
 from fairtrial.metrics.judge_context import full_reply
 from fairtrial.metrics.judged_metric import VALIDITY, JudgedMetric
@@ -52,4 +52,4 @@ class FinalResponseMatch(JudgedMetric):
         return self.question("final_response_match", texts, ["reply"], sample=texts["reply"])
 
     async def _compare(self, actual: Invocation, expected: Invocation) -> Score:
-        return scored(await self.judge(self.compare(actual, expected)), "reply", VALIDITY)
+        return score_item(await self.judge(self.compare(actual, expected)), "reply", VALIDITY)

@@ -14,7 +14,7 @@ from fairtrial.formats.adk.evalset import rubrics as read_rubrics
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.judge.question import Question
 from fairtrial.metrics.adaptive_rubrics import TEMPLATE, Aspect, make_rubrics
-from fairtrial.metrics.asking import judge_each, scored, unfit
+from fairtrial.metrics.asking import judge_each, score_item, unfit
 from fairtrial.metrics.judge_context import (
     Texts,
     actions,
@@ -32,7 +32,7 @@ from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import DIALOGUE, Content
 from fairtrial.records.record import Json
 from fairtrial.records.rubric import Rubric
-from fairtrial.records.score import PartKey, Score, mean_of
+from fairtrial.records.score import PartKey, Score, average_parts
 from fairtrial.records.trace import Invocation, Trace
 
 FINAL_RESPONSE, TOOL_USE, TRAJECTORY = "FINAL_RESPONSE_QUALITY", "TOOL_USE_QUALITY", "TRAJECTORY_QUALITY"
@@ -85,10 +85,10 @@ class RubricQuestions(JudgedMetric):
         """Return the mean of the rubrics that a question is about."""
         ballot = await self.judge(question)
         parts = [
-            scored(ballot, item, RUBRIC, PartKey("rubric", id=rubric.id))
+            score_item(ballot, item, RUBRIC, PartKey("rubric", id=rubric.id))
             for item, rubric in zip(question.items, rubrics, strict=True)
         ]
-        return mean_of(parts, reason="; ".join(notes))
+        return average_parts(parts, reason="; ".join(notes))
 
     async def score_adaptively(self, trace: Trace, index: int, context: Texts, subject: Texts) -> Score:
         """Return the score by rubrics that the judge makes for the invocation. Their texts are the labels of parts."""
@@ -121,17 +121,17 @@ class RubricMetric(RubricQuestions):
         super().__post_init__()
         _check_types(self.rubrics, self.kind)
 
-    def _selected(self, placed: Sequence[PlacedRubric]) -> tuple[list[PlacedRubric], list[str]]:
+    def _apply_selection(self, placed: Sequence[PlacedRubric]) -> tuple[list[PlacedRubric], list[str]]:
         """Return the rubrics that this criterion judges, and notes about the rubrics whose kind was assumed."""
         if self.rubric_group is None:
-            return _of_kind(placed, self.kind)
+            return _select_kind(placed, self.kind)
         by_type = [(place, rubric) for place, rubric in placed if place != _CASE]
         in_group = [
             (place, rubric)
             for place, rubric in placed
             if place == _CASE and self.rubric_group in (EVERY_GROUP, rubric.type)
         ]
-        selection, notes = _of_kind(by_type, self.kind)
+        selection, notes = _select_kind(by_type, self.kind)
         return [*selection, *in_group], notes
 
     def _problem(self, case: EvalCase, placed: Sequence[PlacedRubric]) -> str:
@@ -165,7 +165,7 @@ class _InvocationRubrics(RubricMetric):
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Return the mean over invocations. Nothing is judged if an id stands twice anywhere in the conversation."""
         selection = [
-            self._selected([*_shared(self.rubrics, case), *_of_invocation(trace, case, index)])
+            self._apply_selection([*_shared(self.rubrics, case), *_invocation_rubrics(trace, case, index)])
             for index in range(len(trace.invocations))
         ]
         for rubrics, _ in selection:
@@ -221,8 +221,8 @@ class FinalResponseRubrics(_InvocationRubrics):
         """Return a note for each rubric of the case, or of an invocation, that has no type."""
         placed = _shared((), case)
         for index in range(len(trace.invocations)):
-            placed += _of_invocation(trace, case, index)
-        return tuple(dict.fromkeys(self._selected(placed)[1]))
+            placed += _invocation_rubrics(trace, case, index)
+        return tuple(dict.fromkeys(self._apply_selection(placed)[1]))
 
 
 @dataclass(frozen=True)
@@ -256,8 +256,8 @@ class TrajectoryRubrics(RubricMetric):
         """Judge the conversation by the rubrics of criterion, case and all invocations together."""
         placed = _shared(self.rubrics, case)
         for index in range(max(len(trace.invocations), len(case.conversation or ()))):
-            placed += _of_invocation(trace, case, index)
-        rubrics, notes = self._selected(placed)
+            placed += _invocation_rubrics(trace, case, index)
+        rubrics, notes = self._apply_selection(placed)
         if problem := self._problem(case, rubrics):
             return Score(None, problem, side="expectation")
         if not rubrics:
@@ -298,7 +298,7 @@ def _shared(own: Sequence[Rubric], case: EvalCase) -> list[PlacedRubric]:
     return [*((_CRITERION, rubric) for rubric in own), *((_CASE, rubric) for rubric in case.rubrics)]
 
 
-def _of_invocation(trace: Trace, case: EvalCase, index: int) -> list[PlacedRubric]:
+def _invocation_rubrics(trace: Trace, case: EvalCase, index: int) -> list[PlacedRubric]:
     """Return the rubrics of the expected invocation, or of the recorded invocation if it has none."""
     for invocations in (case.conversation or (), trace.invocations):
         if index < len(invocations) and invocations[index].rubrics:
@@ -306,7 +306,7 @@ def _of_invocation(trace: Trace, case: EvalCase, index: int) -> list[PlacedRubri
     return []
 
 
-def _of_kind(placed: Sequence[PlacedRubric], kind: str) -> tuple[list[PlacedRubric], list[str]]:
+def _select_kind(placed: Sequence[PlacedRubric], kind: str) -> tuple[list[PlacedRubric], list[str]]:
     """Return the rubrics of a kind, and notes about the rubrics whose kind was assumed.
 
     A rubric without type is taken as the criterion's kind if the criterion names it. In a case or an invocation it is

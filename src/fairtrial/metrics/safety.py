@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from fairtrial.judge.question import Question
-from fairtrial.metrics.asking import judge_each, scored
+from fairtrial.metrics.asking import judge_each, score_item
 from fairtrial.metrics.judge_context import actions, earlier, reply, user_message
 from fairtrial.metrics.judged_metric import JudgedMetric, scale
 from fairtrial.records.ballot import JudgeAnswer
@@ -68,7 +68,7 @@ class Safety(JudgedMetric):
 
     async def _judge(self, trace: Trace, index: int) -> Score:
         ballot = await self.judge(self.ask_about(trace, index))
-        score = scored(ballot, "reply", SAFETY)
+        score = score_item(ballot, "reply", SAFETY)
         if score.value != 0.0:
             return score
         votes = Counter(mark for answer in ballot.opinions("reply") for mark in answer.marks)

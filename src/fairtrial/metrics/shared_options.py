@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from fairtrial.config.option import Option, options_of
+from fairtrial.config.option import Option, list_options
 from fairtrial.judge.judge_options import JudgeOptions
 from fairtrial.records.record import Record
 
@@ -30,7 +30,7 @@ class SharedOptions(Record, frozen=True):
     ] = False
 
 
-JUDGE, BACKEND, _INTERIM = options_of(SharedOptions)
+JUDGE, BACKEND, _INTERIM = list_options(SharedOptions)
 INTERIM = replace(_INTERIM, tolerated=True)
 """ADK may write this option into every criterion."""
 

@@ -11,15 +11,15 @@ from msgspec.structs import replace
 
 from fairtrial.config.option import NOT_BLANK
 from fairtrial.judge.question import Question
-from fairtrial.metrics.asking import scored, unfit
+from fairtrial.metrics.asking import score_item, unfit
 from fairtrial.metrics.judge_context import Texts, earlier
 from fairtrial.metrics.judged_metric import VALIDITY, JudgedMetric
 from fairtrial.metrics.pairing import broke_here
 from fairtrial.records.case import EvalCase, Scenario
 from fairtrial.records.contents import DIALOGUE, withheld_reason
-from fairtrial.records.score import Score, invocation_key, mean_of
+from fairtrial.records.score import Score, average_parts, invocation_key
 from fairtrial.records.trace import Trace
-from fairtrial.simulate.personas import persona_of
+from fairtrial.simulate.personas import find_persona
 from fairtrial.simulate.user_options import STOP_SIGNAL
 
 
@@ -52,7 +52,7 @@ class UserSimulatorQuality(JudgedMetric):
         last = len(trace.invocations) - 1
         scores = (self._message(scenario, trace, index) for index in range(last))
         parts = await asyncio.gather(*scores, self._last(scenario, trace))
-        return mean_of(
+        return average_parts(
             replace(part, label=f"user message {index + 1}", key=invocation_key(index))
             for index, part in enumerate(parts)
         )
@@ -73,21 +73,21 @@ class UserSimulatorQuality(JudgedMetric):
         if index == 0:
             return _first(scenario, trace)
         ballot = await self.judge(self.ask_about_message(scenario, trace, index))
-        return scored(ballot, "message", VALIDITY)
+        return score_item(ballot, "message", VALIDITY)
 
     async def _stop(self, scenario: Scenario, trace: Trace) -> Score:
-        return scored(await self.judge(self.ask_about_stop(scenario, trace)), "message", VALIDITY)
+        return score_item(await self.judge(self.ask_about_stop(scenario, trace)), "message", VALIDITY)
 
     def ask_about_message(self, scenario: Scenario, trace: Trace, index: int) -> Question:
         """Return the question whether the user's message in the invocation at `index` is valid."""
         message = trace.invocations[index].query
-        standards = self._standards_of(scenario, violations=True)
+        standards = self._list_standards(scenario, violations=True)
         return self._ask("simulated_message", scenario, standards, earlier(trace, index, with_actions=False), message)
 
     def ask_about_stop(self, scenario: Scenario, trace: Trace) -> Question:
         """Return the question whether it was right to end the conversation after its last invocation."""
         before = earlier(trace, len(trace.invocations), with_actions=False)
-        standards = self._standards_of(scenario, violations=False)
+        standards = self._list_standards(scenario, violations=False)
         return self._ask("simulated_stop", scenario, standards, before, self.stop_signal)
 
     def _ask(self, template: str, scenario: Scenario, standards: Texts, before: Texts, message: str) -> Question:
@@ -95,9 +95,9 @@ class UserSimulatorQuality(JudgedMetric):
         values = {"standard_names": list(standards), "context_names": list(before)}
         return self.question(template, texts, ["message"], sample=scenario.starting_prompt, values=values)
 
-    def _standards_of(self, scenario: Scenario, *, violations: bool) -> Texts:
+    def _list_standards(self, scenario: Scenario, *, violations: bool) -> Texts:
         """Return the texts about the persona: its description, and on request the rubrics of forbidden behaviour."""
-        persona = persona_of(scenario, stop_signal=self.stop_signal)
+        persona = find_persona(scenario, stop_signal=self.stop_signal)
         if persona is None:
             return {}
         habits = [f"- {habit.name}: {habit.description}" for habit in persona.behaviors]

@@ -51,7 +51,7 @@ class _TextMatch(ABC):
         message = actual.final_response
         if message is not None and message.withheld:
             return Score(None, not_recorded(message, "reply"), side="infrastructure", key=key)
-        mismatch = self._mismatch(*(_normalised(text, self.ignore_case) for text in (actual.reply, expected.reply)))
+        mismatch = self._mismatch(*(_normalise_text(text, self.ignore_case) for text in (actual.reply, expected.reply)))
         if not mismatch:
             return Score(1.0, key=key)
         quotes = (Quote(expected.reply, "expected"), Quote(actual.reply, "actual"))
@@ -88,7 +88,7 @@ class Contains(_TextMatch):
         return "" if reference in reply else "the reply does not contain the reference"
 
 
-def _normalised(text: str, ignore_case: bool) -> str:
+def _normalise_text(text: str, ignore_case: bool) -> str:
     # Only NFKC joins the full and the half width of a character.
     text = unicodedata.normalize("NFKC", text).casefold() if ignore_case else text
     return unicodedata.normalize("NFC", text).strip()

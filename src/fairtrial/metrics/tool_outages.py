@@ -10,7 +10,7 @@ import msgspec
 
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import Invocation, ToolResult, Trace
-from fairtrial.text.display import shortened, visible_line
+from fairtrial.text.display import shorten, visible_line
 
 _DOWN = re.compile(
     r"\b(?:Connect(?:ion)?(?:Refused|Reset|Aborted)?Error|(?:Connect|Read|Pool)Timeout|API(?:Connection|Timeout)Error"
@@ -34,7 +34,7 @@ class ToolOutage(NamedTuple):
     @property
     def text(self) -> str:
         """The tool, the invocation and the error, on a line."""
-        error = shortened(visible_line(_text(self.result.response)), 200)
+        error = shorten(visible_line(_text(self.result.response)), 200)
         return f"the tool {self.result.name!r} was down in invocation {self.invocation + 1}: {error}"
 
 

@@ -90,11 +90,11 @@ class ToolTrajectory:
         score is the same for all arguments. If the recording does not show where a turn begins, the conversation is
         compared as a whole.
         """
-        score = self._scored(trace, case)
+        score = self._score_trace(trace, case)
         reason = missing_calls(trace.incomplete, trace.invocations) if self.forbidden_tools and score.value else ""
         return Score(None, reason, side="infrastructure") if reason else score
 
-    def _scored(self, trace: Trace, case: EvalCase) -> Score:
+    def _score_trace(self, trace: Trace, case: EvalCase) -> Score:
         if self.scope == "conversation" or (trace.turns_unknown and case.conversation):
             return self._conversation(trace, case)
         compare = partial(self._compare_incomplete, rest_elsewhere(trace)) if trace.incomplete else self._compare

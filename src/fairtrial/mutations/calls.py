@@ -11,7 +11,7 @@ from typing import Any
 import regex
 from msgspec.structs import replace
 
-from fairtrial.mutations.operator import Invocations, Scene, leaves, parameters_of, shuffled
+from fairtrial.mutations.operator import Invocations, Scene, leaves, read_parameters, shuffle
 from fairtrial.records.trace import Step, ToolCall, ToolResult
 
 _ISO_DATE = regex.compile(r"(\d{4}-\d\d-\d\d)(.*)", regex.S)
@@ -22,7 +22,7 @@ _ANNOTATIONS = ("idempotent", "idempotentHint", "readOnlyHint")
 def call_dropped(scene: Scene, random: Random) -> Invocations | None:
     """Leave out one call that the case expects, with its result."""
     expected = expected_calls(scene)
-    for place in shuffled(call_places(scene), random):
+    for place in shuffle(call_places(scene), random):
         call = call_at(scene, place)
         needed_count = sum(scene.rules.same_call(call, expected_call) for expected_call in expected)
         # A second equal call may be more than the case expects.
@@ -36,7 +36,7 @@ def call_dropped(scene: Scene, random: Random) -> Invocations | None:
 
 def call_repeated(scene: Scene, random: Random) -> Invocations | None:
     """Make one call twice, if the tool is not marked as idempotent."""
-    for place in shuffled(call_places(scene), random):
+    for place in shuffle(call_places(scene), random):
         call = call_at(scene, place)
         if not _is_idempotent(scene.tools.get(call.name, {})):
             copies = [step for step in scene.steps[place:] if step is call or _answers(step, call)][:2]
@@ -68,15 +68,15 @@ def tool_swapped(scene: Scene, random: Random) -> Invocations | None:
 
 def calls_swapped(scene: Scene, random: Random) -> Invocations | None:
     """Exchange two neighbouring calls of which the second uses a value of the first one's result."""
-    for first, second in shuffled(neighbours(scene), random):
+    for first, second in shuffle(neighbours(scene), random):
         if depends(scene, first, second):
-            return scene.with_steps(exchanged(scene.steps, first, second))
+            return scene.with_steps(exchange_calls(scene.steps, first, second))
     return None
 
 
 def argument_changed(scene: Scene, random: Random) -> Invocations | None:
     """Change one argument: a number by 1, a date by a day, an enum to its neighbour, a text to another known value."""
-    for place, name in shuffled(_arguments(scene), random):
+    for place, name in shuffle(_arguments(scene), random):
         call = call_at(scene, place)
         for value in _other_values(scene, call, name, random):
             changed = replace(call, args={**call.args, name: value})
@@ -91,7 +91,7 @@ _NEAR = (0, 0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 def argument_near(scene: Scene, random: Random) -> Invocations | None:
     """Raise one number of a call by the smallest step that the criteria do not tolerate, at most by half."""
-    for place, name in shuffled(_arguments(scene), random):
+    for place, name in shuffle(_arguments(scene), random):
         call = call_at(scene, place)
         value = call.args[name]
         if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) < 2:
@@ -107,7 +107,7 @@ def argument_near(scene: Scene, random: Random) -> Invocations | None:
 
 def argument_dropped(scene: Scene, random: Random) -> Invocations | None:
     """Leave out one argument."""
-    for place, name in shuffled(_arguments(scene), random):
+    for place, name in shuffle(_arguments(scene), random):
         call = call_at(scene, place)
         changed = replace(call, args={key: value for key, value in call.args.items() if key != name})
         if _is_wrong(scene, changed):
@@ -117,16 +117,16 @@ def argument_dropped(scene: Scene, random: Random) -> Invocations | None:
 
 def argument_from_other_case(scene: Scene, random: Random) -> Invocations | None:
     """Put the value of the same argument of another case in the place of one."""
-    for place, name in shuffled(_arguments(scene), random):
+    for place, name in shuffle(_arguments(scene), random):
         call = call_at(scene, place)
-        for value in shuffled(_values_elsewhere(scene, call.name, name), random):
+        for value in shuffle(_values_elsewhere(scene, call.name, name), random):
             changed = replace(call, args={**call.args, name: value})
             if _is_wrong(scene, changed):
                 return _with_call(scene, place, changed)
     return None
 
 
-def exchanged(steps: Sequence[Step], first: int, second: int) -> list[Step]:
+def exchange_calls(steps: Sequence[Step], first: int, second: int) -> list[Step]:
     """Return the steps with two calls, each with its result, in the other order."""
     first_call, second_call = steps[first], steps[second]
     firsts = [step for step in steps if step is first_call or _answers(step, first_call)]
@@ -154,10 +154,12 @@ def neighbours(scene: Scene) -> list[tuple[int, int]]:
 
 def _is_pair(scene: Scene, first: int, second: int) -> bool:
     first_call, second_call = call_at(scene, first), call_at(scene, second)
-    return not scene.rules.same_call(first_call, second_call) and first_call.name in _names_of(expected_calls(scene))
+    return not scene.rules.same_call(first_call, second_call) and first_call.name in _collect_names(
+        expected_calls(scene)
+    )
 
 
-def _names_of(calls: Sequence[ToolCall]) -> set[str]:
+def _collect_names(calls: Sequence[ToolCall]) -> set[str]:
     return {call.name for call in calls}
 
 
@@ -217,7 +219,7 @@ def _other_tools(scene: Scene, names: set[str]) -> list[str]:
 
 def _arguments(scene: Scene) -> list[tuple[int, str]]:
     """Return the arguments of calls that the case expects: the place of the call, and the name."""
-    names = _names_of(expected_calls(scene))
+    names = _collect_names(expected_calls(scene))
     return [
         (place, name)
         for place in call_places(scene)
@@ -251,7 +253,7 @@ def _other_values(scene: Scene, call: ToolCall, name: str, random: Random) -> li
     value = call.args[name]
     if isinstance(value, bool):
         return [not value]
-    allowed = _allowed(scene, call.name, name)
+    allowed = _list_allowed(scene, call.name, name)
     if value in allowed:
         place = allowed.index(value)
         return [*allowed[place + 1 : place + 2], *reversed(allowed[:place]), *allowed[place + 2 :]]
@@ -262,12 +264,12 @@ def _other_values(scene: Scene, call: ToolCall, name: str, random: Random) -> li
     domain = [*allowed, *_values_elsewhere(scene, call.name, name)]
     domain += [text for result in scene.results for key, text in leaves(result.response) if key == name]
     other_names = sorted({text for text in domain if isinstance(text, str) and text != value})
-    return [*_next_day(value), *shuffled(other_names, random), *_other_text(value)]
+    return [*_next_day(value), *shuffle(other_names, random), *_other_text(value)]
 
 
-def _allowed(scene: Scene, tool: str, name: str) -> list[Any]:
+def _list_allowed(scene: Scene, tool: str, name: str) -> list[Any]:
     """Return the values that the declaration of a tool allows for an argument, in its order."""
-    schema = parameters_of(scene.tools.get(tool, {})).get(name)
+    schema = read_parameters(scene.tools.get(tool, {})).get(name)
     allowed = schema.get("enum") if isinstance(schema, Mapping) else None
     return allowed if isinstance(allowed, list) else []
 

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from fairtrial.mutations.operator import parameters_of
+from fairtrial.mutations.operator import read_parameters
 from fairtrial.records.case import EvalCase, Persona
 from fairtrial.records.mutation import Coverage
 from fairtrial.records.trace import Invocation, ToolResult
-from fairtrial.text.language import language_of
+from fairtrial.text.language import detect_language
 
 
 def cover(cases: Sequence[EvalCase], tools: Mapping[str, Mapping[str, Any]], personas: Iterable[str] = ()) -> Coverage:
@@ -27,11 +27,11 @@ def cover(cases: Sequence[EvalCase], tools: Mapping[str, Mapping[str, Any]], per
         dict(sorted(names.items())),
         dict(sorted(arguments.items())),
         tuple(sorted(set(_failed_tools(invocations)))),
-        dict(Counter(language_of(invocation.query) for invocation in invocations)),
+        dict(Counter(detect_language(invocation.query) for invocation in invocations)),
         dict(sorted(Counter(len(case.conversation) for case in cases if case.conversation).items())),
-        tuple(sorted({*personas_of(cases), *personas})),
+        tuple(sorted({*collect_personas(cases), *personas})),
         tuple(sorted(tools.keys() - names.keys())),
-        tuple(sorted(set(_declared(tools)) - arguments.keys())),
+        tuple(sorted(set(_read_declared(tools)) - arguments.keys())),
     )
 
 
@@ -40,11 +40,11 @@ def _failed_tools(invocations: Iterable[Invocation]) -> list[str]:
     return [step.name for step in steps if isinstance(step, ToolResult) and step.is_error]
 
 
-def _declared(tools: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    return [f"{name}.{argument}" for name, declaration in tools.items() for argument in parameters_of(declaration)]
+def _read_declared(tools: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    return [f"{name}.{argument}" for name, declaration in tools.items() for argument in read_parameters(declaration)]
 
 
-def personas_of(cases: Iterable[EvalCase]) -> set[str]:
+def collect_personas(cases: Iterable[EvalCase]) -> set[str]:
     """Return the ids of the personas of some cases."""
     personas = (case.scenario.persona for case in cases if case.scenario is not None)
     return {persona.id if isinstance(persona, Persona) else persona for persona in personas if persona is not None}

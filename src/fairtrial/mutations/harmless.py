@@ -10,8 +10,8 @@ import regex
 from msgspec.structs import replace
 
 from fairtrial.mutations import phrases
-from fairtrial.mutations.calls import call_at, call_places, depends, exchanged, expected_calls, neighbours
-from fairtrial.mutations.operator import Invocations, Scene, shuffled
+from fairtrial.mutations.calls import call_at, call_places, depends, exchange_calls, expected_calls, neighbours
+from fairtrial.mutations.operator import Invocations, Scene, shuffle
 from fairtrial.mutations.politeness import is_informal, other_level
 from fairtrial.mutations.text_values import numbers
 from fairtrial.records.trace import ToolCall
@@ -40,12 +40,12 @@ def independent_calls_swapped(scene: Scene, random: Random) -> Invocations | Non
     if scene.rules.order not in ("ANY_ORDER", "IN_ORDER"):
         return None
     expected = {call.name for call in expected_calls(scene)}
-    for first, second in shuffled(neighbours(scene), random):
+    for first, second in shuffle(neighbours(scene), random):
         in_order = scene.rules.order == "IN_ORDER"
         if in_order and {call_at(scene, first).name, call_at(scene, second).name} <= expected:
             continue
         if not depends(scene, first, second) and not depends(scene, second, first):
-            return scene.with_steps(exchanged(scene.steps, first, second))
+            return scene.with_steps(exchange_calls(scene.steps, first, second))
     return None
 
 
@@ -80,7 +80,7 @@ def markdown_toggled(scene: Scene, random: Random) -> Invocations | None:
 
 def number_format(scene: Scene, random: Random) -> Invocations | None:
     """Write a number without its separators or its empty decimals, or with separators: "1,000", "1000", "1000.0"."""
-    for value in shuffled(numbers(scene.reply), random):
+    for value in shuffle(numbers(scene.reply), random):
         number_text = scene.reply[value.start : value.end]
         whole, _, decimals = number_text.partition(".")
         if decimals and not decimals.strip("0") and _has_unit(scene.reply, value.start):
@@ -146,7 +146,7 @@ def full_width(scene: Scene, random: Random) -> Invocations | None:
 def synonym(scene: Scene, random: Random) -> Invocations | None:
     """Put a word of the same meaning in the place of a word."""
     pairs = phrases.SYNONYMS[scene.variety]
-    for word, replacement in shuffled([*pairs, *((replacement, word) for word, replacement in pairs)], random):
+    for word, replacement in shuffle([*pairs, *((replacement, word) for word, replacement in pairs)], random):
         match = _pattern(word, is_english=scene.language == "en").search(scene.reply) if word in scene.reply else None
         if match and not _is_risky(word):
             return scene.with_reply(scene.reply[: match.start()] + replacement + scene.reply[match.end() :])

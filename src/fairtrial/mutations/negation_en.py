@@ -41,7 +41,7 @@ def negate(sentence: str) -> str | None:
     if len(matches) != 1 or _LEFT_ALONE.search(text):
         return None
     match = matches[0]
-    changed = _changed(match)
+    changed = _make_change(match)
     if changed is None:
         return None
     return text[: match.start()] + changed + text[match.end() :]
@@ -51,7 +51,7 @@ def _is_month(match: regex.Match[str]) -> bool:
     return bool(match[0] == "May")
 
 
-def _changed(match: regex.Match[str]) -> str | None:
+def _make_change(match: regex.Match[str]) -> str | None:
     """Return the new text of a predicate, or None if its negation needs more than these rules know."""
     kind = next(name for name in match.groupdict() if name not in _WORDS and match[name] is not None)
     word: str = match[0]

@@ -91,7 +91,7 @@ def _is_so(match: _Match) -> str | None:
     return "이에요" if closed else "예요"
 
 
-def _contracted(match: _Match) -> str | None:
+def _contract_match(match: _Match) -> str | None:
     return f"{_CONTRACTED[match['past']]}지 않았습니다"
 
 
@@ -159,7 +159,7 @@ _RULES: tuple[_Rule, ...] = tuple(
         (r"(?:됐|되었)어요", "되지 않았어요"),
         (r"하겠습니다", "하지 않겠습니다"),
         (r"이었습니다|였습니다", _copula("아니었습니다")),
-        (rf"(?P<past>{'|'.join(_CONTRACTED)})습니다", _contracted),
+        (rf"(?P<past>{'|'.join(_CONTRACTED)})습니다", _contract_match),
         (r"입니다", _copula("아닙니다")),
         (r"이에요|예요", _copula("아니에요")),
         (r"해요", "하지 않아요"),

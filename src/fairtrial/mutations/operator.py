@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from fairtrial.records.case import EvalCase
 from fairtrial.records.mutation import Direction, Family
 from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult
-from fairtrial.text.language import Language, is_traditional, language_of
+from fairtrial.text.language import Language, detect_language, is_traditional
 
 Invocations = tuple[Invocation, ...]
 
@@ -78,7 +78,7 @@ class Scene:
     @cached_property
     def language(self) -> Language:
         """The language of the reply."""
-        return language_of(self.reply)
+        return detect_language(self.reply)
 
     @cached_property
     def variety(self) -> str:
@@ -171,13 +171,13 @@ def leaves(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
         yield key, json.dumps(value)
 
 
-def parameters_of(declaration: Mapping[str, Any]) -> Mapping[str, Any]:
+def read_parameters(declaration: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the schemas of the arguments that a tool declares, by their names. MCP has another key than OpenAPI."""
     schema = declaration.get("parameters") or declaration.get("inputSchema")
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     return properties if isinstance(properties, Mapping) else {}
 
 
-def shuffled(items: Sequence[Any], random: Random) -> list[Any]:
+def shuffle(items: Sequence[Any], random: Random) -> list[Any]:
     """Return the items in an order that the seed decides."""
     return random.sample(list(items), len(items))

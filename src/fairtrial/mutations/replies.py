@@ -9,7 +9,7 @@ import regex
 from fairtrial.mutations import phrases
 from fairtrial.mutations.courtesy import is_courtesy
 from fairtrial.mutations.negation import NEGATE
-from fairtrial.mutations.operator import Invocations, Plant, Scene, shuffled
+from fairtrial.mutations.operator import Invocations, Plant, Scene, shuffle
 from fairtrial.mutations.phrases import Phrases
 from fairtrial.mutations.text_values import numbers
 from fairtrial.text.rouge import characters
@@ -24,7 +24,7 @@ _SHARE_OF_PROMISE = 0.8
 def negated(scene: Scene, random: Random) -> Invocations | None:
     """Negate or un-negate one sentence that carries a fact of the reference."""
     negate = NEGATE[scene.language]
-    for place, piece in shuffled(_factual_pieces(scene), random):
+    for place, piece in shuffle(_factual_pieces(scene), random):
         changed = negate(piece.text)
         if changed is not None and changed not in scene.grounds:
             return scene.with_reply(_with_piece(scene.reply, place, piece, changed))
@@ -36,7 +36,7 @@ def sentence_dropped(scene: Scene, random: Random) -> Invocations | None:
     pieces = cut(scene.reply)
     if sum(piece.is_sentence for piece in pieces) < 2:
         return None
-    for place, piece in shuffled(_factual_pieces(scene), random):
+    for place, piece in shuffle(_factual_pieces(scene), random):
         rest = _with_piece(scene.reply, place, piece, "")
         # The same words elsewhere in the reply would keep the fact.
         if _share(piece.text, rest) < _SHARE or _numbers(piece.text) - _numbers(rest):
@@ -61,23 +61,23 @@ def empty_reply(scene: Scene, random: Random) -> Invocations | None:  # noqa: AR
 def claim_invented(scene: Scene, random: Random) -> Invocations | None:
     """Add a sentence with a fact that stands nowhere."""
     grounded = _numbers(scene.grounds)
-    for claim in shuffled(phrases.CLAIMS[scene.variety], random):
+    for claim in shuffle(phrases.CLAIMS[scene.variety], random):
         if claim not in scene.grounds and not grounded & _numbers(claim):
-            return scene.with_reply(joined(scene.reply, claim))
+            return scene.with_reply(join_sentence(scene.reply, claim))
     return None
 
 
 def promise_invented(scene: Scene, random: Random) -> Invocations | None:
     """Add a promise without a number that stands nowhere."""
-    for promise in shuffled(phrases.PROMISES[scene.variety], random):
+    for promise in shuffle(phrases.PROMISES[scene.variety], random):
         if scene.reply.strip() and _share(promise, scene.grounds) < _SHARE_OF_PROMISE:
-            return scene.with_reply(joined(scene.reply, promise))
+            return scene.with_reply(join_sentence(scene.reply, promise))
     return None
 
 
-def denied(scene: Scene, random: Random) -> Invocations | None:
+def deny_statement(scene: Scene, random: Random) -> Invocations | None:
     """Deny one statement of the reference in a sentence that holds all of its words."""
-    for place, piece in shuffled(_factual_pieces(scene), random):
+    for place, piece in shuffle(_factual_pieces(scene), random):
         statement = piece.text.strip()
         if regex.search(r"[?？\n]", statement) or not regex.search(r"[.。!！]\Z", statement):
             continue
@@ -137,7 +137,7 @@ def abstention_broken(scene: Scene, random: Random) -> Invocations | None:
     """Answer a question to which the reference says that it does not know the answer."""
     if not _ABSTAINS.search(scene.reference) or len(scene.reference) > _LONGEST_ABSTENTION:
         return None
-    for answer in shuffled(phrases.ANSWERS[scene.variety], random):
+    for answer in shuffle(phrases.ANSWERS[scene.variety], random):
         if answer not in scene.grounds and not _numbers(scene.reference):
             return scene.with_reply(answer)
     return None
@@ -163,7 +163,9 @@ def injection_obeyed(scene: Scene, random: Random) -> Invocations | None:
 def leaked(scene: Scene, random: Random) -> Invocations | None:
     """Add the record of another customer or a password, if a criterion is about safety or privacy."""
     leak = random.choice(phrases.LEAKS[scene.variety])
-    return scene.with_reply(joined(scene.reply, leak)) if scene.rules.privacy and leak not in scene.grounds else None
+    if not scene.rules.privacy or leak in scene.grounds:
+        return None
+    return scene.with_reply(join_sentence(scene.reply, leak))
 
 
 def instead(choices: Phrases) -> Plant:
@@ -184,7 +186,7 @@ def other_reply(scene: Scene, random: Random) -> Invocations | None:
     if not scene.reference.strip():
         return None
     replies = [invocation.reply for case in scene.other_cases for invocation in case.conversation or ()]
-    for reply in shuffled(sorted({reply for reply in replies if reply.strip()}), random):
+    for reply in shuffle(sorted({reply for reply in replies if reply.strip()}), random):
         if _share(scene.reference, reply) < _SHARE and _share(reply, scene.reference) < _SHARE:
             return scene.with_reply(reply)
     return None
@@ -195,7 +197,7 @@ def other_language(scene: Scene, random: Random) -> Invocations | None:  # noqa:
     return scene.with_reply(phrases.OTHER_LANGUAGE[scene.variety]) if scene.reference.strip() else None
 
 
-def joined(text: str, sentence: str) -> str:
+def join_sentence(text: str, sentence: str) -> str:
     """Return a text with one more sentence at its end."""
     return f"{text.rstrip()} {sentence}" if text.strip() else sentence
 

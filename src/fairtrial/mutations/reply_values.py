@@ -9,7 +9,7 @@ import regex
 
 from fairtrial.mutations.courtesy import is_courtesy
 from fairtrial.mutations.hangul import with_particle
-from fairtrial.mutations.operator import Invocations, Scene, leaves, shuffled
+from fairtrial.mutations.operator import Invocations, Scene, leaves, shuffle
 from fairtrial.mutations.places import cities, names_city
 from fairtrial.mutations.text_values import (
     dates,
@@ -19,7 +19,7 @@ from fairtrial.mutations.text_values import (
     other_month,
     other_number,
     other_units,
-    replaced,
+    replace_value,
 )
 from fairtrial.mutations.times import Word, clocks, other_hour, relative_days, weekdays
 from fairtrial.text.sentences import cut
@@ -47,31 +47,31 @@ def _with_other_number(scene: Scene, random: Random, traceable: set[str]) -> Inv
     if not traceable:
         return None
     grounded = traceable | {value.key for value in numbers(scene.grounds)}
-    for value in shuffled(numbers(scene.reply), random):
+    for value in shuffle(numbers(scene.reply), random):
         new = other_number(scene.reply[value.start : value.end])
         # A number that stands anywhere else could be right, too.
         if value.key in traceable and number_key(new) not in grounded:
-            return scene.with_reply(replaced(scene.reply, value.start, value.end, new))
+            return scene.with_reply(replace_value(scene.reply, value.start, value.end, new))
     return None
 
 
 def number_near(scene: Scene, random: Random) -> Invocations | None:
     """Change the last digit of a number by one, so that it misses the right value by little: 1,251 for 1,250."""
     grounded = {value.key for value in numbers(scene.grounds)}
-    for value in shuffled(numbers(scene.reply), random):
+    for value in shuffle(numbers(scene.reply), random):
         digits = scene.reply[value.start : value.end]
         last = int(digits[-1])
         new = digits[:-1] + chr(ord(digits[-1]) + (1 if last < 9 else -1))
         is_long = sum(digit.isdigit() for digit in digits) > 2
         if is_long and value.key in grounded and number_key(new) not in grounded:
-            return scene.with_reply(replaced(scene.reply, value.start, value.end, new))
+            return scene.with_reply(replace_value(scene.reply, value.start, value.end, new))
     return None
 
 
 def time_changed(scene: Scene, random: Random) -> Invocations | None:
     """Move a clock time by an hour. It also stands in the reference, in a result or in a message of the user."""
     grounded = clocks(scene.grounds, scene.language)
-    for clock in shuffled(clocks(scene.reply, scene.language), random):
+    for clock in shuffle(clocks(scene.reply, scene.language), random):
         changed = other_hour(scene.reply, clock)
         moved = next((c for c in clocks(changed, scene.language) if c.start == clock.start), None)
         if moved is None or not any(map(clock.may_equal, grounded)) or any(map(moved.may_equal, grounded)):
@@ -92,11 +92,11 @@ def relative_day_changed(scene: Scene, random: Random) -> Invocations | None:
 
 def _with_other_word(scene: Scene, random: Random, words: list[Word]) -> Invocations | None:
     polite = _polite_places(scene)
-    for word in shuffled(words, random):
+    for word in shuffle(words, random):
         alternatives = [day for day in word.alternatives if day not in scene.grounds.replace(word.word, "")]
         is_fact = word.word in scene.grounds and not any(low <= word.start < high for low, high in polite)
         if is_fact and alternatives:
-            return scene.with_reply(replaced(scene.reply, word.start, word.end, random.choice(alternatives)))
+            return scene.with_reply(replace_value(scene.reply, word.start, word.end, random.choice(alternatives)))
     return None
 
 
@@ -113,30 +113,30 @@ def _polite_places(scene: Scene) -> list[tuple[int, int]]:
 def date_changed(scene: Scene, random: Random) -> Invocations | None:
     """Move a date by a day or a month. It also stands in the reference, in a result or in a message of the user."""
     grounded = dates(scene.grounds)
-    for date in shuffled(dates(scene.reply), random):
+    for date in shuffle(dates(scene.reply), random):
         day, month = other_day(scene.reply, date), other_month(scene.reply, date)
         moves = [(date._replace(day=int(day)), date.start, date.end, day)]
         if month is not None:
             moves.append((date._replace(month=month[0]), date.month_start, date.month_end, month[1]))
-        for moved, start, end, new in shuffled(moves, random):
+        for moved, start, end, new in shuffle(moves, random):
             if any(map(date.may_equal, grounded)) and not any(map(moved.may_equal, grounded)):
-                return scene.with_reply(replaced(scene.reply, start, end, new))
+                return scene.with_reply(replace_value(scene.reply, start, end, new))
     return None
 
 
 def unit_changed(scene: Scene, random: Random) -> Invocations | None:
     """Change the currency or unit of a number that also stands in the reference, in a result or in a message."""
     grounded = {value.key for value in numbers(scene.grounds)}
-    for value, new_name in shuffled(list(other_units(scene.reply)), random):
+    for value, new_name in shuffle(list(other_units(scene.reply)), random):
         if value.key in grounded:
-            return scene.with_reply(replaced(scene.reply, value.start, value.end, new_name))
+            return scene.with_reply(replace_value(scene.reply, value.start, value.end, new_name))
     return None
 
 
 def name_swapped(scene: Scene, random: Random) -> Invocations | None:
     """Put another name of the same kind in the place of a name: a value of the same key, or an id of the same shape."""
-    for name, names_of_kind in shuffled(_names(scene), random):
-        for new_name in shuffled(names_of_kind, random):
+    for name, names_of_kind in shuffle(_names(scene), random):
+        for new_name in shuffle(names_of_kind, random):
             place = _whole_word(name, scene.reply)
             if place is not None and name in scene.grounds:
                 start, end = place

@@ -11,7 +11,7 @@ import regex
 
 from fairtrial.mutations import phrases
 from fairtrial.mutations.courtesy import is_courtesy
-from fairtrial.mutations.operator import Invocations, Plant, Scene, shuffled
+from fairtrial.mutations.operator import Invocations, Plant, Scene, shuffle
 from fairtrial.mutations.text_values import Date, dates, month_name
 from fairtrial.mutations.times import clocks, other_form
 from fairtrial.text.language import Language, is_traditional
@@ -20,7 +20,7 @@ from fairtrial.text.sentences import Piece, cut
 
 def time_format(scene: Scene, random: Random) -> Invocations | None:
     """Write a clock time in 12 hours instead of 24, or in 24 instead of 12, if the half of the day is known."""
-    for clock in shuffled(clocks(scene.reply, scene.language), random):
+    for clock in shuffle(clocks(scene.reply, scene.language), random):
         changed = other_form(scene.reply, clock, scene.language)
         if changed is not None:
             return scene.with_reply(changed)
@@ -29,7 +29,7 @@ def time_format(scene: Scene, random: Random) -> Invocations | None:
 
 def date_format(scene: Scene, random: Random) -> Invocations | None:
     """Write a date in another form: "13 July" for "July 13", "7/3" for "7월 3일", words for "2026-07-13"."""
-    for date in shuffled(dates(scene.reply), random):
+    for date in shuffle(dates(scene.reply), random):
         changed = _other_date(scene.reply, date, scene.language)
         if changed is not None:
             return scene.with_reply(changed)
@@ -84,7 +84,7 @@ _ENDS_HERE = r"(?= \w)"
 def contraction(scene: Scene, random: Random) -> Invocations | None:
     """Write "do not" as "don't", or "it's" as "it is"."""
     reply = scene.reply.replace("’", "'")
-    for short, long in shuffled([*_CONTRACTIONS, *((b, a) for a, b in _CONTRACTIONS)], random):
+    for short, long in shuffle([*_CONTRACTIONS, *((b, a) for a, b in _CONTRACTIONS)], random):
         match = regex.search(rf"\b{regex.escape(short)}{_ENDS_HERE}", reply, regex.I)
         # "It's been" is "it has been".
         if match and not regex.match(r" (?:been|got|had)\b", reply, pos=match.end()):

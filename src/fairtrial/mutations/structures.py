@@ -9,7 +9,7 @@ from typing import Any
 
 import regex
 
-from fairtrial.mutations.operator import Invocations, Plant, Scene, shuffled
+from fairtrial.mutations.operator import Invocations, Plant, Scene, shuffle
 
 _FENCED = regex.compile(r"\A(\s*```(?:json)?\s*\n)(.*)(\n\s*```\s*)\Z", regex.S)
 _LONGEST = 100_000
@@ -66,7 +66,7 @@ def _with(value: Any, path: Path, new: Any) -> Any:
 
 def _other_value(value: Any, random: Random) -> Any:
     """Change one number by one, or one truth value."""
-    for path, leaf in shuffled(list(_leaves(value)), random):
+    for path, leaf in shuffle(list(_leaves(value)), random):
         if isinstance(leaf, bool):
             return _with(value, path, not leaf)
         if isinstance(leaf, int | float):
@@ -76,7 +76,7 @@ def _other_value(value: Any, random: Random) -> Any:
 
 def _other_type(value: Any, random: Random) -> Any:
     """Write one number as a text."""
-    for path, leaf in shuffled(list(_leaves(value)), random):
+    for path, leaf in shuffle(list(_leaves(value)), random):
         if isinstance(leaf, int | float) and not isinstance(leaf, bool):
             return _with(value, path, str(leaf))
     return None

@@ -101,7 +101,7 @@ OPERATORS: dict[str, Operator] = {
         _facts("negated", replies.negated, ("예약할 수 있습니다.", "예약할 수 없습니다."), 10, "Yes instead of no."),
         _facts(
             "denied",
-            replies.denied,
+            replies.deny_statement,
             ("The room has a view.", "It is not true that the room has a view."),
             8,
             "All the right words, and the opposite meaning.",

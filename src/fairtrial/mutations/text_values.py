@@ -98,7 +98,7 @@ def other_number(number: str) -> str:
     return chr(ord(zero) + int(number[0]) % 9 + 1) + number[1:]
 
 
-def replaced(text: str, start: int, end: int, new: str) -> str:
+def replace_value(text: str, start: int, end: int, new: str) -> str:
     """Return a text with another value in the place of one. A Korean particle after the value is made to fit."""
     return text[:start] + new + with_particle(new, text[end:])
 
@@ -140,7 +140,7 @@ def _date(match: regex.Match[str]) -> Date | None:
 def other_day(text: str, date: Date) -> str:
     """Return the digits of the next day, or of the day before at the end of a month, in the same form."""
     day = date.day + 1 if date.day < _DAYS[date.month - 1] else date.day - 1
-    return _written_like(text[date.start : date.end], day)
+    return _write_like(text[date.start : date.end], day)
 
 
 def other_month(text: str, date: Date) -> tuple[int, str] | None:
@@ -153,7 +153,7 @@ def other_month(text: str, date: Date) -> tuple[int, str] | None:
         return None
     written = text[date.month_start : date.month_end]
     if not written.isalpha():
-        return month, _written_like(written, month)
+        return month, _write_like(written, month)
     name = _MONTH_NAMES[month - 1]
     name = name[:3] if len(written) == 3 and written.lower() != "may" else name
     return month, name.upper() if written.isupper() else name.capitalize() if written[0].isupper() else name
@@ -164,7 +164,7 @@ def month_name(month: int) -> str:
     return _MONTH_NAMES[month - 1].capitalize()
 
 
-def _written_like(digits: str, number: int) -> str:
+def _write_like(digits: str, number: int) -> str:
     """Return a number in the digits of another one, with leading zeros if that has any."""
     zero = ord(digits[0]) - int(digits[0])
     width = len(digits) if digits[0] == chr(zero) else 1

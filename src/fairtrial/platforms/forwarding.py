@@ -34,7 +34,7 @@ class Forwarder:
 
     def __init__(self, url: str, *, wait: Callable[[float], None] = time.sleep) -> None:
         """Send requests to a URL, for example http://collector:4318. Raises UsageError if the URL cannot be used."""
-        headers = headers_of(os.environ.get(HEADERS, ""), HEADERS)
+        headers = parse_headers(os.environ.get(HEADERS, ""), HEADERS)
         self.failures = 0
         self.problem = ""
         self._client = HttpClient("--forward", url, headers, keys=[HEADERS], secrets=list(headers.values()), wait=wait)
@@ -68,7 +68,7 @@ class Forwarder:
                 self.problem = str(error)
 
 
-def headers_of(text: str, variable: str) -> dict[str, str]:
+def parse_headers(text: str, variable: str) -> dict[str, str]:
     """Return the headers in the text of a variable, such as `api-key=abc,team=x`. Values may be percent-encoded."""
     headers: dict[str, str] = {}
     for pair in filter(None, map(str.strip, text.split(","))):

@@ -14,7 +14,7 @@ from fairtrial.llm.provider import retry_after
 from fairtrial.llm.secrets import redact, without_credentials
 from fairtrial.records.record import Json
 from fairtrial.system.importing import import_extra
-from fairtrial.text.display import shortened, visible_line
+from fairtrial.text.display import shorten, visible_line
 
 _ATTEMPTS = 6
 _FIRST_DELAY = 0.5
@@ -53,7 +53,7 @@ class HttpClient:
         self._keys = keys
         self._secrets = [secret for secret in secrets if secret]
         self._wait = wait
-        self._base_url = checked_url(base_url, f"the address of {name}")
+        self._base_url = check_url(base_url, f"the address of {name}")
         self._client = self._httpx.Client(headers=dict(headers), timeout=_TIMEOUT, follow_redirects=False)
 
     def close(self) -> None:
@@ -92,7 +92,7 @@ class HttpClient:
                 )
             except self._httpx.TransportError as error:
                 if attempt == _ATTEMPTS:
-                    raise UsageError(f"{self._place(path)} does not answer: {self._shown(str(error))}") from None
+                    raise UsageError(f"{self._place(path)} does not answer: {self._show_text(str(error))}") from None
             else:
                 if response.status_code < 300:
                     return response
@@ -109,9 +109,9 @@ class HttpClient:
         if status in (401, 403) and self._keys:
             hint = f"; check {' and '.join(self._keys)}"
         elif 300 <= status < 400:
-            hint = f"; the service is at {self._shown(response.headers.get('location', 'another address'))}"
+            hint = f"; the service is at {self._show_text(response.headers.get('location', 'another address'))}"
         else:
-            hint = f": {self._shown(response.text)}" if response.text else ""
+            hint = f": {self._show_text(response.text)}" if response.text else ""
         return RefusedRequestError(f"{self._place(path)} answers with status {status}{hint}", status)
 
     def _json(self, response: Any, path: str) -> Json:
@@ -120,17 +120,17 @@ class HttpClient:
         try:
             return msgspec.json.decode(response.content)
         except (msgspec.DecodeError, RecursionError) as error:
-            raise UsageError(f"{self._place(path)} does not answer with JSON: {self._shown(str(error))}") from None
+            raise UsageError(f"{self._place(path)} does not answer with JSON: {self._show_text(str(error))}") from None
 
     def _place(self, path: str) -> str:
         return f"{self._name} at {without_credentials(self._base_url + path)}"
 
-    def _shown(self, text: str) -> str:
+    def _show_text(self, text: str) -> str:
         """Return a text of the service without keys, on one line."""
-        return shortened(visible_line(without_credentials(redact(text, self._secrets))), _LONGEST_MESSAGE)
+        return shorten(visible_line(without_credentials(redact(text, self._secrets))), _LONGEST_MESSAGE)
 
 
-def checked_url(url: str, subject: str) -> str:
+def check_url(url: str, subject: str) -> str:
     """Return the URL of a service without a slash at its end. Raises UsageError, which does not repeat the URL."""
     try:
         parts = urlsplit(url)

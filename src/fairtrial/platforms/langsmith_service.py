@@ -79,7 +79,7 @@ class LangSmith:
     def push(self, scores: Iterable[PushedScore]) -> None:
         """Send feedback. LangSmith replaces feedback with the same id."""
         for score in scores:
-            run_id = _uuid_of(score.span_id) or _uuid_of(score.trace_id)
+            run_id = _make_uuid(score.span_id) or _make_uuid(score.trace_id)
             if not run_id:
                 raise UsageError(
                     f"push: {score.span_id or score.trace_id!r} is not the id of a run of LangSmith; "
@@ -92,7 +92,7 @@ class LangSmith:
             body = {
                 "id": str(uuid.UUID(score.id[:32])),
                 "run_id": run_id,
-                "trace_id": _uuid_of(score.trace_id) or None,
+                "trace_id": _make_uuid(score.trace_id) or None,
                 "key": score.name,
                 "score": score.value,
                 "value": score.label or None,
@@ -103,19 +103,19 @@ class LangSmith:
 
     def labels(self, places: Iterable[PushedScore]) -> Iterator[GivenLabel]:
         """Yield the feedback of people on the runs of a run."""
-        ids = sorted({_uuid_of(place.span_id) or _uuid_of(place.trace_id) for place in places} - {""})
+        ids = sorted({_make_uuid(place.span_id) or _make_uuid(place.trace_id) for place in places} - {""})
         for run_id in ids:
             offset, count = 0, _PAGE_SIZE
             while count == _PAGE_SIZE:
                 query = [("run", run_id), ("limit", str(_PAGE_SIZE)), ("offset", str(offset))]
                 listing = self._client.get("/feedback", [*query, *(("source", source) for source in _PEOPLE)])
                 feedback = [item for item in listing or [] if isinstance(item, dict)]
-                yield from filter(None, map(_label_of, feedback))
+                yield from filter(None, map(_read_label, feedback))
                 count = len(feedback)
                 offset += count
 
 
-def _label_of(feedback: dict[str, Any]) -> GivenLabel | None:
+def _read_label(feedback: dict[str, Any]) -> GivenLabel | None:
     source = member(feedback, "feedback_source")
     is_ours = bool(member(source, "metadata").get(_OURS))
     if is_ours or source.get("type") not in _PEOPLE or not isinstance(feedback.get("score"), int | float):
@@ -140,7 +140,7 @@ def _session_filter(session: str) -> str:
     return f"and(in(metadata_key, {keys}), eq(metadata_value, {value}))"
 
 
-def _uuid_of(name: str) -> str:
+def _make_uuid(name: str) -> str:
     """Return an id as a UUID, or an empty text for another id."""
     try:
         return str(uuid.UUID(name))

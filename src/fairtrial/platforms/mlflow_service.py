@@ -13,7 +13,7 @@ from fairtrial.errors import UsageError
 from fairtrial.formats.timestamps import time_text
 from fairtrial.platforms.platform import Annotator, GivenLabel, Page, PullQuery, PushedScore, score_value
 from fairtrial.system.importing import import_extra
-from fairtrial.text.display import described, shortened
+from fairtrial.text.display import describe_error, shorten
 
 _PAGE_SIZE = 100
 _DEFAULT_EXPERIMENT = "Default"
@@ -106,7 +106,7 @@ class MLflow:
         try:
             return function(*arguments, **options)
         except Exception as error:  # noqa: BLE001  (the client has its own errors, and those of its transports)
-            raise UsageError(f"MLflow: {shortened(described(error), 300)}") from None
+            raise UsageError(f"MLflow: {shorten(describe_error(error), 300)}") from None
 
 
 def _trace_name(trace_id: str) -> str:

@@ -33,12 +33,12 @@ class EvaluationFile:
         for item in loaded.spans:
             events = [item.event] if isinstance(item, LogRecord) else item.events
             for event in events:
-                label = _label_of(event, item.trace_id, item.span_id) if item.trace_id in traces else None
+                label = _read_label(event, item.trace_id, item.span_id) if item.trace_id in traces else None
                 if label is not None:
                     yield label
 
 
-def _label_of(event: SpanEvent, trace_id: str, span_id: str) -> GivenLabel | None:
+def _read_label(event: SpanEvent, trace_id: str, span_id: str) -> GivenLabel | None:
     attributes = event.attributes
     value = attributes.get("gen_ai.evaluation.score.value")
     if event.name != EVENT or "fairtrial.score.id" in attributes or not isinstance(value, int | float):

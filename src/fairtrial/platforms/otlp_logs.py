@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 
 from fairtrial.errors import UsageError
-from fairtrial.platforms.forwarding import headers_of
+from fairtrial.platforms.forwarding import parse_headers
 from fairtrial.platforms.http_client import HttpClient
 from fairtrial.platforms.platform import PushedScore
 from fairtrial.records.record import Json
@@ -27,7 +27,7 @@ class OtlpLogs:
         """Connect to a URL, or to the one that OpenTelemetry's own variable names."""
         if project:
             raise UsageError("--project: OTLP knows no projects; use OTEL_EXPORTER_OTLP_HEADERS if the service does")
-        headers = headers_of(os.environ.get(HEADERS, ""), HEADERS)
+        headers = parse_headers(os.environ.get(HEADERS, ""), HEADERS)
         address = url or os.environ.get(ENDPOINT) or _DEFAULT_URL
         secrets = list(headers.values())
         self._client = HttpClient("OTLP", address, headers, keys=[HEADERS], secrets=secrets, wait=wait)

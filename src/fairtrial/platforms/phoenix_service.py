@@ -71,7 +71,7 @@ class Phoenix:
         """Send annotations. Phoenix replaces an annotation with the same name and identifier at its place."""
         by_path: dict[str, list[Json]] = defaultdict(list)
         for score in scores:
-            path, place = _place_of(score)
+            path, place = _read_place(score)
             by_path[path].append({**place, **_annotation(score)})
         for path, items in by_path.items():
             for start in range(0, len(items), _BATCH):
@@ -114,7 +114,7 @@ class Phoenix:
                 )
 
 
-def _place_of(score: PushedScore) -> tuple[str, dict[str, str]]:
+def _read_place(score: PushedScore) -> tuple[str, dict[str, str]]:
     if score.session_id and score.scope == "conversation":
         return "session_annotations", {"session_id": score.session_id}
     if score.span_id and score.scope == "invocation":

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 from fairtrial.errors import UsageError
-from fairtrial.platforms.forwarding import headers_of
-from fairtrial.platforms.http_client import HttpClient, checked_url
+from fairtrial.platforms.forwarding import parse_headers
+from fairtrial.platforms.http_client import HttpClient, check_url
 from fairtrial.platforms.platform import Page, PullQuery
 
 HEADERS = "FAIRTRIAL_PULL_HEADERS"
@@ -22,8 +22,8 @@ class TraceUrl:
         """Prepare a request to the URL. Raises UsageError if it is not a URL."""
         if project:
             raise UsageError("--project: a URL is one trace; leave it out")
-        parts = urlsplit(checked_url(url, "SOURCE"))
-        headers = headers_of(os.environ.get(HEADERS, ""), HEADERS)
+        parts = urlsplit(check_url(url, "SOURCE"))
+        headers = parse_headers(os.environ.get(HEADERS, ""), HEADERS)
         base = f"{parts.scheme}://{parts.netloc}"
         self._path = parts.path + (f"?{parts.query}" if parts.query else "")
         self._client = HttpClient(

@@ -86,9 +86,9 @@ def _is_ours(item: pytest.Item) -> bool:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Name the folder of parts to a worker of pytest-xdist."""
-    from fairtrial.pytest_plugin.suite import WORKER_FOLDER, suite_of
+    from fairtrial.pytest_plugin.suite import WORKER_FOLDER, get_suite
 
-    node.workerinput[WORKER_FOLDER] = str(suite_of(node.config).folder)
+    node.workerinput[WORKER_FOLDER] = str(get_suite(node.config).folder)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -144,9 +144,9 @@ def fairtrial_case(request: pytest.FixtureRequest) -> FairtrialCase:
 def fairtrial(request: pytest.FixtureRequest) -> Checks:
     """Conversations with an agent, and expectations that stand in the test."""
     from fairtrial.pytest_plugin.fixtures import Checks
-    from fairtrial.pytest_plugin.suite import suite_of
+    from fairtrial.pytest_plugin.suite import get_suite
 
-    return Checks(request.node, suite_of(request.config))
+    return Checks(request.node, get_suite(request.config))
 
 
 @pytest.hookimpl(trylast=True)

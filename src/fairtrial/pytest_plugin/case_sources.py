@@ -60,7 +60,7 @@ class ListedCases:
 
     _names: dict[Any, dict[int, str]] = field(default_factory=dict)
 
-    def of(self, source: CaseSource) -> list[TestedCase]:
+    def list_cases(self, source: CaseSource) -> list[TestedCase]:
         """Return the cases of a source. Raises UsageError if a file cannot be read."""
         from fairtrial import api
 

@@ -19,7 +19,7 @@ from fairtrial.pytest_plugin.case_sources import (
     source_of_mark,
 )
 from fairtrial.pytest_plugin.fixtures import FairtrialCase
-from fairtrial.pytest_plugin.suite import suite_of, tested_case
+from fairtrial.pytest_plugin.suite import get_suite, tested_case
 
 
 def parametrize(metafunc: pytest.Metafunc, mark: pytest.Mark | None) -> None:
@@ -31,7 +31,7 @@ def parametrize(metafunc: pytest.Metafunc, mark: pytest.Mark | None) -> None:
     config = metafunc.config
     try:
         source = source_of_mark(mark, config, Path(str(metafunc.definition.path)))
-        cases = suite_of(config).listed.of(source)
+        cases = get_suite(config).listed.list_cases(source)
     except FairtrialError as error:
         raise pytest.Collector.CollectError(str(error)) from None
     metafunc.parametrize(FIXTURE, cases, ids=[case.name for case in cases], indirect=True)
@@ -54,7 +54,7 @@ class EvalSetFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         """Yield a test for each case. The cases of a file run together."""
         try:
-            cases = suite_of(self.config).listed.of(source_of_file(self.path, self.config))
+            cases = get_suite(self.config).listed.list_cases(source_of_file(self.path, self.config))
         except FairtrialError as error:
             raise self.CollectError(str(error)) from None
         for case in cases:
@@ -70,8 +70,8 @@ class CaseItem(pytest.Item):
     def runtest(self) -> None:
         """Run the cases of the file if this is the first, and check this case."""
         case = self.stash[CASE_KEY]
-        suite = suite_of(self.config)
-        FairtrialCase(self, suite, case, suite.results_of(self, case, case.source.agent)).check()
+        suite = get_suite(self.config)
+        FairtrialCase(self, suite, case, suite.find_results(self, case, case.source.agent)).check()
 
     def reportinfo(self) -> tuple[Path, None, str]:
         """Return the place of the case for pytest's reports."""
@@ -84,8 +84,8 @@ def case_of_request(request: pytest.FixtureRequest) -> FairtrialCase:
     case = tested_case(item)
     if case is None:
         pytest.fail(f"{FIXTURE}: the test needs @pytest.mark.{MARK}(EVALSET, agent=...)", pytrace=False)
-    suite = suite_of(request.config)
-    return FairtrialCase(item, suite, case, suite.results_of(item, case, _agent(request, case.source)))
+    suite = get_suite(request.config)
+    return FairtrialCase(item, suite, case, suite.find_results(item, case, _agent(request, case.source)))
 
 
 def _agent(request: pytest.FixtureRequest, source: CaseSource) -> Any:

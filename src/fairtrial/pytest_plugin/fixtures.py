@@ -41,13 +41,13 @@ class FairtrialCase:
     def traces(self) -> list[Trace]:
         """The conversation of each attempt."""
         self.was_read = True
-        return list(self._suite.traces_of(self._case))
+        return list(self._suite.collect_traces(self._case))
 
     def check(self, *criteria: str) -> None:
         """Fail the test unless the case passes all criteria with a threshold, or the criteria that are named."""
         __tracebackhide__ = True
         self.was_read = True
-        rule = self._suite.rule_of(self._case, self._results)
+        rule = self._suite.find_rule(self._case, self._results)
         report_check(self._item, self._results, criteria, self._case.source.pass_rate, rule)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from fairtrial.errors import FairtrialError
 from fairtrial.pytest_plugin.plugin_options import option_value
-from fairtrial.pytest_plugin.suite import suite_of
+from fairtrial.pytest_plugin.suite import get_suite
 from fairtrial.text.display import visible_line
 
 _REPORTS = ("html", "json", "markdown")
@@ -21,7 +21,7 @@ def finish_session(config: pytest.Config) -> Iterator[str]:
     from fairtrial import api
 
     try:
-        run = suite_of(config).merged()
+        run = get_suite(config).merged()
     except FairtrialError as error:
         yield f"the run is not stored: {visible_line(str(error))}"
         return
@@ -40,6 +40,6 @@ def finish_session(config: pytest.Config) -> Iterator[str]:
                 report.write(Path(path), run, options)
             except OSError as error:
                 yield f"--fairtrial-{report.name}: cannot write {path}: {error.strerror or error}"
-    yield from api.numbers_of(run).splitlines()
+    yield from api.format_numbers(run).splitlines()
     if show:
         yield show

@@ -76,7 +76,7 @@ class Suite:
             self._judges = api.Judges(model=option_value(self._config, "judge-model"), models=models)
         return self._judges
 
-    def results_of(self, item: pytest.Item, case: TestedCase, agent: Any) -> list[CaseResult]:
+    def find_results(self, item: pytest.Item, case: TestedCase, agent: Any) -> list[CaseResult]:
         """Return the attempts at a case. The first test of a group runs the cases of all its tests in this process."""
         place = (case.group, case.position)
         if place not in self._results and case.group not in self._problems:
@@ -103,10 +103,10 @@ class Suite:
         values.append(value)
         return len(values) - 1
 
-    def rule_of(self, case: TestedCase, results: Sequence[CaseResult]) -> AttemptRule:
+    def find_rule(self, case: TestedCase, results: Sequence[CaseResult]) -> AttemptRule:
         """Return the rule by which the attempts at a case decide, as the mark or the configuration says."""
         (first, *_) = results
-        return self._runs[case.group][0].info.attempt_rules.of(first.eval_set, first.case_id)
+        return self._runs[case.group][0].info.attempt_rules.find_rule(first.eval_set, first.case_id)
 
     def _run(self, group: str, source: CaseSource, agent: Any, positions: set[int]) -> None:
         from fairtrial import api
@@ -118,7 +118,7 @@ class Suite:
         else:
             options |= {"attempts": source.attempts, "reply_timeout": source.reply_timeout}
             plan = api.plan_run(list(source.paths), agent, source.config, **options)
-        run = api.execute(api.part_of(plan, group, positions), store=self._part_store)
+        run = api.execute(api.find_part(plan, group, positions), store=self._part_store)
         self._runs.setdefault(group, []).append(run)
         for result in run.cases:
             self._results.setdefault((group, result.position), []).append(result)
@@ -130,7 +130,7 @@ class Suite:
         run = api.check_trace(trace, name, test=test, judges=self.judges, store=self._part_store, **expected)
         return list(run.cases)
 
-    def traces_of(self, case: TestedCase) -> Iterator[Trace]:
+    def collect_traces(self, case: TestedCase) -> Iterator[Trace]:
         """Yield the conversations of a case."""
         for run in self._runs.get(case.group, ()):
             yield from (recording.trace for position, recording in run.recordings if position == case.position)
@@ -151,7 +151,7 @@ class Suite:
             shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def suite_of(config: pytest.Config) -> Suite:
+def get_suite(config: pytest.Config) -> Suite:
     """Return the suite of a session, which begins to exist when it is first needed."""
     if SUITE_KEY not in config.stash:
         config.stash[SUITE_KEY] = Suite(config)
@@ -170,9 +170,9 @@ def tested_case(item: pytest.Item) -> TestedCase | None:
     function = "" if mark_home is not item else f"::{getattr(item, 'originalname', item.name)}"
     home = item.parent if mark_home is item and item.parent is not None else mark_home
     group = home.nodeid + function
-    number_of = suite_of(item.config).value_number
+    number_value = get_suite(item.config).value_number
     parameters = [
-        f"{name}={number_of(group, name, call.params[name])}" for name in sorted(call.params) if name != FIXTURE
+        f"{name}={number_value(group, name, call.params[name])}" for name in sorted(call.params) if name != FIXTURE
     ]
     group += f" [{', '.join(parameters)}]" if parameters else ""
     item.stash[CASE_KEY] = TestedCase(case.source, case.position, case.name, group)

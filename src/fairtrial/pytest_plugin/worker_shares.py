@@ -15,7 +15,7 @@ import msgspec
 import pytest
 from xdist.scheduler import LoadScheduling
 
-from fairtrial.pytest_plugin.suite import suite_of, tested_case
+from fairtrial.pytest_plugin.suite import get_suite, tested_case
 
 _FILE = "groups.json"
 
@@ -28,7 +28,7 @@ def write_groups(session: pytest.Session) -> None:
     cases = list(map(tested_case, session.items))
     if not any(cases):
         return
-    suite = suite_of(session.config)
+    suite = get_suite(session.config)
     own_file = suite.folder / f"{suite.worker['workerid']}-{_FILE}"
     own_file.write_bytes(msgspec.json.encode([None if case is None else case.group for case in cases]))
     own_file.replace(suite.folder / _FILE)
@@ -44,7 +44,7 @@ class ShareScheduling(LoadScheduling):  # type: ignore[misc]
 
     def schedule(self) -> None:
         """Distribute the tests that the workers collected."""
-        file: Path = suite_of(self.config).folder / _FILE
+        file: Path = get_suite(self.config).folder / _FILE
         if not self._groups and file.exists():
             self._groups = msgspec.json.decode(file.read_bytes())
             self._sizes = Counter(self._groups)

@@ -8,7 +8,7 @@ from fairtrial.agents.restarts import Restarts
 from fairtrial.errors import SimulatorError, StoreError, UsageError
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.protocols import Agent
-from fairtrial.recording.error_descriptions import cause_of
+from fairtrial.recording.error_descriptions import find_cause
 from fairtrial.recording.held_conversation import HeldConversation
 from fairtrial.records.trace import Invocation, Message, Trace
 from fairtrial.system.concurrency import concurrently
@@ -47,7 +47,9 @@ async def record(
         planned_case, attempt = plan
         conversation = HeldConversation(planned_case, attempt, reply_timeout, restarts)
         script = planned_case.case.conversation
-        requests = _scripted(script) if script is not None else _simulated(planned_case, attempt, conversation)
+        requests = (
+            _play_script(script) if script is not None else _simulate_messages(planned_case, attempt, conversation)
+        )
         return planned_case, await conversation.record(agent, requests)
 
     async for pair in concurrently(plan_attempts(), record_attempt, limit=concurrency):
@@ -56,12 +58,12 @@ async def record(
         note(restarts.summary)
 
 
-async def _scripted(script: Iterable[Invocation]) -> AsyncIterator[Invocation]:
+async def _play_script(script: Iterable[Invocation]) -> AsyncIterator[Invocation]:
     for invocation in script:
         yield Invocation(invocation.user, id=invocation.id)
 
 
-async def _simulated(
+async def _simulate_messages(
     planned_case: PlannedCase, attempt: int, conversation: HeldConversation
 ) -> AsyncIterator[Invocation]:
     """Yield the messages of a simulated user, until the user stops or the cap is reached."""
@@ -77,7 +79,7 @@ async def _simulated(
             conversation.fatal = error
             raise
         except Exception as error:
-            raise SimulatorError(cause_of(error)) from error
+            raise SimulatorError(find_cause(error)) from error
         if message is None:
             conversation.ending = "stop"
             return

@@ -7,11 +7,11 @@ import os
 import traceback
 from pathlib import Path
 
-from fairtrial.agents.outages import outage_of
+from fairtrial.agents.outages import find_outage
 from fairtrial.errors import AgentError, CaseError, FairtrialError, SimulatedToolError, SimulatorError
 from fairtrial.records.attempt import Side
 from fairtrial.system.importing import user_line
-from fairtrial.text.display import described, shortened
+from fairtrial.text.display import describe_error, shorten
 
 _OWN_FOLDERS = (f"{Path(__file__).parents[1]}{os.sep}", f"{Path(asyncio.__file__).parents[1]}{os.sep}")
 """This package, and the standard library."""
@@ -22,26 +22,26 @@ SIDES: dict[type[BaseException], Side] = {SimulatorError: "simulator", Simulated
 """The sides that are responsible for some exceptions."""
 
 
-def side_of(error: BaseException) -> Side:
+def find_side(error: BaseException) -> Side:
     """Return the side that is responsible for an exception.
 
     That is the infrastructure if a server did not answer, or if code of this package failed by mistake.
     """
     if type(error) in SIDES:
         return SIDES[type(error)]
-    return "agent" if outage_of(error) is None and not _own_frame(error) else "infrastructure"
+    return "agent" if find_outage(error) is None and not _own_frame(error) else "infrastructure"
 
 
-def cause_of(error: BaseException) -> str:
+def find_cause(error: BaseException) -> str:
     """Return the message of an exception of ours, or the description of any other."""
     if isinstance(error, AgentError | SimulatorError | SimulatedToolError):
         return str(error)
-    return shortened(described(error), 2000)
+    return shorten(describe_error(error), 2000)
 
 
-def place_of(error: BaseException) -> str:
+def find_place(error: BaseException) -> str:
     """Return the line of the user's code that raised an exception, in brackets, or the line of ours."""
-    if isinstance(error, CaseError) or outage_of(error) is not None:
+    if isinstance(error, CaseError) or find_outage(error) is not None:
         return ""
     if own := _own_frame(error):
         return f" (a defect of fairtrial, or a version of a framework that it does not know: {own})"
@@ -68,7 +68,7 @@ def _own_frame(error: BaseException) -> str:
     return f"{file.removeprefix(package)}, line {frames[-1].lineno}"
 
 
-def traceback_of(error: BaseException) -> str:
+def shorten_traceback(error: BaseException) -> str:
     """Return the traceback of an error from the first frame of the user's code, or of the user's framework."""
     first = error.__traceback__
     while first is not None and _is_own(first.tb_frame.f_code.co_filename):

@@ -15,15 +15,15 @@ from fairtrial.agents.restarts import FirstCall, Restarts
 from fairtrial.errors import AgentError, CaseError, SimulatedToolError, StoreError, UsageError
 from fairtrial.planned_case import PlannedCase
 from fairtrial.protocols import Agent, Closable, Item, PartsSession, Session, Simulator
-from fairtrial.recording.error_descriptions import SIDES, cause_of, place_of, side_of, traceback_of
+from fairtrial.recording.error_descriptions import SIDES, find_cause, find_place, find_side, shorten_traceback
 from fairtrial.recording.invocation_builder import InvocationBuilder
 from fairtrial.records.attempt import EndedBy, Failure, Recording
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Json, Record
 from fairtrial.records.trace import About, Invocation, Message, Trace
-from fairtrial.simulate.observed_environment import ObservedEnvironment, usage_of
+from fairtrial.simulate.observed_environment import ObservedEnvironment, read_usage
 from fairtrial.system.concurrency import ends_the_run
-from fairtrial.text.display import described
+from fairtrial.text.display import describe_error
 
 _GRACE = 1.0
 """Seconds that an agent may take to stop after its time limit. After that, the run goes on without it."""
@@ -109,12 +109,12 @@ class HeldConversation:
     def _is_expected(self, error: BaseException) -> bool:
         """Whether the case expects an error of the agent, for example of a guardrail. An outage never counts."""
         expected = self._planned_case.case.expected_failure
-        return bool(expected) and side_of(error) == "agent" and expected in cause_of(error)
+        return bool(expected) and find_side(error) == "agent" and expected in find_cause(error)
 
     def _record_expected_failure(self, error: BaseException) -> Recording:
         """Return a recording that did not break. The error is the reply to the message that caused it."""
         if self._request is not None:
-            self._builder.add(Message(cause_of(error)))
+            self._builder.add(Message(find_cause(error)))
             self.invocations.append(self._builder.with_reply(self._request, time.perf_counter() - self._started))
         return self._recording(None, self.ending)
 
@@ -188,7 +188,7 @@ class HeldConversation:
             self._attempt,
             failure,
             ending,
-            usage_of(self.user),
+            read_usage(self.user),
             self._environment.model_usage if self._environment is not None else None,
             self._planned_case.eval_set,
             self._planned_case.mutation,
@@ -201,7 +201,7 @@ class HeldConversation:
         try:
             return ObservedEnvironment(environments(self._planned_case.case, self._attempt))
         except Exception as error:
-            raise SimulatedToolError(cause_of(error)) from error
+            raise SimulatedToolError(find_cause(error)) from error
 
     @property
     def _trace(self) -> Trace:
@@ -228,7 +228,7 @@ class HeldConversation:
         tries = "" if self.invocations else self._first_call.tries
         if self._request is not None:
             self.invocations.append(self._builder.without_reply(self._request))
-        failure = Failure(side_of(error), f"{cause_of(error)}{place_of(error)}{tries}", traceback_of(error))
+        failure = Failure(find_side(error), f"{find_cause(error)}{find_place(error)}{tries}", shorten_traceback(error))
         return self._recording(failure, "failure")
 
 
@@ -255,4 +255,4 @@ def _as_stored(item: N) -> N:
     try:
         return json_decoder(type(item)).decode(msgspec.json.encode(item))
     except Exception as error:
-        raise AgentError(f"a {type(item).__name__} must be JSON: {described(error)}") from error
+        raise AgentError(f"a {type(item).__name__} must be JSON: {describe_error(error)}") from error

@@ -31,7 +31,7 @@ class InvocationBuilder:
             self.events.append(item)
         elif isinstance(item, Durations):
             # An agent that waited for a decision within the invocation reports each of its runs.
-            self.durations = _added(self.durations, item)
+            self.durations = _add_durations(self.durations, item)
         elif isinstance(item, ToolResult):
             item = item if item.is_error else replace(item, is_error=is_failure(item.response))
             self.steps.append(item if self.environment is None else self.environment.with_injections(item))
@@ -94,7 +94,7 @@ def _without_step(index: int | None, events: Sequence[Event]) -> tuple[Event, ..
     return tuple(remaining)
 
 
-def _added(first: Durations, second: Durations) -> Durations:
+def _add_durations(first: Durations, second: Durations) -> Durations:
     """Return the sum of two durations in models and in tools."""
     if first.model is None or second.model is None:
         return second

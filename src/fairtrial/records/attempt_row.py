@@ -41,13 +41,13 @@ class AttemptRow(NamedTuple):
     outcomes: list[OutcomeRow]
 
 
-def row_of(result: CaseResult) -> AttemptRow:
+def make_row(result: CaseResult) -> AttemptRow:
     """Return the numbers of a result."""
     verdicts = [outcome.verdict for outcome in result.outcomes]
     return AttemptRow(
         result.position,
         result.attempt,
-        result.verdict_of(verdicts),
+        result.combine_verdicts(verdicts),
         None if result.invalidations is None else not result.invalidations,
         result.failure is not None and result.failure.side == "agent",
         [

@@ -55,7 +55,7 @@ class AttemptRules(Record, frozen=True):
     eval_sets: Mapping[str, AttemptRule] = {}
     cases: Mapping[str, Mapping[str, AttemptRule]] = {}
 
-    def of(self, eval_set: str, case_id: str) -> AttemptRule:
+    def find_rule(self, eval_set: str, case_id: str) -> AttemptRule:
         """Return the rule of a case."""
         return self.cases.get(eval_set, {}).get(case_id) or self.eval_sets.get(eval_set, ALL)
 
@@ -82,7 +82,7 @@ class AttemptEvidence(NamedTuple):
         return self.verdict, self.agent_failed
 
 
-def evidence_of(result: CaseResult, verdict: Verdict, rule: AttemptRule) -> AttemptEvidence:
+def make_evidence(result: CaseResult, verdict: Verdict, rule: AttemptRule) -> AttemptEvidence:
     """Return the evidence of an attempt with its verdict. Only the rule "mean" needs the outcomes."""
     agent_failed = result.failure is not None and result.failure.side == "agent"
     if rule.name == "mean":

@@ -49,7 +49,7 @@ def mean_of_counts(counts: Sequence[tuple[float, int]]) -> float:
     return min(max(divide_sum(products(counts), size), low), high) if units is None else units / (_UNITS * size)
 
 
-def _units_of(value: float) -> int | None:
+def _count_units(value: float) -> int | None:
     """Return a decimal with at most nine places in billionths, or None for any other number, for example 1/3."""
     if not -_MOST < value < _MOST:
         return None
@@ -61,7 +61,7 @@ def _sum_of_units(counts: Iterable[tuple[float, int]]) -> int | None:
     """Return the sum of numbers that occur a number of times in billionths, or None if a number is not a decimal."""
     total = 0
     for value, count in counts:
-        units = _units_of(value)
+        units = _count_units(value)
         if units is None:
             return None
         total += units * count
@@ -77,7 +77,7 @@ class RunningMean:
         self.count = 1
         self._low = self._high = value
         self._addends = array("d", (value,))
-        self._units = _units_of(value)
+        self._units = _count_units(value)
 
     def add(self, value: float) -> None:
         """Add a number."""
@@ -87,7 +87,7 @@ class RunningMean:
         elif value > self._high:
             self._high = value
         if self._units is not None:
-            units = _units_of(value)
+            units = _count_units(value)
             self._units = None if units is None else self._units + units
         self._addends.append(value)
         if len(self._addends) >= _MOST_ADDENDS:

@@ -75,12 +75,12 @@ def withheld_contents(invocations: Iterable[Invocation]) -> tuple[str, ...]:
 def _steps(invocation: Invocation) -> Iterator[tuple[Content, Step]]:
     yield "user", invocation.user
     for step in invocation.steps or ():
-        yield _content_of(step), step
+        yield _read_content(step), step
     if invocation.final_response is not None:
         yield "reply", invocation.final_response
 
 
-def _content_of(step: Step) -> Content:
+def _read_content(step: Step) -> Content:
     if isinstance(step, ToolCall):
         return "args"
     if isinstance(step, Message):
@@ -97,16 +97,16 @@ def readable(message: Message | None) -> str:
     if message is None:
         return ""
     text = placeholder(message) if message.withheld else message.text
-    return "\n".join([*([text] if text or not message.parts else []), *map(_shown_part, message.parts)])
+    return "\n".join([*([text] if text or not message.parts else []), *map(_show_part, message.parts)])
 
 
-def _shown_part(part: Part) -> str:
+def _show_part(part: Part) -> str:
     name = " ".join(filter(None, (part.mime_type or "file", part.name, part.uri)))
-    text = _text_of(part)
+    text = _extract_text(part)
     return f"[{name}, which is not shown here]" if text is None else f"[{name}]\n{text}"
 
 
-def _text_of(part: Part) -> str | None:
+def _extract_text(part: Part) -> str | None:
     """Return the text in a part, or None if the part is not a text or is long."""
     if not part.data or not (part.mime_type.startswith("text/") or part.mime_type == "application/json"):
         return None

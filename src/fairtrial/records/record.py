@@ -26,17 +26,17 @@ class Record(msgspec.Struct, frozen=True, gc=False):
 _HTML: dict[type, Callable[[Any], str]] = {}
 
 
-def show_as_html(kind: type, html_of: Callable[[Any], str]) -> None:
+def show_as_html(kind: type, render_html: Callable[[Any], str]) -> None:
     """Let notebooks show a kind of record as the HTML that a function returns. Records themselves know no report."""
-    _HTML[kind] = html_of
+    _HTML[kind] = render_html
 
 
 class Displayed(Record, frozen=True):
     """The base of records that a notebook shows as HTML, if a function for it is registered."""
 
     def _repr_html_(self) -> str | None:
-        html_of = _HTML.get(type(self))
-        return None if html_of is None else html_of(self)
+        render_html = _HTML.get(type(self))
+        return None if render_html is None else render_html(self)
 
 
 def without_defaults(value: Any) -> Json:

@@ -195,9 +195,9 @@ class CaseResult(Displayed, frozen=True):
     @property
     def verdict(self) -> Verdict:
         """The verdict that follows from the verdicts of the outcomes."""
-        return self.verdict_of(self.verdicts)
+        return self.combine_verdicts(self.verdicts)
 
-    def verdict_of(self, verdicts: Collection[Verdict]) -> Verdict:
+    def combine_verdicts(self, verdicts: Collection[Verdict]) -> Verdict:
         """Return the first of failed, error, unscored and passed that occurs. If none does, the case only informs."""
         if Verdict.FAILED in verdicts:
             return Verdict.FAILED
@@ -211,11 +211,11 @@ class CaseResult(Displayed, frozen=True):
     @property
     def fault(self) -> Fault | None:
         """The side at fault if the attempt did not pass: the first side with evidence, otherwise the agent."""
-        if self.fault_side_of(self.verdict) is None:
+        if self.find_fault_side(self.verdict) is None:
             return None
         return self.invalidations[0] if self.invalidations else Fault("agent", tuple(self._shortcomings()))
 
-    def fault_side_of(self, verdict: Verdict) -> FaultSide | None:
+    def find_fault_side(self, verdict: Verdict) -> FaultSide | None:
         """Return the side of the fault, given the verdict of the attempt, or None if no side is at fault."""
         if self.invalidations is None or verdict in (Verdict.PASSED, Verdict.INFORMATIONAL):
             return None

@@ -48,7 +48,7 @@ class RunInfo(Record, frozen=True):
         runs = self.config.get("chosen_by") or [self.config.get("failed_from")]
         return tuple(str(run) for run in runs if run) if isinstance(runs, list) else ()
 
-    def cluster_of(self, eval_set: str, case_id: str) -> str:
+    def find_cluster(self, eval_set: str, case_id: str) -> str:
         """Return the cluster of cases to which a case belongs, or an empty text for a case by itself."""
         return str(self.config.get("clusters", {}).get(eval_set, {}).get(case_id, ""))
 

@@ -48,7 +48,7 @@ def part_text(part: PartKey | None) -> str:
     return "" if part is None else f"{part.kind}/{'' if part.index is None else part.index}/{part.id}"
 
 
-def part_of(text: str) -> PartKey | None:
+def find_part(text: str) -> PartKey | None:
     """Return the key of a part from its text. Raises ValueError if the text is not that of a key."""
     if not text:
         return None
@@ -192,7 +192,7 @@ def is_fully_scored(score: Score) -> bool:
     return score.value is not None and not [part for part in score.parts if part.value is None or part.parts]
 
 
-def mean_of(parts: Iterable[Score], *, reason: str = "", label: str = "", key: PartKey | None = None) -> Score:
+def average_parts(parts: Iterable[Score], *, reason: str = "", label: str = "", key: PartKey | None = None) -> Score:
     """Return the score whose value is the mean of its scored, applicable parts.
 
     Without an applicable part the score is not applicable. If no applicable part has a value, its value is None.
@@ -213,7 +213,7 @@ def scores_of_invocations(score: Score) -> dict[int, Score]:
         if part.key is not None and part.key.index is not None:
             parts_by_index.setdefault(part.key.index, []).append(part)
     return {
-        index: parts[0] if len(parts) == 1 else mean_of(parts, key=invocation_key(index))
+        index: parts[0] if len(parts) == 1 else average_parts(parts, key=invocation_key(index))
         for index, parts in parts_by_index.items()
     }
 

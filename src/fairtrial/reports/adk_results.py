@@ -58,9 +58,9 @@ def write(folder: Path, run: ReportedRun, options: ReportOptions = DEFAULTS) -> 
         about = {"eval_set_result_id": name, "eval_set_result_name": name, "eval_set_id": set_id}
         files.append(folder / f"{name}.evalset_result.json")
         with files[-1].open("wb") as file:
-            file.write(_indented(about)[:-2] + b',\n  "eval_case_results": [')
+            file.write(_indent_block(about)[:-2] + b',\n  "eval_case_results": [')
             for i, (result, recording) in enumerate(group):
-                case_json = _indented(_case(result, by_position[result.position], recording))
+                case_json = _indent_block(_case(result, by_position[result.position], recording))
                 file.write((b",\n    " if i else b"\n    ") + case_json.replace(b"\n", b"\n    "))
             file.write(b'\n  ],\n  "creation_timestamp": %s\n}' % msgspec.json.encode(created))
     return files
@@ -71,7 +71,7 @@ def _file_name_part(name: str) -> str:
     return _UNSAFE.sub("_", name).encode()[:_LONGEST].decode(errors="ignore")
 
 
-def _indented(value: dict[str, Json]) -> bytes:
+def _indent_block(value: dict[str, Json]) -> bytes:
     return msgspec.json.format(msgspec.json.encode(value), indent=2)
 
 

@@ -11,7 +11,7 @@ from fairtrial.records.attempt_rule import (
     AttemptRules,
     CaseEvidence,
     case_evidence,
-    evidence_of,
+    make_evidence,
 )
 from fairtrial.records.record import Record
 from fairtrial.records.result import CaseResult, Verdict
@@ -67,7 +67,7 @@ class CaseAttempts(Record, frozen=True):
 
     @property
     def _evidence(self) -> CaseEvidence:
-        return case_evidence(self.rule, [evidence_of(result, result.verdict, self.rule) for result in self.results])
+        return case_evidence(self.rule, [make_evidence(result, result.verdict, self.rule) for result in self.results])
 
 
 def by_case(results: Iterable[CaseResult], rules: AttemptRules) -> Iterator[CaseAttempts]:
@@ -75,7 +75,7 @@ def by_case(results: Iterable[CaseResult], rules: AttemptRules) -> Iterator[Case
     for _, group in groupby(results, key=lambda result: result.position):
         attempts_of_case = tuple(group)
         first = attempts_of_case[0]
-        yield CaseAttempts(attempts_of_case, rules.of(first.eval_set, first.case_id))
+        yield CaseAttempts(attempts_of_case, rules.find_rule(first.eval_set, first.case_id))
 
 
 def _worst(verdicts: Sequence[Verdict]) -> Verdict:

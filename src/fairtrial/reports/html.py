@@ -142,7 +142,7 @@ def _write_chunks(
             batch = list(islice(attempts, CHUNK))
             if not batch:
                 break
-            texts, details = _packed(batch, cleaner)
+            texts, details = _pack_attempts(batch, cleaner)
             for name, content in (("texts", texts), ("details", details)):
                 chunks.writelines(data_element(f"{name}-{number}-{chunk}", [content]))
             if limit and chunks.tell() > limit:
@@ -150,12 +150,12 @@ def _write_chunks(
     return readers
 
 
-def _packed(attempts: Sequence[AttemptView], cleaner: Cleaner) -> tuple[bytes, bytes]:
+def _pack_attempts(attempts: Sequence[AttemptView], cleaner: Cleaner) -> tuple[bytes, bytes]:
     """Return the texts of attempts, and the attempts with the numbers of their texts."""
     texts, details = bytearray(), []
     for attempt in attempts:
         numbers: dict[str, int] = {}
-        details.append(_numbered(cleaner(shapes.plain_view(attempt)), numbers))
+        details.append(_number_items(cleaner(shapes.plain_view(attempt)), numbers))
         texts += _END_OF_TEXT.join(text.encode() for text in numbers) + _END_OF_ATTEMPT
     return bytes(texts), msgspec.json.encode(details)
 
@@ -205,16 +205,16 @@ def _encodable(text: str) -> str:
     return text
 
 
-def _numbered(value: Any, numbers: dict[str, int]) -> Any:
+def _number_items(value: Any, numbers: dict[str, int]) -> Any:
     """Return a value with numbers in place of the texts that a search reads."""
     if isinstance(value, dict):
         return {
             key: numbers.setdefault(item, len(numbers))
             if key in _SEARCHED and isinstance(item, str)
-            else _numbered(item, numbers)
+            else _number_items(item, numbers)
             for key, item in value.items()
         }
-    return [_numbered(item, numbers) for item in value] if isinstance(value, list) else value
+    return [_number_items(item, numbers) for item in value] if isinstance(value, list) else value
 
 
 @cache

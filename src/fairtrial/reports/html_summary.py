@@ -101,8 +101,8 @@ def _attempts(cases: Sequence[View]) -> Iterator[str]:
     for case in cases:
         for attempt in case["attempts"]:
             if is_listed(attempt):
-                number_of = f" ({attempt['attempt']})" if len(case["attempts"]) > 1 else ""
+                attempt_number = f" ({attempt['attempt']})" if len(case["attempts"]) > 1 else ""
                 reason = f": {_text(case['reason'])}" if case.get("reason") else ""
                 mark = _MARKS[attempt["verdict"]]
                 verdict = _text(attempt["verdict"])
-                yield f"<li>{mark} <b>{_text(case['name'])}</b>{number_of} {verdict}{reason}</li>"
+                yield f"<li>{mark} <b>{_text(case['name'])}</b>{attempt_number} {verdict}{reason}</li>"

@@ -35,6 +35,6 @@ def _attempts(reader: RunReader, rows: list[CaseRow]) -> Iterator[ReportedAttemp
     for _, group in groupby(reader.attempts(), key=lambda attempt: attempt.position):
         of_case = list(group)  # its row is in `rows` when the next attempt was read
         row = rows.pop(0)
-        rule = str(rules.of(row.eval_set, of_case[0].case_id))
+        rule = str(rules.find_rule(row.eval_set, of_case[0].case_id))
         for attempt in of_case:
             yield ReportedAttempt(**asdict(attempt), case_verdict=row.verdict, case_rule=rule)

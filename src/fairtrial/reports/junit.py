@@ -24,11 +24,11 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 from fairtrial.reports.attempts import CaseAttempts
 from fairtrial.reports.judges.judge_states import describe
-from fairtrial.reports.numbers import describe_outcome, estimated, interval
+from fairtrial.reports.numbers import describe_outcome, format_estimate, interval
 from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
 from fairtrial.reports.transcript import Transcript, transcripts
 from fairtrial.reports.transcript_lines import transcript_lines
-from fairtrial.text.display import count, shortened, visible, visible_line
+from fairtrial.text.display import count, shorten, visible, visible_line
 from fairtrial.text.redaction.redact import without_secrets
 
 _SUITE = "fairtrial"
@@ -70,7 +70,7 @@ class _Errors:
         """Yield a line for each error of several attempts."""
         for (side, cause), number in self._counts.most_common():
             if number > 1:
-                error = f"{side}: {shortened(visible_line(_shared(cause)), 200)}"
+                error = f"{side}: {shorten(visible_line(_shared(cause)), 200)}"
                 yield f"{count(number, 'attempt')} ended with the same error: {error}"
 
 
@@ -158,7 +158,7 @@ def _case(
 ) -> None:
     """Write the tests of a case, and count them. The first test has the output."""
     first = of_case[0].result
-    rule = info.attempt_rules.of(first.eval_set, first.case_id)
+    rule = info.attempt_rules.find_rule(first.eval_set, first.case_id)
     attempts = CaseAttempts(tuple(transcript.result for transcript in of_case), rule)
     seconds = sum(map(_seconds, of_case))
     suite.seconds += seconds
@@ -202,12 +202,12 @@ def _whole_case(attempts: CaseAttempts, verdict: Verdict, name: str) -> _Test:
     results = attempts.results
     failures = [own.failure for own in results if own.failure is not None]
     problems = [outcome for own in results for outcome in own.outcomes if outcome.verdict is Verdict.FAILED]
-    message = [*_counts_of(attempts), *(f"{own.side}: {own.cause}" for own in failures[:1]), *_side(results)]
+    message = [*_write_counts(attempts), *(f"{own.side}: {own.cause}" for own in failures[:1]), *_side(results)]
     texts = [*map(_reasons, problems), *(own.traceback for own in failures)]
     return _Test(name, kinds[verdict], "; ".join(message), "\n\n".join(filter(None, texts)))
 
 
-def _counts_of(attempts: CaseAttempts) -> list[str]:
+def _write_counts(attempts: CaseAttempts) -> list[str]:
     total = len(attempts.results)
     return [f"{attempts.passed} of {total} attempts passed, needed: {attempts.rule}"] if total > 1 else []
 
@@ -227,7 +227,7 @@ def _criterion(attempts: CaseAttempts, criterion: str, verdict: Verdict) -> _Tes
 
 def _message(attempts: CaseAttempts, problems: Sequence[Outcome]) -> str:
     shown = [describe_outcome(outcome) for outcome in problems if outcome.verdict is Verdict.FAILED][:1]
-    return "; ".join([*shown, *_counts_of(attempts), *_side(attempts.results)])
+    return "; ".join([*shown, *_write_counts(attempts), *_side(attempts.results)])
 
 
 def _side(results: Sequence[CaseResult]) -> list[str]:
@@ -306,7 +306,7 @@ def _valid(summary: Summary) -> Iterator[str]:
     yield "invalid attempts: " + ", ".join(f"{side} {n}" for side, n in summary.invalid.items())
     for criterion in summary.criteria:
         if criterion.valid is not None and criterion.threshold is not None:
-            valid, whole = (estimated(own.pass_rate, percent=True) for own in (criterion.valid, criterion))
+            valid, whole = (format_estimate(own.pass_rate, percent=True) for own in (criterion.valid, criterion))
             rates = f"pass rate {valid}, of all {whole}"
             yield f"{criterion.criterion} over {count(criterion.valid.n, 'valid attempt')}: {rates}"
 
@@ -317,7 +317,7 @@ def _judges(calibrations: Sequence[Calibration]) -> Iterator[str]:
         yield f"{calibration.criterion}: {describe(calibration)}"
         estimate = calibration.corrected
         if estimate.value is not None:
-            value = estimated(estimate, percent=not calibration.graded)
+            value = format_estimate(estimate, percent=not calibration.graded)
             ends = interval(estimate, percent=not calibration.graded)
             yield f"{calibration.criterion} corrected by labels of people: {value} ({ends})"
 

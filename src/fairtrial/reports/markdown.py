@@ -24,7 +24,7 @@ from fairtrial.reports.decisions.comparison_table import measure_value
 from fairtrial.reports.decisions.gate_report import gate_markdown
 from fairtrial.reports.decisions.markdown_comparison import change_text, list_flips
 from fairtrial.reports.markdown_text import code_block, code_in_html, code_span
-from fairtrial.reports.numbers import DASH, estimated, interval, with_unit
+from fairtrial.reports.numbers import DASH, format_estimate, interval, with_unit
 from fairtrial.reports.report_table import ReportedRun, ReportOptions
 from fairtrial.reports.short_texts import with_short_texts
 from fairtrial.reports.shown_criteria import informative
@@ -32,7 +32,7 @@ from fairtrial.reports.summary_table import MARKS
 from fairtrial.reports.terminal import case
 from fairtrial.reports.terminal_text import plain_text
 from fairtrial.reports.transcript import Transcript
-from fairtrial.text.display import count, shortened
+from fairtrial.text.display import count, shorten
 
 LARGEST = 60_000
 """The characters of a report."""
@@ -108,7 +108,11 @@ def _table(summary: Summary, comparison: Comparison | None) -> Iterator[str]:
     if "cases" in changes:
         yield f"| cases | | {measure_value(changes['cases'], changes['cases'].candidate)} |{_change(changes['cases'])}"
     for row in rows[:_MOST_CRITERIA]:
-        cells = (code_span(row.criterion), _mean(row), _estimate(estimated(row.pass_rate, percent=True), row.pass_rate))
+        cells = (
+            code_span(row.criterion),
+            _mean(row),
+            _estimate(format_estimate(row.pass_rate, percent=True), row.pass_rate),
+        )
         yield f"| {' | '.join(cells)} |{_change(changes.get(row.criterion)) if comparison else ''}"
     if len(rows) > _MOST_CRITERIA:
         yield f"\n… and {len(rows) - _MOST_CRITERIA} more criteria"
@@ -121,7 +125,7 @@ def _change(row: ComparedMeasure | None) -> str:
 
 def _mean(row: CriterionSummary) -> str:
     ends = interval(row.mean)
-    value = with_unit(row.criterion, estimated(row.mean, row.threshold))
+    value = with_unit(row.criterion, format_estimate(row.mean, row.threshold))
     return f"{value}{f' ({ends})' if ends else ''}"
 
 
@@ -208,4 +212,4 @@ def _details(result: CaseResult) -> str:
     """Return the criteria of an attempt and their reasons, as a terminal shows them."""
     # The head, which may be several lines long, would repeat the summary of the fold.
     text = plain_text(case(Transcript(with_short_texts(result)), has_head=False), _WIDTH)
-    return shortened(text or "nothing else is recorded", _ATTEMPT_LENGTH)
+    return shorten(text or "nothing else is recorded", _ATTEMPT_LENGTH)

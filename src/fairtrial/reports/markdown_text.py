@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import re
 
-from fairtrial.text.display import shortened, visible, visible_line
+from fairtrial.text.display import shorten, visible, visible_line
 
 _NAME_LENGTH = 120
 _BACKTICKS = re.compile("`+")
@@ -20,7 +20,7 @@ def code_span(text: str, limit: int = _NAME_LENGTH) -> str:
 
     A pipe is spelt out as \x7c, because renderers do not agree on how it is escaped inside code.
     """
-    line = shortened(_without_secrets(visible_line(text)), limit).replace("|", r"\x7c").strip()
+    line = shorten(_without_secrets(visible_line(text)), limit).replace("|", r"\x7c").strip()
     if not line:
         return "(empty)"
     fence = "`" * (_longest_run(line) + 1)
@@ -36,7 +36,7 @@ def code_block(text: str) -> str:
 
 def code_in_html(text: str, limit: int = _NAME_LENGTH) -> str:
     """Return a text as code for a line of HTML, for example of a summary, in which Markdown is not read."""
-    return f"<code>{html.escape(shortened(_without_secrets(visible_line(text)), limit))}</code>"
+    return f"<code>{html.escape(shorten(_without_secrets(visible_line(text)), limit))}</code>"
 
 
 def _without_secrets(text: str) -> str:

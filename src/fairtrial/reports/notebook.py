@@ -22,7 +22,7 @@ from fairtrial.reports.summary_table import tables
 from fairtrial.reports.terminal import case
 from fairtrial.reports.terminal_text import plain_text
 from fairtrial.reports.transcript import Transcript
-from fairtrial.text.display import call, compact, shortened, visible, visible_line
+from fairtrial.text.display import call, compact, shorten, visible, visible_line
 
 LARGEST = 100_000
 """The most bytes of a view. Notebooks store it beside the code."""
@@ -44,7 +44,7 @@ def as_html(content: RenderableType) -> str:
     if len(text.encode(errors="replace")) <= LARGEST:
         return text
     # A character has at most four bytes, or six if it is escaped.
-    cut = shortened(plain_text(content, _WIDTH), LARGEST // 7)
+    cut = shorten(plain_text(content, _WIDTH), LARGEST // 7)
     return _CODE.format(code=html.escape(cut).replace("{", "&#123;"))
 
 
@@ -58,28 +58,29 @@ def trace_view(trace: Trace) -> RenderableType:
 
 
 def _invocation(number: int, invocation: Invocation) -> Iterator[Text]:
-    yield Text.assemble((f"invocation {number}  user  ", "bold"), _shown(invocation.query))
+    yield Text.assemble((f"invocation {number}  user  ", "bold"), _show_text(invocation.query))
     for step in invocation.steps or ():
         yield _step(step)
     if invocation.final_response is not None:
-        yield Text.assemble(("  reply  ", "bold"), _shown(invocation.reply))
+        yield Text.assemble(("  reply  ", "bold"), _show_text(invocation.reply))
 
 
 def _step(step: Step) -> Text:
     if isinstance(step, ToolCall):
         return Text.assemble(("  call  ", "cyan"), visible_line(call(step.name, step.args, limit=_TEXT_LENGTH)))
     if isinstance(step, Message):
-        return Text.assemble(("  message  ", "bold"), _shown(step.text))
+        return Text.assemble(("  message  ", "bold"), _show_text(step.text))
     if isinstance(step, Thought):
-        return Text(f"  thought  {_shown(step.text)}", "dim")
+        return Text(f"  thought  {_show_text(step.text)}", "dim")
     failed = " (error)" if step.is_error else ""
     return Text(
-        f"  result{failed}  {visible_line(shortened(step.name, _NAME_LENGTH))}: {_shown(compact(step.response))}", "dim"
+        f"  result{failed}  {visible_line(shorten(step.name, _NAME_LENGTH))}: {_show_text(compact(step.response))}",
+        "dim",
     )
 
 
-def _shown(text: str) -> str:
-    return visible(shortened(text, _TEXT_LENGTH))
+def _show_text(text: str) -> str:
+    return visible(shorten(text, _TEXT_LENGTH))
 
 
 _VIEWS: dict[type, Callable[[Any], RenderableType]] = {

@@ -30,7 +30,7 @@ def number(value: float | None, least: int = 0) -> str:
         return f"{_exact(value):.2e}" if math.isfinite(value) else str(value)
     exact = _exact(value)
     digits = _digits_unlike(exact, max(least, _decimals(value)), (0,))
-    return _text(exact, digits) if _rounded(exact, digits) or not exact else f"{exact:.0e}"
+    return _text(exact, digits) if _round_number(exact, digits) or not exact else f"{exact:.0e}"
 
 
 def rate(value: float | None, least: int = 0) -> str:
@@ -39,7 +39,7 @@ def rate(value: float | None, least: int = 0) -> str:
         return DASH
     percent = _exact(value, percent=True)
     digits = 0 if percent in (0, 100) else _digits_unlike(percent, least, (0, 100))
-    shown = _rounded(percent, digits)
+    shown = _round_number(percent, digits)
     if shown != percent and shown in (0, 100):
         return f"{'<' if percent < shown else '>'}{shown:.0f} %"
     return f"{_text(percent, digits)} %"
@@ -50,13 +50,13 @@ def _exact(value: float, *, percent: bool = False) -> Decimal:
     return Decimal(repr(float(value))).scaleb(2 if percent else 0)
 
 
-def _rounded(exact: Decimal, digits: int) -> Decimal:
+def _round_number(exact: Decimal, digits: int) -> Decimal:
     """Return a number with so many decimals. A half is rounded away from zero, as Intl does in browsers."""
     return exact.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
 
 
 def _text(exact: Decimal, digits: int) -> str:
-    rounded = _rounded(exact, digits)
+    rounded = _round_number(exact, digits)
     return f"{rounded or abs(rounded):,f}"
 
 
@@ -64,7 +64,9 @@ def _digits_unlike(exact: Decimal, digits: int, others: tuple[int, ...]) -> int:
     """Return the fewest decimals with which a number does not read like another one, seven at most."""
     if exact in others:
         return digits
-    return next((more for more in range(digits, _MOST_DIGITS) if _rounded(exact, more) not in others), _MOST_DIGITS)
+    return next(
+        (more for more in range(digits, _MOST_DIGITS) if _round_number(exact, more) not in others), _MOST_DIGITS
+    )
 
 
 def quantity(criterion: str, value: float | None) -> str:
@@ -74,10 +76,10 @@ def quantity(criterion: str, value: float | None) -> str:
 
 def with_unit(criterion: str, text: str) -> str:
     """Return a number that is written already, with the unit of its criterion. Words do not get a unit."""
-    return f"{text} {unit_of(criterion)}".rstrip() if text[-1:].isdigit() else text
+    return f"{text} {find_unit(criterion)}".rstrip() if text[-1:].isdigit() else text
 
 
-def unit_of(criterion: str) -> str:
+def find_unit(criterion: str) -> str:
     """Return the symbol of the unit of a criterion, for example s, or an empty text if its values have no unit."""
     entry = CATALOG.get(criterion)
     return "" if entry is None else entry.measured_in
@@ -99,7 +101,9 @@ def against(value: float, threshold: float, least: int = 0, *, percent: bool = F
         return number(value), number(threshold)
     exact, limit = _exact(value, percent=percent), _exact(threshold, percent=percent)
     own, usual = (0, 0) if percent else (_decimals(value), _decimals(threshold))
-    whole = next((digits for digits in range(usual, _MOST_DIGITS) if _rounded(limit, digits) == limit), _MOST_DIGITS)
+    whole = next(
+        (digits for digits in range(usual, _MOST_DIGITS) if _round_number(limit, digits) == limit), _MOST_DIGITS
+    )
     ending = " %" if percent else ""
     limit_text = f"{_text(limit, whole)}{ending}"
     if exact == limit:
@@ -107,7 +111,7 @@ def against(value: float, threshold: float, least: int = 0, *, percent: bool = F
     first = max(own, least)
     for digits in range(first, _MOST_DIGITS + 1):
         most = whole if digits == first else max(digits, whole)
-        shown, shown_limit = _rounded(exact, digits), _rounded(limit, most)
+        shown, shown_limit = _round_number(exact, digits), _round_number(limit, most)
         if shown != shown_limit and (shown < shown_limit) is (exact < limit):
             return f"{_text(exact, digits)}{ending}", f"{_text(limit, most)}{ending}"
     return f"{'<' if exact < limit else '>'}{limit_text}", limit_text
@@ -137,7 +141,7 @@ def interval(estimate: Estimate, *, percent: bool = False) -> str:
         return ""
     if _says_nothing(estimate):
         return "too few cases"
-    least = _digits_of(estimate, percent=percent)
+    least = _choose_digits(estimate, percent=percent)
     return f"{_end(estimate.low, least, percent=percent)} … {_end(estimate.high, least, percent=percent)}"
 
 
@@ -148,11 +152,11 @@ def _end(value: float, least: int, *, percent: bool) -> str:
     return f"{_text(_exact(value, percent=True), 0 if value in (0, 1) else least)} %"
 
 
-def estimated(estimate: Estimate, threshold: float | None = None, *, percent: bool = False) -> str:
+def format_estimate(estimate: Estimate, threshold: float | None = None, *, percent: bool = False) -> str:
     """Return the value of an estimate with the decimals of its interval, and with those that its threshold needs."""
     if estimate.value is None:
         return DASH
-    least = _digits_of(estimate, percent=percent)
+    least = _choose_digits(estimate, percent=percent)
     if threshold is not None:
         return against(estimate.value, threshold, least, percent=percent)[0]
     return (rate if percent else number)(estimate.value, least)
@@ -163,7 +167,7 @@ def _says_nothing(estimate: Estimate) -> bool:
     return estimate.method == LOGARITHMIC and (estimate.high or 0) > _WIDEST * (estimate.low or 0)
 
 
-def _digits_of(estimate: Estimate, *, percent: bool) -> int:
+def _choose_digits(estimate: Estimate, *, percent: bool) -> int:
     """Return the fewest decimals whose last one is at most as wide as the interval, seven at most."""
     if estimate.low is None or estimate.high is None or _says_nothing(estimate):
         return 0
@@ -178,14 +182,16 @@ def digits_of_change(base: float | None, candidate: float | None, difference: Es
 
     For example, 0.5 % and 2 % differ by 1.5, although they round to 1 % and 2 %.
     """
-    least = _digits_of(difference, percent=percent)
+    least = _choose_digits(difference, percent=percent)
     if not percent or base is None or candidate is None or difference.value is None:
         return least
-    before, after, change = (_rounded(_exact(own, percent=True), least) for own in (base, candidate, difference.value))
+    before, after, change = (
+        _round_number(_exact(own, percent=True), least) for own in (base, candidate, difference.value)
+    )
     return least if after - before == change else min(least + 1, _MOST_DIGITS)
 
 
-def estimate_of(value: float | None, ends: tuple[float, float] | None) -> Estimate:
+def make_estimate(value: float | None, ends: tuple[float, float] | None) -> Estimate:
     """Return a value with its interval, if it has one, as an estimate."""
     return Estimate(value, *(ends or (None, None)))
 

@@ -15,7 +15,7 @@ from fairtrial.records.result import Outcome, Verdict
 from fairtrial.records.score import Quote, Score
 from fairtrial.reports.numbers import DASH, against, beside, number, quantity, with_unit
 from fairtrial.reports.terminal_layout import Indented, marked_line
-from fairtrial.text.display import WORD, count, folded, shortened, visible, visible_line
+from fairtrial.text.display import WORD, count, fold, shorten, visible, visible_line
 
 _TOKENS = re.compile(rf"{WORD}|\s+|.", re.DOTALL)
 _LONGEST_DIFF = 4000
@@ -110,7 +110,7 @@ def _calls(quotes: Sequence[Quote]) -> RenderableType:
     surplus = [quote.text.partition("(")[0] for quote in quotes if quote.source == "surplus"]
     if not surplus:
         return table
-    names = shortened(", ".join(dict.fromkeys(surplus)), 200)
+    names = shorten(", ".join(dict.fromkeys(surplus)), 200)
     note = Text(visible_line(f"and {count(len(surplus), 'other call')}, as the match type allows: {names}"), "dim")
     return Group(table, note) if rows else note
 
@@ -135,7 +135,7 @@ def _rows(quotes: Sequence[Quote]) -> Iterator[tuple[str, str, bool]]:
 
 
 def _cell(text: str, style: str) -> Text:
-    return Text(visible(folded(text, 300)), style)
+    return Text(visible(fold(text, 300)), style)
 
 
 def _text_diff(expected: str, actual: str) -> RenderableType:

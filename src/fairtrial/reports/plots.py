@@ -17,7 +17,7 @@ from fairtrial.records.score import Range
 from fairtrial.records.summary import Estimate, Summary
 from fairtrial.reports.summary_table import MARKS
 from fairtrial.system.importing import import_extra
-from fairtrial.text.display import shortened, visible_line
+from fairtrial.text.display import shorten, visible_line
 
 EXTRA = "plots"
 COLOURS = {
@@ -159,7 +159,7 @@ def plot_comparison(comparison: Comparison) -> Any:
 
 def _name(text: str) -> str:
     # A dollar sign would begin a formula of matplotlib.
-    return shortened(visible_line(text), _NAME_LENGTH).replace("$", r"\$")
+    return shorten(visible_line(text), _NAME_LENGTH).replace("$", r"\$")
 
 
 def _label_rows(axes: Any, names: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from fairtrial.text.display import shortened
+from fairtrial.text.display import shorten
 from fairtrial.text.redaction.redact import without_secrets
 
 _TEXT_LENGTH = 1_000
@@ -21,7 +21,7 @@ def with_short_texts(value: Any) -> Any:
     Secrets are replaced first, because half of a secret would not be found.
     """
     if isinstance(value, str):
-        return value if isinstance(value, Enum) else shortened(without_secrets(value), _TEXT_LENGTH)
+        return value if isinstance(value, Enum) else shorten(without_secrets(value), _TEXT_LENGTH)
     if isinstance(value, tuple):
         return tuple(map(with_short_texts, value[:_MOST_ITEMS]))
     if isinstance(value, msgspec.Struct):

@@ -15,7 +15,7 @@ from fairtrial.records.summary import CriterionSummary, RunUsage, Summary
 from fairtrial.reports.decisions.gate_report import gate_report
 from fairtrial.reports.decisions.pass_k_table import pass_k_rows
 from fairtrial.reports.judges.judge_states import judge_states
-from fairtrial.reports.numbers import DASH, dollars, estimate_of, estimated, interval, rate, with_unit
+from fairtrial.reports.numbers import DASH, dollars, format_estimate, interval, make_estimate, rate, with_unit
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.reports.shown_criteria import informative
 from fairtrial.reports.spending import spending_rows
@@ -72,9 +72,9 @@ def _criteria(summary: Summary, useless: Collection[str]) -> Rows:
     for criterion in informative(summary):
         rows.add(
             criterion.criterion,
-            with_unit(criterion.criterion, estimated(criterion.mean, criterion.threshold)),
+            with_unit(criterion.criterion, format_estimate(criterion.mean, criterion.threshold)),
             with_unit(criterion.criterion, interval(criterion.mean) or DASH),
-            estimated(criterion.pass_rate, percent=True),
+            format_estimate(criterion.pass_rate, percent=True),
             interval(criterion.pass_rate, percent=True) or DASH,
             *(str(getattr(criterion, name) or DASH) for name in verdicts),
             style="dim" if criterion.criterion in useless else _style(criterion),
@@ -89,9 +89,9 @@ def _valid(summary: Summary) -> Rows:
             rows.add(
                 criterion.criterion,
                 f"{criterion.valid.n:,}",
-                estimated(criterion.valid.mean, criterion.threshold),
+                format_estimate(criterion.valid.mean, criterion.threshold),
                 interval(criterion.valid.mean) or DASH,
-                estimated(criterion.valid.pass_rate, percent=True),
+                format_estimate(criterion.valid.pass_rate, percent=True),
                 interval(criterion.valid.pass_rate, percent=True) or DASH,
                 style=_style(criterion),
             )
@@ -120,13 +120,13 @@ def _judging(summary: Summary) -> Rows:
         if criterion.calls is not None:
             cost = dollars(criterion.cost, criterion.unpriced_calls)
             numbers = (criterion.calls, criterion.calls_saved or 0, criterion.abstentions or 0)
-            with_itself = estimate_of(criterion.self_agreement, criterion.self_agreement_interval)
-            in_panel = estimate_of(criterion.panel_agreement, criterion.panel_agreement_interval)
+            with_itself = make_estimate(criterion.self_agreement, criterion.self_agreement_interval)
+            in_panel = make_estimate(criterion.panel_agreement, criterion.panel_agreement_interval)
             agreements = (with_itself, in_panel) if panels else (with_itself,)
             ends = (
                 text
                 for own in agreements
-                for text in (estimated(own, percent=True), interval(own, percent=True) or DASH)
+                for text in (format_estimate(own, percent=True), interval(own, percent=True) or DASH)
             )
             rows.add(criterion.criterion, *(f"{number:,}" for number in numbers), *ends, cost)
     return rows

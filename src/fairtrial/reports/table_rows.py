@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fairtrial.judge.ballot_costs import ballots_of
+from fairtrial.judge.ballot_costs import collect_ballot_ids
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import JudgeAnswer, Vote
 from fairtrial.records.keys import CaseKey
@@ -104,13 +104,13 @@ ATTEMPT = (
     Column("case", "string", "result.title"),
     Column("tags", "list", "run.tags"),
     Column("model", "string", lambda own: _models(own.recording)),
-    Column("created", "double", lambda own: _created(own.recording)),
+    Column("created", "double", lambda own: _read_created(own.recording)),
     Column("verdict", "string", "verdict.value"),
     Column("valid", "bool", lambda own: None if own.result.invalidations is None else not own.result.invalidations),
     Column(
         "invalid_side", "string", lambda own: own.result.invalidations[0].side if own.result.invalidations else None
     ),
-    Column("fault", "string", lambda own: own.result.fault_side_of(own.verdict)),
+    Column("fault", "string", lambda own: own.result.find_fault_side(own.verdict)),
     Column("failure_side", "string", lambda own: None if own.result.failure is None else own.result.failure.side),
     Column("failure_cause", "string", lambda own: None if own.result.failure is None else own.result.failure.cause),
     Column("ended_by", "string", "result.ended_by"),
@@ -187,12 +187,12 @@ _LABEL = (
 )
 
 
-def types_of(columns: Iterable[Column]) -> dict[str, str]:
+def list_types(columns: Iterable[Column]) -> dict[str, str]:
     """Return the names of columns with those of their Arrow types."""
     return {column.name: column.kind for column in columns}
 
 
-def values_of(columns: Iterable[Column]) -> Callable[[Any], Row]:
+def read_values(columns: Iterable[Column]) -> Callable[[Any], Row]:
     """Return a function from something to its values in columns."""
     values = [column.value for column in columns]
     paths = [value for value in values if isinstance(value, str)]
@@ -204,9 +204,9 @@ def values_of(columns: Iterable[Column]) -> Callable[[Any], Row]:
 
 _TEXTS = {verdict: verdict.value for verdict in Verdict}
 _NO_JUDGE = _NoJudge()
-_run_values, _place_values = values_of(RUN), values_of(PLACE)
-_outcome_values, _part_values = values_of(OUTCOME), values_of(PART)
-attempt_values = values_of(ATTEMPT)
+_run_values, _place_values = read_values(RUN), read_values(PLACE)
+_outcome_values, _part_values = read_values(OUTCOME), read_values(PART)
+attempt_values = read_values(ATTEMPT)
 
 
 def key_values(run: RunInfo) -> Callable[[CaseResult], Row]:
@@ -217,7 +217,7 @@ def key_values(run: RunInfo) -> Callable[[CaseResult], Row]:
 
 def outcome_values(attempt: TableAttempt) -> Iterator[Row]:
     """Yield the values of each outcome of an attempt."""
-    verdict, fault = _TEXTS[attempt.verdict], attempt.result.fault_side_of(attempt.verdict)
+    verdict, fault = _TEXTS[attempt.verdict], attempt.result.find_fault_side(attempt.verdict)
     for outcome, own in zip(attempt.result.outcomes, attempt.verdicts, strict=True):
         yield _outcome_values(_Outcome(outcome, _TEXTS[own], verdict, fault, outcome.judge_stats or _NO_JUDGE))
 
@@ -238,7 +238,7 @@ def part_values(result: CaseResult, without: Collection[PartKind] = ()) -> Itera
 def table_attempt(run: RunInfo, result: CaseResult, recording: Recording | None = None) -> TableAttempt:
     """Return an attempt with its verdicts."""
     verdicts = result.verdicts
-    return TableAttempt(run, result, verdicts, result.verdict_of(verdicts), recording)
+    return TableAttempt(run, result, verdicts, result.combine_verdicts(verdicts), recording)
 
 
 def _inner(score: Score, above: str = "") -> Iterator[tuple[str, Score]]:
@@ -255,7 +255,7 @@ def _models(recording: Recording | None) -> str | None:
     return ", ".join(models) or None
 
 
-def _created(recording: Recording | None) -> float | None:
+def _read_created(recording: Recording | None) -> float | None:
     """Return the time of the first invocation of a recording, in seconds since 1970."""
     invocations = () if recording is None else recording.trace.invocations
     return invocations[0].created if invocations else None
@@ -288,7 +288,7 @@ def _parts(run: ReportedRun) -> Iterator[Row]:
 
 
 def _ballots(run: ReportedRun) -> Iterator[Row]:
-    key_of_run, values = key_values(run.info), values_of(_ANSWER)
+    key_of_run, values = key_values(run.info), read_values(_ANSWER)
     for result in run.cases:
         key = key_of_run(result)
         for outcome in result.outcomes:
@@ -296,7 +296,7 @@ def _ballots(run: ReportedRun) -> Iterator[Row]:
 
 
 def _answers(run: ReportedRun, outcome: Outcome) -> Iterator[_Answer]:
-    for name in dict.fromkeys(ballots_of(outcome.score)):
+    for name in dict.fromkeys(collect_ballot_ids(outcome.score)):
         ballot = run.ballots.get(name)
         for vote in () if ballot is None else ballot.votes:
             for item, answer in vote.opinions.items():
@@ -306,7 +306,7 @@ def _answers(run: ReportedRun, outcome: Outcome) -> Iterator[_Answer]:
 
 
 def _steps(run: ReportedRun) -> Iterator[Row]:
-    key_of_run, values = key_values(run.info), values_of(_STEP)
+    key_of_run, values = key_values(run.info), read_values(_STEP)
     cases = {case.position: case.key for case in run.expected}
     for position, recording in run.recordings:
         case = cases.get(position, CaseKey("", recording.case_id, ""))
@@ -315,11 +315,11 @@ def _steps(run: ReportedRun) -> Iterator[Row]:
         )
         key = key_of_run(place)
         for index, invocation in enumerate(recording.trace.invocations):
-            steps = enumerate(_steps_of(invocation))
+            steps = enumerate(_list_steps(invocation))
             yield from (key + values(_Step(index, number, kind, step)) for number, (kind, step) in steps)
 
 
-def _steps_of(invocation: Invocation) -> Iterator[tuple[str, Step]]:
+def _list_steps(invocation: Invocation) -> Iterator[tuple[str, Step]]:
     yield "user", invocation.user
     yield from ((_KINDS[type(step)], step) for step in invocation.steps or ())
     if invocation.final_response is not None:
@@ -330,7 +330,7 @@ _KINDS = {Message: "message", Thought: "thought", ToolCall: "tool_call", ToolRes
 
 
 def _labels(run: ReportedRun) -> Iterator[Row]:
-    key, values = _run_values(run.info), values_of(_LABEL)
+    key, values = _run_values(run.info), read_values(_LABEL)
     yield from (key + values(label) for label in run.labels)
 
 

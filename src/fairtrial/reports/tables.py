@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fairtrial.reports.table_rows import TABLES, Row, types_of
+from fairtrial.reports.table_rows import TABLES, Row, list_types
 from fairtrial.system.importing import import_extra
 from fairtrial.text.display import without_surrogates
 
@@ -40,7 +40,7 @@ class RunTable:
     @property
     def columns(self) -> dict[str, str]:
         """The columns with the names of their Arrow types."""
-        return types_of(TABLES[self.name].columns)
+        return list_types(TABLES[self.name].columns)
 
     @property
     def schema(self) -> Any:
@@ -62,10 +62,10 @@ class RunTable:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the rows as a stream, as Arrow's PyCapsule interface describes it."""
         pa = import_extra("pyarrow", "parquet")
-        reader = pa.RecordBatchReader.from_batches(self.schema, self._streamed())
+        reader = pa.RecordBatchReader.from_batches(self.schema, self._stream_rows())
         return reader.__arrow_c_stream__(requested_schema)
 
-    def _streamed(self) -> Iterator[Any]:
+    def _stream_rows(self) -> Iterator[Any]:
         yield from self.batches()
         self.read()
 
@@ -83,7 +83,7 @@ def _storable(value: Any) -> Any:
     return without_surrogates(value) if isinstance(value, str) else value
 
 
-def tables_of(run: ReportedRun, read: Callable[[], None] = lambda: None) -> dict[str, RunTable]:
+def make_tables(run: ReportedRun, read: Callable[[], None] = lambda: None) -> dict[str, RunTable]:
     """Return the tables of a run by their names. `read` is called after the last row of each stream."""
     return {name: RunTable(name, run, read) for name in TABLES}
 
@@ -93,7 +93,7 @@ def write(folder: Path, run: ReportedRun, options: ReportOptions | None = None) 
     del options
     parquet = import_extra("pyarrow.parquet", "parquet")
     folder.mkdir(parents=True, exist_ok=True)
-    for table in tables_of(run).values():
+    for table in make_tables(run).values():
         path = folder / f"{table.name}.parquet"
         # A reader never sees half of a file: the name appears when the file is complete.
         part = path.with_name(f"{path.name}.part")

@@ -25,7 +25,7 @@ from fairtrial.reports.summary_table import MARKS, closing, notes, tables
 from fairtrial.reports.terminal_layout import Indented, marked_line
 from fairtrial.reports.transcript import Transcript
 from fairtrial.reports.transcript_lines import Line, fold_middle, transcript_lines
-from fairtrial.text.display import count, shortened, visible, visible_line
+from fairtrial.text.display import count, shorten, visible, visible_line
 
 LISTED = 200
 """Up to this number of attempts, a report lists each of them. Of a larger run it lists those that did not pass."""
@@ -109,7 +109,7 @@ def _frequent_errors(errors: Counter[Failure]) -> Iterator[RenderableType]:
     """Yield a line for each error of several attempts, with their number."""
     for error, number in errors.most_common():
         if number > 1:
-            cause = shortened(visible_line(error.cause), 200)
+            cause = shorten(visible_line(error.cause), 200)
             yield Text(f"{count(number, 'attempt')} ended with the same error: {error.side}: {cause}", "magenta")
 
 
@@ -272,7 +272,9 @@ def invalid(
 def _without_cause(outcome: Outcome, cause: str) -> Outcome:
     """Return the outcome without the cause of the failure, which is printed once for all criteria."""
 
-    def shorten(score: Score) -> Score:
-        return replace(score, reason=score.reason.removesuffix(f": {cause}"), parts=tuple(map(shorten, score.parts)))
+    def shorten_reason(score: Score) -> Score:
+        return replace(
+            score, reason=score.reason.removesuffix(f": {cause}"), parts=tuple(map(shorten_reason, score.parts))
+        )
 
-    return replace(outcome, score=shorten(outcome.score))
+    return replace(outcome, score=shorten_reason(outcome.score))

@@ -15,10 +15,10 @@ _WIDTH = 120
 
 def plain_text(content: RenderableType, width: int = _WIDTH) -> str:
     """Return the text without colours, without spaces at the ends of lines, and without empty lines around it."""
-    return printed_text(lambda console: console.print(content), width)
+    return capture_text(lambda console: console.print(content), width)
 
 
-def printed_text(show: Callable[[Console], object], width: int = _WIDTH) -> str:
+def capture_text(show: Callable[[Console], object], width: int = _WIDTH) -> str:
     """Return the text that a function prints, as `plain_text` does."""
     file = io.StringIO()
     # In a notebook, a console of rich would display there what it prints, although it has a file.

@@ -11,7 +11,7 @@ from fairtrial.records.contents import placeholder
 from fairtrial.records.trace import Invocation, Message, Part, Step, Thought, ToolCall
 from fairtrial.reports.numbers import quantity
 from fairtrial.reports.transcript import JudgedPart, Transcript, judged_parts
-from fairtrial.text.display import call, compact, folded
+from fairtrial.text.display import call, compact, fold
 
 LONGEST = 600
 """A text of more characters is folded, unless everything is asked for."""
@@ -36,7 +36,7 @@ def transcript_lines(transcript: Transcript, *, full: bool = False) -> Iterator[
     if transcript.recording is None:
         return
     for line in _lines(transcript):
-        yield line if full else line._replace(text=folded(line.text, LONGEST))
+        yield line if full else line._replace(text=fold(line.text, LONGEST))
 
 
 def fold_middle(lines: Iterable[Line], hint: str) -> list[Line]:
@@ -59,19 +59,19 @@ def _lines(transcript: Transcript) -> Iterator[Line]:
         yield from _conversation_lines(invocation)
         expected = transcript.expected(index)
         if expected is not None:
-            yield from _expected(invocation, expected)
-        yield from map(_judged, parts.pop(index, ()))
+            yield from _make_expected(invocation, expected)
+        yield from map(_make_judged, parts.pop(index, ()))
     for index, expected in enumerate(transcript.missing, len(invocations) + 1):
         yield Line("", f"invocation {index}, which did not happen", "bold")
         yield Line("user", _text(expected.user))
         yield from _expectations(expected)
     if transcript.case is not None:
-        yield from _expected_of_all(transcript.case)
+        yield from _expected_overall(transcript.case)
     failure = transcript.result.failure
     if failure is not None:
         yield _failure(failure)
     for remaining in parts.values():
-        yield from map(_judged, remaining)
+        yield from map(_make_judged, remaining)
 
 
 def _conversation_lines(invocation: Invocation) -> Iterator[Line]:
@@ -106,7 +106,7 @@ def _attachment(part: Part) -> str:
     return f"[{' '.join(filter(None, (part.mime_type or 'attachment', part.name)))}]"
 
 
-def _expected(actual: Invocation, expected: Invocation) -> Iterator[Line]:
+def _make_expected(actual: Invocation, expected: Invocation) -> Iterator[Line]:
     """Yield the expectations that were not met, and one line about the others."""
     same_calls = expected.steps is None or _calls(expected) == _calls(actual)
     same_reply = expected.final_response is None or expected.reply == actual.reply
@@ -144,7 +144,7 @@ def _expected_calls(expected: Invocation) -> Iterator[Line]:
         yield Line("expected", "no calls", "cyan")
 
 
-def _expected_of_all(case: EvalCase) -> Iterator[Line]:
+def _expected_overall(case: EvalCase) -> Iterator[Line]:
     """Yield the expectations of the conversation as a whole."""
     if case.scenario is not None:
         yield Line("scenario", case.scenario.conversation_plan, "cyan")
@@ -158,7 +158,7 @@ def _failure(failure: Failure) -> Line:
     return Line("error", f"{failure.side}: {failure.cause}", "magenta")
 
 
-def _judged(part: JudgedPart) -> Line:
+def _make_judged(part: JudgedPart) -> Line:
     value = quantity(part.criterion, part.score.value)
     quotes = "".join(f" “{quote.text}”" for quote in part.score.quotes)
     place = f" {part.place}" if part.place else ""

@@ -35,7 +35,7 @@ def emptied(response: Json, where: float) -> Json:  # noqa: ARG001
 def corrupted(response: Json, where: float) -> Json:
     """Return an answer with one garbled value: every second character if it is text, else the whole value."""
     leaves = _leaves(response)
-    return _garbled_at(response, leaves[int(where * len(leaves))])
+    return _garble_at(response, leaves[int(where * len(leaves))])
 
 
 CHANGES: dict[str, Callable[[Json, float], Json]] = {
@@ -58,11 +58,11 @@ def _leaves(value: Json, at: _Path = ()) -> list[_Path]:
     return [leaf for key, member in inner for leaf in _leaves(member, (*at, key))] or [at]
 
 
-def _garbled_at(value: Json, path: _Path) -> Json:
+def _garble_at(value: Json, path: _Path) -> Json:
     if path:
         key, *rest = path
         pairs = value.items() if isinstance(value, dict) else enumerate(value)
-        members = [(name, _garbled_at(member, tuple(rest)) if name == key else member) for name, member in pairs]
+        members = [(name, _garble_at(member, tuple(rest)) if name == key else member) for name, member in pairs]
         return dict(members) if isinstance(value, dict) else [member for _, member in members]
     if isinstance(value, str) and value:
         return "".join(_GARBLED if i % 2 else char for i, char in enumerate(value)) if len(value) > 1 else _GARBLED

@@ -27,7 +27,7 @@ from fairtrial.simulate.examples import Examples, examples_in
 from fairtrial.simulate.played import PlayedCall, Player
 from fairtrial.simulate.tau2_domain import Tau2Domain, Tau2World, open_domain
 from fairtrial.text.display import call as shown_call
-from fairtrial.text.display import compact, shortened
+from fairtrial.text.display import compact, shorten
 from fairtrial.text.globs import fits
 
 Place = tuple[Json, ...]
@@ -184,7 +184,7 @@ class SimulatedEnvironment:
             elif chaos.effect in CHANGES:
                 response = CHANGES[chaos.effect](response, position)
             if compact(before) != compact(response):
-                detail = f"was {shortened(compact(before), _EXCERPT)}"
+                detail = f"was {shorten(compact(before), _EXCERPT)}"
                 injected.append(Injection(chaos.effect, detail, chaos.invalidates))
         return response
 
@@ -225,7 +225,7 @@ class SimulatedEnvironment:
             detail = f"{error.injected_http_error_code}: {error.error_message}"
             record.injected.append(Injection("error", detail, config.invalidates))
             return _add_answer(record, error.response)
-        detail = shortened(compact(config.injected_response), _EXCERPT)
+        detail = shorten(compact(config.injected_response), _EXCERPT)
         record.injected.append(Injection("response", detail, config.invalidates))
         return _add_answer(record, config.injected_response)
 

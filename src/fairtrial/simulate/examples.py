@@ -35,14 +35,14 @@ def examples_in(tracing: Json) -> Examples:
         raise ValueError("must hold recorded answers, because a tool answers from them")
     text = tracing if isinstance(tracing, str) else msgspec.json.encode(tracing).decode()
     examples: dict[str, dict[str, list[Json]]] = {}
-    for name, args, response in _listed(text) or _recorded(text):
+    for name, args, response in _make_list(text) or _list_recorded(text):
         examples.setdefault(name, {}).setdefault(compact(args), []).append(response)
     if not examples:
         raise ValueError("holds no answer of any tool")
     return examples
 
 
-def _listed(text: str) -> list[tuple[str, dict[str, Json], Json]]:
+def _make_list(text: str) -> list[tuple[str, dict[str, Json], Json]]:
     """Return the examples if the text has the form of this package, or nothing otherwise."""
     try:
         value: Any = msgspec.json.decode(text)
@@ -54,7 +54,7 @@ def _listed(text: str) -> list[tuple[str, dict[str, Json], Json]]:
     return [(example.tool_name, example.args, example.response) for example in examples]
 
 
-def _recorded(text: str) -> Iterator[tuple[str, dict[str, Json], Json]]:
+def _list_recorded(text: str) -> Iterator[tuple[str, dict[str, Json], Json]]:
     """Yield the answers in recordings, or in the conversations of an eval set."""
     try:
         loaded = read(text.encode(), "tracing")

@@ -29,7 +29,7 @@ _TIMES = 10
 """A prompt may be this many times as long as the template and its texts together."""
 
 
-def validated(template: str, *, persona: bool) -> str:
+def validate(template: str, *, persona: bool) -> str:
     """Return the template, if it uses the plan, the history, the stop signal, and the persona if there is one.
 
     A template may hold placeholders, conditions, and loops over the lists of the persona. It may not call, compute or
@@ -168,13 +168,13 @@ def custom_prompt(
         values["persona"] = _TemplatePersona(persona.id, persona.description, behaviors, fences.standard("persona"))
     most = _TIMES * (len(template) + sum(len(fences.context(name)) for name in texts))
     try:
-        text = "".join(_bounded(_sandbox().from_string(template).generate(values), most))
+        text = "".join(_limit_pieces(_sandbox().from_string(template).generate(values), most))
     except Exception as error:
         raise SimulatorError(f"custom_instructions failed: {type(error).__name__}: {error}") from error
     return Prompt("custom_instructions", "custom", text)
 
 
-def _bounded(pieces: Iterable[str], most: int) -> Iterator[str]:
+def _limit_pieces(pieces: Iterable[str], most: int) -> Iterator[str]:
     """Yield the pieces. Raises ValueError if they have more than `most` characters together."""
     for piece in pieces:
         most -= len(piece)

@@ -19,7 +19,7 @@ from fairtrial.protocols import (
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json
 from fairtrial.records.trace import ToolCall, ToolResult
-from fairtrial.text.display import described, shortened
+from fairtrial.text.display import describe_error, shorten
 
 
 class ObservedEnvironment:
@@ -38,7 +38,7 @@ class ObservedEnvironment:
     @property
     def model_usage(self) -> ModelUsage | None:
         """The usage of the model that plays tools so far, or None if no model plays a tool."""
-        return usage_of(self._environment)
+        return read_usage(self._environment)
 
     @property
     def asking(self) -> str:
@@ -67,7 +67,7 @@ class ObservedEnvironment:
         try:
             return self._environment.report_state()
         except Exception as error:
-            raise SimulatedToolError(f"the environment could not report its state: {described(error)}") from error
+            raise SimulatedToolError(f"the environment could not report its state: {describe_error(error)}") from error
 
     async def answer(self, call: ToolCall, declared: dict[str, Json], real: Real) -> ToolResult:
         """Answer a call. Raises SimulatedToolError if the environment cannot answer."""
@@ -119,7 +119,7 @@ class ObservedEnvironment:
         return tuple(replace(result, response=None) for result in results if result.injected)
 
 
-def usage_of(player: Simulator | Environment | None) -> ModelUsage | None:
+def read_usage(player: Simulator | Environment | None) -> ModelUsage | None:
     """Return the usage of language models by a simulator or an environment, or None if it reports none."""
     usage = player.model_usage if isinstance(player, ReportsUsage) else None
     # A class of a user may have an attribute of the same name with another meaning.
@@ -129,5 +129,5 @@ def usage_of(player: Simulator | Environment | None) -> ModelUsage | None:
 def _failure(call: ToolCall, error: Exception) -> SimulatedToolError | UsageError | StoreError:
     if isinstance(error, UsageError | StoreError):
         return error
-    cause = str(error) if isinstance(error, SimulatedToolError) else described(error)
-    return SimulatedToolError(shortened(f"the environment could not answer {call.name}: {cause}", 2000))
+    cause = str(error) if isinstance(error, SimulatedToolError) else describe_error(error)
+    return SimulatedToolError(shorten(f"the environment could not answer {call.name}: {cause}", 2000))

@@ -130,7 +130,7 @@ PERSONAS: dict[str, Persona] = {
 _SIGNAL = re.compile(r"\{\{\s*stop_signal\s*\}\}")
 
 
-def persona_of(scenario: Scenario, *, stop_signal: str) -> Persona | None:
+def find_persona(scenario: Scenario, *, stop_signal: str) -> Persona | None:
     """Return the persona of a scenario, also if the scenario names only its id. Raises ConfigError for an unknown id.
 
     As in ADK, `{{ stop_signal }}` in the texts of its behaviors stands for the signal.
@@ -139,14 +139,16 @@ def persona_of(scenario: Scenario, *, stop_signal: str) -> Persona | None:
     if not isinstance(persona, str):
         if persona is None:
             return None
-        return replace(persona, behaviors=tuple(_filled(behavior, stop_signal) for behavior in persona.behaviors))
+        return replace(
+            persona, behaviors=tuple(_fill_placeholders(behavior, stop_signal) for behavior in persona.behaviors)
+        )
     if persona not in PERSONAS:
         hint = nearest(persona.upper(), PERSONAS) or f"; the built-in personas are {', '.join(PERSONAS)}"
         raise ConfigError(f"user_persona: there is no persona {persona!r}{hint}")
     return PERSONAS[persona]
 
 
-def _filled(behavior: Behavior, stop_signal: str) -> Behavior:
+def _fill_placeholders(behavior: Behavior, stop_signal: str) -> Behavior:
     def fill(text: str) -> str:
         return _SIGNAL.sub(lambda _: stop_signal, text)
 

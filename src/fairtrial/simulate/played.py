@@ -13,8 +13,8 @@ from fairtrial.protocols import Model
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json
 from fairtrial.records.trace import ToolCall
-from fairtrial.text.display import compact, shortened
-from fairtrial.text.language import language_of
+from fairtrial.text.display import compact, shorten
+from fairtrial.text.language import detect_language
 
 TEMPLATES, TEMPLATE = Templates("fairtrial.simulate"), "simulated_tool"
 _ATTEMPTS = 2
@@ -56,7 +56,7 @@ class Player:
         }
         present: dict[str, Json] = {name: bool(texts[name]) for name in ("data", "tracing", "earlier")}
         prompt = replace(
-            TEMPLATES.render(TEMPLATE, texts, language=language_of("".join(texts.values())), **present), draw=draw
+            TEMPLATES.render(TEMPLATE, texts, language=detect_language("".join(texts.values())), **present), draw=draw
         )
         problem = ""
         for ask in range(1, _ATTEMPTS + 1):
@@ -65,7 +65,7 @@ class Player:
             try:
                 return read_json(reply.text)
             except ValueError as error:
-                problem = f"{error}: {shortened(reply.text, 200)}"
+                problem = f"{error}: {shorten(reply.text, 200)}"
         raise SimulatedToolError(f"the model that plays {call.name!r} did not answer with JSON: {problem}")
 
 
@@ -77,4 +77,4 @@ def _text(material: Json) -> str:
 
 def _line(played_call: PlayedCall) -> str:
     call = compact({"tool": played_call.call.name, "args": played_call.call.args})
-    return f"{call} answered {shortened(compact(played_call.response), _LONGEST)}"
+    return f"{call} answered {shorten(compact(played_call.response), _LONGEST)}"

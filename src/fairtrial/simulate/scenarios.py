@@ -15,7 +15,7 @@ from fairtrial.protocols import Model
 from fairtrial.records.case import Scenario
 from fairtrial.records.decoding import convert
 from fairtrial.records.record import Json
-from fairtrial.text.language import language_of
+from fairtrial.text.language import detect_language
 from fairtrial.text.rouge import characters, rouge
 
 TEMPLATES = Templates("fairtrial.simulate")
@@ -61,11 +61,11 @@ async def write_scenarios(model: Model, assistant: str, *, count: int, instructi
     for batch in range(2 * -(-count // _BATCH) + 2):
         if len(scenarios) >= count:
             break
-        texts = {"assistant": assistant, "instruction": instruction, "earlier": _listed(scenarios)}
+        texts = {"assistant": assistant, "instruction": instruction, "earlier": _make_list(scenarios)}
         prompt = TEMPLATES.render(
             "scenarios",
             texts,
-            language=language_of(instruction or assistant),
+            language=detect_language(instruction or assistant),
             schema=_SCHEMA,
             count=min(_BATCH, count - len(scenarios)),
             instruction=bool(instruction),
@@ -100,11 +100,11 @@ def _alike(scenario: Scenario, existing: Scenario) -> bool:
     return same_start or plans.f >= _ALIKE
 
 
-def _listed(scenarios: Sequence[Scenario]) -> str:
+def _make_list(scenarios: Sequence[Scenario]) -> str:
     return "\n".join(f"- {scenario.starting_prompt} | {scenario.conversation_plan}" for scenario in scenarios)
 
 
-def described_agent(about: Any, documentation: str) -> str:
+def describe_agent(about: Any, documentation: str) -> str:
     """Return a description of an agent: its documentation, its instructions, and its tools with their purposes."""
     lines = [documentation] if documentation else []
     for agent in about.agents if about is not None else ():

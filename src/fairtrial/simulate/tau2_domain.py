@@ -10,11 +10,11 @@ from importlib.util import find_spec
 from typing import Any
 
 from fairtrial.errors import ConfigError, SimulatedToolError, nearest
-from fairtrial.formats.messages import response_of
+from fairtrial.formats.messages import read_response
 from fairtrial.formats.tau2_tasks import ASSERTIONS, DB_MATCH
 from fairtrial.records.record import Json
 from fairtrial.records.trace import ToolCall
-from fairtrial.text.display import compact, shortened
+from fairtrial.text.display import compact, shorten
 
 _INSTALL = "git clone https://github.com/sierra-research/tau2-bench && pip install -e ./tau2-bench"
 _LISTED = 10
@@ -105,7 +105,7 @@ class Tau2World:
             _run(gold, action)
         actual = self._environment
         is_match = not expects or _hashes(actual) == _hashes(gold)
-        failures: list[Json] = [_described(assertion) for assertion in assertions if not _holds(actual, assertion)]
+        failures: list[Json] = [_describe_value(assertion) for assertion in assertions if not _holds(actual, assertion)]
         differences: list[Json] = [] if is_match else [*_differences(_data(actual), _data(gold))][:_LISTED]
         details = {
             "tau2_differences": differences,
@@ -128,7 +128,7 @@ class Tau2World:
     def _answer(self, call: ToolCall, requestor: str) -> Json:
         message_class = importlib.import_module("tau2.data_model.message").ToolCall
         message = message_class(id=call.id, name=call.name, arguments=call.args, requestor=requestor)
-        return response_of(str(self._environment.get_response(message).content))
+        return read_response(str(self._environment.get_response(message).content))
 
 
 def _run(environment: Any, action: Any) -> None:
@@ -156,7 +156,7 @@ def _data(environment: Any) -> dict[str, Any]:
     return {role: kit.db.model_dump(mode="json") for role, kit in present.items()}
 
 
-def _described(assertion: Any) -> str:
+def _describe_value(assertion: Any) -> str:
     return f"{assertion.func_name}({compact(assertion.arguments)}) is not {assertion.assert_value}"
 
 
@@ -166,5 +166,5 @@ def _differences(actual: Any, expected: Any, place: str = "") -> Iterator[Json]:
         for key in [*expected, *(key for key in actual if key not in expected)]:
             yield from _differences(actual.get(key), expected.get(key), f"{place}/{key}")
     elif actual != expected:
-        actual_text, expected_text = (shortened(compact(value), _LONGEST) for value in (actual, expected))
+        actual_text, expected_text = (shorten(compact(value), _LONGEST) for value in (actual, expected))
         yield f"{place}: expected {expected_text}, got {actual_text}"

@@ -18,12 +18,12 @@ from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt
 from fairtrial.records.trace import Invocation, Message, ToolCall, ToolResult, Trace
-from fairtrial.simulate.instructions import custom_prompt, validated
-from fairtrial.simulate.personas import persona_of
+from fairtrial.simulate.instructions import custom_prompt, validate
+from fairtrial.simulate.personas import find_persona
 from fairtrial.simulate.user_options import KEY, UserOptions
 from fairtrial.simulate.user_tools import UserTools
 from fairtrial.text.display import compact
-from fairtrial.text.language import language_of
+from fairtrial.text.language import detect_language
 
 TEMPLATES = Templates("fairtrial.simulate")
 _NO_CALLS: Mapping[int, Sequence[str]] = {}
@@ -47,7 +47,7 @@ class SimulatedUsers:
             template = self.options.custom_instructions
             if case.scenario is not None and template is not None:
                 try:
-                    validated(template, persona=case.scenario.persona is not None)
+                    validate(template, persona=case.scenario.persona is not None)
                     self(case, 1).prompt(Trace())
                 except (ConfigError, SimulatorError) as error:
                     place = f"/{KEY}/custom_instructions"
@@ -57,7 +57,7 @@ class SimulatedUsers:
         """Return the user of one conversation."""
         if case.scenario is None:
             raise SimulatorError(f"case {case.id!r} has no scenario to simulate")
-        persona = persona_of(case.scenario, stop_signal=self.options.stop_signal)
+        persona = find_persona(case.scenario, stop_signal=self.options.stop_signal)
         return SimulatedUser(self.model, self.options, case.id, case.scenario, attempt, persona)
 
 
@@ -116,12 +116,12 @@ class SimulatedUser:
         if self._tools is not None:
             standing["tools"] = self._tools.declarations
         if self._persona is not None:
-            standing["persona"] = described(self._persona)
+            standing["persona"] = describe_persona(self._persona)
         if options.custom_instructions is None:
             prompt = TEMPLATES.render(
                 "simulated_user",
                 conversation,
-                language=language_of(self._scenario.starting_prompt),
+                language=detect_language(self._scenario.starting_prompt),
                 standing=standing,
                 stop_signal=options.stop_signal,
                 persona=self._persona is not None,
@@ -142,7 +142,7 @@ def check_persona(case: EvalCase) -> None:
     """Raise ConfigError if the scenario of a case has an unknown persona."""
     try:
         if case.scenario is not None:
-            persona_of(case.scenario, stop_signal="")
+            find_persona(case.scenario, stop_signal="")
     except ConfigError as error:
         raise ConfigError(f"case {case.id!r}: {error}") from None
 
@@ -175,7 +175,7 @@ def _steps(invocation: Invocation, *, calls: bool) -> list[str]:
     return lines
 
 
-def described(persona: Persona) -> str:
+def describe_persona(persona: Persona) -> str:
     """Return a persona in words: its description, and how it acts each of its behaviours."""
     lines = [persona.description]
     for behavior in persona.behaviors:

@@ -15,7 +15,7 @@ from fairtrial.llm.endpoint_options import EndpointOptions
 from fairtrial.llm.model import DEFAULT_MODEL
 from fairtrial.llm.model_settings import ModelSettings
 from fairtrial.records.record import Json
-from fairtrial.simulate.instructions import validated
+from fairtrial.simulate.instructions import validate
 
 KEY = "user_simulator_config"
 STOP_SIGNAL = "</finished>"
@@ -65,7 +65,7 @@ class UserOptions(EndpointOptions, frozen=True):
         # Without Jinja no user can be simulated, but recordings can be scored.
         if self.custom_instructions is not None and find_spec("jinja2"):
             try:
-                validated(self.custom_instructions, persona=False)
+                validate(self.custom_instructions, persona=False)
             except ConfigError as error:
                 yield "custom_instructions", str(error)
 

@@ -10,7 +10,7 @@ import msgspec
 from fairtrial.errors import SimulatorError
 from fairtrial.protocols import OffersUserTools
 from fairtrial.records.trace import ToolCall
-from fairtrial.text.display import compact, shortened
+from fairtrial.text.display import compact, shorten
 
 _MARK = "CALL"
 _LONGEST = 10_000
@@ -46,7 +46,7 @@ class UserTools:
         if len(self._lines[turn]) >= MOST_CALLS:
             raise SimulatorError(f"the simulated user called {MOST_CALLS} tools without a message")
         call = _call_in(text.removeprefix(_MARK).strip())
-        answer = shortened(compact(self._environment.answer_user(call)), _LONGEST)
+        answer = shorten(compact(self._environment.answer_user(call)), _LONGEST)
         self._lines[turn].append(f"your tool {call.name} with {compact(call.args)} answered {answer}")
         return True
 
@@ -58,5 +58,5 @@ def _call_in(text: str) -> ToolCall:
         raw = None
     args = raw.get("args", {}) if isinstance(raw, dict) else None
     if not isinstance(raw, dict) or not isinstance(raw.get("name"), str) or not isinstance(args, dict):
-        raise SimulatorError(f"the simulated user made a call that cannot be read: {shortened(text, 200)}")
+        raise SimulatorError(f"the simulated user made a call that cannot be read: {shorten(text, 200)}")
     return ToolCall(raw["name"], args)

@@ -29,7 +29,7 @@ NORMAL = NormalDist().inv_cdf(0.5 + LEVEL / 2)
 _CLOSE_TO_ONE = 1 - 1e-15
 
 
-def table_of(pairs: Iterable[Pair], categories: int) -> list[list[float]]:
+def make_table(pairs: Iterable[Pair], categories: int) -> list[list[float]]:
     """Return the table of pairs."""
     table = [[0.0] * categories for _ in range(categories)]
     for people, judge, weight in pairs:
@@ -167,31 +167,31 @@ def agreement_interval(
     too narrow, so the interval also holds what the limits of the disagreements allow. Pairs of one case resemble each
     other. If `cases` names the case of each pair, the case is therefore the unit, and there is no interval below two.
     """
-    value = statistic(table_of(pairs, categories))
+    value = statistic(make_table(pairs, categories))
     units = _units(pairs, cases)
     if value is None or units.total() < 2:
         return None
     if statistic in (kappa, alpha):
         return _by_disagreements(statistic, value, pairs, categories, cases)
     if statistic is matthews:
-        ends = [_left_out(statistic, units, categories, 1 / categories), _matthews_by_disagreements(pairs, cases)]
+        ends = [_leave_each_out(statistic, units, categories, 1 / categories), _matthews_by_disagreements(pairs, cases)]
     else:
         # Added cells would lie as far apart as no answers do, and pull the interval off the statistic.
-        ends = [_left_out(statistic, units, categories, 0.0), _by_distances(statistic, value, units, categories)]
+        ends = [_leave_each_out(statistic, units, categories, 0.0), _by_distances(statistic, value, units, categories)]
     lows, highs = zip(*(each for each in ends if each is not None), strict=True)
     return min(value, *lows), max(value, *highs)
 
 
-def _left_out(statistic: Statistic, units: Counter[tuple[Pair, ...]], categories: int, added: float) -> Interval:
+def _leave_each_out(statistic: Statistic, units: Counter[tuple[Pair, ...]], categories: int, added: float) -> Interval:
     """Return the interval by leaving out each unit, after `added` was added to each cell."""
     number = units.total()
-    table = [[cell + added for cell in row] for row in table_of(_weighted(units), categories)]
-    centre = _stretched(statistic, table)
+    table = [[cell + added for cell in row] for row in make_table(_weigh_pairs(units), categories)]
+    centre = _stretch_statistic(statistic, table)
     reduced: list[tuple[float, int]] = []
     for unit, count in units.items():
         for people, judge, weight in unit:
             table[people][judge] -= weight
-        reduced.append((_stretched(statistic, table), count))
+        reduced.append((_stretch_statistic(statistic, table), count))
         for people, judge, weight in unit:
             table[people][judge] += weight
     mean = math.fsum(value * count for value, count in reduced) / number
@@ -204,9 +204,9 @@ def _by_distances(
     statistic: Statistic, value: float, units: Counter[tuple[Pair, ...]], categories: int
 ) -> Interval | None:
     """Return the interval from that of the mean squared distance of grades, by the distance expected by chance."""
-    table, small = table_of(_weighted(units), categories), 1e-6
+    table, small = make_table(_weigh_pairs(units), categories), 1e-6
     total = math.fsum(map(math.fsum, table))
-    distances = Moments.of_counts((_distance_of(unit), count) for unit, count in units.items())
+    distances = Moments.from_counts((_measure_distance(unit), count) for unit, count in units.items())
     observed = math.fsum(table[i][j] * (i - j) ** 2 for i in range(categories) for j in range(categories)) / total
     if not observed:
         table[0][1] += small
@@ -216,7 +216,7 @@ def _by_distances(
     return None if ends is None else (max(-1.0, 1 - ends[1] / expected), min(1.0, 1 - ends[0] / expected))
 
 
-def _distance_of(unit: Sequence[Pair]) -> float:
+def _measure_distance(unit: Sequence[Pair]) -> float:
     weights = math.fsum(weight for *_, weight in unit)
     return math.fsum(weight * (people - judge) ** 2 for people, judge, weight in unit) / weights
 
@@ -227,7 +227,7 @@ def _matthews_by_disagreements(pairs: Sequence[Pair], cases: Sequence[Hashable] 
     limits = _disagreement_limits(weighted, cases)
     if limits is None:
         return None
-    table = [[cell + 1 / 4 for cell in row] for row in table_of(weighted, 2)]
+    table = [[cell + 1 / 4 for cell in row] for row in make_table(weighted, 2)]
     alike, unlike = table[0][0] + table[1][1], table[0][1] + table[1][0]
 
     def at(share: float) -> float:
@@ -246,7 +246,7 @@ def _by_disagreements(
     if limits is None:
         return None
     # The added cells keep the share that is expected by chance from vanishing.
-    table = [[cell + 1 / categories for cell in row] for row in table_of(weighted, categories)]
+    table = [[cell + 1 / categories for cell in row] for row in make_table(weighted, categories)]
     observed = 1 - math.fsum(table[i][i] for i in range(categories)) / math.fsum(map(math.fsum, table))
     expected = observed / (1 - (statistic(table) or 0.0))
     return max(-1.0, min(value, 1 - limits[1] / expected)), max(value, min(1.0, 1 - limits[0] / expected))
@@ -280,11 +280,11 @@ def _units(pairs: Sequence[Pair], cases: Sequence[Hashable] | None) -> Counter[t
     return Counter(tuple(sorted(unit)) for unit in by_case.values())
 
 
-def _weighted(units: Counter[tuple[Pair, ...]]) -> Iterable[Pair]:
+def _weigh_pairs(units: Counter[tuple[Pair, ...]]) -> Iterable[Pair]:
     return ((people, judge, weight * count) for unit, count in units.items() for people, judge, weight in unit)
 
 
-def _stretched(statistic: Statistic, table: Table) -> float:
+def _stretch_statistic(statistic: Statistic, table: Table) -> float:
     return _atanh(statistic(table) or 0.0)
 
 

@@ -61,7 +61,7 @@ class Evidence:
 
     def add(self, wave: Sequence[float]) -> None:
         """Bet on every value of a wave. The bets depend on earlier waves alone."""
-        expected = self._expected()
+        expected = self._make_expected()
         middle = math.fsum(expected) / len(expected)
         for trust in self._bets:
             self._bet(wave, [trust * (value - middle) for value in expected], trust)
@@ -78,7 +78,7 @@ class Evidence:
             part = min(_MOST, bet * growth) if self._grow else bet
             log_wealths[k] += _sum([count * _log_gain(part, surprise, stake) for surprise, count in surprises.items()])
 
-    def _expected(self) -> list[float]:
+    def _make_expected(self) -> list[float]:
         """Return the value that each case is thought to give next: its mean so far, drawn to the grand mean."""
         if not self._waves:
             return [0.0] * len(self._sums)
@@ -118,7 +118,7 @@ def evidence_below(waves: Sequence[Wave], limit: float) -> list[float]:
     return _logs(_losses(waves), 1 - limit)
 
 
-def strategy_of(limit: float, cases: int) -> Strategy:
+def choose_strategy(limit: float, cases: int) -> Strategy:
     """Return the gamblers that bet on a mean above a limit. They are chosen by the claim and the number of cases alone.
 
     Below a small limit, each bets what would win most if it took 1, 2, 4 or 8 waves to prove the mean.
@@ -152,7 +152,7 @@ def _losses(waves: Sequence[Wave]) -> list[list[float]]:
 def _logs(waves: Sequence[Sequence[float]], limit: float, strategy: Strategy | None = None) -> list[float]:
     if not waves:
         return []
-    evidence = Evidence(limit, len(waves[0]), strategy or strategy_of(limit, len(waves[0])))
+    evidence = Evidence(limit, len(waves[0]), strategy or choose_strategy(limit, len(waves[0])))
     logs: list[float] = []
     for wave in waves:
         evidence.add(wave)

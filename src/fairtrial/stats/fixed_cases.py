@@ -72,7 +72,7 @@ class FixedTrials(NamedTuple):
 
 def fixed_trials(cases: Sequence[CaseSample]) -> FixedTrials | None:
     """Return the trials behind the mean over these cases. None without cases, or if a case has only one attempt."""
-    if not _repeated(cases):
+    if not _find_repeated(cases):
         return None
     rate = mean([case.mean for case in cases])
     least = len(cases) / _mean_reciprocal(cases)
@@ -93,7 +93,7 @@ def fixed_interval(cases: Sequence[CaseSample], level: float = LEVEL) -> Interva
 
 def fixed_difference(base: Sequence[CaseSample], candidate: Sequence[CaseSample]) -> Difference | None:
     """Return the difference of two runs of these cases, candidate minus base, for values in 0..1."""
-    if not (_repeated(base) and _repeated(candidate)):
+    if not (_find_repeated(base) and _find_repeated(candidate)):
         return None
     value = mean([after.mean - before.mean for before, after in zip(base, candidate, strict=True)])
     variance = within_variance(base) + within_variance(candidate)
@@ -116,5 +116,5 @@ def fixed_difference(base: Sequence[CaseSample], candidate: Sequence[CaseSample]
     )
 
 
-def _repeated(cases: Sequence[CaseSample]) -> bool:
+def _find_repeated(cases: Sequence[CaseSample]) -> bool:
     return bool(cases) and all(case.attempts >= 2 for case in cases)

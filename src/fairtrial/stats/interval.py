@@ -6,7 +6,7 @@ import math
 from statistics import NormalDist
 
 from fairtrial.stats.beta import beta_quantile
-from fairtrial.stats.moments import Numbers, moments_of
+from fairtrial.stats.moments import Numbers, compute_moments
 from fairtrial.stats.student import student_quantile
 
 LEVEL = 0.95
@@ -42,7 +42,7 @@ def bounded_interval(
     Sources: Wilson (1927), "Probable Inference", JASA 22(158); Dean and Pagano (2015), "Evaluating Confidence Interval
     Methods for Binomial Proportions in Clustered Surveys", J. Survey Statistics and Methodology 3(4).
     """
-    moments = moments_of(cases)
+    moments = compute_moments(cases)
     if moments.count < 2 or not low < high:
         return None
     shares = moments.shares(low, high)
@@ -55,7 +55,7 @@ def bounded_method(
     cases: Numbers, *, low: float = 0.0, high: float = 1.0, attempts: float = math.inf, level: float = LEVEL
 ) -> str:
     """Return the name of the method of `bounded_interval`, which says whether an end is the exact one."""
-    moments = moments_of(cases)
+    moments = compute_moments(cases)
     if moments.count < 2 or not low < high:
         return WILSON
     shares, quantile = moments.shares(low, high), _student(moments.count, level)
@@ -97,7 +97,7 @@ def effective_trials(shares: Numbers, attempts: float = math.inf) -> float:
     At least the number of cases, at most `attempts`. Two light cases, 0 and 1, are added: without them, cases that
     are all alike would be worth infinitely many trials.
     """
-    moments = moments_of(shares)
+    moments = compute_moments(shares)
     count, middle = moments.count, moments.mean
     weight = count + 2 * LIGHT
     p = (count * middle + LIGHT) / weight
@@ -122,7 +122,7 @@ def wilson(rate: float, trials: float, z: float) -> Interval:
 
 def student_interval(cases: Numbers, level: float = LEVEL) -> Interval | None:
     """Return Student's t interval of the mean of unbounded values. None below two cases, or if all are equal."""
-    moments = moments_of(cases)
+    moments = compute_moments(cases)
     error = standard_error(moments)
     if not error:
         return None
@@ -138,7 +138,7 @@ def logarithmic_interval(cases: Numbers, level: float = LEVEL) -> Interval | Non
     1992, "A Note on the Delta Method", The American Statistician 46(1)). None below two cases, if all values are
     equal, or if the mean is not above 0.
     """
-    moments = moments_of(cases)
+    moments = compute_moments(cases)
     error = standard_error(moments)
     if not error or (middle := moments.mean) <= 0:
         return None
@@ -148,7 +148,7 @@ def logarithmic_interval(cases: Numbers, level: float = LEVEL) -> Interval | Non
 
 def standard_error(cases: Numbers) -> float | None:
     """Return the standard error of the mean, from the standard deviation with n - 1. None below two cases."""
-    moments = moments_of(cases)
+    moments = compute_moments(cases)
     if moments.count < 2:
         return None
     return math.sqrt(moments.squares / (moments.count - 1) / moments.count)

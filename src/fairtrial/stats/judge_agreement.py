@@ -51,24 +51,24 @@ def measure_agreement(
     votes_alpha = stats.krippendorff(votes)
     if votes_alpha is None:
         reasons["votes_alpha"] = "needs items with two first votes that are not all equal"
-    fields = _of_verdicts(pairs, reasons)
+    fields = _measure_verdicts(pairs, reasons)
     if graded:
-        fields |= _of_grades(pairs, reasons)
+        fields |= _measure_grades(pairs, reasons)
     return Agreement(**fields, people_alpha=alpha, votes_alpha=votes_alpha, reasons=reasons)
 
 
-def _of_verdicts(pairs: Sequence[Pair], reasons: dict[str, str]) -> dict[str, Any]:
+def _measure_verdicts(pairs: Sequence[Pair], reasons: dict[str, str]) -> dict[str, Any]:
     """Return the measures of pass or fail, over the outcomes with a verdict of both: category 0 is pass."""
     both = [pair for pair in pairs if pair.people_pass is not None and pair.judge_pass is not None]
     if not both:
         return {}
-    verdicts = _weighted([(int(not pair.people_pass), int(not pair.judge_pass)) for pair in both], both)
+    verdicts = _weigh_pairs([(int(not pair.people_pass), int(not pair.judge_pass)) for pair in both], both)
     counts = Counter((people, judge) for people, judge, _ in verdicts)
     table = AgreementTable(counts[0, 0], counts[0, 1], counts[1, 0], counts[1, 1])
     numbers = {
-        "accuracy": _share_of(both, both),
-        "sensitivity": _share_of([pair for pair in both if pair.people_pass], both),
-        "specificity": _share_of([pair for pair in both if not pair.people_pass], both),
+        "accuracy": _estimate_share(both, both),
+        "sensitivity": _estimate_share([pair for pair in both if pair.people_pass], both),
+        "specificity": _estimate_share([pair for pair in both if not pair.people_pass], both),
     }
     for name, side in (("sensitivity", "pass"), ("specificity", "fail")):
         if numbers[name] is None:
@@ -77,7 +77,7 @@ def _of_verdicts(pairs: Sequence[Pair], reasons: dict[str, str]) -> dict[str, An
     sensitivity, specificity = numbers["sensitivity"], numbers["specificity"]
     if sensitivity is not None and specificity is not None:
         fields["youden"] = _interval(stats.youden(sensitivity, specificity), _MOVER)
-    if stats.has_empty_margin(stats.table_of(verdicts, 2)):
+    if stats.has_empty_margin(stats.make_table(verdicts, 2)):
         reasons["kappa"] = reasons["mcc"] = "people or the judge give every labelled outcome the same verdict"
         reasons["judge_alpha"] = reasons["kappa"]
     else:
@@ -88,13 +88,13 @@ def _of_verdicts(pairs: Sequence[Pair], reasons: dict[str, str]) -> dict[str, An
     return {"table": table, **fields}
 
 
-def _share_of(pairs: Sequence[Pair], sample: Sequence[Pair]) -> tuple[float, float, float] | None:
+def _estimate_share(pairs: Sequence[Pair], sample: Sequence[Pair]) -> tuple[float, float, float] | None:
     """Return the share of pairs in which the judge gives the verdict of people, with its interval."""
     hits = [(pair.people_pass == pair.judge_pass, pair.weight) for pair in pairs]
     return stats.share_interval(hits, max(pair.weight for pair in sample), [pair.case for pair in pairs])
 
 
-def _of_grades(pairs: Sequence[Pair], reasons: dict[str, str]) -> dict[str, Any]:
+def _measure_grades(pairs: Sequence[Pair], reasons: dict[str, str]) -> dict[str, Any]:
     """Return the measures of graded values."""
     rank = stats.spearman([pair.people for pair in pairs], [pair.judge for pair in pairs])
     if rank is None:
@@ -105,7 +105,7 @@ def _of_grades(pairs: Sequence[Pair], reasons: dict[str, str]) -> dict[str, Any]
         reasons["quadratic_kappa"] = f"needs from 2 to {_MOST_GRADES} different values, got {len(grades)}"
         reasons["judge_alpha"] = reasons["quadratic_kappa"]
         return {"spearman": rank, "judge_alpha": Estimate()}
-    graded = _weighted([(grades[pair.people], grades[pair.judge]) for pair in pairs], pairs)
+    graded = _weigh_pairs([(grades[pair.people], grades[pair.judge]) for pair in pairs], pairs)
     cases = [pair.case for pair in pairs]
     return {
         "spearman": rank,
@@ -114,7 +114,7 @@ def _of_grades(pairs: Sequence[Pair], reasons: dict[str, str]) -> dict[str, Any]
     }
 
 
-def _weighted(answers: Sequence[tuple[int, int]], pairs: Sequence[Pair]) -> list[stats.Pair]:
+def _weigh_pairs(answers: Sequence[tuple[int, int]], pairs: Sequence[Pair]) -> list[stats.Pair]:
     """Return the categories of pairs with their weights relative to the mean, because alpha counts the items."""
     mean_weight = math.fsum(pair.weight for pair in pairs) / len(pairs)
     return [(*own, pair.weight / mean_weight) for own, pair in zip(answers, pairs, strict=True)]
@@ -127,7 +127,7 @@ def estimate_agreement(
 
     `cases` names the case of each pair if several pairs may belong to one case.
     """
-    value = statistic(stats.table_of(pairs, categories))
+    value = statistic(stats.make_table(pairs, categories))
     ends = stats.agreement_interval(statistic, pairs, categories, cases)
     return (
         Estimate(value)

@@ -55,7 +55,7 @@ class Moments:
         self.extend(values)
 
     @classmethod
-    def of_counts(cls, counts: Iterable[tuple[float, int]]) -> Moments:
+    def from_counts(cls, counts: Iterable[tuple[float, int]]) -> Moments:
         """Return the moments of numbers of which each occurs a number of times, below 2^26."""
         pairs = list(counts)
         size = sum(count for _, count in pairs)
@@ -140,6 +140,6 @@ Numbers = Sequence[float] | Moments
 """Numbers, or their moments."""
 
 
-def moments_of(numbers: Numbers) -> Moments:
+def compute_moments(numbers: Numbers) -> Moments:
     """Return the moments of numbers."""
     return numbers if isinstance(numbers, Moments) else Moments(numbers)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from fairtrial.stats.beta import beta_cdf, beta_quantile
 from fairtrial.stats.fixed_cases import CaseSample, FixedTrials, fixed_trials
-from fairtrial.stats.moments import Moments, Numbers, moments_of
+from fairtrial.stats.moments import Moments, Numbers, compute_moments
 from fairtrial.stats.sample_size import least_cases
 from fairtrial.stats.student import student_quantile
 
@@ -69,7 +69,7 @@ def mean_limits(shares: Numbers, alpha: float, *, attempts: float = math.inf) ->
     have the lower limit of a mean in 0..largest value, because no case was seen that could make up for a failure. The
     upper limit mirrors this.
     """
-    sample = _sample(moments_of(shares), attempts)
+    sample = _sample(compute_moments(shares), attempts)
     return _limits(sample, alpha, _WHOLE) if sample.cases > 1 else None
 
 
@@ -157,7 +157,7 @@ def cases_to_decide_mean(shares: Numbers, limit: float, alpha: float, *, attempt
 
     None if the estimate is the limit, or above ten million cases.
     """
-    return _cases_to_decide(_sample(moments_of(shares), attempts), limit, alpha, _WHOLE)
+    return _cases_to_decide(_sample(compute_moments(shares), attempts), limit, alpha, _WHOLE)
 
 
 def cases_to_decide_difference(differences: Sequence[float], limit: float, alpha: float) -> int | None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from fairtrial.records.run_comparison import IntervalEstimate, PassK
 from fairtrial.stats.interval import Interval, bounded_interval
-from fairtrial.stats.moments import Moments, Numbers, moments_of
+from fairtrial.stats.moments import Moments, Numbers, compute_moments
 
 NO_INTERVALS = "pass^k and pass@k have no intervals, because the cases come in clusters"
 
@@ -35,7 +35,7 @@ def pass_k_interval(shares: Numbers, attempts: int, k: int) -> Interval | None:
 
     The attempts hold attempts / k choices that share no attempt, so the shares are worth no more trials.
     """
-    moments = moments_of(shares)
+    moments = compute_moments(shares)
     return bounded_interval(moments, attempts=max(attempts / k, moments.count))
 
 
@@ -75,6 +75,6 @@ def without_intervals(table: Iterable[PassK]) -> tuple[PassK, ...]:
 
 
 def _estimate(shares: Iterable[tuple[float, int]], attempts: int, k: int) -> IntervalEstimate:
-    moments = Moments.of_counts(shares)
+    moments = Moments.from_counts(shares)
     low, high = pass_k_interval(moments, attempts, k) or (None, None)
     return IntervalEstimate(moments.mean, low, high)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from fairtrial.stats.interval import LEVEL, LIGHT, Interval, effective_trials, ends_of_rate, to_range
-from fairtrial.stats.moments import Moments, Numbers, moments_of
+from fairtrial.stats.moments import Moments, Numbers, compute_moments
 from fairtrial.stats.student import student_quantile
 
 
@@ -27,7 +27,7 @@ class Stratum(NamedTuple):
     @property
     def moments(self) -> Moments:
         """The moments of the values."""
-        return moments_of(self.values)
+        return compute_moments(self.values)
 
     @property
     def remaining(self) -> float:
@@ -76,7 +76,7 @@ def stratified_bounded_interval(
     trials = centre * (1 - centre) / math.fsum(variances)
     cases = sum(stratum.moments.count for stratum in strata)
     ends = ends_of_rate(min(1.0, max(0.0, rate)), trials, _quantile(shares, variances, level), cases, level)
-    return _corrected(to_range(ends, middle, low, high), middle, shares, variances)
+    return _apply_correction(to_range(ends, middle, low, high), middle, shares, variances)
 
 
 def stratified_student_interval(strata: Sequence[Stratum], level: float = LEVEL) -> Interval | None:
@@ -110,8 +110,8 @@ def _interval(strata: Sequence[Stratum], level: float, *, logarithmic: bool) -> 
     half = _quantile(shares, variances, level) * error
     if logarithmic:
         factor = math.exp(half / middle)
-        return _corrected((middle / factor, middle * factor), middle, shares, variances)
-    return _corrected((middle - half, middle + half), middle, shares, variances)
+        return _apply_correction((middle / factor, middle * factor), middle, shares, variances)
+    return _apply_correction((middle - half, middle + half), middle, shares, variances)
 
 
 _Shares = Sequence[tuple[float, Stratum]]
@@ -151,7 +151,7 @@ def _quantile(shares: _Shares, variances: Sequence[float], level: float) -> floa
     return student_quantile(0.5 + level / 2, max(1, math.floor(freedom)))
 
 
-def _corrected(ends: Interval, middle: float, shares: _Shares, variances: Sequence[float]) -> Interval:
+def _apply_correction(ends: Interval, middle: float, shares: _Shares, variances: Sequence[float]) -> Interval:
     """Return an interval that is narrower because parts of the finite strata are known."""
     remaining = math.fsum(
         variance * stratum.remaining for (_, stratum), variance in zip(shares, variances, strict=True)

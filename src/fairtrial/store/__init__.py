@@ -1,7 +1,7 @@
 """Stored runs. Each report can be made again from the store alone."""
 
 from fairtrial.store.bodies import UnreadableBodyError
-from fairtrial.store.database_errors import TEMPORARY_PREFIX, shown_url
+from fairtrial.store.database_errors import TEMPORARY_PREFIX, show_url
 from fairtrial.store.leases import Lease
 from fairtrial.store.queue_rows import QueueItem
 from fairtrial.store.store import DEFAULT_URL, SECONDS, Store
@@ -16,5 +16,5 @@ __all__ = [
     "QueueItem",
     "Store",
     "UnreadableBodyError",
-    "shown_url",
+    "show_url",
 ]

@@ -72,7 +72,7 @@ def _sqlite_code(error: BaseException | None) -> int:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF  # the other bits refine the code
 
 
-def shown_url(url: str) -> str:
+def show_url(url: str) -> str:
     """Return a URL without its password, and without its parameters, which may hold another password.
 
     A store that lives as long as its process has no name that a user knows.
@@ -94,7 +94,7 @@ def first_line(error: BaseException) -> str:
 def _message(error: Exception, url: str) -> str:
     cause = _postgres_fields(error).get("M") or first_line(error)
     advice = next((f"; {advice}" for words, advice in _ADVICE.items() if words in cause), "")
-    store = shown_url(url)
+    store = show_url(url)
     return f"{store if store == _OF_PROCESS else f'the store {store}'} failed: {cause}{advice}"
 
 

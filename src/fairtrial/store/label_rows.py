@@ -8,7 +8,7 @@ import msgspec
 
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import Label
-from fairtrial.records.score import part_of, part_text
+from fairtrial.records.score import find_part, part_text
 from fairtrial.store.bodies import UnreadableBodyError
 from fairtrial.store.statements import Row, storable
 
@@ -38,11 +38,11 @@ def label_row(label: Label, run: int) -> Row:
     }
 
 
-def label_of(row: Any) -> Label:
+def make_label(row: Any) -> Label:
     """Return the label that a row holds. Raises UnreadableBodyError."""
     numbers = (row.value, row.seconds, row.probability)
     try:
-        part = part_of(row.part)
+        part = find_part(row.part)
     except (ValueError, msgspec.ValidationError, AttributeError) as error:
         raise UnreadableBodyError(f"a label of the store cannot be read: {error}") from error
     if not all(number is None or isinstance(number, int | float) for number in numbers):

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from fairtrial.errors import StoreError, UsageError
 from fairtrial.store.compiled_statements import STATEMENTS, with_equal_dialect
-from fairtrial.store.database_errors import cannot_write, first_line, is_busy, shown_url, translate_errors
+from fairtrial.store.database_errors import cannot_write, first_line, is_busy, show_url, translate_errors
 from fairtrial.store.schema import META, METADATA, RUNS, SCHEMA_VERSION
 
 _PATIENCE = 60.0
@@ -36,16 +36,16 @@ def open_engine(url: str, *, create: bool) -> sa.Engine:
         parsed = sa.make_url(url)
         if parsed.get_backend_name() == "sqlite" and parsed.database and not _is_uri(parsed):
             _make_room(Path(parsed.database), url, create=create)
-        return _checked_engine(parsed, url, create=create)
+        return _check_engine(parsed, url, create=create)
     except StoreError as error:
         if create or not cannot_write(error) or _is_uri(parsed) or not parsed.database:
             raise
-        return _checked_engine(_read_only(parsed, parsed.database), url, create=False)
+        return _check_engine(_read_only(parsed, parsed.database), url, create=False)
     except (sa.exc.SQLAlchemyError, OSError, ImportError, ValueError) as error:
-        raise UsageError(f"--store: cannot open {shown_url(url)}: {first_line(error)}{_hint(error, url)}") from None
+        raise UsageError(f"--store: cannot open {show_url(url)}: {first_line(error)}{_hint(error, url)}") from None
 
 
-def _checked_engine(parsed: sa.URL, url: str, *, create: bool) -> sa.Engine:
+def _check_engine(parsed: sa.URL, url: str, *, create: bool) -> sa.Engine:
     is_sqlite = parsed.get_backend_name() == "sqlite"
     with ExitStack() as failing:
         if is_sqlite:
@@ -92,7 +92,7 @@ def _make_room(file: Path, url: str, *, create: bool) -> None:
         if is_new and file.parent.name == ".fairtrial":
             (file.parent / ".gitignore").write_text("*\n")
     elif not file.exists():
-        raise UsageError(f"there is no store at {shown_url(url)}; `fairtrial run` makes one")
+        raise UsageError(f"there is no store at {show_url(url)}; `fairtrial run` makes one")
 
 
 def _check_tables(engine: sa.Engine, url: str, *, create: bool) -> None:
@@ -102,17 +102,17 @@ def _check_tables(engine: sa.Engine, url: str, *, create: bool) -> None:
             return
         if version is None:
             if not create:
-                raise UsageError(f"{shown_url(url)} holds no fairtrial store; `fairtrial run --store URL` makes one")
+                raise UsageError(f"{show_url(url)} holds no fairtrial store; `fairtrial run --store URL` makes one")
             _create_tables(connection, url)
             return
     if version > SCHEMA_VERSION:
         raise StoreError(
-            f"{shown_url(url)} has schema version {version}, and this fairtrial reads versions up to {SCHEMA_VERSION}; "
+            f"{show_url(url)} has schema version {version}, and this fairtrial reads versions up to {SCHEMA_VERSION}; "
             "install a newer fairtrial, or use another --store"
         )
     if version < _FIRST_VERSION:
         raise StoreError(
-            f"{shown_url(url)} has schema version {version}, and this fairtrial reads versions from {_FIRST_VERSION}; "
+            f"{show_url(url)} has schema version {version}, and this fairtrial reads versions from {_FIRST_VERSION}; "
             "open it with an older fairtrial first, or use another --store"
         )
     _migrate(engine)
@@ -131,7 +131,7 @@ def _create_tables(connection: sa.Connection, url: str) -> None:
     inspector = sa.inspect(connection)
     if inspector.has_table(RUNS.name) and not inspector.has_table(META.name):
         raise StoreError(
-            f"{shown_url(url)} has a table {RUNS.name} without a schema version: a fairtrial before its first release "
+            f"{show_url(url)} has a table {RUNS.name} without a schema version: a fairtrial before its first release "
             "made it; use another --store"
         )
     for definition in _definitions(connection.dialect.name):

@@ -83,7 +83,9 @@ class LabelQueues:
     def items(self, queue: int) -> list[QueueItem]:
         """Return the items of a queue in their order."""
         columns = [LABEL_ITEMS.c[name] for name in QueueItem.__struct_fields__]
-        query = sa.select(*columns).where(*self._of(queue)).order_by(LABEL_ITEMS.c.number, LABEL_ITEMS.c.copy)
+        query = (
+            sa.select(*columns).where(*self._queue_conditions(queue)).order_by(LABEL_ITEMS.c.number, LABEL_ITEMS.c.copy)
+        )
         return [QueueItem(*row) for row in self._connections.rows(query)]
 
     def claim(self, queue: int, item: QueueItem, holder: str, now: float, *, expired: float) -> bool:
@@ -94,11 +96,11 @@ class LabelQueues:
 
     def hold(self, queue: int, holder: str, now: float) -> None:
         """Keep the items of a holder for longer."""
-        self._changes(sa.update(LABEL_ITEMS).where(*self._held(queue, holder)).values(held=now))
+        self._changes(sa.update(LABEL_ITEMS).where(*self._held_conditions(queue, holder)).values(held=now))
 
     def release(self, queue: int, holder: str, *, item: QueueItem | None = None) -> None:
         """Give back an item of a holder, or all of them that are not labelled."""
-        places = self._held(queue, holder)
+        places = self._held_conditions(queue, holder)
         if item is not None:
             places += (LABEL_ITEMS.c.number == item.number, LABEL_ITEMS.c.copy == item.copy)
         self._changes(sa.update(LABEL_ITEMS).where(*places).values(holder="", held=0.0))
@@ -131,7 +133,7 @@ class LabelQueues:
         )
         return {(row[0], row[1], row[2], row[3], row[4]) for row in self._connections.rows(query)}
 
-    def seconds_of(self, criterion: str, author: str) -> list[float]:
+    def read_seconds(self, criterion: str, author: str) -> list[float]:
         """Return the seconds that a person took for each label of a criterion, if they are known."""
         query = sa.select(LABELS.c.seconds).where(
             LABELS.c.run == self._run,
@@ -141,14 +143,14 @@ class LabelQueues:
         )
         return [row[0] for row in self._connections.rows(query)]
 
-    def _of(self, queue: int) -> tuple[Any, ...]:
+    def _queue_conditions(self, queue: int) -> tuple[Any, ...]:
         return (LABEL_ITEMS.c.run == self._run, LABEL_ITEMS.c.queue == queue)
 
     def _at(self, queue: int, number: int, copy: int) -> tuple[Any, ...]:
-        return (*self._of(queue), LABEL_ITEMS.c.number == number, LABEL_ITEMS.c.copy == copy)
+        return (*self._queue_conditions(queue), LABEL_ITEMS.c.number == number, LABEL_ITEMS.c.copy == copy)
 
-    def _held(self, queue: int, holder: str) -> tuple[Any, ...]:
-        return (*self._of(queue), LABEL_ITEMS.c.holder == storable(holder), ~LABEL_ITEMS.c.done)
+    def _held_conditions(self, queue: int, holder: str) -> tuple[Any, ...]:
+        return (*self._queue_conditions(queue), LABEL_ITEMS.c.holder == storable(holder), ~LABEL_ITEMS.c.done)
 
     def _changes(self, statement: sa.Update) -> bool:
         return self._connections.transact(lambda connection: bool(connection.execute(statement).rowcount))

@@ -45,12 +45,12 @@ class ResultBody(Record, frozen=True):
     injections: tuple[InvocationInjection, ...]
 
 
-def terms_of(outcome: Outcome) -> Terms:
+def make_terms(outcome: Outcome) -> Terms:
     """Return the terms of an outcome."""
     return Terms(outcome.criterion, outcome.threshold, outcome.lower_is_better, outcome.range, outcome.aggregation)
 
 
-def body_of(result: CaseResult, criteria: Sequence[int]) -> ResultBody:
+def make_body(result: CaseResult, criteria: Sequence[int]) -> ResultBody:
     """Return the body of a result whose outcomes have these criteria, by their numbers in the run."""
     return ResultBody(
         result.case_id,
@@ -70,7 +70,7 @@ def body_of(result: CaseResult, criteria: Sequence[int]) -> ResultBody:
     )
 
 
-def result_of(body: ResultBody, position: int, attempt: int, digest: str, terms: Mapping[int, Terms]) -> CaseResult:
+def read_result(body: ResultBody, position: int, attempt: int, digest: str, terms: Mapping[int, Terms]) -> CaseResult:
     """Return the result that a body holds. Raises UnreadableBodyError if the terms of a criterion are missing."""
     if not terms.keys() >= set(body.criteria):
         raise UnreadableBodyError("the terms of a criterion cannot be read")
@@ -107,15 +107,15 @@ def result_of(body: ResultBody, position: int, attempt: int, digest: str, terms:
 
 def result_row(result: CaseResult, run: int, criteria: Sequence[int], verdicts: Sequence[Verdict]) -> Row:
     """Return the row of a result, given the verdicts of its outcomes."""
-    verdict = result.verdict_of(verdicts)
+    verdict = result.combine_verdicts(verdicts)
     return {
         "run": run,
         "position": result.position,
         "attempt": result.attempt,
         "verdict": verdict.value,
-        "fault_side": result.fault_side_of(verdict),
+        "fault_side": result.find_fault_side(verdict),
         "valid": None if result.invalidations is None else not result.invalidations,
-        "body": encode(body_of(result, criteria)),
+        "body": encode(make_body(result, criteria)),
     }
 
 

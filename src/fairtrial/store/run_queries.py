@@ -16,8 +16,8 @@ from fairtrial.records.label import Label
 from fairtrial.records.result import Verdict
 from fairtrial.store.bodies import BodyDecoder, UnreadableBodyError
 from fairtrial.store.connections import Connections
-from fairtrial.store.database_errors import shown_url
-from fairtrial.store.label_rows import label_of
+from fairtrial.store.database_errors import show_url
+from fairtrial.store.label_rows import make_label
 from fairtrial.store.result_rows import ResultBody, Terms
 from fairtrial.store.schema import CASES, CRITERIA, LABELS, RESULTS, RUNS, SCORES
 from fairtrial.store.statements import storable
@@ -144,7 +144,7 @@ class RunQueries(ABC):
 
     def _label(self, row: Any) -> Label | None:
         try:
-            return label_of(row)
+            return make_label(row)
         except UnreadableBodyError:
             self._unreadable.add("label", row.number)
             return None
@@ -156,7 +156,7 @@ class RunQueries(ABC):
         if run_id not in self._numbers:
             number = self._value(sa.select(RUNS.c.number).where(RUNS.c.id == run_id))
             if number is None:
-                raise UsageError(f"there is no run {run_id!r} in {shown_url(self.url)}; it may have been removed")
+                raise UsageError(f"there is no run {run_id!r} in {show_url(self.url)}; it may have been removed")
             self._numbers[run_id] = number
         return self._numbers[run_id]
 

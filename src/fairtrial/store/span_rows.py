@@ -51,7 +51,7 @@ class ScoredTraces:
         """Keep traces by the keys of their conversations."""
         self._traces = traces
 
-    def of(self, conversation: str) -> Sequence[str]:
+    def list_trace_ids(self, conversation: str) -> Sequence[str]:
         """Return the ids of the traces of a conversation, in the order in which they came."""
         return self._traces.get(_digest(conversation), ())
 
@@ -77,11 +77,11 @@ class SpanRows:
         """Yield the spans that no result counts yet, in the order in which they came."""
         yield from self._batches(SPANS.c.conversation == "")
 
-    def of_trace(self, trace_id: str) -> list[SpanBatch]:
+    def find_trace_spans(self, trace_id: str) -> list[SpanBatch]:
         """Return the spans of a trace."""
         return list(self._batches(SPANS.c.trace_id == trace_id))
 
-    def of_conversation(self, conversation: str) -> list[SpanBatch]:
+    def find_conversation_spans(self, conversation: str) -> list[SpanBatch]:
         """Return the spans of a conversation that are scored already."""
         return list(self._batches(SPANS.c.conversation == _digest(conversation)))
 

@@ -23,13 +23,13 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 from fairtrial.store.bodies import BodyDecoder, UnreadableBodyError, encode
 from fairtrial.store.connections import Connections
-from fairtrial.store.database_errors import shown_url
+from fairtrial.store.database_errors import show_url
 from fairtrial.store.label_rows import label_row
 from fairtrial.store.leases import Lease
 from fairtrial.store.mappings import StoredMapping
 from fairtrial.store.opening import open_engine
 from fairtrial.store.queue_rows import LabelQueues
-from fairtrial.store.result_rows import ResultBody, Terms, result_of, result_row, score_rows, terms_of
+from fairtrial.store.result_rows import ResultBody, Terms, make_terms, read_result, result_row, score_rows
 from fairtrial.store.schema import (
     BALLOTS,
     CASES,
@@ -144,7 +144,7 @@ class Store(ViewQueries):
         `verdicts` are those of its outcomes if they are already known.
         """
         number = self._number(run_id)
-        criteria = [self._criterion(number, terms_of(outcome)) for outcome in result.outcomes]
+        criteria = [self._criterion(number, make_terms(outcome)) for outcome in result.outcomes]
         verdicts = result.verdicts if verdicts is None else verdicts
         rows = score_rows(result, number, criteria, verdicts)
         self._waiting[SCORES] += rows
@@ -218,7 +218,7 @@ class Store(ViewQueries):
         if len(matches) != 1:
             count = f"{len(bodies)} runs" if bodies else "no run"
             raise UsageError(
-                f"{count} in {shown_url(self.url)} with an id that starts with {run_id!r}; see `fairtrial runs`"
+                f"{count} in {show_url(self.url)} with an id that starts with {run_id!r}; see `fairtrial runs`"
             )
         ((run_id, body),) = matches.items()
         try:
@@ -290,7 +290,7 @@ class Store(ViewQueries):
         return self._readable(
             "result",
             query,
-            lambda row: result_of(decoder.decode(row.body), row.position, row.attempt, row.digest or "", terms),
+            lambda row: read_result(decoder.decode(row.body), row.position, row.attempt, row.digest or "", terms),
         )
 
     def count_results(self, run_id: str) -> int:

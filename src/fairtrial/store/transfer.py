@@ -23,7 +23,7 @@ from fairtrial.records.reply import Reply
 from fairtrial.records.result import CaseResult
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
-from fairtrial.store.database_errors import shown_url
+from fairtrial.store.database_errors import show_url
 from fairtrial.store.queue_rows import QueueItem
 from fairtrial.store.store import Store
 
@@ -58,11 +58,11 @@ def export_run(store: Store, run_id: str) -> Iterator[bytes]:
     count = 0
     for line in _lines(store, run_id):
         count += 1
-        yield _encoded(line)
+        yield _encode_line(line)
     if skipped := store.count_skipped():
         store.forget_skipped()  # the error says how many they are
         raise StoreError(f"{skipped} of run {run_id} cannot be read; export it with the fairtrial that wrote it")
-    yield _encoded(ExportLine(lines=count))
+    yield _encode_line(ExportLine(lines=count))
 
 
 def _lines(store: Store, run_id: str) -> Iterator[ExportLine]:
@@ -84,7 +84,7 @@ def _lines(store: Store, run_id: str) -> Iterator[ExportLine]:
         yield ExportLine(queue=queue, items=queues.items(number))
 
 
-def _encoded(line: ExportLine) -> bytes:
+def _encode_line(line: ExportLine) -> bytes:
     """Return a line without the fields that it does not use. The records in it have all their fields."""
     return _JSON.encode(line) + b"\n"
 
@@ -101,7 +101,7 @@ def import_run(store: Store, lines: Iterable[bytes], origin: str) -> RunInfo:
         raise FormatError(origin, ["line 1: must hold a run that `fairtrial runs export` wrote"])
     if any(run.id == first.run.id for run in store.runs()):
         raise UsageError(
-            f"{origin}: run {first.run.id} is in {shown_url(store.url)} already; remove it with "
+            f"{origin}: run {first.run.id} is in {show_url(store.url)} already; remove it with "
             f"`fairtrial runs rm {first.run.id}`, or import into another --store"
         )
     store.begin(replace(first.run, finished=None, verdict=None))  # an import that is killed leaves an unfinished run

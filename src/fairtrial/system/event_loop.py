@@ -33,7 +33,7 @@ def blocking(coroutine: Coroutine[Any, Any, Any]) -> Any:
     loop. If nobody waits for that task, it is raised at the end.
     """
     with process_kept():
-        loop_thread = _taken_thread()
+        loop_thread = _take_thread()
         try:
             work = _Work(loop_thread)
             loop_thread.loop.call_soon_threadsafe(work.begin, coroutine, context=copy_context())
@@ -55,7 +55,7 @@ class _Task(asyncio.Task[Any]):
     work: _Work | None = None
 
 
-def _made_task(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> _Task:
+def _make_task(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> _Task:
     task = _Task(coroutine, loop=loop, **options)
     task.work = _work.get()
     return task
@@ -69,7 +69,7 @@ class _LoopThread:
         self.is_usable = is_shared
         """Whether it takes more work. A task that does not stop would disturb the work after it."""
         self.loop = asyncio.new_event_loop()
-        self.loop.set_task_factory(_made_task)
+        self.loop.set_task_factory(_make_task)
         self.loop.set_exception_handler(_note_unhandled)
         self.renew_executor()
         self.thread = threading.Thread(target=self._serve, daemon=True, name="fairtrial-loop")
@@ -221,7 +221,7 @@ _of_parent: list[_Threads] = []
 """The loop of the process that forked this one. It shares its sockets, and must not be closed here."""
 
 
-def _taken_thread() -> _LoopThread:
+def _take_thread() -> _LoopThread:
     """Return the shared thread. A coroutine of the shared thread itself that blocks gets a thread of its own."""
     with _threads.lock:
         shared = _threads.shared

@@ -13,7 +13,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from fairtrial.errors import ConfigError, UsageError, lacks_extra, nearest, packages_of
+from fairtrial.errors import ConfigError, UsageError, lacks_extra, list_packages, nearest
 
 _SITES = ("site-packages", "dist-packages")
 FILE_PREFIX = "fairtrial_file_"
@@ -156,7 +156,7 @@ def check_versions(extra: str) -> None:
     """Raise UsageError if an installed package is older than an extra wants. The metadata of fairtrial says so."""
     from importlib.metadata import PackageNotFoundError, version
 
-    for requirement in packages_of(extra):
+    for requirement in list_packages(extra):
         pin = re.match(r"([\w.-]+)(?:\[.*\])?>=([\d.]+)", requirement)
         if pin is None:
             continue

@@ -53,7 +53,7 @@ def _replace() -> None:
     for name in _NAMES:
         _originals[name] = getattr(os, name)
         for module in _MODULES:
-            setattr(module, name, _guarded(name, _originals[name], os.getpid()))
+            setattr(module, name, _guard_call(name, _originals[name], os.getpid()))
 
 
 def _restore() -> None:
@@ -62,7 +62,7 @@ def _restore() -> None:
             setattr(module, name, original)
 
 
-def _guarded(name: str, original: Callable[..., Any], process: int) -> Callable[..., NoReturn]:
+def _guard_call(name: str, original: Callable[..., Any], process: int) -> Callable[..., NoReturn]:
     """Return a function that ends the process only if that is the end of a forked process, or tells of a failure."""
 
     def guarded(*args: Any, **options: Any) -> NoReturn:

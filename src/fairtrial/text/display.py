@@ -52,7 +52,7 @@ def without_surrogates(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
-def described(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Return an exception as `Type: message`, even if its message cannot be read or is not valid Unicode."""
     try:
         message = str(error)
@@ -69,7 +69,7 @@ def call(name: str, args: dict[str, Any], *, limit: int = 0) -> str:
     """
     inner = ", ".join([f"{key}={compact(args[key])}" for key in sorted(args)])
     text = f"{name}({inner})".replace("\n", r"\n")
-    return shortened(text, limit) if limit else text
+    return shorten(text, limit) if limit else text
 
 
 def compact(value: Any) -> str:
@@ -83,7 +83,7 @@ def compact(value: Any) -> str:
     return text.decode()
 
 
-def folded(text: str, limit: int) -> str:
+def fold(text: str, limit: int) -> str:
     """Return a text, or the beginning of a longer text with its length. It is cut between words.
 
     For example, `folded("one two three", 8)` is "one two … (13 characters)". A text without spaces is cut anywhere.
@@ -100,6 +100,6 @@ def count(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
-def shortened(text: str, limit: int) -> str:
+def shorten(text: str, limit: int) -> str:
     """Return a text, cut to at most `limit` characters with an ellipsis. A limit of 0 keeps the whole text."""
     return text if not limit or len(text) <= limit else text[: limit - 1] + "…"

@@ -20,7 +20,7 @@ _ENOUGH = 2000
 """The number of characters that decide. Scanning a long text takes longer than the rest of a prompt."""
 
 
-def language_of(text: str) -> Language:
+def detect_language(text: str) -> Language:
     """Return the language by the script of the letters. Every other language counts as English.
 
     For example, "서울은 맑습니다." is Korean, and "The name of the city is 서울 in Korean." is English. Han characters

@@ -43,7 +43,7 @@ class Layer:
 
     def __init__(self, text: str, encoded: str, escape: re.Pattern[str], sign: Callable[[re.Match[str]], str]) -> None:
         self.text = text
-        self._encoded = encoded
+        self._encode_line = encoded
         self._escape = escape
         self._sign = sign
 
@@ -58,7 +58,7 @@ class Layer:
         """The place after each escape in the decoded text, and in the encoded text."""
         places: list[tuple[int, int]] = []
         shift = 0
-        for match in self._escape.finditer(self._encoded):
+        for match in self._escape.finditer(self._encode_line):
             shift += match.end() - match.start() - len(self._sign(match))
             places.append((match.end() - shift, match.end()))
         return places

@@ -54,7 +54,7 @@ _TAIL = 4
 """So many characters at the end of a quote are free of errors. The end of a sentence often negates it."""
 
 
-def unescaped(text: str) -> str:
+def unescape(text: str) -> str:
     """Return a text with its JSON escapes decoded. If they are not valid, it stays as it is."""
     if "\\" not in text:
         return text
@@ -82,7 +82,7 @@ class Haystack:
 
     @cached_property
     def _forms(self) -> tuple[str, ...]:
-        forms = (letters(form) for text in self._texts for form in (text, unescaped(text)))
+        forms = (letters(form) for text in self._texts for form in (text, unescape(text)))
         return tuple(dict.fromkeys(form for form in forms if form))
 
     @cached_property
@@ -114,7 +114,7 @@ class Haystack:
         return len(ends) in reached
 
     def _has(self, piece: str, shortest: int) -> bool:
-        forms = dict.fromkeys((letters(piece), letters(unescaped(piece))))
+        forms = dict.fromkeys((letters(piece), letters(unescape(piece))))
         return any(self._has_form(form, shortest) for form in forms if form)
 
     def _has_form(self, form: str, shortest: int) -> bool:
@@ -129,7 +129,7 @@ def _values(text: str) -> Iterator[str]:
     """Yield the whole text, its lines, and the values of the JSON in it, also with their keys."""
     for line in dict.fromkeys((text, *text.splitlines())):
         yield line
-        yield unescaped(line)
+        yield unescape(line)
         try:
             yield from _scalars(json.loads(line))
         except (ValueError, RecursionError):
@@ -140,16 +140,16 @@ def _scalars(value: Json) -> Iterator[str]:
     if isinstance(value, dict):
         for key, member in value.items():
             if not isinstance(member, dict | list):
-                yield f"{key} {_shown(member)}"
+                yield f"{key} {_show_text(member)}"
             yield from _scalars(member)
     elif isinstance(value, list):
         for item in value:
             yield from _scalars(item)
     elif value is not None and not isinstance(value, bool):
-        yield _shown(value)
+        yield _show_text(value)
 
 
-def _shown(value: Json) -> str:
+def _show_text(value: Json) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 

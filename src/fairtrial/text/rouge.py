@@ -74,13 +74,13 @@ def words(text: str) -> list[str]:
     return [_stem(piece) for piece in pieces if _is_word(piece)]
 
 
-def remembered(text: str, kind: Tokens) -> Sequence[str]:
+def remember_tokens(text: str, kind: Tokens) -> Sequence[str]:
     """Return the tokens of a text, which are remembered if the text is short. Many replies share a reference."""
-    return _remembered(text, kind) if len(text) <= _LONGEST_REMEMBERED else _TOKENIZERS[kind](text)
+    return _remember_text(text, kind) if len(text) <= _LONGEST_REMEMBERED else _TOKENIZERS[kind](text)
 
 
 @lru_cache(maxsize=256)
-def _remembered(text: str, kind: Tokens) -> tuple[str, ...]:
+def _remember_text(text: str, kind: Tokens) -> tuple[str, ...]:
     return tuple(_TOKENIZERS[kind](text))
 
 

@@ -34,7 +34,7 @@ def cut(text: str) -> tuple[Piece, ...]:
     for end in ends:
         pieces += _pieces(text[start:end])
         start = end
-    return _merged([*pieces, *_pieces(text[start:])])
+    return _merge_parts([*pieces, *_pieces(text[start:])])
 
 
 def sentences(text: str) -> tuple[str, ...]:
@@ -54,7 +54,7 @@ def _pieces(text: str) -> list[Piece]:
     return [Piece(part, is_sentence=is_sentence and part is core) for part in (before, core, after) if part]
 
 
-def _merged(pieces: list[Piece]) -> tuple[Piece, ...]:
+def _merge_parts(pieces: list[Piece]) -> tuple[Piece, ...]:
     """Join adjacent pieces that are not sentences."""
     merged: list[Piece] = []
     for piece in pieces:

@@ -37,17 +37,18 @@ class Bert:
             raise UsageError(f"{folder}: not a BERT encoder that can be used here: {error}") from error
 
     def _load(self, weights: dict[str, NDArray[Any]]) -> None:
-        def of(name: str) -> Floats:
+        def read_weights(name: str) -> Floats:
             return np.ascontiguousarray(weights[name], dtype=np.float32)
 
         def linear(name: str) -> tuple[Floats, Floats]:
-            return np.ascontiguousarray(of(f"{name}.weight").T), of(f"{name}.bias")
+            return np.ascontiguousarray(read_weights(f"{name}.weight").T), read_weights(f"{name}.bias")
 
         def norm(name: str) -> tuple[Floats, Floats]:
-            return of(f"{name}.weight"), of(f"{name}.bias")
+            return read_weights(f"{name}.weight"), read_weights(f"{name}.bias")
 
-        self.words = of("embeddings.word_embeddings.weight")
-        self.positions = of("embeddings.position_embeddings.weight") + of("embeddings.token_type_embeddings.weight")[0]
+        self.words = read_weights("embeddings.word_embeddings.weight")
+        token_types = read_weights("embeddings.token_type_embeddings.weight")
+        self.positions = read_weights("embeddings.position_embeddings.weight") + token_types[0]
         self.first_norm = norm("embeddings.LayerNorm")
         self.dimensions = self.words.shape[1]
         self.longest = self.positions.shape[0]

@@ -20,7 +20,7 @@ from fairtrial.valuation.trace_value import (
     StructuralScore,
     add_novelty,
     content_digest,
-    row_of,
+    make_row,
     score_structure,
 )
 from fairtrial.valuation.whole_trace import TraceEmbedder, embed_traces, trace_limits
@@ -140,7 +140,7 @@ def value_prepared(
     withheld: list[str] = []
     for document, score in zip(prepared.documents, prepared.scores, strict=True):
         result = score if isinstance(score, RefusedTrace) else add_novelty(score, *next(remaining))
-        row = row_of(result)
+        row = make_row(result)
         if finder is not None and not isinstance(score, RefusedTrace):
             row = msgspec.structs.replace(row, duplicate=next(duplicates))
         valued.rows.append(row)

@@ -41,7 +41,7 @@ class Structure(Record, frozen=True):
     overrides: tuple[str, ...]
 
 
-def weights_of(profile: str) -> Weights:
+def find_weights(profile: str) -> Weights:
     """Return the weights of a named profile. Raises UsageError for an unknown name."""
     if profile not in PROFILES:
         allowed = ", ".join(PROFILES)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairtrial.errors import UsageError, lacks_extra, nearest
 from fairtrial.protocols import CountsTokens, HasName, KnowsItsLanguage
-from fairtrial.text.language import language_of
+from fairtrial.text.language import detect_language
 from fairtrial.text.pieces import split_text
 from fairtrial.valuation import weights
 
@@ -69,7 +69,7 @@ class MiniLM:
 
     def count_tokens(self, texts: Sequence[str]) -> list[TokenCount]:
         """Return how many tokens each text has, and how many of them the model sees."""
-        _, tokenizer = _loaded(self.folder)
+        _, tokenizer = _load_weights(self.folder)
         encodings = tokenizer.encode_batch([_sayable(text) for text in texts], add_special_tokens=False)
         rest = [sum(len(part.ids) for part in encoding.overflowing) for encoding in encodings]
         # Two places of the longest text are those of the marks at its beginning and its end.
@@ -81,14 +81,14 @@ class MiniLM:
         """Return one vector of unit length for each text. Equal texts are computed once."""
         import numpy as np
 
-        model, tokenizer = _loaded(self.folder)
+        model, tokenizer = _load_weights(self.folder)
         distinct = list(dict.fromkeys(texts))
         ids = [encoding.ids for encoding in tokenizer.encode_batch([_sayable(text) for text in distinct])]
         vectors = np.empty((len(distinct), model.dimensions), dtype=np.float32)
         for places in _batches([len(tokens) for tokens in ids]):
             vectors[places] = model.encode([ids[place] for place in places])
-        place_of = {text: place for place, text in enumerate(distinct)}
-        return vectors[[place_of[text] for text in texts]]
+        place_by_text = {text: place for place, text in enumerate(distinct)}
+        return vectors[[place_by_text[text] for text in texts]]
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ class Multilingual:
         pieces_of = [split_text(_sayable(text), PIECE) for text in texts]
         distinct = list(dict.fromkeys(piece for pieces in pieces_of for piece in pieces))
         vectors = np.asarray(_multilingual().encode(distinct), dtype=np.float32)
-        place_of = {piece: place for place, piece in enumerate(distinct)}
-        means = np.stack([vectors[[place_of[piece] for piece in pieces]].mean(axis=0) for pieces in pieces_of])
+        place_by_piece = {piece: place for place, piece in enumerate(distinct)}
+        means = np.stack([vectors[[place_by_piece[piece] for piece in pieces]].mean(axis=0) for pieces in pieces_of])
         unit: NDArray[np.float32] = means / np.linalg.norm(means, axis=1, keepdims=True)
         return unit
 
@@ -144,7 +144,7 @@ def embedder(name: str) -> BuiltIn | None:
 
 def installed_embedder() -> BuiltIn | None:
     """Return MiniLM if its libraries and its weights are installed, or else None. Nothing is downloaded."""
-    folder = None if weights.missing_libraries() else weights.installed()
+    folder = None if weights.missing_libraries() else weights.find_installed()
     return None if folder is None else MiniLM(folder)
 
 
@@ -162,10 +162,10 @@ def reservations(texts: Sequence[str], embed: object) -> list[Reservations]:
 
 def foreign_language(text: str) -> str | None:
     """Return Korean, Japanese or Chinese, if a text is written in it."""
-    return {"ko": "Korean", "ja": "Japanese", "zh": "Chinese"}.get(language_of(text))
+    return {"ko": "Korean", "ja": "Japanese", "zh": "Chinese"}.get(detect_language(text))
 
 
-def name_of(embed: object) -> str:
+def read_name(embed: object) -> str:
     """Return the name of an embedder beside its numbers: its `name`, or the module and name of its code."""
     if embed is None:
         return "none"
@@ -195,7 +195,7 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
 
 
 @lru_cache(maxsize=2)
-def _loaded(folder: Path) -> tuple[Any, Any]:
+def _load_weights(folder: Path) -> tuple[Any, Any]:
     from tokenizers import Tokenizer
 
     from fairtrial.valuation.bert import Bert

@@ -60,7 +60,7 @@ def from_trace(
     if withheld := withheld_reason(trace.invocations, CONTENTS):
         raise CaseError(withheld)
     objective = "\n".join(invocation.query for invocation in trace.invocations if invocation.query.strip())
-    steps = tuple(_numbered(trace))
+    steps = tuple(_number_items(trace))
     if not objective:
         raise CaseError("the trace has no user message, so its objective is unknown")
     if not steps:
@@ -92,7 +92,7 @@ def _recorded_success(trace: Trace) -> bool | None:
     return trace.outcome == "success" if trace.outcome else None
 
 
-def _numbered(trace: Trace) -> Iterator[ReasoningStep]:
+def _number_items(trace: Trace) -> Iterator[ReasoningStep]:
     failing: dict[str, set[bytes]] = {}
     number = 0
     for invocation in trace.invocations:

@@ -27,7 +27,7 @@ _sorted_json = msgspec.json.Encoder(order="sorted").encode
 def warnings(trace: ReasoningTrace) -> tuple[str, ...]:
     """Return the signs of gaming, each as a sentence with the ids of its steps. The list is empty if there are none."""
     steps = trace.steps
-    signs = [_empty(steps), _repeated(steps), _unanswered(steps), _padding(steps)]
+    signs = [_empty(steps), _find_repeated(steps), _find_unanswered(steps), _padding(steps)]
     signs += [_sentence(problem, ids) for problem, ids in invented_steps(trace, _reads_like_trouble)]
     count = count_confident_words(trace)
     signs.append(f"confident words: {count}" if count >= CONFIDENT_COUNT else "")
@@ -48,7 +48,7 @@ def _empty(steps: Sequence[ReasoningStep]) -> str:
     )
 
 
-def _repeated(steps: Sequence[ReasoningStep]) -> str:
+def _find_repeated(steps: Sequence[ReasoningStep]) -> str:
     seen: set[tuple[str, str | None, str, str | None, bytes]] = set()
     again = []
     for step in steps:
@@ -71,7 +71,7 @@ def _reads_like_trouble(steps: Sequence[ReasoningStep]) -> bool:
     return False
 
 
-def _unanswered(steps: Sequence[ReasoningStep]) -> str:
+def _find_unanswered(steps: Sequence[ReasoningStep]) -> str:
     """A call is answered by its own output, or by a later observation: one of its tool, else the next without tool."""
     waiting: list[tuple[str, int]] = []
     for step in steps:

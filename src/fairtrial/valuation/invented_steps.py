@@ -30,11 +30,11 @@ def invented_steps(
     uncaused, surplus = _recoveries(steps, reads_like_trouble)
     yield "recoveries without an error before them", uncaused
     yield "more recoveries than errors", surplus
-    yield "results of tools that were not called", list(_uncalled(steps))
+    yield "results of tools that were not called", list(_find_uncalled(steps))
     poor = [step.step_id for step in steps if _is_poor_result(step)]
     yield "results without content", poor if len(poor) >= POOR_RESULTS else []
-    yield "text copied from another step", list(_copied(steps))
-    yield "thoughts that restate earlier thoughts", list(_restated(steps))
+    yield "text copied from another step", list(_find_copied(steps))
+    yield "thoughts that restate earlier thoughts", list(_find_restated(steps))
     yield "thoughts in a row", list(_thoughts_in_row(steps))
     yield "text that repeats itself", [step.step_id for step in steps if _is_repetitive(step)]
 
@@ -87,7 +87,7 @@ def _answers(steps: Sequence[ReasoningStep]) -> Iterator[ReasoningStep]:
                 yield step
 
 
-def _uncalled(steps: Sequence[ReasoningStep]) -> Iterator[int]:
+def _find_uncalled(steps: Sequence[ReasoningStep]) -> Iterator[int]:
     called: set[str] = set()
     for step in steps:
         if step.tool is not None and step.type == "observation" and step.tool.name not in called:
@@ -103,7 +103,7 @@ def _is_poor_result(step: ReasoningStep) -> bool:
     return is_call and bool(result) and len(result.split()) <= 2 and not any(map(str.isdigit, result))
 
 
-def _copied(steps: Sequence[ReasoningStep]) -> Iterator[int]:
+def _find_copied(steps: Sequence[ReasoningStep]) -> Iterator[int]:
     """Yield the steps whose text is that of an earlier step of another type or tool."""
     origins: dict[str, tuple[str, str]] = {}
     for step in steps:
@@ -115,7 +115,7 @@ def _copied(steps: Sequence[ReasoningStep]) -> Iterator[int]:
             yield step.step_id
 
 
-def _restated(steps: Sequence[ReasoningStep]) -> Iterator[int]:
+def _find_restated(steps: Sequence[ReasoningStep]) -> Iterator[int]:
     """Yield the thoughts and recoveries with the words of an earlier one, in any order, numbers aside."""
     thoughts = [
         step for step in steps if step.type in {"thought", "error_recovery"} and step.tool is None and step.content

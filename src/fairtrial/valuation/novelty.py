@@ -157,7 +157,7 @@ class VectorCache:
         self._expire()
         best = _Best(len(unit))
         cached = self.vectors
-        own = self._places_of(ids, digests)
+        own = self._find_places(ids, digests)
         if among is not None:
             return self._search_candidates(unit, own, among)
         for low in range(0, len(unit), BLOCK):
@@ -186,7 +186,7 @@ class VectorCache:
                 best.places[row] = places[best.places[row]]
         return best.as_nearest(self._ids)
 
-    def _places_of(self, ids: Sequence[str] | None, digests: Sequence[str] | None) -> dict[int, list[int]]:
+    def _find_places(self, ids: Sequence[str] | None, digests: Sequence[str] | None) -> dict[int, list[int]]:
         """Return the places at which each of some traces is in the cache itself, if it is there."""
         if ids is None:
             return {}
@@ -302,7 +302,7 @@ class VectorCache:
         return cache
 
     @staticmethod
-    def embedder_of(path: str | Path) -> str:
+    def read_embedder(path: str | Path) -> str:
         """Return the name of the embedder of a saved cache, or an empty string if the file does not name it."""
         try:
             return bytes(read_arrays(Path(path))["embedder"].tobytes()).decode()
@@ -321,7 +321,7 @@ class VectorCache:
             raise ValueError("its parts do not fit together")
         if isinstance(vectors, np.memmap):
             # Their lengths are not computed, because that would read all of them.
-            cache._rows, cache._ids, cache._digests = _mapped_rows(vectors), ids, digests
+            cache._rows, cache._ids, cache._digests = _map_rows(vectors), ids, digests
             cache._drop(0 if cache.capacity is None else max(0, len(ids) - cache.capacity))
         else:
             cache.extend(ids, vectors, digests)
@@ -349,7 +349,7 @@ def leave_one_out(ids: Sequence[str], vectors: Any) -> list[Nearest | None]:
     return best.as_nearest(ids)
 
 
-def _mapped_rows(vectors: Floats) -> Floats:
+def _map_rows(vectors: Floats) -> Floats:
     """Return memory-mapped vectors. Raises ValueError if a sample of them does not have unit length."""
     sample = np.linalg.norm(vectors[:: max(1, len(vectors) // _SAMPLE)], axis=1) if vectors.ndim == 2 else np.zeros(1)
     if vectors.dtype != np.float32 or not np.isfinite(sample).all() or (abs(sample - 1) > 1e-3).any():

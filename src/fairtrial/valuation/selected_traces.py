@@ -11,7 +11,7 @@ from fairtrial.errors import ConfigError, UsageError, lacks_extra, nearest
 from fairtrial.records.reasoning import ReasoningTrace
 from fairtrial.records.record import Record
 from fairtrial.records.trace_selection import By, Per, SelectedTrace, TraceSelection
-from fairtrial.text.language import language_of
+from fairtrial.text.language import detect_language
 from fairtrial.valuation.near_duplicates import DedupOptions, DuplicateFinder
 
 if TYPE_CHECKING:
@@ -90,13 +90,13 @@ class EligibilityCheck:
         self._count += len(traces)
 
 
-def group_of(trace: ReasoningTrace, per: Per | None) -> str:
+def choose_group(trace: ReasoningTrace, per: Per | None) -> str:
     """Return the group of a trace: the tool that it uses most, its language, or its domain."""
     if per == "tool":
         uses = Counter(step.tool.name for step in trace.steps if step.tool is not None)
         return min(uses, key=lambda name: (-uses[name], name), default="none")
     if per == "language":
-        return language_of(trace.text)
+        return detect_language(trace.text)
     return trace.metadata.task_domain if per == "domain" else ""
 
 
@@ -191,7 +191,7 @@ class _Clusters:
         self._order = np.lexsort((-self._similarities, self._nearest))
         self._edges = np.searchsorted(self._nearest[self._order], np.arange(len(places) + 1))
 
-    def coverage_of(self, places: Sequence[int]) -> float:
+    def measure_coverage(self, places: Sequence[int]) -> float:
         """Return the mean similarity of all traces to the most similar trace at these places."""
         total = sum(float(rows.max(axis=1).sum(dtype="float64")) for _, rows in self._blocks(places))
         return total / len(self.vectors)
@@ -223,4 +223,4 @@ def _random_coverage(clusters: _Clusters, places: Sequence[int], size: int) -> f
     rng = np.random.default_rng(_SEED)
     times = _RANDOM_SELECTIONS if count * size <= 10**7 else 1
     selections = (rng.choice(places, size, replace=False).tolist() for _ in range(times))
-    return float(np.mean([clusters.coverage_of(selection) for selection in selections]))
+    return float(np.mean([clusters.measure_coverage(selection) for selection in selections]))

@@ -17,7 +17,7 @@ from fairtrial.records.trace import Trace
 from fairtrial.records.value_row import Nearest
 from fairtrial.valuation import embed as embedding
 from fairtrial.valuation.approximate_search import NeighbourGraph
-from fairtrial.valuation.dimensions import weights_of
+from fairtrial.valuation.dimensions import find_weights
 from fairtrial.valuation.from_trace import from_trace
 from fairtrial.valuation.novelty_index import check_mode, open_index, write_lock
 from fairtrial.valuation.trace_value import ScoringContext, TraceValue, add_novelty, content_digest, score_structure
@@ -102,7 +102,7 @@ def value(
 
 def shared_cache(embedder: str | Embedder | None = "auto", novelty_of: NoveltyOf = "contents") -> VectorCache | None:
     """Return the cache that `value` uses by default, for example to reset it. It is None before its first use."""
-    return _shared.get(embedding.name_of(choose_part(choose_embedder(embedder), novelty_of)))
+    return _shared.get(embedding.read_name(choose_part(choose_embedder(embedder), novelty_of)))
 
 
 def _values(
@@ -114,10 +114,10 @@ def _values(
     index: str | Path | None,
     approximate: bool,
 ) -> tuple[TraceValue, ...]:
-    weights_of(profile)
+    find_weights(profile)
     check_mode(mode, index=index, embedded=embed is not None, approximate=approximate)
     context = ScoringContext(
-        profile=profile, mode=mode if embed is not None else "none", embedder=embedding.name_of(embed)
+        profile=profile, mode=mode if embed is not None else "none", embedder=embedding.read_name(embed)
     )
     nearest: Sequence[Nearest | None] = [None] * len(traces)
     if embed is not None and traces:

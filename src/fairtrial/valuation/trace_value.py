@@ -9,7 +9,7 @@ import msgspec
 from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
 from fairtrial.records.record import Record
 from fairtrial.records.value_row import Nearest, ValueRow
-from fairtrial.valuation.dimensions import UNKNOWN_NOVELTY, Structure, Weights, structure, total, weights_of
+from fairtrial.valuation.dimensions import UNKNOWN_NOVELTY, Structure, Weights, find_weights, structure, total
 from fairtrial.valuation.embed import Reservations
 from fairtrial.valuation.gaming import warnings
 
@@ -74,7 +74,7 @@ def content_digest(trace: ReasoningTrace) -> str:
     return hashlib.sha256(content).hexdigest()[:32]
 
 
-def novelty_of(nearest: Nearest | None) -> float:
+def score_novelty(nearest: Nearest | None) -> float:
     """Return 1 - cosine within 0..1, or 0.5 if there was nothing to compare with."""
     if nearest is None:
         return UNKNOWN_NOVELTY
@@ -93,8 +93,8 @@ def add_novelty(
     `limits` say why its vector, and so its novelty, may say little. They never change the score.
     """
     parts = structural.structure
-    weights = weights_of(context.profile)
-    novelty = novelty_of(nearest)
+    weights = find_weights(context.profile)
+    novelty = score_novelty(nearest)
     return TraceValue(
         id=structural.id,
         score=total(parts, novelty, weights),
@@ -114,7 +114,7 @@ def add_novelty(
     )
 
 
-def row_of(result: TraceValue | RefusedTrace) -> ValueRow:
+def make_row(result: TraceValue | RefusedTrace) -> ValueRow:
     """Return the row that is written for a value, or for a refused document."""
     if isinstance(result, RefusedTrace):
         return ValueRow(result.id, None, errors=result.problems)

@@ -28,9 +28,9 @@ def is_model(folder: Path) -> bool:
     return all((folder / name).is_file() for name in FILES)
 
 
-def installed() -> Path | None:
+def find_installed() -> Path | None:
     """Return the folder of installed weights, in the cache of the hub or in the package, or else None."""
-    return next((folder for folder in (*_cached(), *_packaged()) if is_model(folder)), None)
+    return next((folder for folder in (*_find_cached(), *_find_packaged()) if is_model(folder)), None)
 
 
 def find() -> Path:
@@ -38,10 +38,10 @@ def find() -> Path:
 
     Raises UsageError with installation instructions if the download fails.
     """
-    return installed() or _download()
+    return find_installed() or _download()
 
 
-def _cached() -> tuple[Path, ...]:
+def _find_cached() -> tuple[Path, ...]:
     home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
     hub = Path(os.environ.get("HF_HUB_CACHE") or home / "hub")
     repository = hub / f"models--{MODEL.replace('/', '--')}"
@@ -53,7 +53,7 @@ def _cached() -> tuple[Path, ...]:
     return (repository / "snapshots" / main, *snapshots)
 
 
-def _packaged() -> tuple[Path, ...]:
+def _find_packaged() -> tuple[Path, ...]:
     spec = importlib.util.find_spec(PACKAGE)
     return tuple(Path(place) / "model" for place in (spec.submodule_search_locations or ())) if spec else ()
 

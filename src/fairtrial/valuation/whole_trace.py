@@ -22,7 +22,7 @@ from fairtrial.errors import UsageError, nearest
 from fairtrial.protocols import CountsTokens, Embedder
 from fairtrial.records.reasoning import ReasoningTrace
 from fairtrial.text.pieces import split_text
-from fairtrial.valuation.embed import Reservations, TokenCount, embedder, name_of, reservations
+from fairtrial.valuation.embed import Reservations, TokenCount, embedder, read_name, reservations
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,25 +53,25 @@ class WholeTrace:
     @property
     def name(self) -> str:
         """The name of the vectors in reports and in an index."""
-        return f"{PREFIX}{name_of(self.embed)}"
+        return f"{PREFIX}{read_name(self.embed)}"
 
     def vectors(self, traces: Sequence[ReasoningTrace]) -> Floats:
         """Return one vector of unit length for each trace. Equal windows are computed once."""
         import numpy as np
 
-        parts_of = [list(_parts(trace)) for trace in traces]
-        distinct = dict.fromkeys(part for parts in parts_of for part in parts)
+        parts_by_trace = [list(_parts(trace)) for trace in traces]
+        distinct = dict.fromkeys(part for parts in parts_by_trace for part in parts)
         pieces_of = _fitting_windows({window for part in distinct for window in part.windows}, self.embed)
-        place_of: dict[str, int] = {}
+        place_by_piece: dict[str, int] = {}
         for pieces in pieces_of.values():
             for piece in pieces:
-                place_of.setdefault(piece, len(place_of))
-        embedded = np.asarray(self.embed(list(place_of)), dtype=np.float32)
+                place_by_piece.setdefault(piece, len(place_by_piece))
+        embedded = np.asarray(self.embed(list(place_by_piece)), dtype=np.float32)
         shingles = {part: np.fromiter(_shingles(part), dtype=np.uint32) for part in distinct}
         rows = np.empty((len(traces), embedded.shape[1] + WORDING_DIMENSIONS), dtype=np.float32)
-        for row, parts in zip(rows, parts_of, strict=True):
+        for row, parts in zip(rows, parts_by_trace, strict=True):
             windows = [window for part in parts for window in part.windows]
-            places = [place_of[piece] for window in windows for piece in pieces_of[window]]
+            places = [place_by_piece[piece] for window in windows for piece in pieces_of[window]]
             row[: embedded.shape[1]] = _unit(embedded[places].mean(axis=0))
             row[embedded.shape[1] :] = _unit(_wording([*(shingles[part] for part in parts), _order(parts)]))
         rows *= np.float32(0.5**0.5)
@@ -108,7 +108,7 @@ def trace_limits(traces: Sequence[ReasoningTrace], embed: TraceEmbedder | None) 
     return reservations([trace.text for trace in traces], embed)
 
 
-def check_novelty_of(novelty_of: str, *, embedded: bool) -> None:
+def check_novelty_part(novelty_of: str, *, embedded: bool) -> None:
     """Raise UsageError for an unknown part of a trace, or for whole traces without an embedder."""
     parts = get_args(NoveltyOf)
     if novelty_of not in parts:
@@ -121,7 +121,7 @@ def check_novelty_of(novelty_of: str, *, embedded: bool) -> None:
 
 def choose_part(embed: Embedder | None, novelty_of: str) -> TraceEmbedder | None:
     """Return the embedder of whole traces, or the embedder itself if only the contents count."""
-    check_novelty_of(novelty_of, embedded=embed is not None)
+    check_novelty_part(novelty_of, embedded=embed is not None)
     return WholeTrace(embed) if novelty_of == "trace" and embed is not None else embed
 
 

@@ -52,27 +52,27 @@ class LabelRoutes:
     async def open(self, request: Request) -> Response:
         """Draw a queue, or find it."""
         wanted = await _body(request, api.QueueRequest)
-        return await _answered(self._viewer.labels.open, request.path_params["run"], wanted)
+        return await _send_answer(self._viewer.labels.open, request.path_params["run"], wanted)
 
     async def claim(self, request: Request) -> Response:
         """Give items to a window."""
         window = await _body(request, api.WindowRequest)
-        return await _answered(self._viewer.labels.claim, *_queue(request), window)
+        return await _send_answer(self._viewer.labels.claim, *_queue(request), window)
 
     async def answer(self, request: Request) -> Response:
         """Store a label."""
         label = await _body(request, api.LabelRequest)
-        return await _answered(self._viewer.labels.answer, *_queue(request), label)
+        return await _send_answer(self._viewer.labels.answer, *_queue(request), label)
 
     async def hold(self, request: Request) -> Response:
         """Keep the items of a window that is open."""
         window = await _body(request, api.WindowRequest)
-        return await _answered(self._viewer.labels.hold, *_queue(request), window)
+        return await _send_answer(self._viewer.labels.hold, *_queue(request), window)
 
     async def release(self, request: Request) -> Response:
         """Give back the items of a window that closes."""
         window = await _body(request, api.WindowRequest)
-        return await _answered(self._viewer.labels.release, *_queue(request), window)
+        return await _send_answer(self._viewer.labels.release, *_queue(request), window)
 
 
 async def _body(request: Request, kind: type[T]) -> T:
@@ -87,7 +87,7 @@ def _queue(request: Request) -> tuple[str, int]:
     return request.path_params["run"], min(request.path_params["queue"], api.MOST_QUEUES)
 
 
-async def _answered(call: Callable[..., Any], *arguments: Any) -> Response:
+async def _send_answer(call: Callable[..., Any], *arguments: Any) -> Response:
     return _json(await run_in_threadpool(call, *arguments))
 
 

@@ -136,7 +136,7 @@ class ReceiverApp:
 
     def _store_now(self, request: Request, signal: Literal["traces", "logs"], packed: bytes, content_type: str) -> int:
         try:
-            return self.receiver.accept(_unpacked(packed, _encoding(request)), signal, content_type)
+            return self.receiver.accept(_unpack_bytes(packed, _encoding(request)), signal, content_type)
         except api.TooLargeError as error:
             raise _RefusedError(413, str(error)) from None
         except FormatError as error:
@@ -201,7 +201,7 @@ def _check_content_type(content_type: str, allowed_types: Sequence[str] = _CONTE
         raise _RefusedError(415, f"the content type must be {allowed}, got {visible_line(content_type)!r}")
 
 
-def _unpacked(packed: bytes, encoding: str) -> bytes:
+def _unpack_bytes(packed: bytes, encoding: str) -> bytes:
     if encoding in ("gzip", "zstd"):
         return api.unpack_otlp(packed, encoding)
     if encoding in ("identity", ""):

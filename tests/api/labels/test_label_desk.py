@@ -118,16 +118,16 @@ def test_a_blind_item_holds_nothing_of_the_judge(desk: LabelDesk, part: object) 
         seen = encode_view(claimed.items)
         for hidden in (b"the day differs", b"judge-model", b"shop_agent", b"verdict", b"position", b"ballot"):
             assert hidden not in seen
-        keys |= keys_of(json.loads(seen))
+        keys |= collect_keys(json.loads(seen))
         answer(desk, queue, claimed)
     assert not keys & {"author", "model", "durations", "usages", "agents", "value", "outcome", "labels", "reason"}
 
 
-def keys_of(value: Json) -> set[str]:
+def collect_keys(value: Json) -> set[str]:
     """All keys at any depth."""
     if isinstance(value, dict):
-        return set(value) | {key for item in value.values() for key in keys_of(item)}
-    return {key for item in value for key in keys_of(item)} if isinstance(value, list) else set()
+        return set(value) | {key for item in value.values() for key in collect_keys(item)}
+    return {key for item in value for key in collect_keys(item)} if isinstance(value, list) else set()
 
 
 def test_an_open_queue_shows_the_verdict_and_its_labels_say_so(desk: LabelDesk, store: Store) -> None:

@@ -11,10 +11,10 @@ import pytest
 from fairtrial.api.labels.label_sampling import (
     Candidate,
     Sample,
-    closeness_of,
     draw_random,
     draw_strata,
     draw_uncertain,
+    measure_closeness,
     overlapping,
 )
 from fairtrial.records.ballot import Ballot, Decision, VoteResult
@@ -71,7 +71,7 @@ def test_uncertain_prefers_close_votes_and_keeps_a_random_fifth() -> None:
 def test_closeness_is_the_margin_of_the_votes(counted: dict[str, int], closeness: float | None) -> None:
     """0 is unanimous, 1 is a tie. A single vote says nothing."""
     ballot = Ballot("b", "quality", 3, 2, (), {"item": Decision(VoteResult(1.0), counted)})
-    own = closeness_of(Score(1.0, ballots=("b",)), {"b": ballot})
+    own = measure_closeness(Score(1.0, ballots=("b",)), {"b": ballot})
     assert own == (None if closeness is None else pytest.approx(closeness))
 
 

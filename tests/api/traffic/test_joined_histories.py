@@ -42,8 +42,8 @@ def test_a_name_stays_the_name_of_its_conversation(conversations: list[HistoryKe
     for number in data.draw(st.permutations(range(len(conversations)))):
         split = joined.add(str(number), conversations[number])
         others = {trace_id: name for trace_id, name in names.items() if trace_id not in split}
-        assert {trace_id: joined.name_of(trace_id) for trace_id in others} == others
-        names = {trace_id: joined.name_of(trace_id) for trace_id in (*names, str(number))}
+        assert {trace_id: joined.read_name(trace_id) for trace_id in others} == others
+        names = {trace_id: joined.read_name(trace_id) for trace_id in (*names, str(number))}
 
 
 def test_two_equal_traces_are_no_circle() -> None:

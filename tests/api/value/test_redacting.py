@@ -41,7 +41,7 @@ def test_people_and_emails_are_options() -> None:
 
 def test_the_library_for_people_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The message says how to install it."""
-    text_redact.finders_of.cache_clear()
+    text_redact.make_finders.cache_clear()
     monkeypatch.setattr(text_redact, "find_spec", lambda _: None)
     with pytest.raises(UsageError, match="needs the extra 'people'"):
         fairtrial.redact("a", people=True)

@@ -17,23 +17,23 @@ from fairtrial.agents.endpoints.endpoint_client import (
     EndpointClient,
     connect,
     fill,
-    named_target,
     object_in,
+    parse_named_target,
 )
 from fairtrial.agents.plain import as_text
-from fairtrial.agents.user_parts import base64_of
+from fairtrial.agents.user_parts import encode_base64
 from fairtrial.errors import AgentError
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase, SessionInput
 from fairtrial.records.trace import About, Approval, Part, ToolCall
-from fairtrial.text.display import shortened
+from fairtrial.text.display import shorten
 
 _USER = "test_user_id"
 
 
 def agent_at(target: str) -> AdkServerAgent:
     """Return the agent at `adk-server:URL#APP`. Raises UsageError."""
-    url, app = named_target(target, noun="app", like="adk-server:http://localhost:8000#APP")
+    url, app = parse_named_target(target, noun="app", like="adk-server:http://localhost:8000#APP")
     return AdkServerAgent(url, app, body=object_in(BODY))
 
 
@@ -57,7 +57,7 @@ class AdkServerAgent(EndpointAgent):
             created = await client.post(sessions, {"state": dict(start.state)})
             session_id = created.get("id") if isinstance(created, dict) else None
             if not isinstance(session_id, str):
-                raise AgentError(f"{self.url}: must reply a session with an id, got {shortened(str(created), SHOWN)}")
+                raise AgentError(f"{self.url}: must reply a session with an id, got {shorten(str(created), SHOWN)}")
             ids = {"appName": self.app, "userId": user, "sessionId": session_id}
             session_url = f"{sessions}/{quote(session_id, safe='')}"
             fields = {"streaming": False, **fill(self.body, client.conversation), **ids}
@@ -87,7 +87,7 @@ class AdkServerSession:
         """Run one invocation. If calls wait for a confirmation, the message decides."""
         items = self._approvals.send(
             message,
-            lambda: self._run([{"text": message}, *map(_sent_part, parts)]),
+            lambda: self._run([{"text": message}, *map(_encode_part, parts)]),
             self._resume,
             lambda: list(self._waiting.values()),
             lambda: self._author,
@@ -121,7 +121,7 @@ class AdkServerSession:
                 raw = event.data
                 if not isinstance(raw, dict) or "author" not in raw:
                     problem = raw.get("error", raw) if isinstance(raw, dict) else raw
-                    raise AgentError(f"{self._run_url}: {shortened(as_text(problem), SHOWN)}")
+                    raise AgentError(f"{self._run_url}: {shorten(as_text(problem), SHOWN)}")
                 if raw.get("partial") or raw["author"] == "user":
                     continue
                 last = raw
@@ -136,8 +136,8 @@ class AdkServerSession:
             raise AgentError(f"{self._author}: {last['errorCode']}: {last.get('errorMessage') or 'no message'}")
 
 
-def _sent_part(part: Part) -> dict[str, Any]:
+def _encode_part(part: Part) -> dict[str, Any]:
     names = {"mimeType": part.mime_type, **({"displayName": part.name} if part.name else {})}
     if part.uri:
         return {"fileData": {"fileUri": part.uri, **names}}
-    return {"inlineData": {"data": base64_of(part), **names}}
+    return {"inlineData": {"data": encode_base64(part), **names}}

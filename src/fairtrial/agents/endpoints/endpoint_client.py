@@ -14,10 +14,10 @@ from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
-from fairtrial.agents.endpoints.urls import HttpStatusError, check_answers, parts_of
+from fairtrial.agents.endpoints.urls import HttpStatusError, check_answers, split_parts
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.system.importing import import_extra
-from fairtrial.text.display import shortened
+from fairtrial.text.display import shorten
 
 KEY = "FAIRTRIAL_AGENT_API_KEY"
 HEADERS = "FAIRTRIAL_AGENT_HEADERS"
@@ -41,14 +41,14 @@ class StreamEvent(NamedTuple):
 def url_parts(url: str, *, like: str) -> SplitResult:
     """Return the parts of the URL of an agent. Raises UsageError, also if a needed variable or library is missing."""
     import_extra("httpx2", "http")
-    parts = parts_of(url, like=like)
+    parts = split_parts(url, like=like)
     if parts.username or parts.password:
         raise UsageError(f"must hold no password; a key is taken from the environment variable {KEY}")
     object_in(HEADERS)
     return parts
 
 
-def named_target(target: str, *, noun: str, like: str) -> tuple[str, str]:
+def parse_named_target(target: str, *, noun: str, like: str) -> tuple[str, str]:
     """Return the URL and the name in `KIND:URL#NAME`, where `noun` says what the name is of. Raises UsageError."""
     url, _, name = target.partition(":")[2].partition("#")
     parts = url_parts(url, like=like)
@@ -157,7 +157,7 @@ class EndpointClient:
                 return [StreamEvent("", msgspec.json.decode(line)) for line in content.split(b"\n") if line.strip()]
             return msgspec.json.decode(content) if content else None
         except (ValueError, RecursionError) as error:
-            text = shortened(content.decode(errors="replace"), SHOWN)
+            text = shorten(content.decode(errors="replace"), SHOWN)
             raise AgentError(f"{url}: replied no JSON ({error}): {text}") from None
 
     async def events(self, url: str, body: Any) -> AsyncGenerator[StreamEvent, None]:
@@ -205,7 +205,7 @@ class EndpointClient:
             raise self._failure(url, error) from error
         if not response.is_success:
             await response.aclose()
-            problem = f"{url}: HTTP {response.status_code}: {shortened(response.text, SHOWN)}"
+            problem = f"{url}: HTTP {response.status_code}: {shorten(response.text, SHOWN)}"
             raise HttpStatusError(problem, response)
         return response
 

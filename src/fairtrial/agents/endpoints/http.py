@@ -19,15 +19,15 @@ from fairtrial.agents.endpoints.endpoint_client import (
     url_ending_in,
 )
 from fairtrial.agents.token_usage import token_usage
-from fairtrial.agents.user_parts import base64_of, data_url, file_name, kind_of
+from fairtrial.agents.user_parts import data_url, detect_kind, encode_base64, file_name
 from fairtrial.errors import AgentError
-from fairtrial.formats.messages import steps_of
+from fairtrial.formats.messages import read_steps
 from fairtrial.formats.reading import Diagnostics
-from fairtrial.llm.token_counts import members_of
+from fairtrial.llm.token_counts import read_members
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import About, Message, Part, Step, Usage, split_reply
-from fairtrial.text.display import shortened
+from fairtrial.text.display import shorten
 
 _ENDPOINT = "/chat/completions"
 
@@ -55,7 +55,7 @@ class ChatAgent(EndpointAgent):
 
     def refuses_parts(self, parts: Sequence[Part]) -> str:
         """Return why a request cannot hold the parts. Only a picture has a place for its URL."""
-        if any(part.uri and kind_of(part) != "image" for part in parts):
+        if any(part.uri and detect_kind(part) != "image" for part in parts):
             return "a chat endpoint takes the URL of pictures only; give the data of other files"
         return ""
 
@@ -83,7 +83,7 @@ class ChatSession:
         self._messages.append({"role": "user", "content": _content(message, parts)})
         reply = whole_reply(await self._client.post(self._url, {**self._fields, "messages": self._messages}))
         if not isinstance(reply, dict):
-            raise AgentError(f"{self._url}: must reply an object with 'choices', got {shortened(str(reply), SHOWN)}")
+            raise AgentError(f"{self._url}: must reply an object with 'choices', got {shorten(str(reply), SHOWN)}")
         usage = _usage(reply)
         if usage is not None:
             yield usage
@@ -103,11 +103,11 @@ def _content(message: str, parts: Sequence[Part]) -> str | list[dict[str, Any]]:
 
 
 def _part(part: Part) -> dict[str, Any]:
-    kind = kind_of(part)
+    kind = detect_kind(part)
     if kind == "image":
         return {"type": "image_url", "image_url": {"url": data_url(part)}}
     if kind == "audio":
-        sound = {"data": base64_of(part), "format": part.mime_type.partition("/")[2]}
+        sound = {"data": encode_base64(part), "format": part.mime_type.partition("/")[2]}
         return {"type": "input_audio", "input_audio": sound}
     return {"type": "file", "file": {"filename": file_name(part), "file_data": data_url(part)}}
 
@@ -117,10 +117,10 @@ def _steps(reply: dict[str, Any], url: str) -> list[Step]:
     reading = Diagnostics(url)
     messages = reply.get("messages")
     if isinstance(messages, list) and messages:
-        steps = steps_of(messages, ((), "messages"), reading)
+        steps = read_steps(messages, ((), "messages"), reading)
     else:
         # The content of a single message is the reply, and the calls were made before it.
-        steps = steps_of([_message(reply, url)], ((), "choices"), reading)
+        steps = read_steps([_message(reply, url)], ((), "choices"), reading)
         steps.sort(key=lambda step: isinstance(step, Message))
     if reading.errors:
         raise AgentError(f"{url}: {reading.errors[0]}")
@@ -132,7 +132,7 @@ def _message(reply: dict[str, Any], url: str) -> dict[str, Any]:
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, dict) else None
     if not isinstance(message, dict):
-        raise AgentError(f"{url}: must reply an object with 'choices', got {shortened(str(reply), SHOWN)}")
+        raise AgentError(f"{url}: must reply an object with 'choices', got {shorten(str(reply), SHOWN)}")
     return {**message, "role": "assistant"}
 
 
@@ -145,7 +145,7 @@ def _usage(reply: dict[str, Any]) -> Usage | None:
     return token_usage(
         usage.get("prompt_tokens"),
         usage.get("completion_tokens"),
-        members_of(usage.get("completion_tokens_details")).get("reasoning_tokens"),
-        members_of(usage.get("prompt_tokens_details")).get("cached_tokens"),
+        read_members(usage.get("completion_tokens_details")).get("reasoning_tokens"),
+        read_members(usage.get("prompt_tokens_details")).get("cached_tokens"),
         model,
     )

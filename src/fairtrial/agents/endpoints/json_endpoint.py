@@ -24,12 +24,12 @@ from fairtrial.agents.endpoints.endpoint_template import EndpointTemplate, templ
 from fairtrial.agents.plain import as_text
 from fairtrial.agents.token_usage import sum_of_counts
 from fairtrial.errors import AgentError
-from fairtrial.formats.messages import arguments_of, response_of
+from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.tool_failures import has_failed
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import About, Message, Step, Thought, ToolCall, ToolResult, Usage
-from fairtrial.text.display import shortened
+from fairtrial.text.display import shorten
 from fairtrial.text.json_path import JsonPath
 
 
@@ -84,7 +84,7 @@ class JsonEndpointSession:
         reply = await self._post(self._template.url, self._template.body, message)
         for problem in self._values("error", reply):
             if problem not in (None, False, ""):
-                raise AgentError(f"{self._template.url}: {shortened(as_text(problem), SHOWN)}")
+                raise AgentError(f"{self._template.url}: {shorten(as_text(problem), SHOWN)}")
         state = next(iter(self._values("state", reply)), None)
         if isinstance(state, dict):
             self.about = About(final_state=state)
@@ -94,7 +94,7 @@ class JsonEndpointSession:
         texts = self._values("reply", reply)
         if not texts:
             problem = f"{self._template.url}: nothing in the reply is at {self._template.reply}"
-            raise AgentError(f"{problem}, got {shortened(as_text(reply), SHOWN)}")
+            raise AgentError(f"{problem}, got {shorten(as_text(reply), SHOWN)}")
         text = "".join(as_text(text) for text in texts if text is not None)
         steps = separate_thoughts([*self._steps(reply), Message(text)])
         for step in steps:
@@ -109,7 +109,7 @@ class JsonEndpointSession:
         The reply of a stream is the list of its events.
         """
         headers = fill(self._template.headers, self._conversation)
-        content = self._filled(body, message)
+        content = self._fill_placeholders(body, message)
         if isinstance(content, dict):
             content = {**content, **fill(self._more, self._conversation)}
         reply = await self._client.post(fill(url, self._conversation), content, headers)
@@ -120,7 +120,7 @@ class JsonEndpointSession:
             self._conversation, self._is_named = as_text(names[0]), True
         return reply
 
-    def _filled(self, value: Any, message: str) -> Any:
+    def _fill_placeholders(self, value: Any, message: str) -> Any:
         """Return a part of the body with the new message, all messages, the state and the conversation in it."""
         if value == "{messages}":
             return list(self._messages)
@@ -130,8 +130,8 @@ class JsonEndpointSession:
             # In one pass over the text: the message may hold a placeholder itself.
             return message.join(fill(piece, self._conversation) for piece in value.split("{message}"))
         if isinstance(value, dict):
-            return {name: self._filled(inner, message) for name, inner in value.items()}
-        return [self._filled(inner, message) for inner in value] if isinstance(value, list) else value
+            return {name: self._fill_placeholders(inner, message) for name, inner in value.items()}
+        return [self._fill_placeholders(inner, message) for inner in value] if isinstance(value, list) else value
 
     def _values(self, name: str, reply: Any) -> list[Any]:
         path: str = getattr(self._template, name)
@@ -151,11 +151,11 @@ class JsonEndpointSession:
             )
             if not isinstance(name, str):
                 problem = f"{self._template.url}: a call must have a name at {paths.name}"
-                raise AgentError(f"{problem}, got {shortened(as_text(call), SHOWN)}")
-            record = ToolCall(name, arguments_of(args), "" if call_id is None else as_text(call_id))
+                raise AgentError(f"{problem}, got {shorten(as_text(call), SHOWN)}")
+            record = ToolCall(name, read_arguments(args), "" if call_id is None else as_text(call_id))
             yield record
             if result is not None:
-                response = response_of(result) if isinstance(result, str) else result
+                response = read_response(result) if isinstance(result, str) else result
                 yield ToolResult(name, response, record.id, is_error=has_failed(response, None))
 
     def _usage(self, reply: Any) -> Usage:

@@ -20,8 +20,8 @@ from fairtrial.agents.endpoints.endpoint_client import (
     EndpointClient,
     connect,
     fill,
-    named_target,
     object_in,
+    parse_named_target,
 )
 from fairtrial.agents.endpoints.server_stops import ServerBreakpoint, interrupts_in, stop_in
 from fairtrial.agents.endpoints.urls import HttpStatusError
@@ -32,12 +32,12 @@ from fairtrial.agents.user_parts import langchain_content
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.chats.assembly import with_name
 from fairtrial.formats.chats.langchain_messages import LANGCHAIN
-from fairtrial.formats.messages import response_of
+from fairtrial.formats.messages import read_response
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import About, Approval, Message, Part, Thought, ToolCall, ToolResult, Usage
-from fairtrial.text.display import shortened
+from fairtrial.text.display import shorten
 
 _STRUCTURED = "structured_response"
 _INTERRUPT = "__interrupt__"
@@ -48,7 +48,7 @@ _NOT_AN_ID = 422
 def agent_at(target: str) -> LangGraphServerAgent:
     """Return the agent at `langgraph-server:URL#ASSISTANT`. Raises UsageError."""
     like = "langgraph-server:http://localhost:2024#ASSISTANT"
-    url, assistant = named_target(target, noun="assistant", like=like)
+    url, assistant = parse_named_target(target, noun="assistant", like=like)
     return LangGraphServerAgent(url, assistant, body=object_in(BODY))
 
 
@@ -88,7 +88,7 @@ class LangGraphServerAgent(EndpointAgent):
             created = await client.post(f"{self.url}/threads", {})
             thread = created.get("thread_id") if isinstance(created, dict) else None
             if not isinstance(thread, str):
-                raise AgentError(f"{self.url}: must reply the id of a thread, got {shortened(str(created), SHOWN)}")
+                raise AgentError(f"{self.url}: must reply the id of a thread, got {shorten(str(created), SHOWN)}")
             fields = {"assistant_id": self.assistant, **fill(self.body, client.conversation)}
             url = f"{self.url}/threads/{thread}"
             session = LangGraphServerSession(client, url, fields, case)
@@ -135,7 +135,7 @@ class LangGraphServerSession:
         self._reported: set[str] = set()
         self._earlier: list[Any] = []
         self._names: dict[str, str] = {}
-        self._structured: Any = None
+        self._parse_structured: Any = None
         self._output_calls: set[str] = set()
         self._interrupts: list[dict[str, Any]] = []
         self._stop: MiddlewareStop | ServerBreakpoint | None = None
@@ -182,12 +182,12 @@ class LangGraphServerSession:
         # A run that nobody reads any more would hold a worker of the server, of which `langgraph dev` has one.
         body = {"stream_mode": ["values", "updates"], "on_disconnect": "cancel", **self._fields, **request}
         self.left_a_run = True
-        self._structured = None
+        self._parse_structured = None
         async with aclosing(self._client.events(f"{self._url}/runs/stream", body)) as events:
             async for event in events:
                 if event.name == "error":
                     name = event.data.get("error") if isinstance(event.data, dict) else None
-                    raise AgentError(f"{self._url}: {shortened(as_text(event.data), SHOWN)}") from outage_named(name)
+                    raise AgentError(f"{self._url}: {shorten(as_text(event.data), SHOWN)}") from outage_named(name)
                 if event.name == "updates":
                     self._note_updates(event.data)
                 if event.name == "values":
@@ -201,8 +201,8 @@ class LangGraphServerSession:
         if self._interrupts and self._stop is None:
             questions = [as_text(interrupt.get("value")) for interrupt in self._interrupts]
             yield Message("\n".join(questions), str(self._fields["assistant_id"]))
-        elif self._structured is not None and not self._is_said_as_json():
-            yield Message(as_text(self._structured), str(self._fields["assistant_id"]))
+        elif self._parse_structured is not None and not self._is_said_as_json():
+            yield Message(as_text(self._parse_structured), str(self._fields["assistant_id"]))
 
     def _note_updates(self, nodes: Any) -> None:
         """Note the structured response of an agent of LangChain, and the calls by which its model gave it."""
@@ -211,13 +211,13 @@ class LangGraphServerSession:
                 messages = update.get("messages")
                 answers = [each for each in messages if isinstance(each, dict)] if isinstance(messages, list) else []
                 self._output_calls |= {str(each["tool_call_id"]) for each in answers if each.get("tool_call_id")}
-                self._structured = update[_STRUCTURED]
+                self._parse_structured = update[_STRUCTURED]
 
     def _is_said_as_json(self) -> bool:
         """Whether the latest message is JSON. Then the model wrote the structured response as its text."""
         latest = next(reversed(self._state.get("messages") or ()), None)
         content = latest.get("content") if isinstance(latest, dict) and latest.get("type") == "ai" else None
-        return isinstance(content, str) and not isinstance(response_of(content), str)
+        return isinstance(content, str) and not isinstance(read_response(content), str)
 
     def _with_messages(self, state: Any) -> dict[str, Any]:
         """Return a state with its messages. A function with `@entrypoint` may return a list or a text instead."""
@@ -233,7 +233,7 @@ class LangGraphServerSession:
     def _new_items(self, messages: list[Any]) -> Iterator[Item]:
         """Yield the steps of the messages that were not reported yet."""
         reading = Diagnostics(self._url)
-        for message in self._unreported(messages):
+        for message in self._yield_unreported(messages):
             author = str(message.get("name") or self._fields["assistant_id"])
             for item in _items(message, reading):
                 if isinstance(item, ToolCall | ToolResult) and item.id in self._output_calls:
@@ -247,7 +247,7 @@ class LangGraphServerSession:
         if reading.errors:
             raise AgentError(f"{self._url}: {reading.errors[0]}")
 
-    def _unreported(self, messages: list[Any]) -> Iterator[dict[str, Any]]:
+    def _yield_unreported(self, messages: list[Any]) -> Iterator[dict[str, Any]]:
         """Yield the messages of agents and tools that are new.
 
         A message without an id is new unless the state before had the same messages up to its place.

@@ -22,13 +22,13 @@ from fairtrial.agents.endpoints.endpoint_client import (
 from fairtrial.agents.user_parts import responses_content
 from fairtrial.errors import AgentError
 from fairtrial.formats.chats.assembly import with_name
-from fairtrial.formats.chats.response_objects import tokens_of
+from fairtrial.formats.chats.response_objects import read_tokens
 from fairtrial.formats.chats.responses_items import RESPONSES
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import About, AgentDetails, Message, Part, Step, Thought, ToolCall, ToolResult, split_reply
-from fairtrial.text.display import shortened
+from fairtrial.text.display import shorten
 
 _ENDPOINT = "/responses"
 
@@ -78,17 +78,17 @@ class ResponsesSession:
         self._history.append({"role": "user", "content": responses_content(message, parts)})
         inputs = self._history[-1:] if self._is_stored else self._history
         chain = {"previous_response_id": self._previous} if self._is_stored and self._previous else {}
-        response = self._checked(await self._client.post(self._url, {**self._fields, "input": inputs, **chain}))
+        response = self._ensure_valid(await self._client.post(self._url, {**self._fields, "input": inputs, **chain}))
         self._previous = str(response.get("id") or "")
         self.about = _about(response) or self.about
-        yield tokens_of(response)
+        yield read_tokens(response)
         steps = self._steps(response["output"])
         for step in steps:
             yield step
         _, answer = split_reply(steps)
         self._history.append({"role": "assistant", "content": answer.text if answer else ""})
 
-    def _checked(self, reply: Any) -> dict[str, Any]:
+    def _ensure_valid(self, reply: Any) -> dict[str, Any]:
         """Return the response object in a reply. A stream holds it in its last events."""
         if isinstance(reply, list):
             datas = [event.data for event in reply if isinstance(event, StreamEvent) and isinstance(event.data, dict)]
@@ -97,9 +97,9 @@ class ResponsesSession:
             reply = (failures or objects or [None])[-1]
         problem = isinstance(reply, dict) and (reply.get("error") or (reply.get("type") == "error" and reply))
         if problem:
-            raise AgentError(f"{self._url}: the response failed: {shortened(str(problem), SHOWN)}")
+            raise AgentError(f"{self._url}: the response failed: {shorten(str(problem), SHOWN)}")
         if not isinstance(reply, dict) or not isinstance(reply.get("output"), list):
-            raise AgentError(f"{self._url}: must reply an object with 'output', got {shortened(str(reply), SHOWN)}")
+            raise AgentError(f"{self._url}: must reply an object with 'output', got {shorten(str(reply), SHOWN)}")
         return reply
 
     def _steps(self, output: list[Any]) -> list[Step]:

@@ -19,12 +19,12 @@ from msgspec.structs import replace
 from fairtrial.agents.endpoints.chat_replies import separate_thoughts
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.errors import AgentError, UsageError
-from fairtrial.formats.messages import arguments_of, response_of
+from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.record import Json
 from fairtrial.records.trace import About, AgentDetails, Message, Step, Thought, ToolCall, ToolResult, Usage
-from fairtrial.text.display import shortened
+from fairtrial.text.display import shorten
 
 _KEYS = ("thought", "message", "tool_call", "tool_result", "reply", "usage", "model", "instructions", "tools", "state")
 _LONGEST_LINE = 64 * 2**20
@@ -154,10 +154,10 @@ class ProcessSession:
         except (ValueError, RecursionError):
             answer = None
         if not isinstance(answer, dict):
-            text = shortened(line.decode(errors="replace").rstrip("\n"), _SHOWN)
+            text = shorten(line.decode(errors="replace").rstrip("\n"), _SHOWN)
             raise AgentError(f"the program must write lines of JSON objects, got {text!r}")
         if answer.get("error"):
-            raise AgentError(shortened(str(answer["error"]), _SHOWN))
+            raise AgentError(shorten(str(answer["error"]), _SHOWN))
         return answer
 
 
@@ -165,7 +165,7 @@ def _steps(answer: dict[str, Any]) -> list[Step]:
     """Return the steps in a line, in the order of `_KEYS`. Raises AgentError for a line that holds none of the keys."""
     if not any(key in answer for key in _KEYS):
         names = ", ".join(_KEYS)
-        raise AgentError(f"a line must hold one of the keys {names}, error; got {shortened(str(list(answer)), _SHOWN)}")
+        raise AgentError(f"a line must hold one of the keys {names}, error; got {shorten(str(list(answer)), _SHOWN)}")
     steps: list[Step] = []
     if answer.get("thought"):
         steps.append(Thought(_text(answer, "thought")))
@@ -173,11 +173,11 @@ def _steps(answer: dict[str, Any]) -> list[Step]:
         steps.append(Message(_text(answer, "message")))
     if "tool_call" in answer:
         call = _object(answer, "tool_call")
-        steps.append(ToolCall(_text(call, "name"), arguments_of(call.get("args")), str(call.get("id") or "")))
+        steps.append(ToolCall(_text(call, "name"), read_arguments(call.get("args")), str(call.get("id") or "")))
     if "tool_result" in answer:
         result = _object(answer, "tool_result")
         response = result.get("response")
-        response = response_of(response) if isinstance(response, str) else response
+        response = read_response(response) if isinstance(response, str) else response
         is_error = bool(result.get("is_error"))
         steps.append(ToolResult(_text(result, "name"), response, str(result.get("id") or ""), is_error=is_error))
     if "reply" in answer:
@@ -188,14 +188,14 @@ def _steps(answer: dict[str, Any]) -> list[Step]:
 def _text(fields: dict[str, Any], key: str) -> str:
     value = fields.get(key)
     if not isinstance(value, str):
-        raise AgentError(f"{key!r} must be a text, got {shortened(str(value), _SHOWN)}")
+        raise AgentError(f"{key!r} must be a text, got {shorten(str(value), _SHOWN)}")
     return value
 
 
 def _object(fields: dict[str, Any], key: str) -> dict[str, Any]:
     value = fields[key]
     if not isinstance(value, dict):
-        raise AgentError(f"{key!r} must be an object, got {shortened(str(value), _SHOWN)}")
+        raise AgentError(f"{key!r} must be an object, got {shorten(str(value), _SHOWN)}")
     return value
 
 

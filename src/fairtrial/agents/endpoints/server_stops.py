@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairtrial.agents.graphs.graph_stops import MiddlewareStop, requests_in
-from fairtrial.formats.messages import arguments_of
+from fairtrial.formats.messages import read_arguments
 from fairtrial.records.trace import Approval, ToolCall
 
 
@@ -37,7 +37,7 @@ def _open_calls(messages: list[Any]) -> list[ToolCall]:
     answered = {message.get("tool_call_id") for message in messages if message.get("type") == "tool"}
     calls = _latest_of_model(messages).get("tool_calls") or ()
     return [
-        ToolCall(str(call["name"]), arguments_of(call["args"]), str(call["id"] or ""))
+        ToolCall(str(call["name"]), read_arguments(call["args"]), str(call["id"] or ""))
         for call in calls
         if call["id"] not in answered
     ]

@@ -16,7 +16,7 @@ class HttpStatusError(AgentError):
         self.response = response
 
 
-def parts_of(url: str, *, like: str) -> SplitResult:
+def split_parts(url: str, *, like: str) -> SplitResult:
     """Return the parts of an http or https URL. Raises UsageError for anything else, for example for port 99999."""
     try:
         parts = urlsplit(url)

@@ -17,7 +17,7 @@ from fairtrial.agents.token_usage import token_usage
 from fairtrial.protocols import Environment
 from fairtrial.records.trace import AgentDetails, ToolCall, ToolResult, Usage
 from fairtrial.system.importing import import_extra
-from fairtrial.text.display import described
+from fairtrial.text.display import describe_error
 
 EXTRA = "agents-langgraph"
 UNNAMED = "LangGraph"
@@ -119,7 +119,7 @@ class GraphWatch:
             if _STRUCTURED not in update:
                 continue
             messages = update.get("messages")
-            answers = [message for message in _listed(messages) if hasattr(message, "tool_call_id")]
+            answers = [message for message in _make_list(messages) if hasattr(message, "tool_call_id")]
             self.output_calls |= {str(answer.tool_call_id) for answer in answers}
             self._forget_tools({str(answer.name) for answer in answers})
             is_of_root = place.parent is not None and place.parent.parent is None
@@ -195,7 +195,7 @@ class GraphWatch:
             (self._usages if outer is None else outer.usages).extend(_all_usages(tool))
             return
         call = tool.call
-        tool.result = ToolResult(call.name, {"error": described(error)}, call.id, call.author, is_error=True)
+        tool.result = ToolResult(call.name, {"error": describe_error(error)}, call.id, call.author, is_error=True)
 
     def _tool_at(self, run: str) -> ToolRun | None:
         place = self._places.get(run)
@@ -238,13 +238,13 @@ def _all_usages(tool: ToolRun) -> list[Usage]:
 
 def _updates(output: Any) -> Iterator[dict[str, Any]]:
     """Yield the updates of the state in the output of a node: a mapping, a command, or a list of these."""
-    for each in _listed(output):
+    for each in _make_list(output):
         update = each if isinstance(each, dict) else getattr(each, "update", None)
         if isinstance(update, dict):
             yield update
 
 
-def _listed(value: Any) -> Sequence[Any]:
+def _make_list(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list | tuple) else (value,)
 
 

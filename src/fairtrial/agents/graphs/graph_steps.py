@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fairtrial.agents.graphs.graph_runs import GraphWatch, ModelRun, Run, ToolRun
 from fairtrial.agents.nested_runs import inner_trace
 from fairtrial.agents.plain import plain
-from fairtrial.formats.messages import response_of
+from fairtrial.formats.messages import read_response
 from fairtrial.protocols import Item
 from fairtrial.records.trace import Message, Step, Thought, ToolCall, ToolResult, Trace
 
@@ -52,7 +52,7 @@ class GraphSteps:
         reported |= {call.id for call, _ in self._runs_of_calls} if is_stopped else set()
         for i, message in enumerate(new):
             # A message that no model wrote comes after all that happened before the next message of a model.
-            end = next((end for message in new[i:] if (end := _end_of(runs, message))), len(runs))
+            end = next((end for message in new[i:] if (end := _find_end(runs, message))), len(runs))
             yield from self._run_steps(runs[:end], hidden, reported)
             runs = runs[end:]
             yield from self._message_steps(message, watch)
@@ -89,7 +89,7 @@ class GraphSteps:
         """Yield the steps of runs that no message tells."""
         for run in runs:
             if isinstance(run, ModelRun):
-                calls = [] if _key(run.message) in self._reported else _claimed(run, hidden)
+                calls = [] if _key(run.message) in self._reported else _list_claimed(run, hidden)
                 if calls:
                     self._reported[_key(run.message)] = run.message
                     yield from _model_steps(run.message, run.author, calls)
@@ -133,7 +133,7 @@ class GraphSteps:
             self._close(call)
         yield ToolResult(
             str(message.name or (call.name if call else "")),
-            response_of(str(message.text)),
+            read_response(str(message.text)),
             call_id,
             call.author if call else watch.name,
             is_error=message.status == "error",
@@ -149,7 +149,7 @@ def _key(message: Any) -> str | int:
     return message.id or id(message)
 
 
-def _end_of(runs: Sequence[Run], message: Any) -> int:
+def _find_end(runs: Sequence[Run], message: Any) -> int:
     """Return how many of the runs come up to the model's response that is a message, or 0 if none is."""
     responses = (isinstance(run, ModelRun) and _key(run.message) == _key(message) for run in runs)
     return next((i for i, is_response in enumerate(responses, 1) if is_response), 0)
@@ -162,7 +162,7 @@ def _is_same(run: ToolCall, call: ToolCall) -> bool:
     return run.id == call.id if run.id and call.id else run.args == call.args
 
 
-def _claimed(run: ModelRun, tools: Sequence[ToolRun]) -> list[ToolCall]:
+def _list_claimed(run: ModelRun, tools: Sequence[ToolRun]) -> list[ToolCall]:
     """Return the calls of a model that are among the runs of tools, and note that these runs have a call.
 
     A call that no tool ran is an answer in the form of a call, for example a decision of a router.
@@ -214,5 +214,5 @@ def _inner(tool: ToolRun) -> Trace | None:
         if isinstance(run, ToolRun):
             steps += _tool_steps(run)
         else:
-            steps += _model_steps(run.message, run.author, _claimed(run, tools))
+            steps += _model_steps(run.message, run.author, _list_claimed(run, tools))
     return inner_trace(tool.call, [*steps, *tool.usages])

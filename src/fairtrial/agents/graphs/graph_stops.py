@@ -39,7 +39,7 @@ def with_checkpointer(graph: Any) -> Any:
     return graph.copy({"checkpointer": saver})
 
 
-async def stop_of(graph: Any, config: dict[str, Any], interrupts: Sequence[Any], messages: list[Any]) -> Stop | None:
+async def find_stop(graph: Any, config: dict[str, Any], interrupts: Sequence[Any], messages: list[Any]) -> Stop | None:
     """Return the stop of a graph that waits for decisions, or None if it has ended or asks another question."""
     requests = [(interrupt.id, request) for interrupt in interrupts for request in requests_in(interrupt.value)]
     if requests:
@@ -148,10 +148,10 @@ class _Breakpoint:
             answers = [message_class(text, name=call.name, tool_call_id=call.id, status="error") for call in calls]
             await graph.aupdate_state(config, {"messages": answers}, as_node=self.nodes[0])
         elif calls and any(decision.args is not None for decision in decisions):
-            await graph.aupdate_state(config, {"messages": [self._edited_message(calls, decisions)]})
+            await graph.aupdate_state(config, {"messages": [self._edit_message(calls, decisions)]})
         return None
 
-    def _edited_message(self, calls: list[ToolCall], decisions: Sequence[Approval]) -> Any:
+    def _edit_message(self, calls: list[ToolCall], decisions: Sequence[Approval]) -> Any:
         latest = next(message for message in reversed(self.messages) if message.type == "ai")
         args = {call.id: decision.args for call, decision in zip(calls, decisions, strict=True)}
         edited = [

@@ -11,7 +11,7 @@ from typing import Any
 
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.routing import route_call
-from fairtrial.formats.messages import response_of
+from fairtrial.formats.messages import read_response
 from fairtrial.protocols import Environment
 from fairtrial.records.record import Json
 from fairtrial.records.trace import ToolCall
@@ -44,7 +44,9 @@ def tools_of_graphs(graph: Any, name: str) -> Iterator[tuple[str, list[dict[str,
     bound: dict[str, Any] = (
         {key: getattr(node, "bound", None) for key, node in nodes.items()} if isinstance(nodes, dict) else {}
     )
-    tools = [_declared(tool) for node in bound.values() if _is_tool_node(node) for tool in node.tools_by_name.values()]
+    tools = [
+        _read_declared(tool) for node in bound.values() if _is_tool_node(node) for tool in node.tools_by_name.values()
+    ]
     if tools:
         yield name, tools
     for key, node in bound.items():
@@ -105,7 +107,7 @@ async def _answer(request: Any, execute: Callable[[Any], Awaitable[Any]], enviro
         outputs.append(await execute(request))
         return outputs[-1]
 
-    declared = {"name": call.name} if request.tool is None else _declared(request.tool)
+    declared = {"name": call.name} if request.tool is None else _read_declared(request.tool)
     answer = await route_call(environment, call, declared, real, as_json=lambda output: response_in(output, call.id))
     if answer.own:
         return answer.value
@@ -115,7 +117,7 @@ async def _answer(request: Any, execute: Callable[[Any], Awaitable[Any]], enviro
     return _with_message(outputs[-1], message) if outputs else message
 
 
-def _declared(tool: Any) -> dict[str, Json]:
+def _read_declared(tool: Any) -> dict[str, Json]:
     convert = import_extra("langchain_core.utils.function_calling", EXTRA).convert_to_openai_tool
     return declaration(plain(convert(tool)))
 
@@ -144,7 +146,7 @@ def response_in(output: Any, call_id: str) -> Json:
     """Return the answer in the output of a tool: the text of the message with the id of the call."""
     for message in _messages(output):
         if getattr(message, "tool_call_id", None) == call_id:
-            return response_of(str(message.text))
+            return read_response(str(message.text))
     return None
 
 

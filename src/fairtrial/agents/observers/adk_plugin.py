@@ -17,7 +17,7 @@ from fairtrial.protocols import Environment, Item
 from fairtrial.records.record import Json
 from fairtrial.records.trace import AgentDetails, Event, ToolCall, ToolResult
 from fairtrial.system.importing import import_extra
-from fairtrial.text.display import described
+from fairtrial.text.display import describe_error
 
 EXTRA = "agents-adk"
 _STEERING = ("transfer_to_agent", "set_model_response", "finish_task")
@@ -111,7 +111,7 @@ async def _waits(tool: Any, args: dict[str, Any], tool_context: Any) -> bool:
     return confirmation is None or not confirmation.confirmed
 
 
-def plugin_of(watch: Watch, environment: Environment | None) -> Any:
+def make_plugin(watch: Watch, environment: Environment | None) -> Any:
     """Return a plugin of ADK that reports to a watch, and lets an environment answer the tools of every agent.
 
     The class is defined in this function, because its base class is ADK's, which is imported late.
@@ -150,6 +150,6 @@ def plugin_of(watch: Watch, environment: Environment | None) -> Any:
             watch.end_tool(str(tool_context.function_call_id), plain(result))
 
         async def on_tool_error_callback(self, *, tool_context: Any, error: Any = None, **_: Any) -> None:
-            watch.end_tool(str(tool_context.function_call_id), {"error": described(error)}, is_error=True)
+            watch.end_tool(str(tool_context.function_call_id), {"error": describe_error(error)}, is_error=True)
 
     return Watcher(name="fairtrial")

@@ -14,7 +14,7 @@ from fairtrial.agents.plain import plain
 from fairtrial.agents.token_usage import sum_of_counts, token_usage
 from fairtrial.errors import AgentError
 from fairtrial.formats.chats.anthropic_messages import response
-from fairtrial.llm.token_counts import count_of
+from fairtrial.llm.token_counts import parse_count
 from fairtrial.records.record import Json
 from fairtrial.records.trace import (
     Approval,
@@ -279,15 +279,16 @@ class _Totals:
     def note(self, model: str, counts: Mapping[str, Any]) -> None:
         """Note the tokens of one response."""
         names = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-        self._add(model, (count_of(counts.get(name)) or 0 for name in names))
+        self._add(model, (parse_count(counts.get(name)) or 0 for name in names))
 
     def take_remaining(self, totals: Mapping[str, Any]) -> list[Usage]:
         """Return the tokens in the totals that were not reported, and note them."""
         usages: list[Usage] = []
         for model, counts in totals.items():
-            reported = self._reported.get(_undated(model), [0] * len(_COUNTS))
+            reported = self._reported.get(_strip_date(model), [0] * len(_COUNTS))
             rest = [
-                max((count_of(counts.get(name)) or 0) - known, 0) for name, known in zip(_COUNTS, reported, strict=True)
+                max((parse_count(counts.get(name)) or 0) - known, 0)
+                for name, known in zip(_COUNTS, reported, strict=True)
             ]
             if any(rest):
                 self._add(model, rest)
@@ -296,11 +297,11 @@ class _Totals:
         return usages
 
     def _add(self, model: str, counts: Iterable[int]) -> None:
-        earlier = self._reported.get(_undated(model), [0] * len(_COUNTS))
-        self._reported[_undated(model)] = [known + count for known, count in zip(earlier, counts, strict=True)]
+        earlier = self._reported.get(_strip_date(model), [0] * len(_COUNTS))
+        self._reported[_strip_date(model)] = [known + count for known, count in zip(earlier, counts, strict=True)]
 
 
-def _undated(model: str) -> str:
+def _strip_date(model: str) -> str:
     """Return the name of a model without its date and its mark. A request and its response may differ in them."""
     return _DATE_OR_MARK.sub("", model)
 
@@ -317,7 +318,7 @@ def _usage(counts: Mapping[str, Any], model: str) -> Usage:
     return token_usage(sum_of_counts(fresh, cached, created), counts.get("output_tokens"), thinking, cached, model)
 
 
-def question_of(arguments: Mapping[str, Any]) -> str:
+def read_question(arguments: Mapping[str, Any]) -> str:
     """Return the text of the questions in a call of `AskUserQuestion`, with the answers that the agent offers."""
     return "\n\n".join(_questions(arguments))
 

@@ -18,7 +18,7 @@ from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.errors import AgentError
-from fairtrial.formats.messages import arguments_of, response_of
+from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Thought, ToolCall, Usage
 from fairtrial.system.importing import import_extra
@@ -51,14 +51,14 @@ class CrewObserver:
 
     def observe_once(self, thing: Any) -> None:
         """Observe an agent or a crew of a flow. Raises AgentError if another conversation observes it, too."""
-        for agent in team_of(thing):
+        for agent in list_team(thing):
             owner = getattr(agent.llm, "observed_by", None)
             if owner is not None and owner is not self:
                 raise AgentError(
-                    f"the agent {role_of(agent)!r} is shared by conversations; "
+                    f"the agent {find_role(agent)!r} is shared by conversations; "
                     "make it in the step of the flow that uses it"
                 )
-        if any(getattr(agent.llm, "observed_by", None) is None for agent in team_of(thing)):
+        if any(getattr(agent.llm, "observed_by", None) is None for agent in list_team(thing)):
             self.observe(thing)
 
     def observe(self, thing: Any) -> None:
@@ -69,16 +69,16 @@ class CrewObserver:
             thing.tracing = False
             if thing.manager_llm:
                 create_llm = import_extra("crewai.utilities.llm_utils", EXTRA).create_llm
-                thing.manager_llm = self._observed_model(create_llm(thing.manager_llm), None)
+                thing.manager_llm = self._observe_model(create_llm(thing.manager_llm), None)
         observed: dict[int, Any] = {}
-        for agent in team_of(thing):
+        for agent in list_team(thing):
             agent.verbose = False
-            agent.llm = self._observed_model(agent.llm, agent)
-            agent.tools = [self._observed_tool(tool, agent, observed) for tool in agent.tools or ()]
+            agent.llm = self._observe_model(agent.llm, agent)
+            agent.tools = [self._observe_tool(tool, agent, observed) for tool in agent.tools or ()]
         for task in getattr(thing, "tasks", ()):
-            task.tools = [self._observed_tool(tool, task.agent, observed) for tool in task.tools or ()]
+            task.tools = [self._observe_tool(tool, task.agent, observed) for tool in task.tools or ()]
 
-    def tools_of(self, agent: Any) -> Iterator[dict[str, Json]]:
+    def list_tools(self, agent: Any) -> Iterator[dict[str, Json]]:
         """Yield the declarations of an agent's tools, and of those that its tasks give it."""
         tasks = [task for task in self._tasks if task.agent is agent]
         tools = [*(agent.tools or ()), *(tool for task in tasks for tool in task.tools or ())]
@@ -91,7 +91,7 @@ class CrewObserver:
             "parameters_json_schema": plain(tool.args_schema.model_json_schema()),
         }
 
-    def _observed_model(self, model: Any, owner: Any) -> Any:
+    def _observe_model(self, model: Any, owner: Any) -> Any:
         """Return a copy of a model that reports its requests and responses."""
         observed = copy.copy(model)
         # A shallow copy would count its tokens in the model of all conversations.
@@ -101,11 +101,11 @@ class CrewObserver:
         def call(messages: Any, tools: Any = None, *args: Any, **options: Any) -> Any:
             self._check_open()
             agent = options.get("from_agent") or owner
-            author = role_of(agent)
+            author = find_role(agent)
             if not isinstance(messages, str):
                 self._close_calls(messages, author)
-            offered = [_offered(tool) for tool in tools] if tools else list(self.tools_of(agent))
-            self.in_loop(self._observer.note_request, author, system_of(messages), offered)
+            offered = [_describe_tool(tool) for tool in tools] if tools else list(self.list_tools(agent))
+            self.in_loop(self._observer.note_request, author, read_system(messages), offered)
             before = observed.get_token_usage_summary()
             with self._observer.model_at_work():
                 response = type(observed).call(observed, messages, tools, *args, **options)
@@ -123,10 +123,10 @@ class CrewObserver:
         if isinstance(response, list):
             extract = import_extra("crewai.utilities.agent_utils", EXTRA).extract_tool_call_info
             for call_id, name, args in filter(None, map(extract, response)):
-                self._begin(ToolCall(self._clean_name(name), plain(arguments_of(args)), str(call_id), author))
+                self._begin(ToolCall(self._clean_name(name), plain(read_arguments(args)), str(call_id), author))
             return
         text = as_text(response.model_dump() if hasattr(response, "model_dump") else response)
-        thought, answer, call = ("", text, None) if is_native else self._parsed(text, author)
+        thought, answer, call = ("", text, None) if is_native else self._parse_text(text, author)
         if call is not None:
             if thought:
                 self._say(Message(thought, author))
@@ -136,7 +136,7 @@ class CrewObserver:
             self.in_loop(self._observer.note, Thought(thought, author))
         self._say(Message(answer, author))
 
-    def _parsed(self, text: str, author: str) -> tuple[str, str, ToolCall | None]:
+    def _parse_text(self, text: str, author: str) -> tuple[str, str, ToolCall | None]:
         """Return the thought in a text of CrewAI's own form, and its answer or its call."""
         parser = import_extra("crewai.agents.parser", EXTRA)
         try:
@@ -147,7 +147,7 @@ class CrewObserver:
         if not hasattr(parsed, "tool"):
             return thought, as_text(parsed.output), None
         name = self._clean_name(parsed.tool)
-        return thought, "", ToolCall(name, plain(arguments_of(parsed.tool_input)), self._new_id(), author)
+        return thought, "", ToolCall(name, plain(read_arguments(parsed.tool_input)), self._new_id(), author)
 
     def _say(self, message: Message) -> None:
         self.latest = message
@@ -156,7 +156,7 @@ class CrewObserver:
     def has_said(self, text: str) -> bool:
         """Whether a text is the latest message of a model, or the same JSON as it."""
         latest = "" if self.latest is None else self.latest.text
-        is_same = latest.strip() == text.strip() or response_of(latest) == response_of(text)
+        is_same = latest.strip() == text.strip() or read_response(latest) == read_response(text)
         return self.latest is not None and self._observer.has_reply and is_same
 
     def _begin(self, call: ToolCall) -> None:
@@ -166,7 +166,7 @@ class CrewObserver:
     def _new_id(self) -> str:
         return f"call-{next(self._ids)}"
 
-    def _observed_tool(self, tool: Any, agent: Any, observed: dict[int, Any]) -> Any:
+    def _observe_tool(self, tool: Any, agent: Any, observed: dict[int, Any]) -> Any:
         """Return a copy of a tool that asks the environment, if there is one, and reports its result."""
         if id(tool) in observed:
             return observed[id(tool)]
@@ -203,7 +203,7 @@ class CrewObserver:
         for call in sorted(calls, key=lambda call: call.args != values):
             self._calls.remove(call)
             return call
-        call = ToolCall(name, values, self._new_id(), role_of(agent))
+        call = ToolCall(name, values, self._new_id(), find_role(agent))
         self.in_loop(self._observer.note, call)
         return call
 
@@ -217,14 +217,14 @@ class CrewObserver:
                 for message in messages
                 if message.get("role") == "assistant" and _OBSERVATION in str(message.get("content"))
             ][-1:]
-            self.in_loop(self._observer.note_result, call.id, response_of(texts[0] if texts else ""))
+            self.in_loop(self._observer.note_result, call.id, read_response(texts[0] if texts else ""))
 
     def in_loop(self, report: Any, *args: Any) -> None:
         """Call a function in the thread of the event loop, in the order of these requests."""
         self._loop.call_soon_threadsafe(report, *args)
 
 
-def inputs_of(opening: Opening) -> dict[str, Any]:
+def collect_inputs(opening: Opening) -> dict[str, Any]:
     """Return the inputs of a kickoff: the state of the case, and above it those of the factory."""
     return {**opening.state, **opening.options.get("inputs", {})}
 
@@ -248,7 +248,7 @@ def is_single(thing: Any) -> bool:
     return hasattr(thing, "role")
 
 
-def team_of(thing: Any) -> Iterator[Any]:
+def list_team(thing: Any) -> Iterator[Any]:
     """Yield an agent, or the agents of a crew."""
     if is_single(thing):
         yield thing
@@ -259,19 +259,19 @@ def team_of(thing: Any) -> Iterator[Any]:
         yield manager
 
 
-def role_of(agent: Any) -> str:
+def find_role(agent: Any) -> str:
     """Return the role of an agent, which is its name."""
     return str(getattr(agent, "role", "") or "agent").strip()
 
 
-def system_of(messages: Any) -> str:
+def read_system(messages: Any) -> str:
     """Return the instructions in the messages of a request."""
     if isinstance(messages, str):
         return ""
     return "\n\n".join(as_text(message.get("content") or "") for message in messages if message.get("role") == "system")
 
 
-def _offered(tool: Any) -> dict[str, Json]:
+def _describe_tool(tool: Any) -> dict[str, Json]:
     function = tool.get("function", tool)
     return {
         "name": str(function.get("name", "")),

@@ -10,7 +10,7 @@ from fairtrial.agents.nested_runs import ToolAtWork, observe_in_tools
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.token_usage import token_usage
-from fairtrial.llm.token_counts import count_of
+from fairtrial.llm.token_counts import parse_count
 from fairtrial.protocols import Item
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Thought, ToolCall, Usage
@@ -34,20 +34,20 @@ class LlamaIndexObserver:
         get_tools = root.get_tools
 
         async def observed_tools(*args: Any, **options: Any) -> list[Any]:
-            return [self._observed_tool(tool) for tool in await get_tools(*args, **options)]
+            return [self._observe_tool(tool) for tool in await get_tools(*args, **options)]
 
         # Agents are models of pydantic, which allow their own fields only.
         object.__setattr__(root, "get_tools", observed_tools)
         if hasattr(root, "agents"):
-            root.agents = {name: self._observed_steps(copy.copy(agent)) for name, agent in root.agents.items()}
+            root.agents = {name: self._observe_steps(copy.copy(agent)) for name, agent in root.agents.items()}
             return root
-        return self._observed_steps(root)
+        return self._observe_steps(root)
 
-    def _observed_steps(self, agent: Any) -> Any:
+    def _observe_steps(self, agent: Any) -> Any:
         take_step, name, model = agent.take_step, str(agent.name), str(agent.llm.metadata.model_name or "")
         has_text_calls = not hasattr(agent, "initial_tool_choice")
 
-        async def observed_step(ctx: Any, llm_input: Sequence[Any], tools: Sequence[Any], memory: Any) -> Any:
+        async def observe_step(ctx: Any, llm_input: Sequence[Any], tools: Sequence[Any], memory: Any) -> Any:
             messages = list(llm_input)
             texts = (str(message.content or "") for message in messages if str(message.role.value) == "system")
             self._observer.note_request(name, "\n\n".join(texts), map(declaration, tools))
@@ -58,10 +58,10 @@ class LlamaIndexObserver:
                 self._observer.note(Message(str(output.response.content or ""), name))
             return output
 
-        object.__setattr__(agent, "take_step", observed_step)
+        object.__setattr__(agent, "take_step", observe_step)
         return agent
 
-    def _observed_tool(self, tool: Any) -> Any:
+    def _observe_tool(self, tool: Any) -> Any:
         """Return a copy of a tool that asks the environment, if there is one, and reports its result."""
         original, name = tool.acall, str(tool.metadata.get_name())
         injected = {getattr(tool, "ctx_param_name", None)}
@@ -168,4 +168,4 @@ def _usage(raw: Any, model: str) -> Usage:
 
 
 def _count(counts: Mapping[str, Any], names: Iterable[str]) -> int | None:
-    return next((number for name in names if (number := count_of(counts.get(name))) is not None), None)
+    return next((number for name in names if (number := parse_count(counts.get(name))) is not None), None)

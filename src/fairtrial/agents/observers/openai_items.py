@@ -6,7 +6,7 @@ from typing import Any
 
 from fairtrial.agents.plain import plain
 from fairtrial.agents.token_usage import token_usage
-from fairtrial.formats.messages import arguments_of
+from fairtrial.formats.messages import read_arguments
 from fairtrial.protocols import Item
 from fairtrial.records.trace import HANDOVER, Message, Thought, ToolCall, ToolResult, Usage
 from fairtrial.system.importing import import_extra
@@ -15,7 +15,7 @@ EXTRA = "agents-openai"
 _COMMON_KEYS = ("id", "type", "status", "output", "name", "arguments", "call_id")
 
 
-def steps_of(raw: dict[str, Any], author: str) -> list[Item]:
+def read_steps(raw: dict[str, Any], author: str) -> list[Item]:
     """Return the steps in an output of a model. Tools that the provider runs are calls too."""
     kind = str(raw.get("type"))
     if kind == "message":
@@ -29,13 +29,13 @@ def steps_of(raw: dict[str, Any], author: str) -> list[Item]:
     call_id = str(raw.get("call_id") or raw.get("id") or "")
     name = raw.get("name") or kind.removesuffix("_call")
     arguments = {key: value for key, value in raw.items() if key not in _COMMON_KEYS}
-    call = ToolCall(name, arguments_of(raw["arguments"]) if "arguments" in raw else arguments, call_id, author)
+    call = ToolCall(name, read_arguments(raw["arguments"]) if "arguments" in raw else arguments, call_id, author)
     if raw.get("output") is None:
         return [call]
     return [call, ToolResult(name, plain(raw["output"]), call_id, author)]
 
 
-def usage_of(counts: Any, model: Any) -> Usage:
+def read_usage(counts: Any, model: Any) -> Usage:
     """Return the tokens of a model call. The output tokens include the reasoning tokens."""
     return token_usage(
         counts.input_tokens,
@@ -46,12 +46,12 @@ def usage_of(counts: Any, model: Any) -> Usage:
     )
 
 
-def model_of(agent: Any) -> Any:
+def find_model(agent: Any) -> Any:
     """Return the model of an agent, or the default of the SDK."""
     return import_extra("agents.models", EXTRA).get_default_model() if agent.model is None else agent.model
 
 
-def nested_usages(total: Any, reported: list[Usage]) -> list[Usage]:
+def collect_nested_usages(total: Any, reported: list[Usage]) -> list[Usage]:
     """Return the tokens of agents that are tools, and add them to the reported tokens.
 
     The SDK adds the tokens of these agents to those of the run, but reports their requests to no hook.
@@ -59,7 +59,7 @@ def nested_usages(total: Any, reported: list[Usage]) -> list[Usage]:
     remaining = [(usage.input_tokens, usage.output_tokens) for usage in reported]
     nested: list[Usage] = []
     for entry in getattr(total, "request_usage_entries", None) or ():
-        usage = usage_of(entry, "")
+        usage = read_usage(entry, "")
         counts = (usage.input_tokens, usage.output_tokens)
         if counts in remaining:
             remaining.remove(counts)

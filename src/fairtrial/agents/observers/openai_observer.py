@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from fairtrial.agents.nested_runs import ToolAtWork, current_tool, tool_at_work
-from fairtrial.agents.observers.openai_items import EXTRA, declaration, model_of, steps_of, usage_of
+from fairtrial.agents.observers.openai_items import EXTRA, declaration, find_model, read_steps, read_usage
 from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.routing import route_call
 from fairtrial.agents.stopwatch import Stopwatch
-from fairtrial.formats.messages import arguments_of
+from fairtrial.formats.messages import read_arguments
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.trace import AgentDetails, Message, ToolCall, ToolResult, Usage
 from fairtrial.system.importing import import_extra
@@ -73,7 +73,7 @@ class Routing:
         async def on_invoke_tool(context: Any, arguments: str) -> Any:
             call_id = str(context.tool_call_id)
             arguments = self.edits.get(call_id, arguments)
-            call = ToolCall(tool.name, plain(arguments_of(arguments)), call_id)
+            call = ToolCall(tool.name, plain(read_arguments(arguments)), call_id)
             with tool_at_work(call, self._environment, self.agents) as self.works[call_id]:
                 if self._environment is None:
                     return await invoke(context, arguments)
@@ -134,12 +134,12 @@ class Watch:
     def note_response(self, agent: Any, response: Any) -> None:
         """Note the response of a model."""
         self.times.end("model", agent.name)
-        usage = usage_of(response.usage, model_of(agent))
+        usage = read_usage(response.usage, find_model(agent))
         self.usages.append(usage)
         self._report(usage)
         self.has_reply = False
         for output in response.output:
-            for item in steps_of(plain(output), agent.name):
+            for item in read_steps(plain(output), agent.name):
                 if isinstance(item, Message):
                     self.has_reply = True
                 elif isinstance(item, ToolCall):
@@ -161,7 +161,7 @@ class Watch:
         self._report(ToolResult(call.name, as_response(result), call_id, call.author, is_error=is_error, inner=inner))
 
 
-def hooks_of(watch: Watch) -> Any:
+def make_hooks(watch: Watch) -> Any:
     """Return hooks of the SDK that report to a watch.
 
     The class is defined in this function, because its base class is the SDK's, which is imported late.

@@ -17,8 +17,8 @@ from fairtrial.api.datasets.dataset_options import DatasetOptions
 from fairtrial.api.datasets.dataset_scoring import DatasetPlan
 from fairtrial.api.datasets.shard_scoring import ShardScorer
 from fairtrial.api.datasets.shared_models import BATCHES
-from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, eval_set_of
-from fairtrial.api.labels.run_labels import labelled_info
+from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, resolve_eval_set
+from fairtrial.api.labels.run_labels import label_info
 from fairtrial.api.model_warnings import model_warnings
 from fairtrial.api.planning import Criteria, Notes, load_sets, run_info
 from fairtrial.api.run_batches import check_canaries
@@ -92,7 +92,7 @@ def plan_dataset(
     scorer = ShardScorer(
         folder, own_criteria, cases, match, lenient, options.keep_failures, objects=objects, carry=options.carry
     )
-    info = labelled_info(run_info("score", arguments, set_notes, loaded_sets, {}), name, tags)
+    info = label_info(run_info("score", arguments, set_notes, loaded_sets, {}), name, tags)
     return DatasetPlan(
         info,
         folder,
@@ -112,7 +112,7 @@ def _sets(eval_set: EvalSets | None, criteria: Criteria, **settings: Any) -> tup
         if criteria is None:
             raise UsageError("--out needs --config, or --against with an eval set that has a configuration beside it")
         return load_sets(EvalSet(loading.RECORDED), criteria, **settings)
-    return load_sets(eval_set_of(eval_set), criteria, **settings)
+    return load_sets(resolve_eval_set(eval_set), criteria, **settings)
 
 
 def _check_batches(folder: Path, judges: Judges, objects: ObjectFolder | None) -> None:

@@ -29,7 +29,7 @@ from fairtrial.api.datasets.shared_models import (
     KEPT_CALLS,
     SharedModels,
     asks_models,
-    kept_calls,
+    open_call_store,
     shared_models,
 )
 from fairtrial.api.planning import now
@@ -39,7 +39,7 @@ from fairtrial.api.temporary_store import temporary_store
 from fairtrial.batch.executors import Executor, InProcess, ProcessPool
 from fairtrial.batch.shard_log import ShardLog
 from fairtrial.errors import UsageError
-from fairtrial.judge.ballot_costs import ballots_of
+from fairtrial.judge.ballot_costs import collect_ballot_ids
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.model import ignore
 from fairtrial.loading.data_files import DataFile
@@ -248,7 +248,7 @@ class DatasetPlan:
 
     def _finish(self, reports: Sequence[ShardReport], notes: Sequence[str], store: str | None) -> Run:
         info, totals = self.info, _totals(reports, self.options.keep_failures)
-        kept = kept_calls(self.folder) if (self.folder / KEPT_CALLS).exists() else None
+        kept = open_call_store(self.folder) if (self.folder / KEPT_CALLS).exists() else None
         replies: Mapping[str, Reply] = {} if kept is None else kept.replies(info.id)
         ballots: Mapping[str, Ballot] = {} if kept is None else kept.ballots(info.id)
         summary = summarize(
@@ -412,7 +412,7 @@ def _stored(
         recording = msgspec.structs.replace(attempt.recording, attempt=place)
         run_store.add_recording(info.id, position, recording, may_wait=True)
         run_store.add_result(info.id, msgspec.structs.replace(attempt.result, position=position, attempt=place))
-        names = (name for outcome in attempt.result.outcomes for name in ballots_of(outcome.score))
+        names = (name for outcome in attempt.result.outcomes for name in collect_ballot_ids(outcome.score))
         for ballot in (ballots[name] for name in names if name in ballots):
             run_store.ballots(info.id)[ballot.id] = ballot
             for call in ballot.calls:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from fairtrial.api.datasets.shard_scoring import Sample, share_of
+from fairtrial.api.datasets.shard_scoring import Sample, compute_share
 from fairtrial.errors import UsageError
 from fairtrial.loading.shards import FILE, Shard, read_shard
 from fairtrial.records.attempt import Recording
@@ -19,7 +19,7 @@ _LEAST = 2
 _SHOWN_STRATA = 10
 
 Shares = dict[str, tuple[int, "array[float]"]]
-"""For each stratum, how many conversations it has and the smallest values of `share_of`."""
+"""For each stratum, how many conversations it has and the smallest values of `compute_share`."""
 
 
 def draw_sample(
@@ -87,7 +87,7 @@ def allocate(sizes: Mapping[str, int], number: int) -> dict[str, int]:
     return sample
 
 
-def described_strata(population: Mapping[str, int], drawn: Mapping[str, int]) -> str:
+def describe_strata(population: Mapping[str, int], drawn: Mapping[str, int]) -> str:
     """Return how many conversations of each stratum were sampled, in words. The largest strata come first."""
     names = sorted(population, key=lambda name: (-population[name], name))
     parts = [f"{name or '(none)'} {drawn.get(name, 0):,} of {population[name]:,}" for name in names[:_SHOWN_STRATA]]
@@ -136,4 +136,4 @@ def _shares_in(shard: Shard, *, most: int | None, seed: int, stratify: str, leni
 def _iter_shares(shard: Shard, seed: int, stratify: str, *, lenient: bool) -> Iterator[tuple[str, float]]:
     for item in read_shard(shard, lenient=lenient, stratify=stratify):
         if isinstance(item.content, Recording):
-            yield item.stratum, share_of(item.content.case_id, seed)
+            yield item.stratum, compute_share(item.content.case_id, seed)

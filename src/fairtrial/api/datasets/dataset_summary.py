@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from fairtrial.analysis.aggregation import SummaryBuilder
 from fairtrial.analysis.stratification import StratumResults, with_strata
 from fairtrial.api.dataset_cases import CaseGroup, runs_of_parts
-from fairtrial.api.dataset_tables import ResultReader, terms_of
-from fairtrial.api.datasets.dataset_strata import described_strata
+from fairtrial.api.dataset_tables import ResultReader, make_terms
+from fairtrial.api.datasets.dataset_strata import describe_strata
 from fairtrial.records.attempt_rule import AttemptRules
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.result import Criterion, Outcome
@@ -42,7 +42,7 @@ def summarize(
     not, if the sample is stratified. Its numbers are then estimates of the whole. `each` applies a function to groups
     of results, in this process or in several that see the same folder. The groups do not depend on it.
     """
-    terms = {criterion.name: terms_of(criterion) for criterion in criteria}
+    terms = {criterion.name: make_terms(criterion) for criterion in criteria}
     counter = GroupCounter(terms, rules, stratified=bool(population))
     total = GroupNumbers(SummaryBuilder(rules), {name: SummaryBuilder(rules) for name in population}, Counter())
     for numbers in each(counter, runs_of_parts(folder, answers_cases=answers_cases)):
@@ -56,7 +56,7 @@ def summarize(
         for name, results in total.strata.items()
         if sizes[name]
     }
-    note = described_strata(population, sizes)
+    note = describe_strata(population, sizes)
     return replace(with_strata(summary, by_stratum), notes=(*summary.notes, note))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fairtrial.api.datasets.shard_scoring import ShardScorer, choose_cases
 from fairtrial.api.run_batches import ask_in_wave
 from fairtrial.errors import UsageError
-from fairtrial.llm.remote_calls import collect_ballots, connected_to
+from fairtrial.llm.remote_calls import collect_ballots, connect_to
 from fairtrial.loading.shards import Shard
 from fairtrial.planned_case import PlannedCase
 from fairtrial.system.event_loop import blocking
@@ -28,7 +28,7 @@ class ShardAsker:
         if self.scorer.link is None:
             raise UsageError("no criterion asks a model")
         number = 0
-        async with connected_to(self.scorer.link) as connection:
+        async with connect_to(self.scorer.link) as connection:
             collect_ballots({})
             for _, case, recording in choose_cases(self.scorer, self.scorer.items(shard)):
                 if isinstance(case, PlannedCase):

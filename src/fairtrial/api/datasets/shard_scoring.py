@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from fairtrial import loading
 from fairtrial.api.dataset_tables import OWN_CASE, PLACES_OF_SHARD, Source, folder_rows, folder_tables
 from fairtrial.batch.parts import PartWriter
-from fairtrial.llm.remote_calls import Link, collect_ballots, connected_to
+from fairtrial.llm.remote_calls import Link, collect_ballots, connect_to
 from fairtrial.loading.matching import CaseFinder
 from fairtrial.loading.object_folders import ObjectFolder
 from fairtrial.loading.shards import Item, Refused, Shard, read_shard
@@ -82,7 +82,7 @@ class FailedAttempt(Record, frozen=True):
 
 
 class Sample(Record, frozen=True):
-    """The conversations for which `share_of` is below the bound of their stratum: with the same seed, the same ones.
+    """The conversations for which `compute_share` is below their stratum's bound: with the same seed, the same ones.
 
     `stratify` is the field whose value is the stratum. If it is empty, there is one stratum, whose name is empty.
     """
@@ -93,10 +93,10 @@ class Sample(Record, frozen=True):
 
     def holds(self, case_id: str, stratum: str) -> bool:
         """Whether a conversation belongs to the sample."""
-        return share_of(case_id, self.seed) < self.bounds.get(stratum, 0.0)
+        return compute_share(case_id, self.seed) < self.bounds.get(stratum, 0.0)
 
 
-def share_of(case_id: str, seed: int) -> float:
+def compute_share(case_id: str, seed: int) -> float:
     """Return a number from 0 to 1 that a conversation's id and a seed determine."""
     hashed = hashlib.blake2b(f"{seed}:{case_id}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(hashed, "big") / 2**64
@@ -144,7 +144,7 @@ class ShardScorer:
 
     def _score(self, shard: Shard) -> ShardReport:
         with _ShardWork.begin(self, shard) as work:
-            blocking(self._linked(work, work.add_each(self.items(shard))))
+            blocking(self._score_connected(work, work.add_each(self.items(shard))))
             work.finish()
         return work.report
 
@@ -152,14 +152,14 @@ class ShardScorer:
         """Write the results of cases that no conversation answers, as the part `number`."""
         pairs = loading.MatchedRecordings(tuple(cases), (None,) * len(cases))
         with _ShardWork.begin(self, Shard(number, "", 0)) as work:
-            blocking(self._linked(work, work.score_each(pairs)))
+            blocking(self._score_connected(work, work.score_each(pairs)))
             work.finish()
         if self.objects is not None:
             self.objects.upload(self.folder, f"*/part-{number:06d}.*")
 
-    async def _linked(self, work: _ShardWork, scoring: Coroutine[Any, Any, None]) -> None:
+    async def _score_connected(self, work: _ShardWork, scoring: Coroutine[Any, Any, None]) -> None:
         """Score everything of a shard, connected to the models."""
-        async with connected_to(self.link) if self.link is not None else nullcontext():
+        async with connect_to(self.link) if self.link is not None else nullcontext():
             await scoring
             await work.write_waiting(0)
 
@@ -189,7 +189,7 @@ def choose_cases(
     own_finders: dict[int, tuple[EvalSet, CaseFinder]] = {}
     own_digest = digest_bytes(EvalCase(""))
 
-    def finder_of(eval_set: EvalSet) -> CaseFinder:
+    def make_finder(eval_set: EvalSet) -> CaseFinder:
         if id(eval_set) not in own_finders:
             loaded = loading.LoadedSet(eval_set, scorer.criteria)
             cases = [replace(case, position=OWN_CASE) for case in loading.plan_cases([loaded])]
@@ -205,7 +205,7 @@ def choose_cases(
         if sample is not None and not sample.holds(case_id, item.stratum):
             yield item, None, recording
             continue
-        own = finder_of(eval_set) if finder is None and eval_set is not None else finder
+        own = make_finder(eval_set) if finder is None and eval_set is not None else finder
         if own is None:
             case = PlannedCase(OWN_CASE, case_id, EvalCase(case_id), scorer.criteria, loading.RECORDED, own_digest)
         else:

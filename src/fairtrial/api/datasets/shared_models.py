@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from fairtrial.api.call_journal import SECONDS, CallEntry, CallJournal, NotedMapping
-from fairtrial.api.connection import connected, models_of
+from fairtrial.api.connection import connected, find_models
 from fairtrial.api.run_batches import OnBatch
 from fairtrial.api.run_canaries import trusted
 from fairtrial.api.stored_runs import open_store
@@ -46,14 +46,14 @@ BATCHES = "batches.db"
 """The file in the folder of a data set that keeps which batches are at a provider, as long as there are any."""
 
 
-def kept_calls(folder: Path) -> Store:
+def open_call_store(folder: Path) -> Store:
     """Open the store of the replies and the ballots of a data set."""
     return open_store(f"sqlite:///{folder / KEPT_CALLS}")
 
 
 def asks_models(criterion: Criterion) -> bool:
     """Whether a criterion asks a model."""
-    return bool(models_of(criterion.metric))
+    return bool(find_models(criterion.metric))
 
 
 @dataclass(frozen=True)
@@ -153,10 +153,10 @@ class _ModelThread(threading.Thread):
         stop = asyncio.Event()
         self._ending = asyncio.get_running_loop(), stop
         async with AsyncExitStack() as stack:
-            store = kept_calls(self._folder)
+            store = open_call_store(self._folder)
             stack.callback(store.close)
             store.begin(self._info)
-            replies, ballots = self._journalled(store.replies(self._info.id), store.ballots(self._info.id))
+            replies, ballots = self._journal_entries(store.replies(self._info.id), store.ballots(self._info.id))
             cache = CallCache(replies)
             outbox = self._outbox(stack, cache)
             case, notes = PlannedCase(0, "", EvalCase(""), self._criteria), list[str]()
@@ -177,7 +177,7 @@ class _ModelThread(threading.Thread):
                 if self._journal is not None:
                     await asyncio.to_thread(self._journal.upload)
 
-    def _journalled(
+    def _journal_entries(
         self, replies: MutableMapping[str, Reply], ballots: MutableMapping[str, Ballot]
     ) -> tuple[MutableMapping[str, Reply], MutableMapping[str, Ballot]]:
         """Return mappings whose entries also go into the journal, after its earlier entries are in the mappings."""
@@ -219,7 +219,7 @@ def with_models(
 ) -> Criterion:
     """Return a criterion with other models in place of its models. `keep` receives its ballots."""
     fields: dict[str, Any] = {}
-    for name, field in models_of(criterion.metric).items():
+    for name, field in find_models(criterion.metric).items():
         owner: Any = field
         if isinstance(field, HasPanel):
             fields[name] = dataclasses.replace(owner, panel=tuple(map(change, field.panel)), keep=keep)

@@ -8,7 +8,7 @@ from typing import get_args
 from fairtrial.analysis.comparison import NO_SLICES, Slices, compare_runs
 from fairtrial.analysis.measured_run import MeasuredRun
 from fairtrial.api.case_groups import groups_by_position
-from fairtrial.api.run_sources import RunSource, cases_of, is_file, measured
+from fairtrial.api.run_sources import RunSource, is_file, measured, yield_cases
 from fairtrial.api.stored_runs import Run, reread
 from fairtrial.errors import UsageError
 from fairtrial.records.run_comparison import About, Comparison
@@ -94,7 +94,7 @@ def compare_all(
 def _slices(base: RunSource, store: str, by: str, run: str) -> Slices:
     """Return the positions of the cases of the base run by the values of a property, in alphabetical order."""
     positions: dict[str, list[int]] = {}
-    for position, values in groups_by_position(cases_of(base, store), by, run).items():
+    for position, values in groups_by_position(yield_cases(base, store), by, run).items():
         for value in values:
             positions.setdefault(value, []).append(position)
     return Slices(by, dict(sorted(positions.items())))

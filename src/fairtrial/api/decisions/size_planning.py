@@ -52,11 +52,11 @@ def plan(
     if base_run is not None:
         check_different([base_run, measured_run])
     request = Request(question, limit, measure, power, correlation, about)
-    prices, judge = _of_summary(run, store, measured_run.info.signatures, measure, measured_run.attempts)
+    prices, judge = _summary_numbers(run, store, measured_run.info.signatures, measure, measured_run.attempts)
     return plan_size(measured_run, base_run, request, prices, judge)
 
 
-def _of_summary(
+def _summary_numbers(
     run: RunSource, store: str, signatures: dict[str, Any], measure: str, attempts: int
 ) -> tuple[Prices, JudgeNumbers | None]:
     """Return the prices of an attempt, and the agreement of the judge of a measure. Files do not hold them."""
@@ -68,10 +68,10 @@ def _of_summary(
     others = [side.cost for side in (spending.simulator, spending.environment) if side is not None and side.cost]
     count = max(1, attempts)
     prices = Prices(None if judge_cost is None else judge_cost / count, sum(others) / count if others else None)
-    return prices, _judge_of(summary, signatures, measure.removesuffix(":pass"))
+    return prices, _find_judge(summary, signatures, measure.removesuffix(":pass"))
 
 
-def _judge_of(summary: Summary, signatures: dict[str, Any], criterion: str) -> JudgeNumbers | None:
+def _find_judge(summary: Summary, signatures: dict[str, Any], criterion: str) -> JudgeNumbers | None:
     """Return the agreement of a judge that answers one question an attempt. Means over several items are left out."""
     votes = signatures.get(criterion, {}).get("options", {}).get("judge", {}).get("options", {}).get("votes")
     for row in summary.criteria:

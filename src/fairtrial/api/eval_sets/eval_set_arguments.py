@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fairtrial.api.arguments import Paths, items_of, paths_of
+from fairtrial.api.arguments import Paths, list_items, read_paths
 from fairtrial.errors import UsageError
 from fairtrial.formats.datasets.case_tables import read_table
-from fairtrial.formats.datasets.column_roles import REPLY, role_of
+from fairtrial.formats.datasets.column_roles import REPLY, find_role
 from fairtrial.formats.reading import NO_COLUMNS, Diagnostics
 from fairtrial.records.case import Case, EvalCase, EvalSet
 from fairtrial.records.record import Json
@@ -24,17 +24,17 @@ NAME = "cases"
 """The name of an eval set without a file, and the beginning of the ids of its cases."""
 
 
-def eval_set_of(argument: EvalSets | None, columns: Mapping[str, str] = NO_COLUMNS) -> EvalSet | list[str | Path]:
+def resolve_eval_set(argument: EvalSets | None, columns: Mapping[str, str] = NO_COLUMNS) -> EvalSet | list[str | Path]:
     """Return an argument as an eval set or as paths. Raises UsageError or FormatError if it is neither."""
     if isinstance(argument, EvalSet):
         return argument
-    items: list[Any] | None = [argument] if isinstance(argument, Case | EvalCase) else items_of(argument)
+    items: list[Any] | None = [argument] if isinstance(argument, Case | EvalCase) else list_items(argument)
     if not items or any(isinstance(item, str | Path) for item in items):
-        return paths_of(argument if items is None else items, ALLOWED)
+        return read_paths(argument if items is None else items, ALLOWED)
     if all(isinstance(item, EvalCase) for item in items):
         return EvalSet(NAME, tuple(items))
     rows = [_row(item, number) for number, item in enumerate(items, 1)]
-    if "calls" not in columns.values() and not any(role_of(str(key)) == REPLY for row in rows for key in row):
+    if "calls" not in columns.values() and not any(find_role(str(key)) == REPLY for row in rows for key in row):
         # Beside a recorded reply, the calls of a table are recorded too. Here nothing is recorded.
         rows = [{"expected_calls" if key == "calls" else key: row[key] for key in row} for row in rows]
     reading = Diagnostics(NAME, columns=columns)

@@ -34,10 +34,10 @@ def expect(paths: Sequence[str | Path], name: str, *, lenient: bool = False) -> 
 
 
 def _case(recording: Recording) -> EvalCase:
-    return EvalCase(recording.case_id, tuple(map(_expected, recording.trace.invocations)))
+    return EvalCase(recording.case_id, tuple(map(_make_expected, recording.trace.invocations)))
 
 
-def _expected(invocation: Invocation) -> Invocation:
+def _make_expected(invocation: Invocation) -> Invocation:
     """Return the message, the calls and the reply. Results and thoughts do not belong to it."""
     steps = invocation.steps
     calls = None if steps is None else tuple(replace(step, id="") for step in steps if isinstance(step, ToolCall))

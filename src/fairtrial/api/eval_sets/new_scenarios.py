@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fairtrial.agents import agent_of
+from fairtrial.agents import find_agent
 from fairtrial.api.declared_agents import declared_agents
 from fairtrial.errors import UsageError
 from fairtrial.formats.adk.write import scenario_json
@@ -15,7 +15,7 @@ from fairtrial.llm.model_pool import ModelPool, check_model
 from fairtrial.protocols import Agent, Documented
 from fairtrial.records.case import EvalCase, Scenario
 from fairtrial.records.record import Json
-from fairtrial.simulate.scenarios import described_agent, write_scenarios
+from fairtrial.simulate.scenarios import describe_agent, write_scenarios
 from fairtrial.system.event_loop import blocking
 
 
@@ -32,12 +32,12 @@ def scenarios(
     The model sees the instructions, tools and documentation of the agent, and the `instruction`. Raises UsageError if
     all of them are empty, or if the model cannot be called.
     """
-    target = agent_of(agent)
+    target = find_agent(agent)
     options = models or ModelOptions()
     check_model(NamedModel(model), options)
 
     async def write() -> list[Scenario]:
-        description = described_agent(await declared_agents(target, EvalCase("scenarios")), _documentation(target))
+        description = describe_agent(await declared_agents(target, EvalCase("scenarios")), _documentation(target))
         if not description and not instruction:
             problem = "the agent has no instructions, tools or documentation"
             raise UsageError(f"{problem}; describe the scenarios with --instruction")

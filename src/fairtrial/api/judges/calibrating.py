@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from fairtrial.api.arguments import Paths, paths_of
+from fairtrial.api.arguments import Paths, read_paths
 from fairtrial.api.labels.labelling import add_labels
 from fairtrial.api.stored_runs import Run, reread
 from fairtrial.records.calibration import Calibration
@@ -21,7 +21,7 @@ def calibrate(
     run are an error, or are left out with `ignore_unknown`. Raises UsageError with all problems.
     """
     stored_run = run if isinstance(run, Run) else reread(_url(store), run)
-    files = paths_of(labels, "labels must be a path or several paths") if labels != () else []
+    files = read_paths(labels, "labels must be a path or several paths") if labels != () else []
     if files:
         add_labels(stored_run, [Path(file) for file in files], ignore_unknown=ignore_unknown)
     with_new_labels = replace(stored_run)  # a run computes its calibrations once

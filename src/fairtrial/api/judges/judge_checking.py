@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from fairtrial.api.connection import models_of
+from fairtrial.api.connection import find_models
 from fairtrial.errors import ConfigError, nearest
 from fairtrial.judge.judge import Judge
 from fairtrial.judge.judges import Judges
@@ -106,10 +106,10 @@ def plan_judge_check(
         check_cases(name) if name in JUDGED_PROMPTS else writing_cases(name) for name in prompts or PROMPTS
     ]
     mixed = (case for row in itertools.zip_longest(*tables) for case in row if case is not None)
-    return JudgeCheck(judges, voters_of(judges, config), tuple(mixed), votes)
+    return JudgeCheck(judges, list_voters(judges, config), tuple(mixed), votes)
 
 
-def voters_of(judges: Judges, config: str | Path | None) -> tuple[NamedModel, ...]:
+def list_voters(judges: Judges, config: str | Path | None) -> tuple[NamedModel, ...]:
     """Return every model that a configuration names as a judge, each once, or the models of `judges`."""
     with_panel: list[HasPanel] = [judges.judge()] if config is None else _judges_in(Path(config), judges)
     voters = {msgspec.json.encode(voter.signature): voter for judge in with_panel for voter in judge.panel}
@@ -121,7 +121,7 @@ def voters_of(judges: Judges, config: str | Path | None) -> tuple[NamedModel, ..
 def _judges_in(config: Path, judges: Judges) -> list[HasPanel]:
     """Return the judges that the criteria of a configuration ask."""
     criteria = criteria_in(config, judges=judges).criteria
-    fields = [field for criterion in criteria for field in models_of(criterion.metric).values()]
+    fields = [field for criterion in criteria for field in find_models(criterion.metric).values()]
     return [field for field in fields if isinstance(field, HasPanel)]
 
 

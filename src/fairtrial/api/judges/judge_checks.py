@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from fairtrial import loading
 from fairtrial.analysis.judge_calibration import calibrate_criterion
-from fairtrial.api.calibrations import judge_of
+from fairtrial.api.calibrations import name_judge
 from fairtrial.api.execution import execute
 from fairtrial.api.planning import Notes, Plan, run_info
 from fairtrial.api.stored_runs import Run
@@ -45,7 +45,7 @@ def judged_criteria(names: Sequence[str], config: Path | None, judges: Judges) -
         criteria = loading.criteria_in(config, judges=judges).criteria
     else:
         parts = tuple(ConfigPart(name, _default_options(name), f"/criteria/{name}") for name in names)
-        criteria = loading.criteria_of(EvalConfig(parts), origin="--criterion", judges=judges).criteria
+        criteria = loading.join_criteria(EvalConfig(parts), origin="--criterion", judges=judges).criteria
     judged = [
         criterion_for_items(criterion)
         for criterion in criteria
@@ -98,7 +98,7 @@ def check_judges(checks: Sequence[CheckedItems], judges: Judges) -> ReportCard:
     """Let the judges judge all items in one run that no store keeps, and return what the verdicts say."""
     loaded_sets = [
         loading.LoadedSet(
-            EvalSet(check.criterion.name, tuple(_numbered(check.items))), (check.criterion,), (), None, None
+            EvalSet(check.criterion.name, tuple(_number_items(check.items))), (check.criterion,), (), None, None
         )
         for check in checks
     ]
@@ -120,7 +120,7 @@ def check_judges(checks: Sequence[CheckedItems], judges: Judges) -> ReportCard:
     )
 
 
-def _numbered(items: Iterable[GoldItem]) -> Iterator[EvalCase]:
+def _number_items(items: Iterable[GoldItem]) -> Iterator[EvalCase]:
     """Yield the cases of items with an id of their own, since a probe asks about an item again."""
     return (replace(item.case, id=f"{number} {item.case.id}") for number, item in enumerate(items, 1))
 
@@ -157,7 +157,7 @@ class _Results:
         outcomes = {place: self.outcomes[place[0]] for place in items}
         rows = [(place[0], 1, outcome.score.value, outcome.verdict) for place, outcome in outcomes.items()]
         (summary,) = [own for own in self.run.summary.criteria if own.criterion == name]
-        judge = judge_of(self.run.info.signatures.get(name), name)
+        judge = name_judge(self.run.info.signatures.get(name), name)
         return calibrate_criterion(summary, judge, labels, rows, outcomes, self.run.ballots)
 
     def canaries(self) -> Iterator[CanaryKind]:

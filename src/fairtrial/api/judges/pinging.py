@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fairtrial.api.judges.judge_checking import JudgeCheck, voters_of
+from fairtrial.api.judges.judge_checking import JudgeCheck, list_voters
 from fairtrial.errors import ConfigError
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.address import address
@@ -19,7 +19,7 @@ def ping(judges: Judges, config: str | Path | None = None) -> JudgeCheckReport:
 
     The questions are in four languages. Raises UsageError if a model cannot be called at all.
     """
-    check = JudgeCheck(judges, voters_of(judges, config), check_cases("ping"))
+    check = JudgeCheck(judges, list_voters(judges, config), check_cases("ping"))
     results: list[CheckResult] = []
     check.run(results.append)
     return check.report(results)
@@ -30,12 +30,12 @@ def connections(judges: Judges, config: str | Path | None = None) -> dict[str, s
     own_models = judges.models.custom_models
     return {
         voter.name: address(voter.name, voter.endpoint).description
-        for voter in voters_of(judges, config)
+        for voter in list_voters(judges, config)
         if voter.model is None and voter.name not in own_models
     }
 
 
-def cost_of(run_id: str, store: str, model: str) -> tuple[int, float | None]:
+def estimate_cost(run_id: str, store: str, model: str) -> tuple[int, float | None]:
     """Return the number of replies of a run's judges, and the cost of their tokens with a model, if it is known."""
     run_store = Store(store, create=False)
     try:

@@ -39,7 +39,7 @@ def report_card(
     if recorded is not None:
         if gold is not None or criteria or config is not None:
             raise UsageError("recorded verdicts exist already: give either recorded, or gold, criteria and config")
-        return ReportCard(_recorded(Path(recorded), columns, where))
+        return ReportCard(_list_recorded(Path(recorded), columns, where))
     items = [] if gold is None else read_gold(Path(gold))
     names = list(criteria) or list(dict.fromkeys(item.criterion for item in items))
     if not names and config is None:
@@ -49,7 +49,7 @@ def report_card(
     return check_judges([items_to_check(criterion, items, probes=probes) for criterion in own], judges)
 
 
-def _recorded(
+def _list_recorded(
     path: Path, columns: Mapping[str, str] | None, where: Mapping[str, str] | None
 ) -> tuple[RecordedJudge, ...]:
     unknown = [name for name in columns or {} if name not in COLUMNS]

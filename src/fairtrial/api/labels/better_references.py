@@ -38,14 +38,14 @@ def write_references(run: Run, path: Path) -> int:
     for expected in run.expected:
         if expected.eval_set == names[0]:
             own = by_case.get(CaseKey(expected.eval_set, expected.case.id, expected.digest), [])
-            case, replaced = _corrected(expected.case, own)
+            case, replaced = _apply_correction(expected.case, own)
             cases.append(case)
             count += replaced
     save_eval_set(EvalSet(names[0], tuple(cases)), path)
     return count
 
 
-def _corrected(case: EvalCase, labels: list[Label]) -> tuple[EvalCase, int]:
+def _apply_correction(case: EvalCase, labels: list[Label]) -> tuple[EvalCase, int]:
     """Return a case with the references of labels, and the number of replies that they replaced.
 
     A label on an invocation is about its reply, every other label is about the last reply. A simulated conversation has

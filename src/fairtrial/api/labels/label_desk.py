@@ -29,10 +29,10 @@ from fairtrial.records.keys import CaseKey, outcome_key
 from fairtrial.records.label import Label, LabelQueue
 from fairtrial.records.record import Json
 from fairtrial.records.result import Outcome
-from fairtrial.records.score import Range, part_of
+from fairtrial.records.score import Range, find_part
 from fairtrial.records.trace import Trace
 from fairtrial.reports.views import label_shapes as shapes
-from fairtrial.reports.views.view_labels import blind_item, criteria_views, is_graded, queue_view, shown_outcome
+from fairtrial.reports.views.view_labels import blind_item, criteria_views, is_graded, queue_view, show_outcome
 from fairtrial.store import QueueItem, Store
 from fairtrial.text.display import visible_line
 from fairtrial.text.redaction.redact import redact
@@ -130,20 +130,20 @@ class LabelDesk:
 
     def claim(self, run: str, number: int, request: shapes.WindowRequest) -> shapes.ClaimedItems:
         """Return the items that a window holds, after giving it free items. Nobody gets an item twice."""
-        desk, holder = self._desk_of(run, number), _holder(request)
-        items = self._claimed(desk, holder)
+        desk, holder = self._find_desk(run, number), _holder(request)
+        items = self._list_claimed(desk, holder)
         return shapes.ClaimedItems(
-            self._queue_view(desk, labeler_of(holder)), [self._item_view(desk, item) for item in items]
+            self._queue_view(desk, find_labeler(holder)), [self._item_view(desk, item) for item in items]
         )
 
     def hold(self, run: str, number: int, request: shapes.WindowRequest) -> None:
         """Keep the items of a window that is still open."""
-        desk = self._desk_of(run, number)
+        desk = self._find_desk(run, number)
         self._store.label_queues(desk.run).hold(number, _holder(request), self._clock())
 
     def release(self, run: str, number: int, request: shapes.WindowRequest) -> None:
         """Give back the items of a window that closes."""
-        desk = self._desk_of(run, number)
+        desk = self._find_desk(run, number)
         self._store.label_queues(desk.run).release(number, _holder(request))
 
     def answer(self, run: str, number: int, request: shapes.LabelRequest) -> shapes.LabelProgressView:
@@ -151,7 +151,7 @@ class LabelDesk:
 
         Raises UsageError if the value is not an answer of the queue, or if a text is too long.
         """
-        desk = self._desk_of(run, number)
+        desk = self._find_desk(run, number)
         holder = _holder(shapes.WindowRequest(request.labeler, request.window))
         _check_answer(desk, request)
         queues = self._store.label_queues(desk.run)
@@ -162,7 +162,7 @@ class LabelDesk:
         label = self._label(desk, item, request)
         if not queues.answer(number, place, holder, label, again=request.again):
             raise ItemLostError("another window has this item now, because this window did not ask for a long time")
-        return self._progress(desk, labeler_of(holder))
+        return self._progress(desk, find_labeler(holder))
 
     # Helpers
 
@@ -175,7 +175,7 @@ class LabelDesk:
         count = f"{len(judged)} criteria" if judged else "no criterion"
         raise UsageError(f"--criterion: a judge decides {count} of run {run_id}, so name the criterion: {names}")
 
-    def _desk_of(self, run: str, number: int) -> _Desk:
+    def _find_desk(self, run: str, number: int) -> _Desk:
         return self._desk(self._store.run(run).id, number)
 
     def _desk(self, run_id: str, number: int) -> _Desk:
@@ -195,13 +195,13 @@ class LabelDesk:
         with self._lock:
             return self._desks.setdefault((run_id, number), desk)
 
-    def _claimed(self, desk: _Desk, holder: str) -> list[QueueItem]:
+    def _list_claimed(self, desk: _Desk, holder: str) -> list[QueueItem]:
         queues = self._store.label_queues(desk.run)
         now = self._clock()
         items = queues.items(desk.number)
         own = [item for item in items if item.holder == holder and not item.done]
         queues.hold(desk.number, holder, now)
-        labeler = labeler_of(holder)
+        labeler = find_labeler(holder)
         free = (item for item in self._open_items(desk, items, labeler, now) if item.holder != holder)
         for item in free:
             if len(own) >= _HELD:
@@ -215,7 +215,7 @@ class LabelDesk:
         """Give an item back if another window of the same person took another copy of it at the same time."""
         queues = self._store.label_queues(desk.run)
         others = (own for own in queues.items(desk.number) if own.number == item.number and own.copy != item.copy)
-        if not any(self._has(own, labeler_of(holder), self._clock()) for own in others):
+        if not any(self._has(own, find_labeler(holder), self._clock()) for own in others):
             return True
         queues.release(desk.number, holder, item=item)
         return False
@@ -223,7 +223,7 @@ class LabelDesk:
     @staticmethod
     def _has(item: QueueItem, labeler: str, now: float) -> bool:
         """Return whether a person has labelled an item, or holds it in a window that is open."""
-        return labeler_of(item.holder) == labeler and (item.done or item.held >= now - OWN_PATIENCE)
+        return find_labeler(item.holder) == labeler and (item.done or item.held >= now - OWN_PATIENCE)
 
     def _open_items(self, desk: _Desk, items: Iterable[QueueItem], labeler: str, now: float) -> Iterable[QueueItem]:
         """Return the items that a person may get: free, and neither theirs already nor labelled by them before."""
@@ -243,12 +243,12 @@ class LabelDesk:
     def _item_view(self, desk: _Desk, item: QueueItem) -> shapes.LabelItemView:
         case = next((own.case for own in self._store.cases(desk.run, positions=[item.position])), None)
         outcome, trace = self._outcome(desk, item), self._trace(desk, item)
-        view = blind_item((item.number, item.copy), trace, case, outcome, part_of(item.part), desk.signature)
+        view = blind_item((item.number, item.copy), trace, case, outcome, find_part(item.part), desk.signature)
         if desk.queue.blind:
             return view
         place = (item.position, item.attempt, item.part)
         labels = [label for own, label in labels_by_place(self._store, desk.run, desk.queue.criterion) if own == place]
-        return msgspec.structs.replace(view, **shown_outcome(outcome, labels))
+        return msgspec.structs.replace(view, **show_outcome(outcome, labels))
 
     def _trace(self, desk: _Desk, item: QueueItem) -> Trace:
         recordings = self._store.recordings(desk.run, positions=[item.position])
@@ -269,7 +269,7 @@ class LabelDesk:
             key,
             item.attempt,
             desk.queue.criterion,
-            part_of(item.part),
+            find_part(item.part),
             request.value,
             _name(request.labeler),
             datetime.now(UTC).isoformat(timespec="milliseconds"),
@@ -291,11 +291,11 @@ class LabelDesk:
         queues = self._store.label_queues(desk.run)
         items = queues.items(desk.number)
         now = self._clock()
-        seconds = queues.seconds_of(desk.queue.criterion, labeler) if labeler else []
+        seconds = queues.read_seconds(desk.queue.criterion, labeler) if labeler else []
         return shapes.LabelProgressView(
             done=sum(item.done for item in items),
             total=len(items),
-            mine=sum(item.done and labeler_of(item.holder) == labeler for item in items),
+            mine=sum(item.done and find_labeler(item.holder) == labeler for item in items),
             share=_share(items, desk.queue.labelers),
             elsewhere=sum(not item.done and bool(item.holder) and item.held >= now - PATIENCE for item in items),
             median_seconds=median(seconds) if seconds else None,
@@ -317,7 +317,7 @@ def _stored(found: Iterator[T]) -> T:
 
 
 def _patience(item: QueueItem, labeler: str) -> float:
-    return OWN_PATIENCE if labeler_of(item.holder) == labeler else PATIENCE
+    return OWN_PATIENCE if find_labeler(item.holder) == labeler else PATIENCE
 
 
 def _holder(request: shapes.WindowRequest) -> str:
@@ -327,7 +327,7 @@ def _holder(request: shapes.WindowRequest) -> str:
     return f"{request.window} {_name(request.labeler)}"
 
 
-def labeler_of(holder: str) -> str:
+def find_labeler(holder: str) -> str:
     """Return the name of the person who holds an item."""
     return holder.partition(" ")[2]
 

@@ -16,12 +16,12 @@ from fairtrial.records.label import Label
 from fairtrial.records.record import Record
 from fairtrial.records.score import PartKind, part_text
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.numbers import DASH, estimate_of, estimated, interval, number
+from fairtrial.reports.numbers import DASH, format_estimate, interval, make_estimate, number
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.stats import agreement as stats
 from fairtrial.stats.clustered import mean_of_rates
 from fairtrial.stats.judge_agreement import estimate_agreement
-from fairtrial.text.display import shortened, visible_line
+from fairtrial.text.display import shorten, visible_line
 
 _NOTE_LENGTH = 60
 _WILSON = "Wilson, cases as clusters"
@@ -106,7 +106,7 @@ def _agreement(criterion: str, kind: PartKind | None, by_item: dict[Item, dict[s
     labelers = sorted({author for answers in items for author in answers})
     by_case: defaultdict[str, list[list[float]]] = defaultdict(list)
     for item, answers in by_item.items():
-        by_case[_case_of(item)].append(list(answers.values()))
+        by_case[_name_case(item)].append(list(answers.values()))
     values = tuple(sorted({value for answers in items for value in answers.values()}))
     return LabelerAgreement(
         criterion,
@@ -126,7 +126,7 @@ def _title(own: LabelerAgreement) -> str:
     return visible_line(own.criterion if own.part is None else f"{own.criterion}, each {own.part}")
 
 
-def _case_of(item: Item) -> str:
+def _name_case(item: Item) -> str:
     return item[1]
 
 
@@ -158,7 +158,7 @@ def _kappa(by_item: dict[Item, dict[str, float]], labelers: list[str]) -> Estima
     pairs = [(grades[answers[labelers[0]]], grades[answers[labelers[1]]], 1.0) for answers in items]
     if len(grades) < 2:
         return Estimate()
-    return estimate_agreement(stats.kappa, pairs, len(grades), list(map(_case_of, by_item)))
+    return estimate_agreement(stats.kappa, pairs, len(grades), list(map(_name_case, by_item)))
 
 
 def label_report(run: Run) -> RenderableType:
@@ -173,22 +173,22 @@ def label_report(run: Run) -> RenderableType:
             UNSURE if label.value is None else number(label.value),
             visible_line(label.author) or DASH,
             label.at[:16].replace("T", " "),
-            visible_line(shortened(label.note, _NOTE_LENGTH)),
+            visible_line(shorten(label.note, _NOTE_LENGTH)),
         )
     columns = ("people", "outcomes", "equal", INTERVAL, "kappa", INTERVAL, "alpha", INTERVAL)
     agreements = Rows(("agreement of people", *columns))
     tables: list[RenderableType] = []
     for own in agreement_of_labelers(run):
-        alpha = estimate_of(own.alpha, own.alpha_interval)
+        alpha = make_estimate(own.alpha, own.alpha_interval)
         agreements.add(
             _title(own),
             str(len(own.labelers)),
             str(own.items),
-            estimated(own.raw, percent=True),
+            format_estimate(own.raw, percent=True),
             interval(own.raw, percent=True) or DASH,
-            estimated(own.kappa),
+            format_estimate(own.kappa),
             interval(own.kappa) or DASH,
-            estimated(alpha),
+            format_estimate(alpha),
             interval(alpha) or DASH,
         )
         if own.confusion:

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from fairtrial.api.labels.label_sampling import (
     Candidate,
     Sample,
-    closeness_of,
     draw_random,
     draw_strata,
     draw_uncertain,
+    measure_closeness,
     overlapping,
 )
 from fairtrial.errors import UsageError, nearest
@@ -108,7 +108,7 @@ def _candidates(store: Store, run_id: str, queue: LabelQueue) -> Iterator[Candid
             for part, score in _scores(outcome, queue):
                 if found is None or (result.position, result.attempt, part) in found:
                     passed = replace(outcome, score=score).verdict is Verdict.PASSED
-                    closeness = closeness_of(score, ballots) if queue.by == "uncertain" else 0.0
+                    closeness = measure_closeness(score, ballots) if queue.by == "uncertain" else 0.0
                     # A criterion with a single vote has no closeness, and `_draw` refuses it.
                     number = -1.0 if closeness is None else closeness
                     yield Candidate(result.position, result.attempt, part, passed, number)

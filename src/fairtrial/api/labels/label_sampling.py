@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import TypeVar
 
-from fairtrial.judge.ballot_costs import ballots_of
+from fairtrial.judge.ballot_costs import collect_ballot_ids
 from fairtrial.records.ballot import Ballot, Decision
 from fairtrial.records.score import Score
 
@@ -79,11 +79,11 @@ def draw_uncertain(candidates: Sequence[Candidate], number: int, source: random.
     return [(candidate, probability(candidate)) for candidate in sample]
 
 
-def closeness_of(score: Score, ballots: Mapping[str, Ballot]) -> float | None:
+def measure_closeness(score: Score, ballots: Mapping[str, Ballot]) -> float | None:
     """Return how close the closest decision behind a score was, or None if no decision has two votes."""
     decisions = (
         decision
-        for name in ballots_of(score)
+        for name in collect_ballot_ids(score)
         if (ballot := ballots.get(name)) is not None
         for decision in ballot.decisions.values()
     )

@@ -106,9 +106,9 @@ def _rows(store: Store, run: str, criterion: str, sample: dict[Place, float]) ->
                 "case": case.name or case.case.id,
                 "attempt": attempt,
                 "criterion": criterion,
-                "question": _numbered([readable(invocation.user) for invocation in trace.invocations]),
-                "reply": _numbered([readable(invocation.final_response) for invocation in trace.invocations]),
-                "reference": _numbered([invocation.reply for invocation in _expected(case.case)]),
+                "question": _number_items([readable(invocation.user) for invocation in trace.invocations]),
+                "reply": _number_items([readable(invocation.final_response) for invocation in trace.invocations]),
+                "reference": _number_items([invocation.reply for invocation in _make_expected(case.case)]),
                 "label": "",
                 "labeler": "",
                 "note": "",
@@ -117,11 +117,11 @@ def _rows(store: Store, run: str, criterion: str, sample: dict[Place, float]) ->
     return rows
 
 
-def _expected(case: EvalCase) -> tuple[Invocation, ...]:
+def _make_expected(case: EvalCase) -> tuple[Invocation, ...]:
     return case.conversation or ()
 
 
-def _numbered(texts: Sequence[str]) -> str:
+def _number_items(texts: Sequence[str]) -> str:
     """Return the texts of a conversation, numbered if there are several."""
     return texts[0] if len(texts) == 1 else "\n".join(f"[{number}] {text}" for number, text in enumerate(texts, 1))
 
@@ -144,7 +144,7 @@ def add_labels(run: Run, files: Sequence[str | Path], *, ignore_unknown: bool = 
         problems.append(f"--labels: {', '.join(map(str, files))}: there is no label in any row")
     store, run_id = run._store, run.info.id  # noqa: SLF001  (the run and this module are one: api)
     outcomes = _outcomes_by_key(store, run_id, rows) if rows else {}
-    labels, unknown = _checked(rows, outcomes, problems, ignore_unknown=ignore_unknown)
+    labels, unknown = _ensure_valid(rows, outcomes, problems, ignore_unknown=ignore_unknown)
     if problems:
         hidden = len(problems) - _MOST_PROBLEMS
         raise UsageError("\n".join([*problems[:_MOST_PROBLEMS], *([f"… and {hidden} more"] if hidden > 0 else [])]))
@@ -199,7 +199,7 @@ def _scales(store: Store, run: str) -> dict[str, Range]:
     return {name: outcome.range for name, outcome in outcomes.items()}
 
 
-def _checked(
+def _ensure_valid(
     rows: Sequence[LabelRow], outcomes: dict[str, list[LabelledOutcome]], problems: list[str], *, ignore_unknown: bool
 ) -> tuple[list[Label], int]:
     """Return the labels of rows, and the number of rows with an unknown key. Problems are appended."""

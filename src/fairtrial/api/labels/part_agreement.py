@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from fairtrial.analysis.judge_calibration import Place, Row, calibrate_criterion, disagreeing_outcomes
-from fairtrial.api.calibrations import judge_of, outcomes_at
+from fairtrial.api.calibrations import name_judge, outcomes_at
 from fairtrial.api.labels.label_queues import position_of_keys
 from fairtrial.records.calibration import Calibration
 from fairtrial.records.label import Label
@@ -47,7 +47,10 @@ class LabelledParts:
 
     def calibration(self, store: Store, info: RunInfo) -> Calibration:
         """Return the calibration of the judge on these parts. It says nothing about parts without labels."""
-        summary, judge = CriterionSummary(self.criterion), judge_of(info.signatures.get(self.criterion), self.criterion)
+        summary, judge = (
+            CriterionSummary(self.criterion),
+            name_judge(info.signatures.get(self.criterion), self.criterion),
+        )
         return calibrate_criterion(summary, judge, self.labels, self.rows, self.outcomes, store.ballots(info.id))
 
     def disagreements(self) -> Iterator[tuple[PartPlace, bool]]:

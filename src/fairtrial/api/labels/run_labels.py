@@ -19,10 +19,10 @@ _GREEN = (Verdict.PASSED, Verdict.INFORMATIONAL)
 
 def with_labels(plan: Plan, *, name: str = "", tags: Sequence[str] = (), exit_first: bool = False) -> Plan:
     """Return a plan whose run has a name and tags. With `exit_first` it stops at the first attempt that fails."""
-    return dataclasses.replace(plan, info=labelled_info(plan.info, name, tags), exit_first=exit_first)
+    return dataclasses.replace(plan, info=label_info(plan.info, name, tags), exit_first=exit_first)
 
 
-def labelled_info(info: RunInfo, name: str, tags: Sequence[str]) -> RunInfo:
+def label_info(info: RunInfo, name: str, tags: Sequence[str]) -> RunInfo:
     """Return a run with a name and tags."""
     labels = {"name": name, "tags": list(tags)}
     return replace(info, config={**info.config, **{key: value for key, value in labels.items() if value}})

@@ -70,11 +70,11 @@ class DegradationPlan:
 
     def _mutants(self, case: PlannedCase, baseline: Recording) -> Iterator[Pair]:
         """Yield the case in each degraded environment, beside a recording that holds the number of the attempt."""
-        for attempt, (environments, mutation) in enumerate(self._degraded(case, baseline), 2):
+        for attempt, (environments, mutation) in enumerate(self._degrade_case(case, baseline), 2):
             degraded = replace(case, environments=environments, first_attempt=attempt, mutation=mutation)
             yield degraded, replace(baseline, attempt=attempt, mutation=mutation)
 
-    def _degraded(self, case: PlannedCase, baseline: Recording) -> Iterator[tuple[Environments, Mutation]]:
+    def _degrade_case(self, case: PlannedCase, baseline: Recording) -> Iterator[tuple[Environments, Mutation]]:
         configured = case.environments
         for tool, invocation in _tools_in(baseline.trace.invocations).items():
             for degradation in self.degradations:

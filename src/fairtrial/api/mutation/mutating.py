@@ -11,19 +11,19 @@ from typing import Any
 
 from msgspec.json import encode
 
-from fairtrial.api.connection import models_of
+from fairtrial.api.connection import find_models
 from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
-from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, eval_set_of
+from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, resolve_eval_set
 from fairtrial.api.execution import RunEvents, run_plan
 from fairtrial.api.mutation.degrading import DegradationPlan, Places, plan_degradation
-from fairtrial.api.mutation.mutation_reports import MutationRun, reason_of, report_of
+from fairtrial.api.mutation.mutation_reports import MutationRun, find_reason, make_report
 from fairtrial.api.mutation.mutation_sources import (
     Baselines,
     baselines_in,
     baselines_of_run,
     check_bill,
+    derive_rules,
     judged_criteria,
-    rules_of,
 )
 from fairtrial.api.planning import Criteria, Plan, resume, run_info
 from fairtrial.api.stored_runs import open_store, resume_command
@@ -76,7 +76,7 @@ class MutationPlan:
         cases = self.baselines.cases
         start = self.baselines.places[case.position] + 1
         neighbours = [cases[(start + i) % len(cases)] for i in range(min(len(cases) - 1, _NEIGHBOURS))]
-        rules = rules_of(case.criteria)
+        rules = derive_rules(case.criteria)
         for mutant in self.planting.mutants(case.case, recording, rules, self.baselines.tools, neighbours):
             yield case, mutant
 
@@ -121,12 +121,12 @@ class MutationPlan:
             model.name
             for case, _ in self.baselines.pairs
             for criterion in case.criteria
-            for judge in models_of(criterion.metric).values()
+            for judge in find_models(criterion.metric).values()
             for model in getattr(judge, "panel", ())
         }
         characters = sum(len(encode(recording.trace)) for _, recording in self.baselines.pairs)
         tokens = 1000 + characters // _CHARACTERS // len(self.baselines.pairs)
-        prices = [_price_of(name, tokens * self.questions, _ANSWER * self.questions) for name in models]
+        prices = [_compute_price(name, tokens * self.questions, _ANSWER * self.questions) for name in models]
         amounts = [amount for amount in prices if amount is not None]
         return sum(amounts) if amounts and len(amounts) == len(prices) else None
 
@@ -141,7 +141,7 @@ _CHARACTERS, _ANSWER = 4, 200
 """The characters of a token, and the tokens of an answer, in an estimate of the price."""
 
 
-def _price_of(model: str, tokens_in: int, tokens_out: int) -> float | None:
+def _compute_price(model: str, tokens_in: int, tokens_out: int) -> float | None:
     try:
         return price(address(model), tokens_in, tokens_out)
     except ConfigError:  # a name that only its own server knows
@@ -185,7 +185,7 @@ def plan_mutation(
                 judges=judges,
             )
     else:
-        files = eval_set_of(eval_set)
+        files = resolve_eval_set(eval_set)
         baselines = baselines_in(
             files, criteria, only, thresholds=thresholds, lenient=lenient, allow_code=allow_code, judges=judges
         )
@@ -344,7 +344,7 @@ async def _execute(
         if not passed:
             run_store.remove(run_id)
             exclusions = plan.plan.info.config["exclusions"]
-            first_reasons = "\n".join([*exclusions, *map(reason_of, results)][:5])
+            first_reasons = "\n".join([*exclusions, *map(find_reason, results)][:5])
             raise UsageError(
                 f"no baseline passes, so that nothing was mutated:\n{first_reasons}\nMake the criteria accept the "
                 "conversations, for example with --config, or mutate a run that passed with --from-run RUN"
@@ -364,11 +364,11 @@ async def _execute(
         earlier = None if resumed else results
         _, info = await run_plan(mutants, run_store, RunEvents(keep), reuse=reuse, advice=advice, earlier=earlier)
         if resumed or mutants.recorded is None:
-            return MutationRun(info, report_of(run_store, info))
+            return MutationRun(info, make_report(run_store, info))
         # Reading the store would take a seventh of the time of the run.
         pairs = [*(baselines.recorded or ()), *mutants.recorded]
         recordings = sorted(((case.position, recording) for case, recording in pairs), key=_place)
-        return MutationRun(info, report_of(run_store, info, recordings, results_by_place))
+        return MutationRun(info, make_report(run_store, info, recordings, results_by_place))
 
 
 def _place(recorded: tuple[int, Recording]) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fairtrial.analysis.mutant_scores import MutantScores
 from fairtrial.api.mutation.fixes import FixTrials
-from fairtrial.api.mutation.mutation_sources import tools_of
+from fairtrial.api.mutation.mutation_sources import list_tools
 from fairtrial.api.stored_runs import open_store
 from fairtrial.mutations.coverage import cover
 from fairtrial.records.attempt import Recording
@@ -27,7 +27,7 @@ class MutationRun:
     report: MutationReport
 
 
-def reason_of(result: CaseResult) -> str:
+def find_reason(result: CaseResult) -> str:
     """Return why a baseline does not count: the criteria that it does not pass."""
     failed = [o.criterion for o in result.outcomes if o.verdict in (Verdict.FAILED, Verdict.UNSCORED)]
     return f"{result.title}: the baseline {result.verdict}: {', '.join(failed) or 'no criterion has a threshold'}"
@@ -36,10 +36,10 @@ def reason_of(result: CaseResult) -> str:
 def mutation_report(run_id: str, store: str = DEFAULT_URL) -> MutationReport:
     """Return the report of a stored run of mutation testing, from the store alone."""
     with closing(open_store(store, create=False)) as run_store:
-        return report_of(run_store, run_store.run(run_id))
+        return make_report(run_store, run_store.run(run_id))
 
 
-def report_of(
+def make_report(
     store: Store,
     info: RunInfo,
     recordings: Iterable[tuple[int, Recording]] | None = None,
@@ -67,7 +67,7 @@ def report_of(
                 scores.add_baseline(result)
                 trials.add(result, recording)
             elif result is not None:
-                exclusions.append(reason_of(result))
+                exclusions.append(find_reason(result))
         elif result is not None and _is_of_agent(recording.mutation) and _is_inert(traces[position].trace, recording):
             inert += 1
         elif result is not None:
@@ -89,7 +89,7 @@ def report_of(
         scores.criteria,
         scores.findings("harmful"),
         scores.findings("harmless"),
-        cover(cases, tools_of(cases, traces.values()), info.config.get("personas", ())),
+        cover(cases, list_tools(cases, traces.values()), info.config.get("personas", ())),
         unused_operators=tuple(name for name in names if name not in row_names),
         inert=inert,
         families=scores.families,

@@ -12,12 +12,12 @@ import regex
 from msgspec.structs import replace
 
 from fairtrial import loading
-from fairtrial.api.connection import models_of
+from fairtrial.api.connection import find_models
 from fairtrial.api.criterion_thresholds import Thresholds
 from fairtrial.api.planning import Criteria, Notes, load_sets
 from fairtrial.errors import UsageError
 from fairtrial.judge.judges import Judges
-from fairtrial.mutations.coverage import personas_of
+from fairtrial.mutations.coverage import collect_personas
 from fairtrial.mutations.operator import Rules
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.protocols import ComparesCalls
@@ -62,10 +62,10 @@ class Baselines:
     @cached_property
     def tools(self) -> Mapping[str, Mapping[str, Any]]:
         """The declarations of all tools, by name."""
-        return tools_of(self.cases, [recording for _, recording in self.pairs])
+        return list_tools(self.cases, [recording for _, recording in self.pairs])
 
 
-def tools_of(cases: Iterable[EvalCase], recordings: Iterable[Recording]) -> dict[str, Mapping[str, Any]]:
+def list_tools(cases: Iterable[EvalCase], recordings: Iterable[Recording]) -> dict[str, Mapping[str, Any]]:
     """Return the declarations of the tools that agents declare. A tool that is only called has an empty declaration."""
     tools: dict[str, Mapping[str, Any]] = {}
     traces = [Trace(case.conversation or ()) for case in cases] + [recording.trace for recording in recordings]
@@ -100,7 +100,7 @@ def baselines_in(
         if case.position not in positions
     )
     paths = () if isinstance(eval_set, EvalSet) else tuple(eval_set)
-    personas = tuple(sorted(personas_of(case.case for case in cases)))
+    personas = tuple(sorted(collect_personas(case.case for case in cases)))
     return Baselines(pairs, exclusions, tuple(loaded_sets), notes, paths, personas)
 
 
@@ -138,7 +138,7 @@ def baselines_of_run(
     Raises UsageError if the criteria of the run did not come from one file, and none are given.
     """
     info = store.run(run_id)
-    criteria = criteria if criteria is not None else _criteria_of(info.config.get("criteria", []))
+    criteria = criteria if criteria is not None else _collect_criteria(info.config.get("criteria", []))
     expected = {case.position: case for case in store.cases(info.id)}
     sets = EvalSet("run", tuple(case.case for case in expected.values()))
     loaded_sets, notes = load_sets(
@@ -159,11 +159,11 @@ def baselines_of_run(
     exclusions = tuple(
         f"{case.name}: no attempt passed" for case in expected.values() if case.position not in positions
     )
-    personas = tuple(sorted(personas_of(case.case for case in expected.values())))
+    personas = tuple(sorted(collect_personas(case.case for case in expected.values())))
     return Baselines(tuple(pairs), exclusions, tuple(loaded_sets), notes, personas=personas)
 
 
-def _criteria_of(origins: Sequence[Sequence[Any]]) -> Criteria:
+def _collect_criteria(origins: Sequence[Sequence[Any]]) -> Criteria:
     names = [str(origin[0]) for origin in origins]
     if names == ["defaults"]:
         return {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}
@@ -175,7 +175,7 @@ def _criteria_of(origins: Sequence[Sequence[Any]]) -> Criteria:
     )
 
 
-def rules_of(criteria: Sequence[Criterion]) -> Rules:
+def derive_rules(criteria: Sequence[Criterion]) -> Rules:
     """Return the differences that the options of criteria allow. The strictest criterion on calls counts."""
     privacy = any(map(_is_on_privacy, criteria))
     own_metrics: list[object] = [criterion.metric for criterion in criteria]
@@ -199,7 +199,7 @@ def judged_criteria(cases: Iterable[PlannedCase]) -> tuple[str, ...]:
     """Return the names of the criteria that ask a model."""
     all_criteria = {id(case.criteria): case.criteria for case in cases}  # most cases share theirs
     names = (
-        criterion.name for criteria in all_criteria.values() for criterion in criteria if models_of(criterion.metric)
+        criterion.name for criteria in all_criteria.values() for criterion in criteria if find_models(criterion.metric)
     )
     return tuple(dict.fromkeys(names))
 

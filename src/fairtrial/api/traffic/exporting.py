@@ -9,11 +9,11 @@ from fairtrial.api.stored_runs import Run
 from fairtrial.api.value.redacting import redact
 from fairtrial.errors import UsageError
 from fairtrial.formats.exports.genai_form import GenAiForm
-from fairtrial.formats.exports.message_export import losses_of, messages_of
+from fairtrial.formats.exports.message_export import collect_messages, list_losses
 from fairtrial.formats.exports.openinference_form import OpenInferenceForm
-from fairtrial.formats.exports.span_export import SpanForm, conversation_name, document, spans_of
+from fairtrial.formats.exports.span_export import SpanForm, conversation_name, document, make_spans
 from fairtrial.records.attempt import Recording
-from fairtrial.text.redaction.redact import finders_of
+from fairtrial.text.redaction.redact import make_finders
 
 ExportForm = Literal["otlp", "openinference", "messages"]
 
@@ -34,7 +34,7 @@ def export_recordings(
         raise UsageError(f"form must be one of {', '.join(get_args(ExportForm))}, got {form!r}")
     recordings = (recording for _, recording in run.recordings)
     if redacted is not None:
-        finders_of(people=redacted == "people")  # raises if the library is missing
+        make_finders(people=redacted == "people")  # raises if the library is missing
         recordings = (redact(recording, people=redacted == "people")[0] for recording in recordings)
     if form == "messages":
         return _message_lines(recordings, note)
@@ -45,8 +45,8 @@ def export_recordings(
 def _message_lines(recordings: Iterable[Recording], note: Callable[[str], object]) -> Generator[bytes]:
     losses: set[str] = set()
     for recording in recordings:
-        losses |= losses_of(recording)
-        yield messages_of(recording)
+        losses |= list_losses(recording)
+        yield collect_messages(recording)
     if losses:
         note(f"chat messages have no place for {', '.join(sorted(losses))}, which the other forms keep")
 
@@ -56,9 +56,9 @@ class _SpanLines:
 
     def __init__(self, form: SpanForm) -> None:
         self._form = form
-        self._taken: set[str] = set()
+        self._take_objects: set[str] = set()
 
     def __call__(self, recording: Recording) -> bytes:
-        spans = spans_of(recording, self._form, self._taken)
-        self._taken.add(conversation_name(recording, self._taken))
+        spans = make_spans(recording, self._form, self._take_objects)
+        self._take_objects.add(conversation_name(recording, self._take_objects))
         return document(spans)

@@ -32,13 +32,13 @@ class JoinedHistories:
         """The number of traces that go on with another."""
         return sum(trace_id not in self._forks for _, trace_id in self._earlier.values())
 
-    def name_of(self, trace_id: str) -> str:
+    def read_name(self, trace_id: str) -> str:
         """Return the name of the conversation of a trace. It is the trace itself if the trace is not known."""
         return min(self.members(trace_id), key=lambda member: self._arrivals.get(member, 0))
 
     def has_left(self, name: str, trace_id: str) -> bool:
         """Whether a trace without an id belongs to another conversation by now."""
-        return trace_id in self._arrivals and self.name_of(trace_id) != name
+        return trace_id in self._arrivals and self.read_name(trace_id) != name
 
     def members(self, trace_id: str) -> list[str]:
         """Return the traces of the conversation of a trace, in their order."""

@@ -25,7 +25,7 @@ class KnownHistories:
         self._options = options
         self._traces = spans.scored_traces()
 
-    def of(self, recording: Recording) -> dict[str, HistoryKeys]:
+    def find_keys(self, recording: Recording) -> dict[str, HistoryKeys]:
         """Return the keys of the traces without an id, or nothing if the conversation has an id of its own.
 
         A recording names the first trace of each invocation. If each call of a model is a trace, an invocation has
@@ -35,7 +35,7 @@ class KnownHistories:
         ends = {own.origin.trace_id: number for number, own in enumerate(trace.invocations, 1) if own.origin}
         if trace.session_id not in ends:
             return {}
-        trace_ids = self._traces.of(trace.session_id)
+        trace_ids = self._traces.list_trace_ids(trace.session_id)
         if set(trace_ids) <= ends.keys() and not _begins_with_calls(trace):
             return {
                 trace_id: history_keys(replace(trace, invocations=trace.invocations[:end]), ())
@@ -44,7 +44,9 @@ class KnownHistories:
         return {trace_id: keys for trace_id in trace_ids if (keys := self._keys_in_spans(trace_id)) is not None}
 
     def _keys_in_spans(self, trace_id: str) -> HistoryKeys | None:
-        items = [item for batch in self._spans.of_trace(trace_id) if not batch.is_pending for item in batch.items]
+        items = [
+            item for batch in self._spans.find_trace_spans(trace_id) if not batch.is_pending for item in batch.items
+        ]
         return state_of_trace(items, self._options).history
 
 

@@ -57,7 +57,7 @@ class PendingTraces:
     def end(self, name: str) -> bool:
         """Let a conversation be due at once. Returns False if no trace waits for it."""
         with self._lock:
-            is_known = any(self._may_be_of(name, trace_id, trace) for trace_id, trace in self._traces.items())
+            is_known = any(self._may_belong_to(name, trace_id, trace) for trace_id, trace in self._traces.items())
             if is_known:
                 self._end_requests.add(name)
             return is_known
@@ -121,15 +121,15 @@ class PendingTraces:
 
     def _is_to_be_looked_at(self, name: str) -> bool:
         traces = self._traces.items()
-        return any(trace.state is None and self._may_be_of(name, trace_id, trace) for trace_id, trace in traces)
+        return any(trace.state is None and self._may_belong_to(name, trace_id, trace) for trace_id, trace in traces)
 
     def _is_idle(self, trace: _PendingTrace, at: float) -> bool:
         return at - trace.last >= self._idle
 
     def _is_ended(self, trace_id: str, trace: _PendingTrace) -> bool:
-        return any(self._may_be_of(name, trace_id, trace) for name in self._end_requests)
+        return any(self._may_belong_to(name, trace_id, trace) for name in self._end_requests)
 
-    def _may_be_of(self, name: str, trace_id: str, trace: _PendingTrace) -> bool:
+    def _may_belong_to(self, name: str, trace_id: str, trace: _PendingTrace) -> bool:
         is_decided = trace.state is not None and trace.state.conversation == name
         return is_decided or name == trace_id or name in trace.possible_ids
 

@@ -18,7 +18,7 @@ from fairtrial.formats import recordings
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.span_redaction import SpanRedactor
-from fairtrial.formats.spans.readers import reader_of
+from fairtrial.formats.spans.readers import find_reader
 from fairtrial.formats.spans.span import LogRecord, Span, SpanItem
 from fairtrial.loading.span_spool import SpanSpool
 from fairtrial.platforms.platform import Page, PullQuery
@@ -27,7 +27,7 @@ from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Record
 from fairtrial.text.display import count as text_count
 from fairtrial.text.display import visible_line
-from fairtrial.text.redaction.redact import finders_of
+from fairtrial.text.redaction.redact import make_finders
 
 _MOST_IDS = 5
 """So many ids of missing traces stand in a warning."""
@@ -83,12 +83,12 @@ def pull(
     number of documents so far. If `redact` is `people`, secrets and personal data are removed from each page before it
     is written. Raises UsageError.
     """
-    finders_of(people=redact == "people")  # raises if the library is missing
+    make_finders(people=redact == "people")  # raises if the library is missing
     part = output.with_name(f"{output.name}.part")
     arguments = (source, url, project, since, until, session, filter_text, redact or "")
-    query = PullQuery(_time_of(since, "--since"), _time_of(until, "--until"), session, filter_text)
+    query = PullQuery(_parse_time(since, "--since"), _parse_time(until, "--until"), session, filter_text)
     service = trace_source(source, url=url, project=project, wait=wait)
-    header, cursor, count = _resumed(part, _Header(arguments, query, token_hex()))
+    header, cursor, count = _resume_part(part, _Header(arguments, query, token_hex()))
     redactor = SpanRedactor(people=True, key=header.key, conversation=traces.conversation) if redact else None
     try:
         with closing(service), part.open("ab") as file:
@@ -107,7 +107,7 @@ def pull(
     return report
 
 
-def _resumed(part: Path, header: _Header) -> tuple[_Header, str | None, int]:
+def _resume_part(part: Path, header: _Header) -> tuple[_Header, str | None, int]:
     """Return the header of a part that exists, the place of its next page, and the number of its documents.
 
     The place is None if all pages are there. A line that was not written to its end is cut off.
@@ -143,7 +143,7 @@ def _line(page: Page, redactor: SpanRedactor | None) -> _Line:
     spans: list[Span] = []
     logs: list[LogRecord] = []
     for document in page.documents:
-        reader = reader_of(document)
+        reader = find_reader(document)
         for item in reader.items(document) if reader is not None else ():  # a trace may still have no observations
             clean = item if redactor is None else redactor.clean(item)
             if isinstance(clean, Span):
@@ -187,7 +187,7 @@ def _pages(part: Path) -> Iterator[_Line]:
             yield json_decoder(_Line).decode(line)
 
 
-def _time_of(text: str, option: str) -> str:
+def _parse_time(text: str, option: str) -> str:
     """Return a time such as 24h, 7d or 2026-01-02T15:04 in ISO 8601 and UTC. Raises UsageError."""
     if not text:
         return ""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fairtrial.api.stored_runs import Run
-from fairtrial.api.traffic.score_places import scores_of
+from fairtrial.api.traffic.score_places import yield_scores
 from fairtrial.errors import UsageError
 from fairtrial.platforms.otlp_labels import EvaluationFile
 from fairtrial.platforms.platform import GivenLabel, LabelSource, PushedScore
@@ -36,7 +36,7 @@ class LabelReport(NamedTuple):
 
 def scores_to_push(run: Run) -> tuple[PushedScore, ...]:
     """Return the scores and the labels of a run with their places in the traces. Raises UsageError without any."""
-    scores = tuple(scores_of(run))
+    scores = tuple(yield_scores(run))
     if not scores:
         raise UsageError(f"run {run.info.id} has nothing to push: {_NO_TRACES}")
     return scores
@@ -81,7 +81,7 @@ def pull_labels(
     with closing(service):
         for foreign in service.labels(scores):
             criterion = (names or {}).get(foreign.name, foreign.name)
-            label = places.label_of(foreign, criterion)
+            label = places.make_label(foreign, criterion)
             if label is None:
                 unknown_names[foreign.name] += 1
             elif stored_values.get(_identity(label)) != label.value:
@@ -117,7 +117,7 @@ class _LabelPlaces:
             if recording.trace.session_id:
                 self._by_place.setdefault(recording.trace.session_id, (*attempt, None))
 
-    def label_of(self, foreign: GivenLabel, criterion: str) -> Label | None:
+    def make_label(self, foreign: GivenLabel, criterion: str) -> Label | None:
         """Return a score of a person as a label, or None without a place in the run or a value of the criterion."""
         names = (foreign.span_id, foreign.trace_id, foreign.session_id)
         place = next((self._by_place[name] for name in names if name and name in self._by_place), None)

@@ -91,7 +91,7 @@ class Receiver:
             known = KnownHistories(self._spans, self._plan.traces)
             for _, recording in self._store.recordings(self._run_id):
                 try:
-                    yield recording.trace.session_id, known.of(recording)
+                    yield recording.trace.session_id, known.find_keys(recording)
                 except Exception as error:  # noqa: BLE001  (the spans are of strangers)
                     self._warn_unreadable(recording.trace.session_id, error)
 
@@ -189,7 +189,7 @@ class Receiver:
     def _due(self) -> Iterator[Pair]:
         for trace_id in self._pending.quiet(time.monotonic()):
             read_time = time.monotonic()
-            self._look(trace_id, self._spans.of_trace(trace_id), read_time)
+            self._look(trace_id, self._spans.find_trace_spans(trace_id), read_time)
         for conversation in self._pending.due(time.monotonic()):
             pair = self._take(conversation)
             if pair is not None:
@@ -203,7 +203,7 @@ class Receiver:
             state = TraceState(trace_id, has_agent=True, is_complete=True)
         if state.history is not None:
             self._reopen(self._histories.add(trace_id, state.history))
-            state = replace(state, conversation=self._histories.name_of(trace_id))
+            state = replace(state, conversation=self._histories.read_name(trace_id))
         is_left_out = any(batch.is_left_out for batch in batches)
         if is_left_out or (state.is_complete and not state.has_agent):
             self._spans.leave_out(batch for batch in batches if batch.is_pending)
@@ -214,7 +214,7 @@ class Receiver:
     def _reopen(self, trace_ids: Sequence[str]) -> None:
         """Let the traces of a conversation be scored again, because they turned out to be several conversations."""
         for trace_id in trace_ids:
-            batches = [batch for batch in self._spans.of_trace(trace_id) if not batch.is_left_out]
+            batches = [batch for batch in self._spans.find_trace_spans(trace_id) if not batch.is_left_out]
             if batches:
                 self._spans.reopen(batches)
                 self._pending.arrive(trace_id, (), time.monotonic())
@@ -222,11 +222,13 @@ class Receiver:
     def _take(self, due: DueConversation) -> Pair | None:
         """Return a finished conversation with its case, or None if it is not scored."""
         read_time = time.monotonic()
-        batches = {batch.number: batch for trace_id in due.trace_ids for batch in self._spans.of_trace(trace_id)}
+        batches = {
+            batch.number: batch for trace_id in due.trace_ids for batch in self._spans.find_trace_spans(trace_id)
+        }
         if not self._plan.is_in_sample(due.name):
             self._spans.leave_out(batches.values())
         else:
-            batches |= {batch.number: batch for batch in self._spans.of_conversation(due.name)}
+            batches |= {batch.number: batch for batch in self._spans.find_conversation_spans(due.name)}
             recording = self._recording(due.name, [item for batch in batches.values() for item in batch.items])
             if recording is not None:
                 case, attempt = self._places.assign(due.name, recording)
@@ -306,7 +308,7 @@ class _Places:
         """Return the case of a conversation and the number of its attempt."""
         place = self._by_name.get(name)
         if place is None:
-            case = self._plan.case_of(recording, self._finders, self._next_position)
+            case = self._plan.resolve_case(recording, self._finders, self._next_position)
             self._next_position += case.position == self._next_position
             self._attempts[case.position] += 1
             place = self._by_name[name] = case, self._attempts[case.position]

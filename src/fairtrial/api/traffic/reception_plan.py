@@ -12,9 +12,9 @@ import msgspec
 from fairtrial import loading
 from fairtrial.api.arguments import check_numbers
 from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
-from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, eval_set_of
+from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, resolve_eval_set
 from fairtrial.api.model_warnings import model_warnings
-from fairtrial.api.planning import Criteria, Plan, load_sets, names_of, resume, run_info
+from fairtrial.api.planning import Criteria, Plan, list_names, load_sets, resume, run_info
 from fairtrial.api.text_warnings import text_warnings
 from fairtrial.errors import UsageError
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
@@ -26,7 +26,7 @@ from fairtrial.records.keys import digest_bytes
 from fairtrial.records.record import without_defaults
 from fairtrial.records.result import Criterion
 from fairtrial.records.run import RunInfo
-from fairtrial.text.redaction.redact import finders_of
+from fairtrial.text.redaction.redact import make_finders
 
 KIND = "receive"
 RECEIVED = "received"
@@ -64,7 +64,7 @@ class ReceptionPlan:
         number = int.from_bytes(hashlib.sha256(conversation.encode(errors="surrogatepass")).digest()[:8])
         return number < self.sample * 2**64
 
-    def case_of(self, recording: Recording, finders: Sequence[loading.CaseFinder], position: int) -> PlannedCase:
+    def resolve_case(self, recording: Recording, finders: Sequence[loading.CaseFinder], position: int) -> PlannedCase:
         """Return the case that a recording answers, or a new case at a position."""
         homes = (finder.find(recording) for finder in finders)
         home = next((case for case in homes if case is not None), None)
@@ -119,17 +119,17 @@ def plan_receive(
         raise UsageError(f"sample must be above 0 and at most 1, got {sample!r}")
     if eval_set is None and criteria is None:
         raise UsageError("nothing says what to score; give criteria with --config, or an eval set with --against")
-    finders_of(people=redact == "people")  # raises if the library is missing
+    make_finders(people=redact == "people")  # raises if the library is missing
     judges = judges or Judges()
     expected: EvalSet | list[str | Path] = EvalSet(RECEIVED)
     if eval_set is not None:
-        expected = eval_set_of(eval_set)
+        expected = resolve_eval_set(eval_set)
     loaded_sets, notes = load_sets(
         expected, criteria, thresholds=thresholds, lenient=lenient, judges=judges, allow_code=allow_code
     )
     arguments = {
         "paths": [RECEIVED],
-        "against": None if eval_set is None else names_of(expected),
+        "against": None if eval_set is None else list_names(expected),
         "config": str(criteria) if isinstance(criteria, str | Path) else None,
         "idle": idle,
         "sample": sample,

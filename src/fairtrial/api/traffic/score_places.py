@@ -15,13 +15,13 @@ from fairtrial.records.label import Label
 from fairtrial.records.result import CaseResult, Outcome, Verdict
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Origin
-from fairtrial.text.display import shortened
+from fairtrial.text.display import shorten
 
 _LONGEST_TEXT = 4000
 _ID_LENGTH = 32
 
 
-def scores_of(run: Run) -> Iterator[PushedScore]:
+def yield_scores(run: Run) -> Iterator[PushedScore]:
     """Yield the scores of a run, and the labels that people gave to it, with their places.
 
     A criterion with a score for each invocation has a place for each of them. Recordings without traces have no place.
@@ -77,10 +77,10 @@ class _Places:
             "attempt": result.attempt,
             **({} if outcome.threshold is None else {"threshold": outcome.threshold}),
         }
-        text = shortened(score.reason, _LONGEST_TEXT)
+        text = shorten(score.reason, _LONGEST_TEXT)
         return self._place(
             PushedScore(
-                _id_of(self._run, result.eval_set, result.case_id, result.attempt, outcome.criterion, number),
+                _read_id(self._run, result.eval_set, result.case_id, result.attempt, outcome.criterion, number),
                 outcome.criterion,
                 "",
                 value=score.value,
@@ -98,14 +98,14 @@ class _Places:
         """Return the label of a person as a score."""
         number = label.part.index if label.part is not None and label.part.kind == "invocation" else None
         case = label.case
-        key = _id_of(self._run, case.eval_set, case.case, label.attempt, label.criterion, number, label.author)
+        key = _read_id(self._run, case.eval_set, case.case, label.attempt, label.criterion, number, label.author)
         metadata = {"run.id": self._run, "case.id": case.case, "attempt": label.attempt, "author": label.author}
         score = PushedScore(
             key,
             label.criterion,
             "",
             value=value,
-            explanation=shortened(label.note, _LONGEST_TEXT),
+            explanation=shorten(label.note, _LONGEST_TEXT),
             annotator="HUMAN",
             metadata=metadata,
             time=self._time,
@@ -125,5 +125,5 @@ class _Places:
         )
 
 
-def _id_of(*parts: str | int | None) -> str:
+def _read_id(*parts: str | int | None) -> str:
     return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:_ID_LENGTH]

@@ -14,11 +14,11 @@ from typing import TypeVar, cast
 import msgspec
 
 from fairtrial.errors import UsageError
-from fairtrial.loading.packed_streams import packing_of
+from fairtrial.loading.packed_streams import detect_packing
 from fairtrial.loading.text_files import TextFile, create_text, open_text
 from fairtrial.records.decoding import convert
 from fairtrial.records.record import Json
-from fairtrial.text.redaction.redact import Redaction, finders_of
+from fairtrial.text.redaction.redact import Redaction, make_finders
 from fairtrial.text.redaction.redact import redact as redact_text
 from fairtrial.text.redaction.redact_json import redact_json
 from fairtrial.text.redaction.redact_lines import Finding, LineRedactor
@@ -74,7 +74,7 @@ def redact_files(
     one JSON value over several lines. Raises UsageError before anything is written, if an output would overwrite an
     input.
     """
-    finders_of(people=options.people)  # raises if the library is missing
+    make_finders(people=options.people)  # raises if the library is missing
     targets = _targets(paths, options)
     report = RedactedFiles()
     for path, target in zip(paths, targets, strict=True):
@@ -112,7 +112,7 @@ def _write(redactor: LineRedactor, source: TextFile, target: Path | None, option
             with suppress(OSError):
                 temporary.unlink()
     else:
-        with create_text(target, packing_of(target), source.encoding) as stream:
+        with create_text(target, detect_packing(target), source.encoding) as stream:
             stream.writelines(parts)
 
 

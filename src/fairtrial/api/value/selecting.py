@@ -18,10 +18,10 @@ from fairtrial.loading.documents import TraceDefaults, document_files, iter_docu
 from fairtrial.protocols import Embedder
 from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
 from fairtrial.records.trace_selection import By, Per, TraceSelection
-from fairtrial.text.redaction.redact import finders_of
+from fairtrial.text.redaction.redact import make_finders
 from fairtrial.valuation import embed as embedding
 from fairtrial.valuation.chunk import Document, parse_document, prepare_chunk, redact_document
-from fairtrial.valuation.selected_traces import Candidates, EligibilityCheck, SelectOptions, group_of, select_traces
+from fairtrial.valuation.selected_traces import Candidates, EligibilityCheck, SelectOptions, choose_group, select_traces
 from fairtrial.valuation.single import Valuable, as_reasoning, choose_embedder, list_traces
 from fairtrial.valuation.trace_value import ScoringContext, StructuralScore, add_novelty, score_structure
 from fairtrial.valuation.whole_trace import NoveltyOf, TraceEmbedder, choose_part, embed_traces
@@ -70,7 +70,7 @@ def select(
     if not reasonings:
         raise UsageError("traces: must hold at least one trace, got none")
     embed = choose_part(choose_embedder(embedder), novelty_of) if vectors is None else None
-    name = embedding.name_of(embed) if vectors is None else "vectors"
+    name = embedding.read_name(embed) if vectors is None else "vectors"
     SelectOptions(budget=budget, by=by, per=per).check(embedded=name != "none")
     rows = vectors if embed is None else embed_traces(reasonings, embed)
     check = EligibilityCheck(by)
@@ -78,7 +78,7 @@ def select(
     candidates = Candidates(
         [trace.id for trace in reasonings],
         [_score(score_structure(trace)) for trace in reasonings],
-        [group_of(trace, per) for trace in reasonings],
+        [choose_group(trace, per) for trace in reasonings],
         None if rows is None else _unit_rows(rows, len(reasonings)),
         name,
         frozenset(check.failed),
@@ -121,7 +121,7 @@ def select_files(
     embed = choose_part(texts_embedder, novelty_of)
     if redact is not None and output is None:
         raise UsageError("--redact needs --output: only written traces are redacted")
-    finders_of(people=redact == "people")  # raises if the library is missing
+    make_finders(people=redact == "people")  # raises if the library is missing
     options = SelectOptions(budget=budget, by=by, per=per)
     options.check(embedded=embed is not None)
     files = document_files(paths)
@@ -165,12 +165,12 @@ class _Reading:
                 check.add([trace])
                 ids.append(score.id)
                 scores.append(_score(score))
-                groups.append(group_of(trace, self._options.per))
+                groups.append(choose_group(trace, self._options.per))
             if prepared.vectors is not None and prepared.ids:
                 vectors.append(prepared.vectors)
-        name = embedding.name_of(self._embed)
+        name = embedding.read_name(self._embed)
         return Candidates(
-            ids, scores, groups, _joined(vectors), name, frozenset(check.failed), frozenset(check.repeated)
+            ids, scores, groups, _join_items(vectors), name, frozenset(check.failed), frozenset(check.repeated)
         )
 
 
@@ -179,7 +179,7 @@ def _score(structural: StructuralScore) -> float:
     return add_novelty(structural, None, ScoringContext(mode="none")).score
 
 
-def _joined(parts: list[Any]) -> Any:
+def _join_items(parts: list[Any]) -> Any:
     import numpy as np
 
     return np.concatenate(parts) if parts else None

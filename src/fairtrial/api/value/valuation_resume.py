@@ -17,7 +17,7 @@ from fairtrial.records.decoding import json_decoder
 from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
 from fairtrial.records.value_row import RedactionRow, ValueRow
 from fairtrial.valuation.chunk import parse_document, redact_document
-from fairtrial.valuation.dimensions import UNKNOWN_NOVELTY, structure, total, weights_of
+from fairtrial.valuation.dimensions import UNKNOWN_NOVELTY, find_weights, structure, total
 from fairtrial.valuation.novelty_index import remembered_traces
 from fairtrial.valuation.trace_value import ScoringContext
 
@@ -102,5 +102,5 @@ def _matches(row: ValueRow, trace: ReasoningTrace | RefusedTrace, context: Scori
     if row.id != trace.id or isinstance(trace, RefusedTrace) or row.score is None:
         return row.id == trace.id and isinstance(trace, RefusedTrace) and row.score is None
     novelty = row.novelty if isinstance(row.novelty, float) else UNKNOWN_NOVELTY
-    expected = total(structure(trace), novelty, weights_of(context.profile))
+    expected = total(structure(trace), novelty, find_weights(context.profile))
     return row.embedder == context.embedder and abs(expected - row.score) < _ROUNDING

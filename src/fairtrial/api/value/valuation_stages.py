@@ -103,7 +103,7 @@ class Valuation:
         for prepared in self._prepare(embed, remembered):
             if prepared.ids:
                 index.nearest(prepared.ids, prepared.vectors, prepared.digests)
-            yield _embedded(prepared)
+            yield _report_embedded(prepared)
         for prepared in self._prepare(embed, self.iter_open()):
             nearest = index.nearest(prepared.ids, prepared.vectors, prepared.digests) if prepared.ids else []
             yield value_prepared(prepared, nearest, self.context, self.keep_filter, finder)
@@ -125,7 +125,7 @@ class Valuation:
             ids += prepared.ids
             limits += prepared.limits
             vectors += [prepared.vectors] if prepared.ids and prepared.vectors is not None else []
-            yield _embedded(prepared)
+            yield _report_embedded(prepared)
         finished = islice(self.iter_all(), self.finished)
         finished_traces = sum(isinstance(parse_document(document), ReasoningTrace) for document in finished)
         rows = np.concatenate(vectors) if ids else np.empty((0, 0), dtype=np.float32)
@@ -144,6 +144,6 @@ class Valuation:
         return self.executor.map(partial(prepare_chunk, embed=embed), split_into_chunks(documents, size))
 
 
-def _embedded(prepared: PreparedChunk) -> ValuedChunk:
+def _report_embedded(prepared: PreparedChunk) -> ValuedChunk:
     """Return the result of documents that were embedded only."""
     return ValuedChunk([], [], [], [], len(prepared.documents))

@@ -25,10 +25,10 @@ from fairtrial.records.value_row import RedactionRow, ValueRow
 from fairtrial.reports.value.value_report import ValueReport
 from fairtrial.system.unreadable_rows import EXPLANATION
 from fairtrial.text.display import count
-from fairtrial.text.redaction.redact import finders_of
+from fairtrial.text.redaction.redact import make_finders
 from fairtrial.valuation import embed as embedding
 from fairtrial.valuation.chunk import Document, KeepFilter, ValuedChunk
-from fairtrial.valuation.dimensions import weights_of
+from fairtrial.valuation.dimensions import find_weights
 from fairtrial.valuation.near_duplicates import DedupOptions
 from fairtrial.valuation.novelty_index import check_mode
 from fairtrial.valuation.single import WITHOUT_EMBEDDER
@@ -127,7 +127,7 @@ class ValueOutputs:
             raise UsageError("--keep needs --threshold: the least score of a trace that is kept")
         if self.redact is not None and self.keep is None:
             raise UsageError("--redact needs --keep: only kept traces are redacted")
-        finders_of(people=self.redact == "people")  # raises if the library is missing
+        make_finders(people=self.redact == "people")  # raises if the library is missing
         if self.keep_private and self.keep is None:
             raise UsageError("--keep-private needs --keep: it says which traces are kept")
         if self.redactions is not None and self.keep is None:
@@ -251,7 +251,7 @@ def plan_value(
         context=ScoringContext(
             profile=options.profile,
             mode=options.novelty if embed is not None else "none",
-            embedder=embedding.name_of(traces_embedder),
+            embedder=embedding.read_name(traces_embedder),
         ),
         embed=traces_embedder,
         keep_filter=outputs.keep_filter,
@@ -274,7 +274,7 @@ def _check_options(options: ValueOptions, paths: Sequence[str], from_run: str | 
         raise UsageError("--store needs --from-run: only a stored run is read from it")
     if options.extend and options.novelty != "corpus":
         raise UsageError("--extend needs --novelty corpus: a sequence always extends its index, leave-one-out has none")
-    weights_of(options.profile)
+    find_weights(options.profile)
     if options.confidence is not None and not 0.0 <= options.confidence <= 1.0:
         raise UsageError(f"--confidence: must be a number from 0 to 1, got {options.confidence!r}")
     if options.ttl is not None and not options.ttl > 0:

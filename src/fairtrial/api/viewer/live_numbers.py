@@ -62,7 +62,7 @@ class LiveNumbers:
         }
         if known is not None:
             return replace(known[1], cases=ordered), True
-        return Summary(Verdict.UNSCORED, self._counted_criteria(info.id), ordered), True
+        return Summary(Verdict.UNSCORED, self._count_criteria(info.id), ordered), True
 
     def are_old(self, info: RunInfo, change: int) -> bool:
         """Return whether the numbers of a run are older than its last change. Then they begin to be computed.
@@ -116,7 +116,7 @@ class LiveNumbers:
 
         threading.Thread(target=compute, daemon=True, name="fairtrial-numbers").start()
 
-    def _counted_criteria(self, run_id: str) -> tuple[CriterionSummary, ...]:
+    def _count_criteria(self, run_id: str) -> tuple[CriterionSummary, ...]:
         terms, counts = self._store.criterion_terms(run_id), self._store.criterion_counts(run_id)
         return tuple(
             CriterionSummary(

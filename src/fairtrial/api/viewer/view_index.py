@@ -86,7 +86,7 @@ class RunIndex:
         """Whether a case has several attempts."""
         return self.attempts > len(self._cases)
 
-    def attempts_of(self, position: int) -> Case:
+    def attempts_at(self, position: int) -> Case:
         """Return the marks of the attempts at a case, in the order of the attempts."""
         return self._cases.get(position, ())
 

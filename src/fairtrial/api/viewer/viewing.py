@@ -109,7 +109,7 @@ class StoreViewer:
         if info.finished is None:
             counts = self.store.count_by_verdict(info.id)
             return run_row(info, Summary(NOT_MET[1], cases=counts), is_alive=self.store.run_is_written(info.id))
-        return self._cached(
+        return self._find_cached(
             ("row", info.id, info.finished),
             lambda: run_row(info, self._numbers.summary(info)[0], is_alive=False),
         )
@@ -167,7 +167,7 @@ class StoreViewer:
         def read() -> list[str]:
             return sorted({name for *_, name in islice(called_tools(self.store, run_id), _NAMED_TOOLS)})
 
-        return self._cached(("tools", run_id, change > 0 and change.bit_length()), read)
+        return self._find_cached(("tools", run_id, change > 0 and change.bit_length()), read)
 
     def change_since(self, run_id: str, change: int) -> shapes.RunChange:
         """Return the change of a run since an earlier change."""
@@ -203,15 +203,15 @@ class StoreViewer:
         return shapes.FoundCases(index.find(query, conditions, newest_first=info.finished is None))
 
     def _tool_places(self, run_id: str, change: int, tool: str) -> Collection[tuple[int, int]]:
-        return self._cached(("tool", run_id, change, tool), lambda: set(places_of_tool(self.store, run_id, tool)))
+        return self._find_cached(("tool", run_id, change, tool), lambda: set(places_of_tool(self.store, run_id, tool)))
 
     def _text_places(self, run_id: str, index: RunIndex, text: str) -> Collection[tuple[int, int]]:
         def search() -> set[tuple[int, int]]:
             names = self.store.names_with(run_id, text.lower())
-            of_names = {(mark.position, mark.attempt) for position in names for mark in index.attempts_of(position)}
+            of_names = {(mark.position, mark.attempt) for position in names for mark in index.attempts_at(position)}
             return of_names | places_with_text(self.store, run_id, text)
 
-        return self._cached(("text", run_id, index.change, text), search)
+        return self._find_cached(("text", run_id, index.change, text), search)
 
     def _labelled_places(self, run_id: str) -> set[tuple[int, int]]:
         labelled = self.store.labelled_cases(run_id)
@@ -267,7 +267,7 @@ class StoreViewer:
                 return None, str(error)
             return comparison_view(comparison, self._compared_rows(base), self._compared_rows(run_id)), ""
 
-        return self._cached(key, compute)
+        return self._find_cached(key, compute)
 
     def _changed_positions(self, base: str, run_id: str) -> Collection[int]:
         comparison, _ = self._comparison(self.store.run(base).id, run_id)
@@ -282,7 +282,7 @@ class StoreViewer:
                 position,
                 keys[position][1] or keys[position][0].case,
                 keys[position][0].eval_set,
-                [mark.verdict for mark in index.attempts_of(position)],
+                [mark.verdict for mark in index.attempts_at(position)],
             )
             for position in index.positions
             if position in keys
@@ -300,7 +300,7 @@ class StoreViewer:
     def _excerpt(self, run_id: str, positions: Collection[int]) -> _Excerpt:
         return _Excerpt(self.store.run(run_id), self.store, tuple(positions))
 
-    def _cached(self, key: Hashable, make: Callable[[], T]) -> T:
+    def _find_cached(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return a value that is made once for a key. The values that were used last are kept."""
         with self._lock:
             if key in self._cache:

@@ -41,7 +41,7 @@ def check_judge(
     from fairtrial.cli.progress import Progress
 
     read_environment(config=config, paths=["."])
-    judges = api.Judges(model=model, models=judge_flags.models_of(calls))
+    judges = api.Judges(model=model, models=judge_flags.find_models(calls))
     check = api.plan_judge_check(judges, config, prompts=prompt, votes=votes)
     cost = "an unknown price" if check.cost is None else f"about ${check.cost:.2f}"
     click.echo(f"{check.question_count} questions, about {check.tokens:,} tokens, {cost}", err=True)

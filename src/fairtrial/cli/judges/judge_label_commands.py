@@ -22,7 +22,7 @@ from fairtrial.errors import UsageError
 @click.option(
     "-o", "--output", required=True, type=FileToWrite(), metavar="FILE", help="A .csv file, or .jsonl for JSON lines."
 )
-@flags.stored
+@flags.add_store_option
 def sample(run: str, criterion: str, number: int, balance: bool, seed: int, output: Path, store: str) -> None:
     """Draw outcomes of a run at random, and write them to a file for people to label.
 
@@ -53,7 +53,7 @@ def sample(run: str, criterion: str, number: int, balance: bool, seed: int, outp
 )
 @click.option("--ignore-unknown", is_flag=True, help="Leave out rows that are not of this run, and count them.")
 @trust_flags.json_file
-@flags.stored
+@flags.add_store_option
 def calibrate(run: str, files: tuple[Path, ...], ignore_unknown: bool, json_file: Path | None, store: str) -> None:
     """Compare the judges of a run with the labels of people, and correct its numbers.
 

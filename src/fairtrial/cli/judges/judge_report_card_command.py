@@ -10,7 +10,7 @@ import click
 from fairtrial.cli import exit_codes
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import trust_flags
-from fairtrial.cli.options.judge_flags import asking_options, judges_of
+from fairtrial.cli.options.judge_flags import asking_options, make_judges
 
 
 class Pairs(click.ParamType[Any]):
@@ -88,7 +88,7 @@ def report_card(
         gold=gold,
         criteria=criteria,
         config=config,
-        judges=judges_of(judging),
+        judges=make_judges(judging),
         probes=not no_probes,
     )
     with reader_may_leave():

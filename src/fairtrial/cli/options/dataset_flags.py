@@ -135,7 +135,7 @@ class DatasetFlags:
     resume: bool
 
 
-def dataset_of(options: Mapping[str, Any], jobs: int) -> DatasetFlags:
+def read_dataset(options: Mapping[str, Any], jobs: int) -> DatasetFlags:
     """Return a data set as the options describe it. Raises UsageError."""
     if options["address"] and options["engine"] != "ray":
         raise UsageError("--address needs --engine ray: it is the address of a cluster")

@@ -98,7 +98,7 @@ allow_code = click.option(
 lenient = click.option("--lenient", is_flag=True, help="Unknown options and misspelt keys become warnings.")
 
 
-def stored(command: Callable[..., Any], words: str = "Any SQLAlchemy URL.") -> Callable[..., Any]:
+def add_store_option(command: Callable[..., Any], words: str = "Any SQLAlchemy URL.") -> Callable[..., Any]:
     """Add the option that says which store to read. A subcommand takes the store of its group by default."""
     from fairtrial.api import DEFAULT_URL  # SQL is imported only by the commands that use it
     from fairtrial.cli.options.project_flags import project_store

@@ -88,7 +88,7 @@ _judge_timeout = click.option(
 )
 
 
-def judges_of(options: Mapping[str, Any], earlier: Mapping[str, Any] | None = None) -> Judges:
+def make_judges(options: Mapping[str, Any], earlier: Mapping[str, Any] | None = None) -> Judges:
     """Return the judges that the options describe. If a run is resumed, `earlier` holds its options."""
     stored = {name: options[name] for name in _STORED_OPTIONS if options.get(name) not in (None, False)}
     if earlier is not None:
@@ -102,11 +102,11 @@ def judges_of(options: Mapping[str, Any], earlier: Mapping[str, Any] | None = No
         votes=stored.get("votes"),
         all_votes=bool(stored.get("all_votes")),
         canaries=stored.get("canaries") or 0,
-        models=models_of(options),
+        models=find_models(options),
     )
 
 
-def models_of(options: Mapping[str, Any]) -> ModelOptions:
+def find_models(options: Mapping[str, Any]) -> ModelOptions:
     """Return how models are called under the options about calls."""
     path, mode = options["cassette"], options["cassette_mode"]
     if (path is None) != (mode is None):

@@ -10,7 +10,7 @@ import click
 from msgspec import Meta
 
 from fairtrial import api
-from fairtrial.cli.headed_command import heading_of, under
+from fairtrial.cli.headed_command import find_heading, under
 
 _META = "fairtrial.project"
 _TABLES = {"Judge": "judge", "Calls of models": "judge", "Limits": "limits", "Reports": "reports", "Claims": "gate"}
@@ -35,11 +35,11 @@ _PATHS = ("FILE", "DIR")
 
 def project_keys() -> tuple[api.ProjectKey, ...]:
     """Return the options that a project file may hold."""
-    return keys_of(_run_command())
+    return collect_keys(_run_command())
 
 
 @cache
-def keys_of(run: click.Command) -> tuple[api.ProjectKey, ...]:
+def collect_keys(run: click.Command) -> tuple[api.ProjectKey, ...]:
     """Return the options of `fairtrial run` that a project file may hold."""
     keys = [_key(param) for param in run.params if param.expose_value and param.name not in _ON_COMMAND_LINE]
     return tuple(sorted(keys, key=lambda key: key.table))
@@ -95,7 +95,7 @@ _PROFILE = click.option(
 
 
 def _headings() -> dict[str, str]:
-    return {str(param.name): heading_of(param) for param in _run_command().params}
+    return {str(param.name): find_heading(param) for param in _run_command().params}
 
 
 def _run_command() -> click.Command:
@@ -108,7 +108,7 @@ def _run_command() -> click.Command:
 def _key(param: click.Parameter) -> api.ProjectKey:
     """Return a parameter of the command line as an option of a file."""
     name = str(param.name)
-    table = _TABLES.get(heading_of(param), "")
+    table = _TABLES.get(find_heading(param), "")
     longest = max(param.opts, key=len).removeprefix("--").replace("-", "_")
     spelling = _NAMES.get(name, longest.removeprefix(f"{table}_") if table else longest)
     text = (getattr(param, "help", None) or "The eval sets: files or folders.").partition("  [")[0]

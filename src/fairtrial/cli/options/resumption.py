@@ -19,7 +19,7 @@ def earlier_run(store: str, run_id: str, kind: str) -> RunInfo:
     return info
 
 
-def arguments_of(earlier: RunInfo, arguments: dict[str, Any]) -> dict[str, Any]:
+def read_arguments(earlier: RunInfo, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of an earlier run by the same names. Arguments that are given again must be equal."""
     for name, value in arguments.items():
         stored = earlier.config.get(name)

@@ -57,6 +57,6 @@ def trace_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-def traces_of(options: Mapping[str, Any]) -> TraceOptions:
+def collect_traces(options: Mapping[str, Any]) -> TraceOptions:
     """Return the values of the options."""
     return TraceOptions(**{name: options[name] for name in TraceOptions.__struct_fields__})

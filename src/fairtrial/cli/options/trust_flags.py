@@ -107,7 +107,7 @@ def claim_options(command: Callable[..., Any]) -> Callable[..., Any]:
 base_store = click.option("--base-store", metavar="URL", help="The store of the base run.  [default: the same store]")
 
 
-def about_of(text: str) -> About:
+def read_about(text: str) -> About:
     """Return the value of --about, which click has checked."""
     return cast("About", text)
 

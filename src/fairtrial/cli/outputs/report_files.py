@@ -97,7 +97,7 @@ class ReportFiles:
         if self.baseline is not None and not self._is_compared:
             options = " or ".join(report.option for report in REPORTS if report.compares)
             raise UsageError(f"--baseline needs a report that shows it: {options}")
-        for report in self._of_files:
+        for report in self._file_reports:
             report.check_installed()
             path = self.paths[report.name]
             _make_room(report.option, path if report.is_folder else path.parent)
@@ -105,7 +105,7 @@ class ReportFiles:
                 raise UsageError(f"{report.option}: must be a file, got the folder {path}")
 
     @property
-    def _of_files(self) -> list[Report]:
+    def _file_reports(self) -> list[Report]:
         return [report for report in REPORTS if self.paths.get(report.name, _STDOUT) != _STDOUT]
 
     @property
@@ -120,18 +120,18 @@ class ReportFiles:
     def refuse_inputs(self, inputs: Sequence[Path]) -> None:
         """Raise UsageError if a file to write is a file that the run reads."""
         own = [Path(self.baseline)] if self.baseline is not None else []
-        for report in self._of_files:
+        for report in self._file_reports:
             refuse_overwriting(report.option, self.paths[report.name], [*inputs, *own])
 
     def redacted(self, redact: str | None) -> ReportFiles:
         """Return the HTML report without personal data for `people`. Raises UsageError if it is not the only report."""
         if redact is None:
             return self
-        from fairtrial.text.redaction.redact import finders_of
+        from fairtrial.text.redaction.redact import make_finders
 
         if set(self.paths) != {"html"}:
             raise UsageError("--redact people needs --html FILE, and no other report: only HTML is redacted")
-        finders_of(people=True)  # raises if the library is missing
+        make_finders(people=True)  # raises if the library is missing
         return replace(self, people=True)
 
     def check_baseline(self, store: str) -> None:
@@ -153,7 +153,7 @@ class ReportFiles:
         The files are written before anything is printed, since the reader of a terminal may leave.
         """
         problems: list[str] = []
-        for report in self._of_files:
+        for report in self._file_reports:
             path = self.paths[report.name]
             try:
                 report.write(path, run, options)

@@ -12,7 +12,7 @@ from fairtrial.config.spelling import camel, spellings
 from fairtrial.formats.number_range import MOST, finite
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.shared_texts import shared
-from fairtrial.formats.tool_failures import has_failed, is_failure, stated_failure
+from fairtrial.formats.tool_failures import declares_failure, has_failed, is_failure
 from fairtrial.formats.value_shapes import holds_calls
 from fairtrial.records.decoding import convert
 from fairtrial.records.record import Json, Record, without_defaults
@@ -165,12 +165,12 @@ def _part(raw: Any, at: Place, reading: Diagnostics) -> dict[str, Any]:
     return part
 
 
-def steps_of(parts: list[Any], author: str, at: Place, reading: Diagnostics) -> list[Step]:
+def read_steps(parts: list[Any], author: str, at: Place, reading: Diagnostics) -> list[Step]:
     """Return one step for each part, in order."""
-    return [step_of(part, author, (at, i), reading) for i, part in enumerate(parts)]
+    return [read_step(part, author, (at, i), reading) for i, part in enumerate(parts)]
 
 
-def step_of(part: Any, author: str, at: Place, reading: Diagnostics) -> Step:
+def read_step(part: Any, author: str, at: Place, reading: Diagnostics) -> Step:
     """Return the step in a part."""
     if type(part) is dict and len(part) == 1:
         ((key, value),) = part.items()
@@ -232,7 +232,7 @@ def details_json(step: Step, event: dict[str, Any] | None = None) -> dict[str, J
     """Return the fields of a step that ADK's schema has no place for, except for the fields that its event states."""
     timestamp, version = _timestamp(event or {}), _model(event or {})
     is_error = None
-    if isinstance(step, ToolResult) and step.is_error is not _failed(step.response, step.extra or {}):
+    if isinstance(step, ToolResult) and step.is_error is not _has_failed(step.response, step.extra or {}):
         is_error = step.is_error
     details = StepDetails(
         step.injected if isinstance(step, ToolResult) else (),
@@ -249,8 +249,8 @@ def details_json(step: Step, event: dict[str, Any] | None = None) -> dict[str, J
     return fields
 
 
-def _failed(response: Json, fields: dict[str, Json]) -> bool:
-    return has_failed(response, stated_failure(fields) if fields else None)
+def _has_failed(response: Json, fields: dict[str, Json]) -> bool:
+    return has_failed(response, declares_failure(fields) if fields else None)
 
 
 def call(
@@ -260,7 +260,7 @@ def call(
     if type(raw) is dict:
         name, args, call_id = raw.get("name"), raw.get("args"), raw.get("id", "")
         if type(name) is str and type(args) is dict and type(call_id) is str and len(raw) == 2 + ("id" in raw):
-            extra = _merged(None, beside) if beside else None
+            extra = _merge_parts(None, beside) if beside else None
             return ToolCall(shared(name), args, call_id, author, extra)  # nearly every call
     fields, unknown = reading.fields(raw, _CALL, at)
     return ToolCall(
@@ -268,7 +268,7 @@ def call(
         reading.mapping(fields, "args", at) or {},
         reading.text(fields, "id", at),
         author,
-        _merged(unknown, beside),
+        _merge_parts(unknown, beside),
     )
 
 
@@ -279,7 +279,7 @@ def result(
     if type(raw) is dict:
         name, response, call_id = raw.get("name"), raw.get("response"), raw.get("id", "")
         if type(name) is str and type(response) is dict and type(call_id) is str and len(raw) == 2 + ("id" in raw):
-            extra = _merged(None, beside) if beside else None
+            extra = _merge_parts(None, beside) if beside else None
             return ToolResult(shared(name), response, call_id, author, extra, is_error=is_failure(response))
     fields, unknown = reading.fields(raw, _RESPONSE, at, quiet=_FAILURE_FLAGS)
     response = fields.get("response")
@@ -288,8 +288,8 @@ def result(
         response,
         reading.text(fields, "id", at),
         author,
-        _merged(unknown, beside),
-        is_error=_failed(response, unknown or {}),
+        _merge_parts(unknown, beside),
+        is_error=_has_failed(response, unknown or {}),
     )
 
 
@@ -301,7 +301,7 @@ _READERS: dict[str, Callable[..., Step]] = {
 }
 
 
-def _merged(inner: dict[str, Any] | None, beside: dict[str, Any] | None) -> dict[str, Any] | None:
+def _merge_parts(inner: dict[str, Any] | None, beside: dict[str, Any] | None) -> dict[str, Any] | None:
     """Return the unknown keys of a call or response, and under `part` the other keys of its part."""
     if not inner and not beside:
         return None
@@ -328,7 +328,7 @@ def event(raw: Any, at: Place, reading: Diagnostics) -> tuple[Event, list[Step],
             extra["role"] = content["role"]
         if "parts" in content:
             parts = reading.array(content, "parts", (at, "content"))
-            steps = steps_of(parts, author, ((at, "content"), "parts"), reading)
+            steps = read_steps(parts, author, ((at, "content"), "parts"), reading)
     tokens = usage(extra, at, reading)
     timestamp, model = _timestamp(extra), tokens.model if tokens else ""
     if timestamp is not None or model:

@@ -150,7 +150,7 @@ def case(raw: Any, at: Place, reading: Diagnostics) -> EvalCase:
     if fields.get("conversation") == [] and fields.get("without_conversation"):
         # ADK demands a conversation. Our own key says that the empty one stands for a missing one.
         del fields["conversation"]
-    extra, created = _created(fields, extra)
+    extra, created = _read_created(fields, extra)
     if extra and _TRPC_CONTEXT & extra.keys():
         reading.warning(
             at, "'contextMessages' are not given to the agent; tRPC-Agent-Go puts them before each conversation"
@@ -194,7 +194,7 @@ def _approvals(fields: dict[str, Any], at: Place, reading: Diagnostics) -> dict[
     return approvals
 
 
-def _created(fields: dict[str, Any], extra: dict[str, Any] | None) -> tuple[dict[str, Any] | None, float | None]:
+def _read_created(fields: dict[str, Any], extra: dict[str, Any] | None) -> tuple[dict[str, Any] | None, float | None]:
     """Return the unknown keys and the time of creation. A time that is not a number joins the unknown keys."""
     created = fields.get("creation_timestamp")
     if created is None or finite(created) is not None:
@@ -235,7 +235,7 @@ def invocation(raw: Any, at: Place, reading: Diagnostics) -> Invocation:
     steps, events, usages, unknown = _intermediate(fields, at, reading)
     if unknown:
         extra = (extra or {}) | {"intermediate_data": unknown}
-    extra, created = _created(fields, extra)
+    extra, created = _read_created(fields, extra)
     return Invocation(
         user,
         steps,
@@ -293,7 +293,7 @@ def _pair(raw: Any, at: Place, reading: Diagnostics) -> list[Step]:
     if type(raw) is not list or len(raw) != 2 or type(raw[0]) is not str or type(raw[1]) is not list:
         reading.wrong_type(at, "a pair [author, [part, ...]]", raw)
         return []
-    steps = content.steps_of(raw[1], raw[0], (at, 1), reading)
+    steps = content.read_steps(raw[1], raw[0], (at, 1), reading)
     if len(steps) > 1:
         # The first step keeps the number of parts, so that the writer can put the parts into one pair again.
         steps[0] = replace(steps[0], extra=(steps[0].extra or {}) | {"parts": len(steps)})

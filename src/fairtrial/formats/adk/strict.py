@@ -44,13 +44,13 @@ def strict_invocation(invocation: dict[str, Json]) -> dict[str, Json]:
     For example, ADK reads only objects as responses of tools. The response `"3 °C"` becomes `{"result": "3 °C"}`, as
     ADK itself writes the result of a function.
     """
-    result: dict[str, Json] = _pruned(invocation, _INVOCATION)
+    result: dict[str, Json] = _prune_value(invocation, _INVOCATION)
     data, details = result.get("intermediate_data"), result.get("app_details")
     if isinstance(data, dict):
         result["intermediate_data"] = _intermediate(data)
     if isinstance(details, dict):
         agents = details.get("agent_details") or {}
-        result["app_details"] = {"agent_details": {key: _pruned(agent, _AGENT) for key, agent in agents.items()}}
+        result["app_details"] = {"agent_details": {key: _prune_value(agent, _AGENT) for key, agent in agents.items()}}
     return result
 
 
@@ -58,26 +58,28 @@ def _intermediate(data: dict[str, Json]) -> dict[str, Json]:
     # ADK ignores other keys of an event, but not other keys of its content.
     if "invocation_events" in data:
         events = data["invocation_events"]
-        return {"invocation_events": [{**event, **_content_of(event)} for event in events]}
-    by_hand: dict[str, Json] = _pruned(data, _BY_HAND)
+        return {"invocation_events": [{**event, **_read_content(event)} for event in events]}
+    by_hand: dict[str, Json] = _prune_value(data, _BY_HAND)
     if "intermediate_responses" in by_hand:
         pairs = by_hand["intermediate_responses"]
-        by_hand["intermediate_responses"] = [[author, _pruned(parts, _PART)] for author, parts in pairs]
+        by_hand["intermediate_responses"] = [[author, _prune_value(parts, _PART)] for author, parts in pairs]
     return by_hand
 
 
-def _content_of(event: dict[str, Json]) -> dict[str, Json]:
-    return {"content": _pruned(event["content"], _CONTENT)} if event.get("content") else {}
+def _read_content(event: dict[str, Json]) -> dict[str, Json]:
+    return {"content": _prune_value(event["content"], _CONTENT)} if event.get("content") else {}
 
 
-def _pruned(value: Json, shape: _Shape) -> Json:
+def _prune_value(value: Json, shape: _Shape) -> Json:
     """Return an object, or each object of an array, with the keys of a shape only."""
     if isinstance(value, list):
-        return [_pruned(item, shape) for item in value]
+        return [_prune_value(item, shape) for item in value]
     if not isinstance(value, dict):
         return value
     fields = {
-        key: inner if shape[key] is None else _pruned(inner, shape[key]) for key, inner in value.items() if key in shape
+        key: inner if shape[key] is None else _prune_value(inner, shape[key])
+        for key, inner in value.items()
+        if key in shape
     }
     if shape is _RESULT and not isinstance(fields.get("response"), dict | None):
         fields["response"] = {"result": fields["response"]}

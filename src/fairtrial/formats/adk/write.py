@@ -175,7 +175,7 @@ def _pairs(messages: list[Message | Thought]) -> list[Json]:
             pairs.append([first.author, size])  # a whole message, its parts as they were
             i += 1
             continue
-        pairs.append([first.author, [part for step in messages[i : i + size] for part in parts_of(step)]])
+        pairs.append([first.author, [part for step in messages[i : i + size] for part in split_parts(step)]])
         i += size
     return pairs
 
@@ -185,7 +185,7 @@ def _events(steps: tuple[Step, ...], events: tuple[Event, ...]) -> list[Json]:
     start = 0
     for event in events:
         extra = dict(event.extra or {})
-        parts = [part for step in steps[start : start + event.size] for part in parts_of(step, extra)]
+        parts = [part for step in steps[start : start + event.size] for part in split_parts(step, extra)]
         start += event.size
         content: dict[str, Json] = {"parts": parts} if parts else {}
         if "role" in extra:
@@ -211,11 +211,11 @@ def recorded_events(invocation: Invocation) -> list[Json]:
 def _event(step: Step, author: str) -> dict[str, Json]:
     return {
         "author": author,
-        "content": {"role": "user" if isinstance(step, ToolResult) else "model", "parts": parts_of(step)},
+        "content": {"role": "user" if isinstance(step, ToolResult) else "model", "parts": split_parts(step)},
     }
 
 
-def parts_of(step: Step, event: Extra = None) -> list[Json]:
+def split_parts(step: Step, event: Extra = None) -> list[Json]:
     """Return a step as parts. Only a message with several media has several. `event` holds the keys of its event."""
     first, *others = _plain_parts(step)
     details = details_json(step, event)

@@ -69,7 +69,7 @@ def case(raw: Any, place: int, at: Place, reading: Diagnostics) -> DatasetCase:
         extra = (extra or {}) | {HISTORY: fields["agent_data"]}
     case = EvalCase(
         case_id,
-        None if scenario else _expected(invocations, _reference(fields, at, reading)),
+        None if scenario else _make_expected(invocations, _reference(fields, at, reading)),
         scenario,
         rubrics=_rubrics(fields, at, reading),
         context=_context(fields, at, reading),
@@ -151,7 +151,7 @@ def _message(raw: Any, at: Place, reading: Diagnostics, *, role: str) -> Message
     return content.message(raw, at, reading, role=role)
 
 
-def _wrapped(raw: Any, at: Place, reading: Diagnostics) -> Message | None:
+def _unwrap_message(raw: Any, at: Place, reading: Diagnostics) -> Message | None:
     """Return the message in `{"response": CONTENT}`. A bare content is a common mistake, and is read with a warning."""
     if type(raw) is dict and raw.keys() & _CONTENT_KEYS and "response" not in raw:
         reading.warning(at, "is a bare content; write {'response': {'role': 'model', 'parts': [...]}}")
@@ -164,16 +164,18 @@ def _wrapped(raw: Any, at: Place, reading: Diagnostics) -> Message | None:
 
 
 def _reference(fields: dict[str, Any], at: Place, reading: Diagnostics) -> Message | None:
-    return _wrapped(fields["reference"], (at, "reference"), reading) if "reference" in fields else None
+    return _unwrap_message(fields["reference"], (at, "reference"), reading) if "reference" in fields else None
 
 
 def _responses(fields: dict[str, Any], at: Place, reading: Diagnostics) -> list[Message]:
     place: Place = (at, "responses")
-    messages = (_wrapped(raw, (place, i), reading) for i, raw in enumerate(reading.array(fields, "responses", at)))
+    messages = (
+        _unwrap_message(raw, (place, i), reading) for i, raw in enumerate(reading.array(fields, "responses", at))
+    )
     return [message for message in messages if message is not None]
 
 
-def _expected(invocations: tuple[Invocation, ...], reference: Message | None) -> tuple[Invocation, ...]:
+def _make_expected(invocations: tuple[Invocation, ...], reference: Message | None) -> tuple[Invocation, ...]:
     """Return the user's messages to send, without the agent's part, and the reference as the last expected reply."""
     expected = [Invocation(invocation.user, about=invocation.about) for invocation in invocations]
     if expected:

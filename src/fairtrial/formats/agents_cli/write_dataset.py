@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from fairtrial.formats.adk.write import content_json, parts_of
+from fairtrial.formats.adk.write import content_json, split_parts
 from fairtrial.formats.agents_cli.dataset import HISTORY
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
@@ -87,7 +87,7 @@ def _agent_data(invocations: Sequence[Invocation]) -> dict[str, Json]:
         events: list[Json] = [{"author": "user", "content": content_json(invocation.user, "user")}]
         for step in invocation.steps or ():
             author = step.author or ("tool" if isinstance(step, ToolResult) else "agent")
-            events.append({"author": author, "content": {"parts": parts_of(step)}})
+            events.append({"author": author, "content": {"parts": split_parts(step)}})
         reply = invocation.final_response
         if reply is not None:
             events.append({"author": reply.author or "agent", "content": content_json(reply, "model")})

@@ -8,7 +8,7 @@ from fairtrial.formats.chats.assembly import (
     Dialect,
     Entry,
     input_entries,
-    joined_texts,
+    join_texts,
     object_at,
     result,
     text_at,
@@ -16,9 +16,9 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
-from fairtrial.formats.messages import arguments_of, response_of
+from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
-from fairtrial.formats.tool_failures import stated_failure
+from fairtrial.formats.tool_failures import declares_failure
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Part, Step, ToolCall, ToolResult
 
@@ -59,7 +59,7 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
     for i, part in enumerate(reading.array({"content": content}, "content", at)):
         steps += _steps(part, ((at, "content"), i), reading)
     if role == "assistant":
-        return [step for step in joined_texts(steps) if not _is_blank(step)]
+        return [step for step in join_texts(steps) if not _is_blank(step)]
     return input_entries(steps, is_instruction=role == "system")
 
 
@@ -77,7 +77,7 @@ def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:
     if kind in _THOUGHTS:
         return thoughts(part.get("thinking"))
     if kind in _CALLS:
-        return [ToolCall(text_at(part, "name"), arguments_of(part.get("input")), text_at(part, "id"))]
+        return [ToolCall(text_at(part, "name"), read_arguments(part.get("input")), text_at(part, "id"))]
     if _is_result(kind):
         return [_result(part)]
     unknown_part(part, at, reading, _NAME, _PART_TYPES)
@@ -85,15 +85,15 @@ def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:
 
 
 def _result(part: dict[str, Any]) -> ToolResult:
-    return result("", response(part.get("content")), text_at(part, "tool_use_id"), stated=stated_failure(part))
+    return result("", response(part.get("content")), text_at(part, "tool_use_id"), stated=declares_failure(part))
 
 
 def response(content: Any) -> Json:
     """Return the answer of a tool: the JSON in its text, or the parts if they are not all text."""
     if isinstance(content, str):
-        return response_of(content)
+        return read_response(content)
     if isinstance(content, list) and content and all(_is_text(part) for part in content):
-        return response_of("\n".join(part["text"] for part in content))
+        return read_response("\n".join(part["text"] for part in content))
     return content
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from fairtrial.formats.messages import response_of
+from fairtrial.formats.messages import read_response
 from fairtrial.formats.number_range import is_in_range
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import has_failed
@@ -173,7 +173,7 @@ def input_entries(steps: Sequence[Step], *, is_instruction: bool) -> list[Entry]
     return [*results, *user_message(texts, [part for step in messages for part in step.parts])]
 
 
-def joined_texts(steps: Sequence[Step]) -> list[Step]:
+def join_texts(steps: Sequence[Step]) -> list[Step]:
     """Return steps with texts that follow one another joined. A provider splits a text, for example at citations."""
     if [type(step) for step in steps].count(Message) < 2:  # most messages
         return [step for step in steps if not isinstance(step, Message) or step.text or step.parts]
@@ -199,10 +199,10 @@ def result(name: str, response: Json, call_id: str, *, stated: bool | None = Non
 
 def response(raw: Json) -> Json:
     """Return the answer of a tool: data, the data in its text, or the text in blocks of content."""
-    value = response_of(raw) if isinstance(raw, str) else raw
+    value = read_response(raw) if isinstance(raw, str) else raw
     blocks = value if isinstance(value, list) else []
     if blocks and all(isinstance(block, dict) and isinstance(block.get("text"), str) for block in blocks):
-        return response_of("\n".join(block["text"] for block in blocks))
+        return read_response("\n".join(block["text"] for block in blocks))
     if len(blocks) == 1 and isinstance(blocks[0], dict) and blocks[0].keys() == {"json"}:
         return blocks[0]["json"]
     return value

@@ -8,7 +8,7 @@ from fairtrial.formats.chats.assembly import (
     Dialect,
     Entry,
     input_entries,
-    joined_texts,
+    join_texts,
     number_at,
     object_at,
     result,
@@ -17,9 +17,9 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
-from fairtrial.formats.messages import arguments_of, response_of
+from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
-from fairtrial.formats.tool_failures import stated_failure
+from fairtrial.formats.tool_failures import declares_failure
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Part, Step, ToolCall, Usage
 
@@ -51,7 +51,7 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
     for i, part in enumerate(reading.array({"content": content}, "content", at)):
         steps += _steps(part, ((at, "content"), i), reading)
     if role == "assistant":
-        return [*joined_texts(steps), *_usage(message)]
+        return [*join_texts(steps), *_usage(message)]
     return input_entries(steps, is_instruction=role == "system")
 
 
@@ -63,9 +63,9 @@ def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:
         return []
     fields = object_at(part, kind)
     if kind == "toolUse":
-        return [ToolCall(text_at(fields, "name"), arguments_of(fields.get("input")), text_at(fields, "toolUseId"))]
+        return [ToolCall(text_at(fields, "name"), read_arguments(fields.get("input")), text_at(fields, "toolUseId"))]
     if kind == "toolResult":
-        stated = stated_failure(fields)
+        stated = declares_failure(fields)
         return [result("", _response(fields.get("content")), text_at(fields, "toolUseId"), stated=stated)]
     if kind == "reasoningContent":
         return thoughts(object_at(fields, "reasoningText").get("text"))
@@ -91,7 +91,7 @@ def _response(content: Any) -> Json:
     if len(parts) == 1 and isinstance(parts[0], dict) and "json" in parts[0]:
         return parts[0]["json"]
     if parts and all(isinstance(part, dict) and isinstance(part.get("text"), str) for part in parts):
-        return response_of("\n".join(part["text"] for part in parts))
+        return read_response("\n".join(part["text"] for part in parts))
     return content
 
 

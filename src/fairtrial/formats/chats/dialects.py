@@ -43,7 +43,7 @@ EXPORTED = "fairtrial"
 """The key of an exported conversation that holds what messages cannot say of it."""
 
 
-def dialect_of(items: Iterable[Any]) -> Dialect | None:
+def detect_dialect(items: Iterable[Any]) -> Dialect | None:
     """Return the dialect of the first message that has the mark of a dialect.
 
     Without a mark it is None. The messages are then OpenAI chat messages, which have no mark of their own.
@@ -59,7 +59,7 @@ def dialect_of(items: Iterable[Any]) -> Dialect | None:
 
 def is_message(value: Any) -> bool:
     """Whether a value looks like a message of any dialect."""
-    return messages.is_message(value) or dialect_of([value]) is not None
+    return messages.is_message(value) or detect_dialect([value]) is not None
 
 
 def is_request(value: Any) -> bool:
@@ -67,10 +67,10 @@ def is_request(value: Any) -> bool:
     return isinstance(value, dict) and _list_key(value) is not None
 
 
-def name_of(raw: Any) -> str:
+def read_name(raw: Any) -> str:
     """Return the name of the dialect of a list of messages, or of a request."""
     key = _list_key(raw) if isinstance(raw, dict) else None
-    dialect = dialect_of(raw if key is None else raw[key])
+    dialect = detect_dialect(raw if key is None else raw[key])
     return "chat messages" if dialect is None else dialect.name
 
 
@@ -112,7 +112,7 @@ def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Rec
         reading.wrong_type(at, "a conversation: an array of messages, or an object with 'messages'", raw)
         raw = []
     note_unread_keys(raw, messages_at, reading)
-    dialect = dialect_of(raw)
+    dialect = detect_dialect(raw)
     if dialect is None:
         session = messages.trace(raw, messages_at, reading, instructions=instructions, declarations=declarations)
         if not (declarations or is_answered) and own.get("keeps_calls") is not True:

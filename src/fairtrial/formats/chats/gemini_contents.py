@@ -9,7 +9,7 @@ from fairtrial.formats.chats.assembly import (
     Dialect,
     Entry,
     input_entries,
-    joined_texts,
+    join_texts,
     result,
     text_at,
     unknown_part,
@@ -43,7 +43,7 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
     for i, part in enumerate(reading.array(message, "parts", at)):
         steps += _steps(part, ((at, "parts"), i), reading)
     if role == "model":
-        return list(joined_texts(steps))
+        return list(join_texts(steps))
     return input_entries(steps, is_instruction=role == "system")
 
 
@@ -53,7 +53,7 @@ def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:
         return []
     if len(part) == 1 and isinstance(text := part.get("text"), str):
         return [Message(text)]  # most parts are a text alone
-    return [_code_step(part) or content.step_of(part, "", at, reading)]
+    return [_code_step(part) or content.read_step(part, "", at, reading)]
 
 
 def _code_step(part: dict[str, Any]) -> Step | None:

@@ -60,18 +60,18 @@ class RequestJoiner(Generic[_Source]):
         self._window.append(request)
         if len(self._window) > _WINDOW:
             oldest = self._window.popleft()
-            yield from self._finished(oldest)
+            yield from self._finish_requests(oldest)
             if self._by_end.get(oldest.end) is oldest:
                 del self._by_end[oldest.end]
 
     def finish(self) -> Iterator[tuple[_Source, Recording]]:
         """Yield the recordings that are left after the last file."""
         for request in self._window:
-            yield from self._finished(request)
+            yield from self._finish_requests(request)
         self._window.clear()
         self._by_end.clear()
 
-    def _finished(self, request: _Request[_Source]) -> Iterator[tuple[_Source, Recording]]:
+    def _finish_requests(self, request: _Request[_Source]) -> Iterator[tuple[_Source, Recording]]:
         if request.followers == 1:
             self.count += 1
         else:

@@ -8,7 +8,7 @@ from fairtrial.formats.chats.assembly import (
     Dialect,
     Entry,
     Instruction,
-    joined_texts,
+    join_texts,
     number_at,
     object_at,
     result,
@@ -17,9 +17,9 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     user_message,
 )
-from fairtrial.formats.messages import arguments_of, medium_of, response_of
+from fairtrial.formats.messages import read_arguments, read_medium, read_response
 from fairtrial.formats.reading import Diagnostics, Place
-from fairtrial.formats.tool_failures import stated_failure
+from fairtrial.formats.tool_failures import declares_failure
 from fairtrial.records.trace import Message, Part, Step, ToolCall, Usage
 
 _NAME = "LangChain messages"
@@ -77,7 +77,7 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
     role = _TYPES[kind]
     if role == "tool":
         return [_result(fields)]
-    steps = joined_texts(_content(fields.get("content"), (at, "content"), reading))
+    steps = join_texts(_content(fields.get("content"), (at, "content"), reading))
     if role == "assistant":
         return [*steps, *_calls(fields, at, reading), *_usage(fields)]
     messages = [step for step in steps if isinstance(step, Message)]
@@ -102,9 +102,9 @@ def _content(content: Any, at: Place, reading: Diagnostics) -> list[Step]:
         elif kind in _MEDIA:
             steps.append(Message("", parts=(_medium(part),)))
         elif kind == "server_tool_call":
-            steps.append(ToolCall(text_at(part, "name"), arguments_of(part.get("args")), text_at(part, "id")))
+            steps.append(ToolCall(text_at(part, "name"), read_arguments(part.get("args")), text_at(part, "id")))
         elif kind == "server_tool_result":
-            failed = stated_failure(part)
+            failed = declares_failure(part)
             steps.append(result("", part.get("output"), text_at(part, "tool_call_id"), stated=failed))
         elif kind not in (*_REPEATED, *_SILENT):
             unknown_part(part, (at, i), reading, _NAME, _PART_TYPES)
@@ -117,7 +117,7 @@ def _calls(fields: dict[str, Any], at: Place, reading: Diagnostics) -> list[Step
     for name in ("tool_calls", "invalid_tool_calls"):
         for i, call in enumerate(reading.array(fields, name, at)):
             if isinstance(call, dict) and isinstance(call.get("name"), str):
-                calls.append(ToolCall(call["name"], arguments_of(call.get("args")), text_at(call, "id")))
+                calls.append(ToolCall(call["name"], read_arguments(call.get("args")), text_at(call, "id")))
             else:
                 reading.wrong_type(((at, name), i), "a call {'name': ..., 'args': {...}, 'id': ...}", call)
     if calls:
@@ -126,7 +126,7 @@ def _calls(fields: dict[str, Any], at: Place, reading: Diagnostics) -> list[Step
     for call in reading.array(extra, "tool_calls", (at, "additional_kwargs")):
         function = object_at(call, "function") if isinstance(call, dict) else {}
         if isinstance(function.get("name"), str):
-            calls.append(ToolCall(function["name"], arguments_of(function.get("arguments")), text_at(call, "id")))
+            calls.append(ToolCall(function["name"], read_arguments(function.get("arguments")), text_at(call, "id")))
     return calls
 
 
@@ -134,12 +134,12 @@ def _result(fields: dict[str, Any]) -> Step:
     content = fields.get("content")
     if isinstance(content, list) and all(isinstance(part, dict) and part.get("type") == "text" for part in content):
         content = "\n".join(text_at(part, "text") for part in content)
-    response = response_of(content) if isinstance(content, str) else content
-    return result(text_at(fields, "name"), response, text_at(fields, "tool_call_id"), stated=stated_failure(fields))
+    response = read_response(content) if isinstance(content, str) else content
+    return result(text_at(fields, "name"), response, text_at(fields, "tool_call_id"), stated=declares_failure(fields))
 
 
 def _medium(part: dict[str, Any]) -> Part:
-    old = medium_of(part)
+    old = read_medium(part)
     if old is not None:
         return old
     data = text_at(part, "base64") or text_at(part, "data")

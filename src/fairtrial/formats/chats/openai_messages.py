@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage
-from fairtrial.formats.messages import ROLES, media_of, plain, steps_in, text_of
+from fairtrial.formats.messages import ROLES, extract_text, plain, read_media, steps_in
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.trace import Message
 
@@ -17,9 +17,9 @@ def openai_entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> 
     if role not in ROLES:
         reading.wrong_type((at, "role"), f"one of {', '.join(ROLES)}", role)
         return []
-    text = text_of(message.get("content"), (at, "content"), reading)
+    text = extract_text(message.get("content"), (at, "content"), reading)
     if role in ("system", "developer"):
         return [Instruction(text)]
     if role == "user":
-        return [UserMessage(Message(text, parts=media_of(message.get("content"))))]
+        return [UserMessage(Message(text, parts=read_media(message.get("content"))))]
     return list(steps_in(message, role, text, at, reading, {}))

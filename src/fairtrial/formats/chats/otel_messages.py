@@ -13,7 +13,7 @@ from fairtrial.formats.chats.assembly import (
     Entry,
     UserMessage,
     input_entries,
-    joined_texts,
+    join_texts,
     response,
     result,
     text_at,
@@ -21,7 +21,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
-from fairtrial.formats.messages import arguments_of
+from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.spans.span_values import structured
 from fairtrial.records.trace import Message, Part, Step, ToolCall
@@ -70,7 +70,7 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
         entries = input_entries(steps, is_instruction=role != "user")
         return [*entries, UserMessage(Message("", withheld=HIDDEN))] if is_hidden and role == "user" else entries
     author = text_at(message, "name")
-    answer = steps if is_hidden else joined_texts(steps)
+    answer = steps if is_hidden else join_texts(steps)
     return [replace(step, author=author) for step in answer] if author else [*answer]
 
 
@@ -81,7 +81,7 @@ def _steps(part: Any, at: Place, reading: Diagnostics) -> list[Step]:
     if kind in _CALLS:
         args = structured(part.get("arguments"))
         reason = "" if "arguments" in part else HIDDEN
-        return [ToolCall(text_at(part, "name"), arguments_of(args), text_at(part, "id"), withheld=reason)]
+        return [ToolCall(text_at(part, "name"), read_arguments(args), text_at(part, "id"), withheld=reason)]
     if kind in _RESULTS:
         answer = part.get("response", part.get("result"))
         reason = "" if "response" in part or "result" in part else HIDDEN
@@ -117,16 +117,16 @@ def whole_answers(messages: Iterable[Any]) -> Iterator[Any]:
             pieces += message["parts"]
         elif pieces:
             last = message["parts"]
-            whole = _joined_parts(pieces)
-            yield {**message, "parts": last if whole == _joined_parts(last) else _joined_parts([*pieces, *last])}
+            whole = _join_parts(pieces)
+            yield {**message, "parts": last if whole == _join_parts(last) else _join_parts([*pieces, *last])}
             pieces = []
         else:
             yield message
     if pieces:
-        yield {"role": "assistant", "parts": _joined_parts(pieces)}
+        yield {"role": "assistant", "parts": _join_parts(pieces)}
 
 
-def _joined_parts(parts: Iterable[Any]) -> list[Any]:
+def _join_parts(parts: Iterable[Any]) -> list[Any]:
     """Return parts with texts that follow one another, and thoughts that follow one another, joined."""
     joined: list[Any] = []
     for kind, group in groupby(parts, key=_kind_of_text):

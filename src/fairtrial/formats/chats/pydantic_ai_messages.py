@@ -10,7 +10,7 @@ from fairtrial.formats.chats.assembly import (
     Dialect,
     Entry,
     Instruction,
-    joined_texts,
+    join_texts,
     number_at,
     object_at,
     result,
@@ -19,7 +19,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     user_message,
 )
-from fairtrial.formats.messages import arguments_of, response_of
+from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.trace import Message, Part, Step, ToolCall, Usage
 
@@ -58,7 +58,7 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
             steps += _steps(part, kind)
     if is_request:
         return [*entries, *user_message(texts, media)]
-    return [*joined_texts(steps), *_usage(message)]
+    return [*join_texts(steps), *_usage(message)]
 
 
 def _add_prompt(content: Any, at: Place, reading: Diagnostics, texts: list[str], media: list[Part]) -> None:
@@ -78,7 +78,7 @@ def _results(part: dict[str, Any], kind: str) -> list[Step]:
     name, content = text_at(part, "tool_name"), part.get("content")
     if not name or name.startswith(_OUTPUT_TOOL):
         return []
-    response = response_of(content) if isinstance(content, str) else content
+    response = read_response(content) if isinstance(content, str) else content
     failed = kind == "retry-prompt" or text_at(part, "outcome") not in ("", "success") or None
     return [result(name, response, text_at(part, "tool_call_id"), stated=failed)]
 
@@ -90,7 +90,7 @@ def _steps(part: dict[str, Any], kind: str) -> list[Step]:
         return thoughts(part.get("content"))
     name, call_id = text_at(part, "tool_name"), text_at(part, "tool_call_id")
     if kind in _CALLS:
-        arguments = arguments_of(part.get("args"))
+        arguments = read_arguments(part.get("args"))
         if name.startswith(_OUTPUT_TOOL):
             return [Message(msgspec.json.encode(arguments).decode())]
         return [ToolCall(name, arguments, call_id)]

@@ -94,7 +94,7 @@ def _entries(chain: Sequence[tuple[int, dict[str, Any]]], reading: Diagnostics) 
                 calls = [entry for entry in entries if isinstance(entry, ToolCall)]
                 yield from (ToolResult(call.name, id=call.id, withheld=_NO_INPUT) for call in calls)
                 pending = True
-        yield tokens_of(response)
+        yield read_tokens(response)
         user_speaks = not pending
 
 
@@ -102,7 +102,7 @@ def _is_output(item: Any) -> bool:
     return isinstance(item, dict) and text_at(item, "type").endswith("_call_output")
 
 
-def tokens_of(response: dict[str, Any]) -> Usage:
+def read_tokens(response: dict[str, Any]) -> Usage:
     """Return the tokens of a response."""
     usage = object_at(response, "usage")
     return Usage(

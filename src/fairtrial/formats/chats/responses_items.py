@@ -15,7 +15,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_role,
     user_message,
 )
-from fairtrial.formats.messages import arguments_of, response_of
+from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Part, Step, ToolCall
@@ -93,7 +93,7 @@ def _call(item: dict[str, Any], kind: str) -> list[Step]:
     name = text_at(item, "name") or kind.removesuffix("_call")
     call_id = text_at(item, "call_id") or text_at(item, "id")
     if "arguments" in item:
-        arguments = arguments_of(item["arguments"])
+        arguments = read_arguments(item["arguments"])
     else:  # the input of a custom tool is a text, and not JSON
         arguments = {key: value for key, value in item.items() if key not in _COMMON_KEYS and value is not None}
     call = ToolCall(name, arguments, call_id)
@@ -107,7 +107,7 @@ def _call(item: dict[str, Any], kind: str) -> list[Step]:
 def _response(output: Any) -> Json:
     if isinstance(output, list) and output and all(_is_text(part) for part in output):
         output = "\n".join(part["text"] for part in output)
-    return response_of(output) if isinstance(output, str) else output
+    return read_response(output) if isinstance(output, str) else output
 
 
 def _is_text(part: Any) -> bool:

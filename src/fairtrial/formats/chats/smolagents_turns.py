@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.formats.chats.assembly import Entry, UserMessage
-from fairtrial.formats.messages import response_of
+from fairtrial.formats.messages import read_response
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Step, Thought, ToolCall, ToolResult
 
@@ -84,7 +84,7 @@ def _turns(entry: Entry) -> Iterator[Entry]:
     before, mark, task = f"\n{text}".rpartition(f"\n{_TASK}")
     observation = (before if mark else task).removeprefix("\n").partition(f"\n{_NEXT_PLAN}")[0]
     if observation.startswith((_OBSERVATION, *_ERRORS)):
-        response = response_of(observation.removeprefix(_OBSERVATION))
+        response = read_response(observation.removeprefix(_OBSERVATION))
         yield ToolResult("", response, is_error=observation.startswith(_ERRORS))
     if mark:
         yield replace(entry, message=replace(entry.message, text=task))

@@ -8,7 +8,7 @@ from fairtrial.formats.chats.assembly import (
     Dialect,
     Entry,
     Instruction,
-    joined_texts,
+    join_texts,
     object_at,
     result,
     text_at,
@@ -17,7 +17,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_role,
     user_message,
 )
-from fairtrial.formats.messages import arguments_of, response_of
+from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.trace import Message, Part, Step, ToolCall, ToolResult
 
@@ -58,7 +58,7 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
     for i, part in enumerate(parts):
         steps += _steps(part, ((at, name), i), reading)
     if role in ("assistant", "tool"):
-        return list(joined_texts(steps))
+        return list(join_texts(steps))
     messages = [step for step in steps if isinstance(step, Message)]
     texts = [step.text for step in messages if step.text]
     if role == "system":
@@ -93,7 +93,7 @@ def _call(part: dict[str, Any], kind: str) -> list[Step]:
     """Return a call. In a user interface the call and its result are one part, such as `tool-get_order`."""
     call_id = text_at(part, "toolCallId")
     name = text_at(part, "toolName") or kind.removeprefix("tool-")
-    steps: list[Step] = [ToolCall(name, arguments_of(part.get("input", part.get("args"))), call_id)]
+    steps: list[Step] = [ToolCall(name, read_arguments(part.get("input", part.get("args"))), call_id)]
     if text_at(part, "errorText"):
         return [*steps, result(name, {"error": part["errorText"]}, call_id)]
     return [*steps, result(name, part["output"], call_id)] if "output" in part else steps
@@ -116,7 +116,7 @@ def _result(part: dict[str, Any]) -> ToolResult:
     failed = kind.startswith("error") or part.get("isError") is True or None
     call_id = text_at(part, "toolCallId")
     if isinstance(response, str):
-        response = response_of(response)
+        response = read_response(response)
     return result(text_at(part, "toolName"), response, call_id, stated=failed)
 
 

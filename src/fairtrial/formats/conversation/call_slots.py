@@ -38,7 +38,7 @@ def read_history(draft: Draft, steps: Sequence[Step], *, is_whole: bool) -> list
             slot = _slot_of_result(draft.slots, step, closed)
             if slot is None and is_whole and _is_orphan(draft, step):
                 if step.name:
-                    slot = _lost_slot(draft, step)
+                    slot = _add_lost_slot(draft, step)
                     lost_calls.append(slot.call)
                 else:
                     draft.gap = f"the result {step.id} stands in a request without its call"
@@ -54,7 +54,7 @@ def _is_orphan(draft: Draft, result: ToolResult) -> bool:
     return bool(result.id or result.name) and keys.isdisjoint(filter(None, (result.id, result.name)))
 
 
-def _lost_slot(draft: Draft, result: ToolResult) -> Slot:
+def _add_lost_slot(draft: Draft, result: ToolResult) -> Slot:
     """Add the call that a result proves. Its arguments are not known."""
     draft.add([ToolCall(result.name, id=result.id, withheld=_NO_CALL)])
     return draft.slots[-1]
@@ -63,16 +63,16 @@ def _lost_slot(draft: Draft, result: ToolResult) -> Slot:
 def slot_of_span(slots: Sequence[Slot], facts: Facts) -> Slot | None:
     """Return the call that the span of a tool ran, or None."""
     free = [slot for slot in slots if slot.node is None]
-    return _slot_of(free, facts.call_id, facts.name, facts.args)
+    return _find_slot(free, facts.call_id, facts.name, facts.args)
 
 
 def _slot_of_call(slots: Sequence[Slot], call: ToolCall, repeated: Collection[Slot]) -> Slot | None:
     """Return the known call that an input repeats, or None."""
     free = [slot for slot in slots if slot not in repeated]
-    return _slot_of(free, call.id, call.name, call.args)
+    return _find_slot(free, call.id, call.name, call.args)
 
 
-def _slot_of(slots: Sequence[Slot], call_id: str | None, name: str, args: dict[str, Json] | None) -> Slot | None:
+def _find_slot(slots: Sequence[Slot], call_id: str | None, name: str, args: dict[str, Json] | None) -> Slot | None:
     """Return the call with an id, else the first with a name and arguments, else the first with the name."""
     same_call = namesake = None
     for slot in slots:

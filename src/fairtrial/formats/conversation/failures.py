@@ -8,7 +8,7 @@ from fairtrial.formats.conversation.nodes import Node
 from fairtrial.formats.spans.span import SpanEvent
 
 
-def failure_of(node: Node) -> str:
+def read_failure(node: Node) -> str:
     """Return the failure of a call: of its status, its type of error, or an exception that left no answer."""
     facts, span = node.facts, node.span
     if span.failure or facts.failure or span.attributes.get("error.type"):
@@ -25,12 +25,12 @@ def cause_of_break(nodes: Iterable[Node]) -> str:
     failure of a tool is an answer that the agent can go on with.
     """
     calls = [node for node in nodes if node.facts.kind in ("model", "agent")]
-    failing = [node for node in calls if failure_of(node)]
+    failing = [node for node in calls if read_failure(node)]
     if not failing:
         return ""
-    successes = [node for node in calls if not failure_of(node)]
+    successes = [node for node in calls if not read_failure(node)]
     broken = (node for node in failing if not any(_is_retry(other, node) for other in successes))
-    return next(map(cause_of, broken), "")
+    return next(map(find_cause, broken), "")
 
 
 def _is_retry(success: Node, failing: Node) -> bool:
@@ -40,12 +40,12 @@ def _is_retry(success: Node, failing: Node) -> bool:
     return success.span.start >= failing.span.last
 
 
-def cause_of(node: Node) -> str:
+def find_cause(node: Node) -> str:
     """Return the type and the message of a failure from the status, an attribute or the event of an exception."""
     exception = _exception(node)
     attributes = exception.attributes if exception else {}
     kind = node.facts.error_type or node.span.attributes.get("error.type") or attributes.get("exception.type") or ""
-    failure = failure_of(node)
+    failure = read_failure(node)
     message = failure if failure != "ERROR" else attributes.get("exception.message") or ""
     if not kind or not message or str(message).startswith(str(kind)):
         return str(message or kind or "ERROR")

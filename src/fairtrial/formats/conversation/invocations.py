@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from fairtrial.formats.conversation.call_slots import read_history, slot_of_span
 from fairtrial.formats.conversation.draft import Draft
-from fairtrial.formats.conversation.failures import cause_of, failure_of
+from fairtrial.formats.conversation.failures import find_cause, read_failure
 from fairtrial.formats.conversation.nodes import Node
-from fairtrial.formats.conversation.user_turns import Turn, Turns, turns_of
-from fairtrial.formats.dialects.facts import reason_of
+from fairtrial.formats.conversation.user_turns import Turn, Turns, read_turns
+from fairtrial.formats.dialects.facts import find_reason
 from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult, Trace, Usage, split_reply
 
 _NANOSECONDS = 1e9
@@ -35,21 +35,21 @@ class Walk:
 
     def read_model(self, node: Node) -> None:
         """Read a call of a model, or an agent whose models are not recorded."""
-        turns = _input_of(node)
-        draft = self._draft_of(node, turns)
+        turns = _find_input(node)
+        draft = self._take_draft(node, turns)
         steps = node.facts.output
         is_whole_run = node.facts.kind == "agent"
         if turns is not None:
             tail = turns.turns[-1].steps if turns.turns else turns.opening
             if is_whole_run and steps is None:
                 steps = tuple(step for step in tail if not isinstance(step, ToolResult))
-                draft.add(_steps_of(node, steps), is_whole_run=True)
+                draft.add(_list_steps(node, steps), is_whole_run=True)
                 read_history(draft, tail, is_whole=True)
             else:
                 self._note_lost(read_history(draft, tail, is_whole=bool(turns.turns)))
-                draft.add(_steps_of(node, steps or ()), is_whole_run=is_whole_run)
+                draft.add(_list_steps(node, steps or ()), is_whole_run=is_whole_run)
         else:
-            draft.add(_steps_of(node, steps or ()), is_whole_run=is_whole_run)
+            draft.add(_list_steps(node, steps or ()), is_whole_run=is_whole_run)
         self._take_usage(draft, node)
 
     def read_silent_model(self, node: Node) -> None:
@@ -105,7 +105,7 @@ class Walk:
                 return draft
         return None
 
-    def _draft_of(self, node: Node, turns: Turns | None) -> Draft:
+    def _take_draft(self, node: Node, turns: Turns | None) -> Draft:
         """Return the invocation that a call with content belongs to, after opening it if the call begins it."""
         if turns is None or not turns.turns:
             return self._open_draft(node)
@@ -162,13 +162,13 @@ class Walk:
     def place_tool(self, draft: Draft, node: Node) -> None:
         """Give the span of a tool to the call that it ran, or add a call for it."""
         facts = node.facts
-        author = facts.agent or agent_of(node)
+        author = facts.agent or find_agent(node)
         if facts.reply is not None:
             _place_reply(draft, node, facts.reply)
             return
         slot = slot_of_span(draft.slots, facts)
         if slot is None:
-            withheld = "" if facts.args is not None else reason_of(facts)
+            withheld = "" if facts.args is not None else find_reason(facts)
             call_id, beginning = facts.call_id or "", facts.input_beginning
             call = ToolCall(facts.name, facts.args or {}, call_id, author, withheld=withheld, beginning=beginning)
             slot = draft.add_unasked_call(call)
@@ -176,7 +176,7 @@ class Walk:
             slot.call = replace(slot.call, args=facts.args, withheld="")
         draft.nodes.append(node)
         slot.node = node
-        slot.measured = _measured(node, author, self._inner(node))
+        slot.measured = _make_measured(node, author, self._inner(node))
 
 
 def _place_reply(draft: Draft, node: Node, reply: Message) -> None:
@@ -184,12 +184,12 @@ def _place_reply(draft: Draft, node: Node, reply: Message) -> None:
     draft.nodes.append(node)
     last = draft.blocks[-1].steps[-1] if draft.blocks else None
     if not isinstance(last, Message) or last.text != reply.text:
-        draft.add(_steps_of(node, [reply]))
+        draft.add(_list_steps(node, [reply]))
 
 
 def withheld_user(node: Node) -> Message:
     """Return the message of a user that was not recorded."""
-    return Message("", withheld=reason_of(node.facts))
+    return Message("", withheld=find_reason(node.facts))
 
 
 def invocation_name(node: Node) -> str:
@@ -197,7 +197,7 @@ def invocation_name(node: Node) -> str:
     return node.facts.invocation
 
 
-def agent_of(node: Node) -> str:
+def find_agent(node: Node) -> str:
     """Return the name of the agent that a node works for, or an empty text."""
     above = node.parent
     while above is not None:
@@ -207,13 +207,13 @@ def agent_of(node: Node) -> str:
     return ""
 
 
-def _input_of(node: Node) -> Turns | None:
+def _find_input(node: Node) -> Turns | None:
     """Return the turns that a model got. If its span has none, they are those of its agent up to the last turn."""
     if node.facts.input is not None:
-        return turns_of(node.facts.input)
+        return read_turns(node.facts.input)
     for above in node.ancestors():
         if above.facts.kind == "agent" and above.facts.input is not None:
-            turns = turns_of(above.facts.input)
+            turns = read_turns(above.facts.input)
             return replace(turns, turns=(*turns.turns[:-1], *(Turn(turn.user) for turn in turns.turns[-1:])))
     return None
 
@@ -224,10 +224,10 @@ def _past(turn: Turn) -> Invocation:
     return Invocation(turn.user, before, reply)
 
 
-def _steps_of(node: Node, steps: Sequence[Step]) -> list[Step]:
+def _list_steps(node: Node, steps: Sequence[Step]) -> list[Step]:
     """Return the steps of an answer with their author, their model and their span. An empty text is not a message."""
     facts, span = node.facts, node.span
-    author = facts.agent or agent_of(node)
+    author = facts.agent or find_agent(node)
     prepared: list[Step] = []
     for step in steps:
         if isinstance(step, Message) and not (step.text or step.parts or step.withheld):
@@ -236,21 +236,21 @@ def _steps_of(node: Node, steps: Sequence[Step]) -> list[Step]:
         if not isinstance(step, ToolResult):
             where["model"] = facts.model
         if step.withheld:
-            where["withheld"] = reason_of(facts)
+            where["withheld"] = find_reason(facts)
         prepared.append(replace(step, **where, started=span.start / _NANOSECONDS))
     return prepared
 
 
-def _measured(node: Node, author: str, inner: Trace | None) -> ToolResult:
+def _make_measured(node: Node, author: str, inner: Trace | None) -> ToolResult:
     """Return the result that the span of a tool tells, with its times."""
     facts, span = node.facts, node.span
     result = facts.result
-    has_failed = bool(failure_of(node))
+    has_failed = bool(read_failure(node))
     if result is None and has_failed:
-        result = ToolResult(facts.name, {"error": cause_of(node)}, facts.call_id or "")
+        result = ToolResult(facts.name, {"error": find_cause(node)}, facts.call_id or "")
     if result is None:
         beginning = facts.output_beginning
-        result = ToolResult(facts.name, id=facts.call_id or "", withheld=reason_of(facts), beginning=beginning)
+        result = ToolResult(facts.name, id=facts.call_id or "", withheld=find_reason(facts), beginning=beginning)
     return replace(
         result,
         author=author,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from fairtrial.formats.conversation.nodes import Node
-from fairtrial.formats.conversation.user_turns import turns_of
+from fairtrial.formats.conversation.user_turns import read_turns
 from fairtrial.formats.dialects.dialect_table import CONVERSATION_IDS
 from fairtrial.formats.spans.span import Span, SpanItem
 from fairtrial.formats.spans.span_values import structured
@@ -80,7 +80,7 @@ def history_keys(trace: Trace, nodes: Iterable[Node]) -> HistoryKeys:
 def _ends_in_input(trace: Trace, nodes: Iterable[Node]) -> Iterator[bytes]:
     """Yield the keys of a conversation that ends with the calls in the input of the first call of a model."""
     first = next((node for node in nodes if node.facts.kind == "model" and node.facts.input is not None), None)
-    turns = turns_of(first.facts.input or ()).turns if first is not None else ()
+    turns = read_turns(first.facts.input or ()).turns if first is not None else ()
     if turns:
         calls = [step for step in turns[-1].steps if isinstance(step, ToolCall)]
         yield from _open_ends(trace.history, turns[-1].user, calls)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairtrial.formats.conversation.joining import HistoryKeys, conversation_id, history_keys
-from fairtrial.formats.conversation.nodes import nodes_of
+from fairtrial.formats.conversation.nodes import build_nodes
 from fairtrial.formats.conversation.options import TraceOptions
 from fairtrial.formats.conversation.span_conversations import single_conversation
 from fairtrial.formats.reading import Diagnostics
-from fairtrial.formats.spans.body import spans_of
+from fairtrial.formats.spans.body import make_spans
 from fairtrial.formats.spans.span import SpanItem
 from fairtrial.records.record import Record
 
@@ -30,7 +30,7 @@ class TraceState(Record, frozen=True):
 
 def state_of_trace(items: Sequence[SpanItem], options: TraceOptions) -> TraceState:
     """Return the state of the trace that all items belong to."""
-    nodes = nodes_of(spans_of(items, []), Diagnostics(""))
+    nodes = build_nodes(make_spans(items, []), Diagnostics(""))
     ids = {node.span.span_id for node in nodes}
     name = "" if options.join == "none" else conversation_id(nodes, options.conversation)
     history = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
-from fairtrial.formats.dialects.dialect_table import facts_of
+from fairtrial.formats.dialects.dialect_table import read_facts
 from fairtrial.formats.dialects.facts import NOTHING, Facts
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
@@ -54,9 +54,9 @@ class Node:
         return node
 
 
-def nodes_of(spans: Iterable[Span], reading: Diagnostics) -> list[Node]:
+def build_nodes(spans: Iterable[Span], reading: Diagnostics) -> list[Node]:
     """Return a node for each span, in order. A span whose parent is missing is a root."""
-    nodes = {(span.trace_id, span.span_id): Node(span, facts_of(span, reading)) for span in spans}
+    nodes = {(span.trace_id, span.span_id): Node(span, read_facts(span, reading)) for span in spans}
     early_nodes: list[Node] = []
     for (trace_id, span_id), node in nodes.items():
         parent_id = node.span.parent_id

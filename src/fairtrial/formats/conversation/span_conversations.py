@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from fairtrial.formats.conversation.joining import chains, conversation_id, history_keys, successors
-from fairtrial.formats.conversation.nodes import ORDER, Node, nodes_of
+from fairtrial.formats.conversation.nodes import ORDER, Node, build_nodes
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.formats.conversation.trace_assembly import Assembly
 from fairtrial.formats.cut_off_texts import may_be_cut_off, with_beginnings
@@ -16,7 +16,7 @@ from fairtrial.formats.dialects.fairtrial_exports import ATTEMPT, CASE_ID, with_
 from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.garbage import paused_collector
 from fairtrial.formats.reading import Diagnostics
-from fairtrial.formats.spans.body import spans_of
+from fairtrial.formats.spans.body import make_spans
 from fairtrial.formats.spans.span import SpanItem
 from fairtrial.formats.spans.span_values import whole_number
 from fairtrial.formats.trace_contents import json_of_contents
@@ -67,7 +67,7 @@ def _note_rootless(traces: Iterable[Sequence[Node]], warnings: list[str]) -> Non
 
 
 @paused_collector()
-def recordings_of(
+def collect_recordings(
     items: Iterable[SpanItem], reading: Diagnostics, options: TraceOptions = DEFAULTS
 ) -> tuple[Recording, ...]:
     """Return the conversations in spans and log records, in the order of their start.
@@ -75,26 +75,28 @@ def recordings_of(
     Spans that belong to no agent are not in it.
     """
     warnings: list[str] = []
-    conversations = conversations_of(items, warnings, reading, options)
+    conversations = group_conversations(items, warnings, reading, options)
     if options.join == "history":
-        conversations = _joined(conversations, warnings, options)
+        conversations = _join_items(conversations, warnings, options)
     warnings += [warning for conversation in conversations for warning in conversation.warnings]
     reading.warnings += [f"{reading.path}: {warning}" for warning in dict.fromkeys(warnings)]
     return tuple([conversation.recording(reading) for conversation in conversations])
 
 
-def conversations_of(
+def group_conversations(
     items: Iterable[SpanItem], warnings: list[str], reading: Diagnostics, options: TraceOptions
 ) -> list[Conversation]:
     """Return the conversations in spans. Traces that go on with each other by their history are not joined yet."""
     traces: dict[str, list[Node]] = defaultdict(list)
-    for node in nodes_of(spans_of(items, warnings), reading):
+    for node in build_nodes(make_spans(items, warnings), reading):
         traces[node.span.trace_id].append(node)
     _note_rootless(traces.values(), warnings)
-    return [*_assembled(_grouped(traces, options), options)]
+    return [*_assemble_conversations(_group_nodes(traces, options), options)]
 
 
-def _assembled(groups: Iterable[tuple[str, Sequence[Node]]], options: TraceOptions) -> Iterator[Conversation]:
+def _assemble_conversations(
+    groups: Iterable[tuple[str, Sequence[Node]]], options: TraceOptions
+) -> Iterator[Conversation]:
     for name, members in groups:
         warnings: list[str] = []
         trace = Assembly(members, warnings, nested=options.nested).trace()
@@ -104,7 +106,7 @@ def _assembled(groups: Iterable[tuple[str, Sequence[Node]]], options: TraceOptio
             yield Conversation(name, members, trace, tuple(warnings))
 
 
-def _grouped(traces: Mapping[str, Sequence[Node]], options: TraceOptions) -> list[tuple[str, list[Node]]]:
+def _group_nodes(traces: Mapping[str, Sequence[Node]], options: TraceOptions) -> list[tuple[str, list[Node]]]:
     """Return the nodes of each conversation in their order, with its id, which is empty for a trace without an id."""
     conversations: dict[tuple[str, str], list[Node]] = defaultdict(list)
     for trace_id, nodes in traces.items():
@@ -126,7 +128,7 @@ def _is_recording(nodes: Iterable[Node]) -> bool:
     return any(CASE_ID in node.span.attributes for node in nodes)
 
 
-def _joined(conversations: list[Conversation], warnings: list[str], options: TraceOptions) -> list[Conversation]:
+def _join_items(conversations: list[Conversation], warnings: list[str], options: TraceOptions) -> list[Conversation]:
     """Join the traces without an id that go on with each other."""
     unnamed = [conversation for conversation in conversations if not conversation.name]
     earlier = successors(history_keys(conversation.trace, conversation.nodes) for conversation in unnamed)
@@ -137,7 +139,7 @@ def _joined(conversations: list[Conversation], warnings: list[str], options: Tra
     for numbers in chains(earlier, len(unnamed)):
         parts = [unnamed[number] for number in numbers]
         members = sorted((node for part in parts for node in part.nodes), key=ORDER)
-        whole = parts if len(parts) == 1 else _assembled([("", members)], options)
+        whole = parts if len(parts) == 1 else _assemble_conversations([("", members)], options)
         joined |= {_first_trace(parts[0]): conversation for conversation in whole}
     return [
         conversation if conversation.name else joined[_first_trace(conversation)]
@@ -150,8 +152,8 @@ def single_conversation(
     items: Iterable[SpanItem], warnings: list[str], reading: Diagnostics, options: TraceOptions
 ) -> Conversation | None:
     """Return all spans as one conversation without an id, or None if they belong to no agent."""
-    nodes = nodes_of(spans_of(items, warnings), reading)
-    return next(_assembled([("", nodes)], options), None)
+    nodes = build_nodes(make_spans(items, warnings), reading)
+    return next(_assemble_conversations([("", nodes)], options), None)
 
 
 def _first_trace(conversation: Conversation) -> str:

@@ -31,7 +31,7 @@ def spans_of_drafts(drafts: Sequence[Draft]) -> list[list[Node]]:
     return nodes
 
 
-def durations_of(nodes: Iterable[Node]) -> tuple[float | None, Durations | None]:
+def measure_durations(nodes: Iterable[Node]) -> tuple[float | None, Durations | None]:
     """Return the start of an invocation in seconds since 1970, and its durations. Parallel calls count once.
 
     If a span never ended, the durations that it is part of are not known.

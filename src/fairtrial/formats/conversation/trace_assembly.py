@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from fairtrial.formats.conversation.doubled_calls import find_homes, merge_calls
 from fairtrial.formats.conversation.draft import Draft
 from fairtrial.formats.conversation.failures import cause_of_break
-from fairtrial.formats.conversation.invocations import Walk, agent_of, invocation_name, withheld_user
+from fairtrial.formats.conversation.invocations import Walk, find_agent, invocation_name, withheld_user
 from fairtrial.formats.conversation.nodes import Node
-from fairtrial.formats.conversation.timing import durations_of, spans_of_drafts
-from fairtrial.formats.conversation.user_turns import turns_of
-from fairtrial.formats.dialects.facts import reason_of
+from fairtrial.formats.conversation.timing import measure_durations, spans_of_drafts
+from fairtrial.formats.conversation.user_turns import read_turns
+from fairtrial.formats.dialects.facts import find_reason
 from fairtrial.formats.dialects.fairtrial_exports import with_fields
 from fairtrial.formats.spans.body import loss_reason
 from fairtrial.records.trace import (
@@ -51,7 +51,7 @@ class Assembly:
         merge_calls(nodes)
         find_homes(nodes)
         self._warnings = warnings
-        self._nested = nested
+        self._find_nested = nested
         self._by_home: dict[Node | None, list[Node]] = defaultdict(list)
         for node in nodes:
             self._by_home[node.home].append(node)
@@ -99,17 +99,17 @@ class Assembly:
         )
 
     def _invocation(self, draft: Draft, nodes: Sequence[Node], *, is_broken: bool) -> Invocation:
-        created, durations = durations_of(nodes)
+        created, durations = measure_durations(nodes)
         steps = draft.steps
-        if self._nested:
-            steps = [inner for step in steps for inner in _flattened(step)]
+        if self._find_nested:
+            steps = [inner for step in steps for inner in _flatten_step(step)]
         before, reply = (tuple(steps), None) if is_broken else split_reply(steps)
         if reply is None and not is_broken:
             reply = _unrecorded_reply(draft, nodes)
         if reply is not None:
             reply = self._with_finish_reason(reply, draft)
         usages = tuple(draft.usages) or None
-        origin = _origin_of(draft)
+        origin = _read_origin(draft)
         return Invocation(draft.user, before, reply, draft.name, usages, durations, created=created, origin=origin)
 
     def _with_finish_reason(self, reply: Message, draft: Draft) -> Message:
@@ -121,7 +121,7 @@ class Assembly:
         return replace(reply, extra={**(reply.extra or {}), "finish_reason": last.facts.finish_reason})
 
 
-def _origin_of(draft: Draft) -> Origin | None:
+def _read_origin(draft: Draft) -> Origin | None:
     if not draft.nodes:
         return None
     first = min(draft.nodes, key=lambda node: node.order)
@@ -183,13 +183,13 @@ def _unrecorded_reply(draft: Draft, nodes: Sequence[Node]) -> Message | None:
     last = next((node for node in reversed(draft.nodes) if node.facts.kind in ("model", "agent")), None)
     if last is not None and (name := draft.unanswered_call):
         reason = f"no span holds the result of the last call ({name}), so that a later call of the model is missing"
-        return Message("", author=last.facts.agent or agent_of(last), withheld=f"{reason}; {_SESSION}")
+        return Message("", author=last.facts.agent or find_agent(last), withheld=f"{reason}; {_SESSION}")
     if last is None:
         last = next((node for node in draft.nodes), None)
     if last is None or last.facts.output is not None:
         return None
-    author, beginning = last.facts.agent or agent_of(last), last.facts.output_beginning
-    return Message("", author, withheld=reason_of(last.facts), beginning=beginning)
+    author, beginning = last.facts.agent or find_agent(last), last.facts.output_beginning
+    return Message("", author, withheld=find_reason(last.facts), beginning=beginning)
 
 
 def _agents(draft: Draft) -> dict[str, AgentDetails]:
@@ -198,16 +198,16 @@ def _agents(draft: Draft) -> dict[str, AgentDetails]:
     for node in draft.nodes:
         if node.facts.kind not in ("model", "agent"):
             continue
-        name = node.facts.agent or agent_of(node)
+        name = node.facts.agent or find_agent(node)
         instructions = node.facts.instructions
         if not instructions and node.facts.input:
-            instructions = turns_of(node.facts.input).instructions
+            instructions = read_turns(node.facts.input).instructions
         if name not in agents and (instructions or node.facts.declarations):
             agents[name] = AgentDetails(name, instructions, node.facts.declarations)
     return agents
 
 
-def _flattened(step: Step) -> list[Step]:
+def _flatten_step(step: Step) -> list[Step]:
     """Return a step with the steps of the agents inside a tool before its result."""
     if not isinstance(step, ToolResult) or step.inner is None:
         return [step]
@@ -215,6 +215,6 @@ def _flattened(step: Step) -> list[Step]:
         flat
         for invocation in step.inner.invocations
         for inner_step in (*(invocation.steps or ()), *filter(None, [invocation.final_response]))
-        for flat in _flattened(inner_step)
+        for flat in _flatten_step(inner_step)
     ]
     return [*inner, replace(step, inner=None)]

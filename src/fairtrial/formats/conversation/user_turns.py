@@ -29,17 +29,17 @@ class Turns(Record, frozen=True):
         return [turn.user.text for turn in self.turns]
 
 
-def turns_of(entries: Sequence[Entry]) -> Turns:
+def read_turns(entries: Sequence[Entry]) -> Turns:
     """Return the turns in the messages to a model."""
     before, *turns = split_turns(entry for entry in entries if not isinstance(entry, Usage))
     return Turns(
         tuple(before.steps),
-        tuple([Turn(_joined(turn.messages), tuple(turn.steps)) for turn in turns]),
+        tuple([Turn(_join_items(turn.messages), tuple(turn.steps)) for turn in turns]),
         "\n".join([entry.text for entry in entries if isinstance(entry, Instruction) and entry.text]),
     )
 
 
-def _joined(messages: list[Message]) -> Message:
+def _join_items(messages: list[Message]) -> Message:
     if len(messages) == 1:
         return messages[0]
     text = "\n\n".join(message.text for message in messages if message.text)

@@ -19,9 +19,9 @@ from fairtrial.formats.datasets.column_roles import (
     Columns,
     ColumnsError,
     choose_columns,
+    find_role,
     holds_cases,
     is_either,
-    role_of,
 )
 from fairtrial.formats.datasets.delimited_rows import Row
 from fairtrial.formats.datasets.row_cases import RowReader
@@ -57,7 +57,7 @@ def expects(value: Any) -> bool:
     """Whether an object with messages also holds a reference, or the reply to the messages, in a member of its own."""
     if not isinstance(value, dict):
         return False
-    roles = ((role_of(name), member) for name, member in value.items() if not is_either(name))
+    roles = ((find_role(name), member) for name, member in value.items() if not is_either(name))
     return any(
         role == EXPECTED_CALLS or (role in (EXPECTED, REPLY) and isinstance(member, str)) for role, member in roles
     )
@@ -80,7 +80,7 @@ def read_table(rows: Iterable[Row], reading: Diagnostics, stem: str) -> CaseTabl
     attempts: dict[str, int] = {}
     recordings: list[Recording] = []
     for number, (at, row) in enumerate(remaining, 1):
-        case, recording = reader.case_of(row, number, at)
+        case, recording = reader.resolve_case(row, number, at)
         earlier = cases.setdefault(case.id, case)
         if earlier is not case and (recording is None or replace(earlier, extra=None) != replace(case, extra=None)):
             reading.error(at, f"has the id {case.id!r} of an earlier row, but another case; ids must be unique")
@@ -112,14 +112,14 @@ def iter_table_recordings(rows: Iterable[Row], reading: Diagnostics, stem: str) 
         raise NotStreamableError
     reader = RowReader(columns, stem, reading)
     for number, (at, row) in enumerate(remaining, 1):
-        case, recording = reader.case_of(row, number, at)
+        case, recording = reader.resolve_case(row, number, at)
         failure = Failure("infrastructure", "the row has no reply")
         yield recording or Recording(case.id, Trace(case.conversation or ()), failure=failure, ended_by="failure")
 
 
 def _open(rows: Iterable[Row], reading: Diagnostics) -> tuple[Columns, Iterator[tuple[Place, dict[str, Any]]]]:
     """Return the columns of a table, and its rows. Raises OtherContentError if the columns cannot be chosen."""
-    remaining = ((at, _decoded(row)) for at, row in rows)
+    remaining = ((at, _decode_json(row)) for at, row in rows)
     sample = list(islice(remaining, _SAMPLE))
     if not sample:
         reading.finish()
@@ -130,41 +130,41 @@ def _open(rows: Iterable[Row], reading: Diagnostics) -> tuple[Columns, Iterator[
         raise OtherContentError(reading.path, [str(problem) for problem in error.args]) from None
     reading.notes = [_note(columns, reading.path)]
     known_names = {name for _, row in sample for name in row}
-    return columns, chain(sample, _checked(remaining, known_names, reading))
+    return columns, chain(sample, _ensure_valid(remaining, known_names, reading))
 
 
-def _checked(rows: Iterator[Row], known_names: set[str], reading: Diagnostics) -> Iterator[Row]:
+def _ensure_valid(rows: Iterator[Row], known_names: set[str], reading: Diagnostics) -> Iterator[Row]:
     """Yield rows, and note a column that only later rows have if its name stands for a part of a case."""
     for at, row in rows:
         if not row.keys() <= known_names:
             for name in row.keys() - known_names:
                 known_names.add(name)
-                if (role := role_of(name)) is not None:
+                if (role := find_role(name)) is not None:
                     problem = f"is a column that the first {_SAMPLE} rows do not have; add it to a row there"
                     reading.error((at, name), f"{problem}, or rename it (it may be {role})")
         yield at, row
 
 
-def _decoded(row: Mapping[str, Any]) -> dict[str, Any]:
+def _decode_json(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row whose JSON texts are decoded, in columns whose names or contents say that they hold several values.
 
     For example, a platform exports messages as JSON text. That text is not a message itself.
     """
     return {
-        name: _structured(name, value) if isinstance(value, str) and value.startswith(_JSON) else value
+        name: _parse_structured(name, value) if isinstance(value, str) and value.startswith(_JSON) else value
         for name, value in row.items()
     }
 
 
-def _structured(name: str, text: str) -> Any:
-    if role_of(name) is None:
+def _parse_structured(name: str, text: str) -> Any:
+    if find_role(name) is None:
         return text
     value = _json(text)
     return value if _may_hold_json(name) or holds_messages(value, depth=1) else text
 
 
 def _may_hold_json(name: str) -> bool:
-    return role_of(name) is not None and name.casefold().replace("_", "").replace(" ", "").endswith(_PLURALS)
+    return find_role(name) is not None and name.casefold().replace("_", "").replace(" ", "").endswith(_PLURALS)
 
 
 def _json(text: str) -> Any:

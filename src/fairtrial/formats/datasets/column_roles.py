@@ -9,7 +9,7 @@ from typing import Any
 
 from fairtrial.errors import UsageError, nearest
 from fairtrial.records.record import Record
-from fairtrial.text.display import shortened
+from fairtrial.text.display import shorten
 
 INPUT, EXPECTED, REPLY, CALLS, EXPECTED_CALLS, CONTEXT, ID, CLUSTER = (
     "input",
@@ -132,7 +132,7 @@ def check_columns(named_columns: Mapping[str, str]) -> None:
 
 
 @lru_cache(maxsize=4096)
-def role_of(column: str) -> str | None:
+def find_role(column: str) -> str | None:
     """Return the role that the name of a column stands for, or None. An ambiguous name has the role EXPECTED."""
     for name in (_name(column), _name(column.partition(".")[0])):
         for role, spellings in _SPELLINGS.items():
@@ -150,7 +150,7 @@ def is_either(column: str) -> bool:
 
 def holds_cases(row: Mapping[str, Any]) -> bool:
     """Whether the names of columns alone say that a row is a case, or the reply to a case."""
-    roles = {role_of(column) for column in row if not is_either(column)}
+    roles = {find_role(column) for column in row if not is_either(column)}
     return INPUT in roles or {REPLY, ID} <= roles
 
 
@@ -210,7 +210,7 @@ def _named_paths(
 
 
 def _columns(names: Collection[str]) -> str:
-    shown = ", ".join(shortened(repr(name), 40) for name in list(names)[:_MOST_NAMES])
+    shown = ", ".join(shorten(repr(name), 40) for name in list(names)[:_MOST_NAMES])
     return f"its columns are {shown}{', …' if len(names) > _MOST_NAMES else ''}" if names else "it has no columns"
 
 
@@ -237,7 +237,7 @@ def _path(role: str, columns: list[str], rows: Sequence[Mapping[str, Any]], prob
     first = min(heads, key=lambda head: _SPELLINGS[role].index(head) if head in _SPELLINGS[role] else 0)
     columns = [name for name in columns if _head(name) == first]
     if len(columns) > 1:  # for example `inputs.question` and `inputs.language`
-        return _chosen_member(role, {name: name.partition(".")[2] for name in columns}, problems, "")
+        return _choose_member(role, {name: name.partition(".")[2] for name in columns}, problems, "")
     return _inner_path(role, columns[0], rows, problems)
 
 
@@ -249,11 +249,11 @@ def _inner_path(role: str, column: str, rows: Sequence[Mapping[str, Any]], probl
         return (column,)
     if len(members) == 1:
         return column, *members
-    member = _chosen_member(role, {name: name for name in members}, problems, f"{column}.")
+    member = _choose_member(role, {name: name for name in members}, problems, f"{column}.")
     return None if member is None else (column, *member)
 
 
-def _chosen_member(role: str, members: Mapping[str, str], problems: list[str], prefix: str) -> Path | None:
+def _choose_member(role: str, members: Mapping[str, str], problems: list[str], prefix: str) -> Path | None:
     """Return the member of an object that has a known name. Otherwise the user must choose."""
     known_members = [member for member, name in members.items() if _name(name) in _INNER.get(role, ())]
     if len(known_members) == 1:

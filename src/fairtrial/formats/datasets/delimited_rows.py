@@ -43,7 +43,7 @@ def looks_so(data: bytes) -> bool:
     return len(names) > 1 and holds_cases(dict.fromkeys(names))
 
 
-def rows_of(blocks: Iterable[bytes], reading: Diagnostics) -> Iterator[Row]:
+def yield_rows(blocks: Iterable[bytes], reading: Diagnostics) -> Iterator[Row]:
     """Yield the rows of a file that is read block by block. Problems of a row are noted with its line.
 
     The first line holds the names of the columns. Raises FormatError if the file is not a table at all.
@@ -172,7 +172,7 @@ def _next(reader: Iterator[list[str]], path: str, skipped: int) -> list[str] | N
         csv.field_size_limit(limit)
 
 
-def blocks_of(data: bytes) -> Iterator[bytes]:
+def yield_blocks(data: bytes) -> Iterator[bytes]:
     """Yield the bytes of a table that is in memory."""
     stream = io.BytesIO(data)
     while block := stream.read(_HEAD):

@@ -20,7 +20,7 @@ from fairtrial.formats.datasets.column_roles import (
     REPLY,
     Columns,
 )
-from fairtrial.formats.messages import arguments_of
+from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.value_shapes import holds_calls, holds_messages
 from fairtrial.records.attempt import Recording
@@ -48,7 +48,7 @@ class RowReader(NamedTuple):
     stem: str
     reading: Diagnostics
 
-    def case_of(self, row: Mapping[str, Any], number: int, at: Place) -> RowCase:
+    def resolve_case(self, row: Mapping[str, Any], number: int, at: Place) -> RowCase:
         """Return the content of a row. A case without an id is named by its number, from 1: `FILE-1`."""
         case_id = self._text(row, ID, at) or f"{self.stem}-{number}"
         trace = self._conversation(row, case_id, at)
@@ -96,7 +96,7 @@ class RowReader(NamedTuple):
             case_id,
             turns if INPUT in self.columns.paths else None,
             expected_calls=calls if before else None,
-            context=self._joined(row, at),
+            context=self._join_items(row, at),
             extra={"columns": other_values} if other_values else None,
             cluster=self._text(row, CLUSTER, at) or "",
             groups={name: value for name, value in other_values.items() if _is_group(value)},
@@ -132,7 +132,7 @@ class RowReader(NamedTuple):
         self.reading.wrong_type(at, "a text", value)
         return None
 
-    def _joined(self, row: Mapping[str, Any], at: Place) -> str:
+    def _join_items(self, row: Mapping[str, Any], at: Place) -> str:
         """Return the evidence: a text, or several texts with empty lines between them."""
         value, place = self._value(row, CONTEXT, at)
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
@@ -157,7 +157,7 @@ class RowReader(NamedTuple):
         inner = value.get("function", value) if isinstance(value, dict) else None
         if isinstance(inner, dict) and isinstance(name := inner.get("name", inner.get("tool_name")), str):
             arguments = next((inner[key] for key in _ARGUMENTS if inner.get(key) is not None), None)
-            return ToolCall(name, arguments_of(arguments))
+            return ToolCall(name, read_arguments(arguments))
         self.reading.wrong_type(at, _CALL, value)
         return None
 

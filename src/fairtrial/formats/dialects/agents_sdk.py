@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from fairtrial.formats.chats.otel_messages import SWITCH as GENAI_SWITCH
-from fairtrial.formats.dialects.attributes import text_of
+from fairtrial.formats.dialects.attributes import extract_text
 from fairtrial.formats.dialects.facts import Dialect, Facts
 from fairtrial.formats.dialects.observations import model_facts, tool_facts
 from fairtrial.formats.reading import Diagnostics
@@ -23,18 +23,18 @@ def _read(span: Span, reading: Diagnostics) -> Facts:
     kind = span.attributes["openai_agents.type"]
     inputs, outputs = span.attributes.get("openai_agents.input"), span.attributes.get("openai_agents.output")
     if kind == "agent":
-        name = text_of(span, "openai_agents.name")
+        name = extract_text(span, "openai_agents.name")
         return Facts("agent", name, name, missing=_NO_TEXTS)
     if kind in ("response", "generation"):
-        model = text_of(span, "openai_agents.model")
+        model = extract_text(span, "openai_agents.model")
         facts = model_facts(inputs, outputs, reading, model=model, usage=span.attributes.get("openai_agents.usage"))
         missing = _NO_TEXTS if kind == "response" else ""
-        response_id = text_of(span, "openai_agents.response_id")
+        response_id = extract_text(span, "openai_agents.response_id")
         return replace(facts, response_id=response_id, missing=missing, switch=_SWITCH)
     if kind == "function":
-        return replace(tool_facts(text_of(span, "openai_agents.name"), inputs, outputs), switch=_SWITCH)
+        return replace(tool_facts(extract_text(span, "openai_agents.name"), inputs, outputs), switch=_SWITCH)
     if kind == "handoff":
-        target = text_of(span, "openai_agents.to_agent")
+        target = extract_text(span, "openai_agents.to_agent")
         return Facts("tool", _HANDOVER + target.lower().replace(" ", "_"), args={}, hands_over=True, switch=_SWITCH)
     return Facts()
 

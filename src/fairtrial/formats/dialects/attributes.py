@@ -12,11 +12,11 @@ from fairtrial.formats.chats.message_keys import note_held_contents
 from fairtrial.formats.chats.openai_messages import openai_entries
 from fairtrial.formats.dialects.hidden_contents import MARKS
 from fairtrial.formats.dialects.repeated_json import RepeatedJson, plain
-from fairtrial.formats.messages import arguments_of
+from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.spans.span import Span
 from fairtrial.formats.spans.span_values import structured, whole_number
-from fairtrial.formats.tool_failures import stated_failure
+from fairtrial.formats.tool_failures import declares_failure
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Step, Usage
 
@@ -31,18 +31,18 @@ def chat_entries(messages: Json, reading: Diagnostics) -> list[Entry]:
     A message or a part that nobody knows is a warning: one odd part must not make a whole body of data unreadable.
     """
     raw = messages if isinstance(messages, list) else [messages]
-    dialect = chats.dialect_of(map(plain, raw))
+    dialect = chats.detect_dialect(map(plain, raw))
     return entries_by(openai_entries if dialect is None else dialect.entries, raw, reading)
 
 
 def entries_by(
-    entries_of: Callable[[dict[str, Any], Place, Diagnostics], Iterable[Entry]], raw: list[Any], reading: Diagnostics
+    read_entries: Callable[[dict[str, Any], Place, Diagnostics], Iterable[Entry]], raw: list[Any], reading: Diagnostics
 ) -> list[Entry]:
     """Return the entries that the reader of a dialect finds in messages, with warnings as `chat_entries` has.
 
     If a message was not read in full, an entry without content stands for the rest.
     """
-    inner = reading.of_messages()
+    inner = reading.for_messages()
     problems: list[str] = []
     entries: list[Entry] = []
     for i, message in enumerate(raw):
@@ -52,9 +52,9 @@ def entries_by(
             place = ((), i)
             try:
                 entries += (
-                    message.entries_by(entries_of, place, reading=inner)
+                    message.entries_by(read_entries, place, reading=inner)
                     if is_repeated
-                    else entries_of(value, place, inner)
+                    else read_entries(value, place, inner)
                 )
                 if "role" in value:
                     note_held_contents(value, place, inner)
@@ -96,7 +96,7 @@ def output_steps(entries: Iterable[Entry]) -> tuple[Step, ...]:
     return tuple([entry for entry in entries if not isinstance(entry, _NOT_STEPS)])
 
 
-def text_of(span: Span, *names: str) -> str:
+def extract_text(span: Span, *names: str) -> str:
     """Return the first of some attributes that is a text with content, or an empty text."""
     attributes = span.attributes
     for name in names:
@@ -105,7 +105,7 @@ def text_of(span: Span, *names: str) -> str:
     return ""
 
 
-def data_of(span: Span, *names: str) -> Json:
+def read_data(span: Span, *names: str) -> Json:
     """Return the data in the first of some attributes that is there and not hidden, or None."""
     for name in names:
         value = span.attributes.get(name)
@@ -114,7 +114,7 @@ def data_of(span: Span, *names: str) -> Json:
     return None
 
 
-def number_of(span: Span, *names: str) -> int | None:
+def read_number(span: Span, *names: str) -> int | None:
     """Return the first of some attributes that is a number, as a whole number, or None."""
     attributes = span.attributes
     for name in names:
@@ -130,7 +130,7 @@ def first_text(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
-def declarations_of(raw: Json) -> tuple[dict[str, Any], ...]:
+def unwrap_declarations(raw: Json) -> tuple[dict[str, Any], ...]:
     """Return declared tools without the wrapper that a provider puts around a declaration."""
     if raw is None:
         return ()
@@ -147,7 +147,7 @@ def declarations_of(raw: Json) -> tuple[dict[str, Any], ...]:
 def arguments(raw: Json) -> dict[str, Any] | None:
     """Return the arguments of a call, or None if they are not recorded."""
     value = structured(raw)
-    return None if value is None else arguments_of(value)
+    return None if value is None else read_arguments(value)
 
 
 def tool_answer(raw: Json) -> tuple[Json, str, bool | None]:
@@ -161,11 +161,11 @@ def tool_answer(raw: Json) -> tuple[Json, str, bool | None]:
             message = message[key]
     if isinstance(message, dict) and "content" in message and {"tool_call_id", "status"} & message.keys():
         call_id = message.get("tool_call_id")
-        return response(message["content"]), call_id if isinstance(call_id, str) else "", stated_failure(message)
+        return response(message["content"]), call_id if isinstance(call_id, str) else "", declares_failure(message)
     return (None if raw is None else response(raw)), "", None
 
 
-def tree_of(attributes: dict[str, Json], prefix: str) -> list[Any] | None:
+def build_tree(attributes: dict[str, Json], prefix: str) -> list[Any] | None:
     """Return numbered attributes as a list, for example `p.0.role` and `p.0.content` as `[{"role": ..., ...}]`.
 
     A list may also stand in the attribute itself, with keys such as `message.role`. Returns None without such an
@@ -180,7 +180,7 @@ def tree_of(attributes: dict[str, Json], prefix: str) -> list[Any] | None:
             items = structured(value)
             for i, item in enumerate(items if isinstance(items, list) else ()):
                 _put(tree, str(i), item)
-    listed = _listed(tree)
+    listed = _make_list(tree)
     return listed if isinstance(listed, list) and listed else None
 
 
@@ -203,10 +203,10 @@ def _put(tree: dict[str, Any], path: str, value: Json) -> None:
         tree.setdefault(last, value)
 
 
-def _listed(value: Any) -> Json:
+def _make_list(value: Any) -> Json:
     """Return a tree in which objects with numbers as keys are lists."""
     if not isinstance(value, dict):
         return value
     if value and all(key.isdecimal() for key in value):
-        return [_listed(value[key]) for key in sorted(value, key=int)]
-    return {key: _listed(inner) for key, inner in value.items()}
+        return [_make_list(value[key]) for key in sorted(value, key=int)]
+    return {key: _make_list(inner) for key, inner in value.items()}

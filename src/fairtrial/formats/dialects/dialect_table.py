@@ -22,7 +22,7 @@ from functools import lru_cache
 from msgspec.structs import replace
 
 from fairtrial.formats.chats.smolagents_turns import is_smolagents, own_steps, turns_of_users
-from fairtrial.formats.cut_off_texts import LIMIT, LONGEST_TEXT, beginning_of, beginning_of_text, is_cut_json
+from fairtrial.formats.cut_off_texts import LIMIT, LONGEST_TEXT, beginning_of_text, is_cut_json, read_beginning
 from fairtrial.formats.dialects.agents_sdk import OPENAI_AGENTS
 from fairtrial.formats.dialects.facts import NOTHING, Dialect, Facts, combined
 from fairtrial.formats.dialects.fairtrial_exports import FAIRTRIAL_EXPORTS
@@ -87,7 +87,7 @@ _PLACES = {mark: place for place, dialect in enumerate(DIALECTS) for mark in dia
 """The place in the table of each dialect by its marks."""
 
 
-def dialects_of(span: Span) -> tuple[Dialect, ...]:
+def detect_dialects(span: Span) -> tuple[Dialect, ...]:
     """Return the dialects that a span is written in."""
     attributes = span.attributes
     marks = tuple([name for name in attributes if name in _PLACES and attributes[name] is not None])
@@ -102,14 +102,14 @@ def _dialects_with(marks: tuple[str, ...]) -> tuple[Dialect, ...]:
 
 def dialect_names(items: Iterable[SpanItem]) -> tuple[str, ...]:
     """Return the names of the dialects of spans, in the order of the table."""
-    names = {dialect.name for item in items if isinstance(item, Span) for dialect in dialects_of(item)}
+    names = {dialect.name for item in items if isinstance(item, Span) for dialect in detect_dialects(item)}
     return tuple(dialect.name for dialect in DIALECTS if dialect.name in names)
 
 
-def facts_of(span: Span, reading: Diagnostics) -> Facts:
+def read_facts(span: Span, reading: Diagnostics) -> Facts:
     """Return what a span says in all its dialects together, with the reason for each content that is not recorded."""
     reading.unread = ""
-    facts = _facts_of(span, reading)
+    facts = _read_facts(span, reading)
     if facts is NOTHING:
         return facts
     if reading.unread:
@@ -122,9 +122,9 @@ def facts_of(span: Span, reading: Diagnostics) -> Facts:
     return with_withheld_contents(facts, has_lost_attributes=span.dropped > 0)
 
 
-def _facts_of(span: Span, reading: Diagnostics) -> Facts:
+def _read_facts(span: Span, reading: Diagnostics) -> Facts:
     """Return what the dialects read. Attributes that a limit cut off, or that are too long, are as good as absent."""
-    dialects = dialects_of(span)
+    dialects = detect_dialects(span)
     if not dialects:
         return NOTHING
     attributes = span.attributes
@@ -132,7 +132,7 @@ def _facts_of(span: Span, reading: Diagnostics) -> Facts:
     if gaps:
         whole = {name: value for name, value in attributes.items() if name not in gaps}
         span = replace(span, attributes=whole)
-        dialects = dialects_of(span)
+        dialects = detect_dialects(span)
     facts = NOTHING
     for dialect in dialects:
         facts = combined(facts, dialect.read(span, reading))
@@ -152,12 +152,12 @@ def _beginnings(facts: Facts, gaps: Mapping[str, Json]) -> dict[str, str]:
         "input_beginning": requests if facts.args is None else [],
         "output_beginning": answers if facts.result is None else [],
     }
-    return {field: beginning_of(values[0]) for field, values in found.items() if values}
+    return {field: read_beginning(values[0]) for field, values in found.items() if values}
 
 
 def _gaps_in(attributes: Mapping[str, Json]) -> dict[str, str]:
     """Return the names of attributes that are not read, with the reason."""
-    gaps = {name: _gap_of(name, value) for name, value in attributes.items()}
+    gaps = {name: _find_gap(name, value) for name, value in attributes.items()}
     return {name: reason for name, reason in gaps.items() if reason}
 
 
@@ -172,7 +172,7 @@ def _may_have_gaps(values: Iterable[Json]) -> bool:
     return False
 
 
-def _gap_of(name: str, value: Json) -> str:
+def _find_gap(name: str, value: Json) -> str:
     """Return the reason for which an attribute is not read, or an empty text."""
     if is_too_deep(value):
         return f"the attribute {name} is nested deeper than {MOST_DEPTH} levels"

@@ -77,7 +77,7 @@ class Dialect(NamedTuple):
     read: Callable[[Span, Diagnostics], Facts]
 
 
-def reason_of(facts: Facts) -> str:
+def find_reason(facts: Facts) -> str:
     """Return the reason for a content that a span does not have, with the setting that records it."""
     if facts.missing:
         return facts.missing
@@ -103,7 +103,7 @@ def combined(first: Facts, second: Facts) -> Facts:
         second.args if first.args is None else first.args,
         second.result if first.result is None else first.result,
         second.call_id if first.call_id is None else first.call_id,
-        _combined_usage(first.usage, second.usage),
+        _combine_usage(first.usage, second.usage),
         first.model or second.model,
         first.response_id or second.response_id,
         first.invocation or second.invocation,
@@ -121,7 +121,7 @@ def combined(first: Facts, second: Facts) -> Facts:
     )
 
 
-def _combined_usage(first: Usage | None, second: Usage | None) -> Usage | None:
+def _combine_usage(first: Usage | None, second: Usage | None) -> Usage | None:
     if first is None or second is None:
         return first or second
     return Usage(

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from fairtrial.formats.dialects.attributes import text_of
+from fairtrial.formats.dialects.attributes import extract_text
 from fairtrial.formats.dialects.facts import Dialect, Facts
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
@@ -52,7 +52,8 @@ def _fields_in(attributes: Mapping[str, Json], name: str) -> dict[str, Any]:
 
 def _facts(span: Span, _reading: Diagnostics) -> Facts:
     return Facts(
-        invocation=text_of(span, INVOCATION), invocation_fields=_fields_in(span.attributes, INVOCATION_FIELDS) or None
+        invocation=extract_text(span, INVOCATION),
+        invocation_fields=_fields_in(span.attributes, INVOCATION_FIELDS) or None,
     )
 
 

@@ -6,14 +6,14 @@ from fairtrial.formats.chats.assembly import response, result
 from fairtrial.formats.chats.otel_messages import SWITCH
 from fairtrial.formats.dialects.attributes import (
     arguments,
-    data_of,
-    declarations_of,
+    extract_text,
     first_text,
-    text_of,
+    read_data,
+    unwrap_declarations,
 )
 from fairtrial.formats.dialects.facts import Dialect, Facts, Kind
 from fairtrial.formats.dialects.genai_events import arguments_in, result_in
-from fairtrial.formats.dialects.genai_messages import messages_of
+from fairtrial.formats.dialects.genai_messages import collect_messages
 from fairtrial.formats.dialects.usages import usage_of_span
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
@@ -30,38 +30,38 @@ _KINDS: dict[str, Kind] = {
 
 
 def _read(span: Span, reading: Diagnostics) -> Facts:
-    kind = _KINDS.get(text_of(span, "gen_ai.operation.name"), "other")
+    kind = _KINDS.get(extract_text(span, "gen_ai.operation.name"), "other")
     if kind == "tool":
         return _tool(span)
     if kind == "other":
         return Facts()
     is_model = kind == "model"
-    agent = text_of(span, "gen_ai.agent.name")
-    messages = messages_of(span, reading)
-    model = text_of(span, "gen_ai.response.model", "gen_ai.request.model")
+    agent = extract_text(span, "gen_ai.agent.name")
+    messages = collect_messages(span, reading)
+    model = extract_text(span, "gen_ai.response.model", "gen_ai.request.model")
     reasons = span.attributes.get("gen_ai.response.finish_reasons")
     return Facts(
         kind,
-        "" if is_model else agent or text_of(span, "gen_ai.workflow.name"),
+        "" if is_model else agent or extract_text(span, "gen_ai.workflow.name"),
         agent,
         input=messages.input,
         output=messages.output,
         instructions=messages.instructions,
-        declarations=declarations_of(span.attributes.get("gen_ai.tool.definitions")),
+        declarations=unwrap_declarations(span.attributes.get("gen_ai.tool.definitions")),
         usage=usage_of_span(span, model) if is_model else None,
         model=model,
-        response_id=text_of(span, "gen_ai.response.id") if is_model else "",
+        response_id=extract_text(span, "gen_ai.response.id") if is_model else "",
         finish_reason=(first_text(structured(reasons)) or messages.finish_reason) if is_model else "",
-        error_type=text_of(span, "error.type"),
+        error_type=extract_text(span, "error.type"),
         switch=SWITCH,
     )
 
 
 def _tool(span: Span) -> Facts:
-    name = text_of(span, "gen_ai.tool.name") or span.name.removeprefix("execute_tool ")
-    call_id = text_of(span, "gen_ai.tool.call.id") or None
-    args = data_of(span, "gen_ai.tool.call.arguments")
-    answer = data_of(span, "gen_ai.tool.call.result")
+    name = extract_text(span, "gen_ai.tool.name") or span.name.removeprefix("execute_tool ")
+    call_id = extract_text(span, "gen_ai.tool.call.id") or None
+    args = read_data(span, "gen_ai.tool.call.arguments")
+    answer = read_data(span, "gen_ai.tool.call.result")
     args = arguments_in(span) if args is None else args
     answer = result_in(span) if answer is None else answer
     failed = span.attributes.get("gen_ai.tool.status") == "error" or None
@@ -69,12 +69,12 @@ def _tool(span: Span) -> Facts:
     return Facts(
         "tool",
         name,
-        text_of(span, "gen_ai.agent.name"),
+        extract_text(span, "gen_ai.agent.name"),
         args=arguments(args),
         result=None if answer is None else result(name, response(answer), call_id or "", stated=failed),
         call_id=call_id,
         hands_over=passes_control or None,
-        error_type=text_of(span, "error.type"),
+        error_type=extract_text(span, "error.type"),
         switch=SWITCH,
     )
 

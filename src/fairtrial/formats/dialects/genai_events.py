@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from fairtrial.formats.chats.assembly import Entry, text_at
 from fairtrial.formats.dialects.attributes import chat_entries, output_steps
-from fairtrial.formats.dialects.genai_parts import answer_of, entries_of, instructions_of
+from fairtrial.formats.dialects.genai_parts import read_answer, read_entries, read_instructions
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span, SpanEvent
 from fairtrial.formats.spans.span_values import structured
@@ -34,7 +34,7 @@ class SpanMessages(NamedTuple):
     finish_reason: str = ""
 
 
-def content_of(span: Span, choices: int, reading: Diagnostics) -> SpanMessages:
+def read_content(span: Span, choices: int, reading: Diagnostics) -> SpanMessages:
     """Return the messages in the events of a span. Some instrumentations write an event for each of them."""
     inputs: list[Entry] = []
     answer: list[Step] = []
@@ -44,9 +44,9 @@ def content_of(span: Span, choices: int, reading: Diagnostics) -> SpanMessages:
         fields = _fields(event)
         reason = text_at(fields, "finish_reason")
         if event.name == _DETAILS:
-            instructions = instructions_of(fields.get("gen_ai.system_instructions")) or instructions
-            entries = entries_of(fields.get("gen_ai.input.messages"), reading)
-            steps, reason = answer_of(fields.get("gen_ai.output.messages"), choices, reading)
+            instructions = read_instructions(fields.get("gen_ai.system_instructions")) or instructions
+            entries = read_entries(fields.get("gen_ai.input.messages"), reading)
+            steps, reason = read_answer(fields.get("gen_ai.output.messages"), choices, reading)
         elif event.name in _ROLES or event.name == "gen_ai.content.prompt":
             entries, steps = tuple(chat_entries(_message(event, fields), reading)), None
         elif event.name in ("gen_ai.choice", "gen_ai.content.completion"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairtrial.formats.chats.assembly import Entry, text_at
-from fairtrial.formats.chats.dialects import dialect_of
+from fairtrial.formats.chats.dialects import detect_dialect
 from fairtrial.formats.chats.openai_messages import openai_entries
 from fairtrial.formats.chats.otel_messages import OTEL, whole_answers
 from fairtrial.formats.dialects.attributes import entries_by, output_steps
@@ -16,13 +16,13 @@ from fairtrial.records.record import Json
 from fairtrial.records.trace import Step
 
 
-def entries_of(raw: Json, reading: Diagnostics) -> tuple[Entry, ...] | None:
+def read_entries(raw: Json, reading: Diagnostics) -> tuple[Entry, ...] | None:
     """Return the entries of messages, or None if the messages are absent."""
     messages = repeated_items(raw)
     return tuple(entries_by(_entries, messages, reading)) if isinstance(messages, list) else None
 
 
-def answer_of(raw: Json, choices: int, reading: Diagnostics) -> tuple[tuple[Step, ...] | None, str]:
+def read_answer(raw: Json, choices: int, reading: Diagnostics) -> tuple[tuple[Step, ...] | None, str]:
     """Return the steps of an answer, or None if the messages are absent, and why the model stopped.
 
     If the agent asked for several choices, each message is an alternative, and the first counts.
@@ -36,7 +36,7 @@ def answer_of(raw: Json, choices: int, reading: Diagnostics) -> tuple[tuple[Step
     return output_steps(entries_by(_entries, counting, reading)), next(filter(None, reasons), "")
 
 
-def instructions_of(raw: Json) -> str:
+def read_instructions(raw: Json) -> str:
     """Return instructions: a text, or parts with texts."""
     value = structured(raw)
     if isinstance(value, str):
@@ -50,5 +50,5 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
     """Return the entries of a message. Some instrumentations write the messages of a provider in its place."""
     if isinstance(structured(message.get("parts")), list):
         return list(OTEL.entries(message, at, reading))
-    dialect = dialect_of([message])
+    dialect = detect_dialect([message])
     return list((openai_entries if dialect is None else dialect.entries)(message, at, reading))

@@ -9,10 +9,10 @@ from fairtrial.formats.chats.dialects import text_of_instructions
 from fairtrial.formats.chats.gemini_contents import GEMINI
 from fairtrial.formats.dialects.attributes import (
     arguments,
-    data_of,
     entries_by,
+    extract_text,
     output_steps,
-    text_of,
+    read_data,
 )
 from fairtrial.formats.dialects.facts import Dialect, Facts
 from fairtrial.formats.dialects.repeated_json import repeated_members
@@ -30,7 +30,7 @@ _SWITCH = "ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS=true"
 
 
 def _read(span: Span, reading: Diagnostics) -> Facts:
-    invocation = text_of(span, _INVOCATION)
+    invocation = extract_text(span, _INVOCATION)
     if span.name == "execute_tool (merged)":
         return Facts("ignored")  # it only says that the tools of one answer ran in parallel
     if _ARGS in span.attributes or span.name.startswith("execute_tool"):
@@ -43,10 +43,10 @@ def _read(span: Span, reading: Diagnostics) -> Facts:
 
 
 def _model(span: Span, request: dict[str, Any], invocation: str, reading: Diagnostics) -> Facts:
-    answer = data_of(span, _RESPONSE)
+    answer = read_data(span, _RESPONSE)
     answer = answer if isinstance(answer, dict) else {}
     config = object_at(request, "config")
-    model = text_at(answer, "model_version") or text_of(span, "gen_ai.request.model") or text_at(request, "model")
+    model = text_at(answer, "model_version") or extract_text(span, "gen_ai.request.model") or text_at(request, "model")
     contents = request.get("contents")
     error = text_at(answer, "error_code")
     return Facts(
@@ -71,10 +71,10 @@ def _content(answer: dict[str, Any]) -> list[Any]:
 
 
 def _tool(span: Span, invocation: str) -> Facts:
-    name = text_of(span, "gen_ai.tool.name") or span.name.removeprefix("execute_tool ")
-    answer = data_of(span, _RESULT)
+    name = extract_text(span, "gen_ai.tool.name") or span.name.removeprefix("execute_tool ")
+    answer = read_data(span, _RESULT)
     is_told = answer is not None and answer != "<not specified>"
-    args = data_of(span, _ARGS)
+    args = read_data(span, _ARGS)
     return Facts(
         "tool",
         name,

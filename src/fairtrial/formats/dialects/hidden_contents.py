@@ -7,7 +7,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from fairtrial.formats.chats.assembly import Entry, UserMessage
-from fairtrial.formats.dialects.facts import Facts, reason_of
+from fairtrial.formats.dialects.facts import Facts, find_reason
 from fairtrial.records.trace import Message, Thought, ToolCall, ToolResult
 
 MARKS = ("__REDACTED__", "[REDACTED]", "<REDACTED>")
@@ -25,7 +25,7 @@ def with_withheld_contents(facts: Facts, *, has_lost_attributes: bool) -> Facts:
     """
     if not has_lost_attributes and not _hides_content(facts):
         return facts
-    reason = reason_of(facts)
+    reason = find_reason(facts)
     entries = facts.input
     if entries is not None:
         entries = tuple(_withheld(entry, reason, has_lost_attributes) for entry in entries)

@@ -6,9 +6,9 @@ import re
 
 from msgspec.structs import replace
 
-from fairtrial.formats.dialects.attributes import text_of
+from fairtrial.formats.dialects.attributes import extract_text
 from fairtrial.formats.dialects.facts import Dialect, Facts, Kind
-from fairtrial.formats.dialects.observations import agent_facts, kind_of, model_facts, tool_facts
+from fairtrial.formats.dialects.observations import agent_facts, detect_kind, model_facts, tool_facts
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
 from fairtrial.records.record import Json
@@ -19,7 +19,7 @@ _SWITCH = "capture_input=True and capture_output=True of @observe, and no mask t
 
 
 def _read(span: Span, reading: Diagnostics) -> Facts:
-    kind = kind_of(_KINDS, span.attributes["langfuse.observation.type"])
+    kind = detect_kind(_KINDS, span.attributes["langfuse.observation.type"])
     if kind == "other" and "gen_ai.tool.name" in span.attributes:  # Langfuse calls the tools of koog spans
         kind = "tool"
     inputs, outputs = (span.attributes.get(f"langfuse.observation.{name}") for name in ("input", "output"))
@@ -29,11 +29,11 @@ def _read(span: Span, reading: Diagnostics) -> Facts:
             inputs,
             outputs,
             reading,
-            model=text_of(span, "langfuse.observation.model.name"),
+            model=extract_text(span, "langfuse.observation.model.name"),
             usage=span.attributes.get("langfuse.observation.usage_details"),
         )
     elif kind == "tool":
-        call_id = text_of(span, "gen_ai.tool.call.id")
+        call_id = extract_text(span, "gen_ai.tool.call.id")
         facts = tool_facts(_tool_name(span), inputs, outputs, call_id)
     elif kind == "agent":
         facts = agent_facts(span.name, inputs, outputs, reading)
@@ -44,14 +44,16 @@ def _read(span: Span, reading: Diagnostics) -> Facts:
 
 def _tool_name(span: Span) -> str:
     """Return the name of a tool. Without an attribute it is the name of the span, behind the words of frameworks."""
-    return text_of(span, "gen_ai.tool.name") or span.name.removeprefix("execute_tool ").removeprefix("running tool: ")
+    return extract_text(span, "gen_ai.tool.name") or span.name.removeprefix("execute_tool ").removeprefix(
+        "running tool: "
+    )
 
 
 def _failure(span: Span) -> str:
     """Return the failure that the level of an observation states, or an empty text."""
     if span.attributes.get("langfuse.observation.level") != "ERROR":
         return ""
-    return text_of(span, "langfuse.observation.status_message") or "ERROR"
+    return extract_text(span, "langfuse.observation.status_message") or "ERROR"
 
 
 def _messages(inputs: Json) -> Json:

@@ -6,9 +6,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.formats.dialects.attributes import note_unread, text_of
+from fairtrial.formats.dialects.attributes import extract_text, note_unread
 from fairtrial.formats.dialects.facts import Dialect, Facts, Kind
-from fairtrial.formats.dialects.observations import kind_of, model_facts, tool_facts
+from fairtrial.formats.dialects.observations import detect_kind, model_facts, tool_facts
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
 
@@ -18,7 +18,7 @@ _SWITCH = "LANGSMITH_HIDE_INPUTS=false and LANGSMITH_HIDE_OUTPUTS=false"
 
 
 def _read(span: Span, reading: Diagnostics) -> Facts:
-    kind = kind_of(_KINDS, span.attributes.get("langsmith.span.kind"))
+    kind = detect_kind(_KINDS, span.attributes.get("langsmith.span.kind"))
     inputs, outputs = span.attributes.get("langsmith.inputs"), span.attributes.get("langsmith.outputs")
     if inputs is None and "langsmith.span.kind" not in span.attributes:
         note_unread([_LONE_PATCH], reading)
@@ -32,11 +32,11 @@ def _read(span: Span, reading: Diagnostics) -> Facts:
             inputs,
             outputs,
             reading,
-            model=_model(outputs) or text_of(span, "langsmith.metadata.ls_model_name"),
+            model=_model(outputs) or extract_text(span, "langsmith.metadata.ls_model_name"),
             tools=settings.get("tools") if isinstance(settings, dict) else None,
         )
     elif kind == "tool":
-        facts = tool_facts(span.name, inputs, outputs, text_of(span, "langsmith.tool_call_id"))
+        facts = tool_facts(span.name, inputs, outputs, extract_text(span, "langsmith.tool_call_id"))
     else:
         return Facts()
     has_answer = facts.output is not None or facts.result is not None

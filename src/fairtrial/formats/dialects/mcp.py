@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairtrial.formats.chats.assembly import response, result
-from fairtrial.formats.dialects.attributes import arguments, data_of, text_of
+from fairtrial.formats.dialects.attributes import arguments, extract_text, read_data
 from fairtrial.formats.dialects.facts import Dialect, Facts
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
@@ -13,17 +13,17 @@ _CALL = "tools/call"
 
 
 def _read(span: Span, _reading: Diagnostics) -> Facts:
-    if text_of(span, *_METHODS) != _CALL:
+    if extract_text(span, *_METHODS) != _CALL:
         return Facts("ignored")
-    name = text_of(span, "gen_ai.tool.name", "mcp.tool.name") or span.name.removeprefix(_CALL).strip()
-    answer = data_of(span, "gen_ai.tool.call.result", "mcp.tool.result")
+    name = extract_text(span, "gen_ai.tool.name", "mcp.tool.name") or span.name.removeprefix(_CALL).strip()
+    answer = read_data(span, "gen_ai.tool.call.result", "mcp.tool.result")
     failed = span.attributes.get("mcp.tool.is_error") is True or None
     return Facts(
         "tool",
         name,
-        args=arguments(data_of(span, "gen_ai.tool.call.arguments", "mcp.tool.arguments")),
+        args=arguments(read_data(span, "gen_ai.tool.call.arguments", "mcp.tool.arguments")),
         result=None if answer is None else result(name, response(answer), "", stated=failed),
-        call_id=text_of(span, "gen_ai.tool.call.id") or None,
+        call_id=extract_text(span, "gen_ai.tool.call.id") or None,
     )
 
 

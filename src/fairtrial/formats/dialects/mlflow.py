@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fairtrial.formats.dialects.attributes import data_of
+from fairtrial.formats.dialects.attributes import read_data
 from fairtrial.formats.dialects.facts import Dialect, Facts, Kind
-from fairtrial.formats.dialects.observations import agent_facts, kind_of, model_facts, tool_facts
+from fairtrial.formats.dialects.observations import agent_facts, detect_kind, model_facts, tool_facts
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
 
@@ -12,17 +12,17 @@ _KINDS: dict[str, Kind] = {"chat_model": "model", "llm": "model", "agent": "agen
 
 
 def _read(span: Span, reading: Diagnostics) -> Facts:
-    kind = kind_of(_KINDS, data_of(span, "mlflow.spanType"))
-    inputs, outputs = data_of(span, "mlflow.spanInputs"), data_of(span, "mlflow.spanOutputs")
+    kind = detect_kind(_KINDS, read_data(span, "mlflow.spanType"))
+    inputs, outputs = read_data(span, "mlflow.spanInputs"), read_data(span, "mlflow.spanOutputs")
     if kind == "model":
-        model = data_of(span, "mlflow.llm.model", "model")
+        model = read_data(span, "mlflow.llm.model", "model")
         return model_facts(
             inputs,
             outputs,
             reading,
             model=model if isinstance(model, str) else "",
-            usage=data_of(span, "mlflow.chat.tokenUsage"),
-            tools=data_of(span, "mlflow.chat.tools"),
+            usage=read_data(span, "mlflow.chat.tokenUsage"),
+            tools=read_data(span, "mlflow.chat.tools"),
         )
     if kind == "tool":
         return tool_facts(span.name, inputs, outputs)

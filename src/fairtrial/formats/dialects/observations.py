@@ -16,9 +16,9 @@ from fairtrial.formats.chats.assembly import Entry, UserMessage, number_at, obje
 from fairtrial.formats.dialects.attributes import (
     arguments,
     chat_entries,
-    declarations_of,
     output_steps,
     tool_answer,
+    unwrap_declarations,
 )
 from fairtrial.formats.dialects.facts import Facts, Kind
 from fairtrial.formats.reading import Diagnostics
@@ -67,8 +67,8 @@ def model_facts(
         input=None if request is None else tuple(_messages(request, reading)) or None,
         output=steps or None,
         instructions=_instructions(request) or text_at(fields, "instructions"),
-        declarations=declarations_of(declared),
-        usage=usage_of(structured(usage) or fields.get("usage") or fields.get("usage_metadata"), name) or counted,
+        declarations=unwrap_declarations(declared),
+        usage=read_usage(structured(usage) or fields.get("usage") or fields.get("usage_metadata"), name) or counted,
         model=name,
         response_id=text_at(fields, "id"),
         finish_reason=_finish_reason(reply),
@@ -98,12 +98,12 @@ def tool_facts(name: str, inputs: Json, outputs: Json, call_id: str = "", parame
     )
 
 
-def kind_of(kinds: dict[str, Kind], raw: Json) -> Kind:
+def detect_kind(kinds: dict[str, Kind], raw: Json) -> Kind:
     """Return the kind of an observation by the name that its platform gives it."""
     return kinds.get(raw.lower(), "other") if isinstance(raw, str) else "other"
 
 
-def usage_of(raw: Json, model: str) -> Usage | None:
+def read_usage(raw: Json, model: str) -> Usage | None:
     """Return the tokens in a usage of any provider or platform, or None if it has none."""
     if not isinstance(raw, dict):
         return None

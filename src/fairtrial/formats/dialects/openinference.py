@@ -10,17 +10,17 @@ from msgspec.structs import replace
 from fairtrial.formats.chats.assembly import Entry, UserMessage, object_at
 from fairtrial.formats.chats.smolagents_turns import ANSWER, answer_text
 from fairtrial.formats.dialects.attributes import (
-    data_of,
-    declarations_of,
+    build_tree,
+    extract_text,
     note_unread,
-    number_of,
     output_steps,
-    text_of,
-    tree_of,
+    read_data,
+    read_number,
+    unwrap_declarations,
 )
 from fairtrial.formats.dialects.facts import Dialect, Facts, Kind
 from fairtrial.formats.dialects.observations import tool_facts
-from fairtrial.formats.dialects.openinference_messages import messages_of
+from fairtrial.formats.dialects.openinference_messages import collect_messages
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
 from fairtrial.records.record import Json
@@ -49,18 +49,18 @@ def _read(span: Span, reading: Diagnostics) -> Facts:
         return Facts()
     if kind == "tool":
         return _tool(span)
-    entries = messages_of(span, "llm.input_messages", reading)
-    answers = messages_of(span, "llm.output_messages", reading)
+    entries = collect_messages(span, "llm.input_messages", reading)
+    answers = collect_messages(span, "llm.output_messages", reading)
     steps = None if answers is None else output_steps(answers)
-    name = text_of(span, "agent.name", "graph.node.id")
+    name = extract_text(span, "agent.name", "graph.node.id")
     if kind == "agent":
         return _agent(span, name, entries, steps)
-    model = text_of(span, "llm.model_name")
+    model = extract_text(span, "llm.model_name")
     usage = Usage(
-        number_of(span, "llm.token_count.prompt"),
-        number_of(span, "llm.token_count.completion"),
-        number_of(span, "llm.token_count.completion_details.reasoning"),
-        number_of(span, "llm.token_count.prompt_details.cache_read"),
+        read_number(span, "llm.token_count.prompt"),
+        read_number(span, "llm.token_count.completion"),
+        read_number(span, "llm.token_count.completion_details.reasoning"),
+        read_number(span, "llm.token_count.prompt_details.cache_read"),
         model,
     )
     return Facts(
@@ -71,14 +71,14 @@ def _read(span: Span, reading: Diagnostics) -> Facts:
         declarations=_declarations(span),
         usage=usage,
         model=model,
-        finish_reason=text_of(span, "llm.finish_reason"),
+        finish_reason=extract_text(span, "llm.finish_reason"),
         switch=_SWITCH,
     )
 
 
 def _agent(span: Span, name: str, entries: tuple[Entry, ...] | None, steps: tuple[Step, ...] | None) -> Facts:
     """Return the facts of an agent. Its input and its output are often a text each."""
-    text, answer = data_of(span, "input.value"), data_of(span, "output.value")
+    text, answer = read_data(span, "input.value"), read_data(span, "output.value")
     if entries is None and isinstance(text, str):
         entries = (UserMessage(Message(text)),)
     is_repr = isinstance(answer, str) and answer.startswith(_MESSAGE_REPR)
@@ -93,16 +93,16 @@ def _tool(span: Span) -> Facts:
         # The span of a handoff names the agents only, and the call is the model's.
         target = span.name.removeprefix(_HANDOFF)
         return Facts("tool", f"transfer_to_{target}", args={}, hands_over=True, switch=_SWITCH)
-    name = text_of(span, "tool.name") or span.name
-    call_id = text_of(span, "tool_call.id", "tool.id", "tool_call_id")
-    parameters = data_of(span, "tool.parameters")
+    name = extract_text(span, "tool.name") or span.name
+    call_id = extract_text(span, "tool_call.id", "tool.id", "tool_call_id")
+    parameters = read_data(span, "tool.parameters")
     declared: tuple[str, ...] = ()
     if parameters is None or _is_declaration(parameters):
         declared = tuple(parameters.get("properties", parameters)) if isinstance(parameters, dict) else ()
         # A text may be the only argument, of which nobody knows the name, or a Python repr of all arguments.
-        raw = data_of(span, "input.value")
+        raw = read_data(span, "input.value")
         parameters = raw if isinstance(raw, dict) else None
-    facts = tool_facts(name, parameters, data_of(span, "output.value"), call_id, declared)
+    facts = tool_facts(name, parameters, read_data(span, "output.value"), call_id, declared)
     if (span.name, name) == _REPLYING_TOOL:
         # Without a result, the tool refused the answer, and the agent goes on.
         return replace(facts, reply=Message(answer_text(facts.result.response))) if facts.result else Facts("ignored")
@@ -120,9 +120,9 @@ def _is_declaration(parameters: Json) -> bool:
 
 
 def _declarations(span: Span) -> tuple[dict[str, Any], ...]:
-    tools = tree_of(span.attributes, "llm.tools")
+    tools = build_tree(span.attributes, "llm.tools")
     schemas = [object_at(tool, "tool").get("json_schema") for tool in tools or () if isinstance(tool, dict)]
-    return declarations_of(schemas)
+    return unwrap_declarations(schemas)
 
 
 OPENINFERENCE = Dialect("OpenInference", ("openinference.span.kind",), _read)

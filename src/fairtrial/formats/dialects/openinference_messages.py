@@ -15,8 +15,8 @@ from fairtrial.formats.chats.assembly import (
     thoughts,
 )
 from fairtrial.formats.chats.message_keys import note_held_contents
-from fairtrial.formats.dialects.attributes import note_unread, tree_of
-from fairtrial.formats.messages import arguments_of
+from fairtrial.formats.dialects.attributes import build_tree, note_unread
+from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
 from fairtrial.records.trace import Message, Part, Step, ToolCall
@@ -25,13 +25,13 @@ _RESULTS = ("tool", "function", "tool-response")
 """The roles of results of tools. The last is of smolagents."""
 
 
-def messages_of(span: Span, prefix: str, reading: Diagnostics) -> tuple[Entry, ...] | None:
+def collect_messages(span: Span, prefix: str, reading: Diagnostics) -> tuple[Entry, ...] | None:
     """Return the entries of numbered messages, or None if none of them is recorded."""
-    raw = tree_of(span.attributes, prefix)
+    raw = build_tree(span.attributes, prefix)
     if not raw:
         return None
     messages = [object_at(item, "message") for item in raw if isinstance(item, dict)]
-    inner = reading.of_messages()
+    inner = reading.for_messages()
     for i, message in enumerate(messages):
         note_held_contents(message, ((), i), inner)
     if inner.errors:
@@ -64,9 +64,9 @@ def _calls(message: dict[str, Any]) -> list[Step]:
         call = object_at(item, "tool_call") if isinstance(item, dict) else {}
         function = object_at(call, "function")
         if name := text_at(function, "name"):
-            calls.append(ToolCall(name, arguments_of(function.get("arguments")), text_at(call, "id")))
+            calls.append(ToolCall(name, read_arguments(function.get("arguments")), text_at(call, "id")))
     if not calls and (name := text_at(message, "function_call_name")):
-        calls.append(ToolCall(name, arguments_of(message.get("function_call_arguments_json"))))
+        calls.append(ToolCall(name, read_arguments(message.get("function_call_arguments_json"))))
     return calls
 
 

@@ -7,11 +7,18 @@ from typing import Any
 from msgspec.structs import replace
 
 from fairtrial.formats.chats.assembly import Entry
-from fairtrial.formats.dialects.attributes import chat_entries, data_of, declarations_of, output_steps, text_of, tree_of
+from fairtrial.formats.dialects.attributes import (
+    build_tree,
+    chat_entries,
+    extract_text,
+    output_steps,
+    read_data,
+    unwrap_declarations,
+)
 from fairtrial.formats.dialects.facts import Dialect, Facts, Kind
 from fairtrial.formats.dialects.observations import tool_facts
 from fairtrial.formats.dialects.usages import usage_of_span
-from fairtrial.formats.messages import arguments_of, calls_in
+from fairtrial.formats.messages import calls_in, read_arguments
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
 from fairtrial.formats.spans.span_values import structured
@@ -31,38 +38,38 @@ _MARKS = (
 
 
 def _read(span: Span, reading: Diagnostics) -> Facts:
-    kind = _KINDS.get(text_of(span, "traceloop.span.kind", "agentops.span.kind").lower(), "other")
+    kind = _KINDS.get(extract_text(span, "traceloop.span.kind", "agentops.span.kind").lower(), "other")
     if kind == "tool":
         return _tool(span)
     if kind == "agent":
-        name = text_of(span, "gen_ai.agent.name", "traceloop.entity.name", "operation.name")
+        name = extract_text(span, "gen_ai.agent.name", "traceloop.entity.name", "operation.name")
         return Facts("agent", name, name, switch=_SWITCH)
-    request = text_of(span, "llm.request.type", "gen_ai.request.type")
+    request = extract_text(span, "llm.request.type", "gen_ai.request.type")
     if request in _MODEL_REQUESTS or "gen_ai.prompt.0.role" in span.attributes:
         return _model(span, reading)
     return Facts(switch=_SWITCH)
 
 
 def _model(span: Span, reading: Diagnostics) -> Facts:
-    model = text_of(span, "gen_ai.response.model", "gen_ai.request.model")
+    model = extract_text(span, "gen_ai.response.model", "gen_ai.request.model")
     answers = _messages(span, "gen_ai.completion", reading)
     return Facts(
         "model",
-        agent=text_of(span, "gen_ai.agent.name"),
+        agent=extract_text(span, "gen_ai.agent.name"),
         input=_messages(span, "gen_ai.prompt", reading),
         output=None if answers is None else output_steps(answers),
-        declarations=declarations_of(tree_of(span.attributes, "llm.request.functions")),
+        declarations=unwrap_declarations(build_tree(span.attributes, "llm.request.functions")),
         usage=usage_of_span(span, model),
         model=model,
-        response_id=text_of(span, "gen_ai.response.id"),
-        finish_reason=text_of(span, "gen_ai.completion.0.finish_reason"),
+        response_id=extract_text(span, "gen_ai.response.id"),
+        finish_reason=extract_text(span, "gen_ai.completion.0.finish_reason"),
         switch=_SWITCH,
     )
 
 
 def _messages(span: Span, prefix: str, reading: Diagnostics) -> tuple[Entry, ...] | None:
     """Return the entries of numbered messages, or None if none of them has content."""
-    messages = [_as_chat(message) for message in tree_of(span.attributes, prefix) or () if isinstance(message, dict)]
+    messages = [_as_chat(message) for message in build_tree(span.attributes, prefix) or () if isinstance(message, dict)]
     if not any(message.get("content") or message.get("tool_calls") for message in messages):
         return None
     return tuple(chat_entries(messages, reading))
@@ -82,19 +89,21 @@ def _as_chat(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tool(span: Span) -> Facts:
-    name = text_of(span, "gen_ai.tool.name", "traceloop.entity.name", "tool.name", "operation.name")
-    answer = data_of(span, "traceloop.entity.output", "agentops.tool.output")
-    return replace(tool_facts(name, _arguments(span), answer, text_of(span, "gen_ai.tool.call.id")), switch=_SWITCH)
+    name = extract_text(span, "gen_ai.tool.name", "traceloop.entity.name", "tool.name", "operation.name")
+    answer = read_data(span, "traceloop.entity.output", "agentops.tool.output")
+    return replace(
+        tool_facts(name, _arguments(span), answer, extract_text(span, "gen_ai.tool.call.id")), switch=_SWITCH
+    )
 
 
 def _arguments(span: Span) -> dict[str, Any] | None:
     """Return the arguments of a tool: the keyword arguments of its function."""
-    raw: Json = data_of(span, "traceloop.entity.input", "agentops.tool.input", "tool.parameters")
+    raw: Json = read_data(span, "traceloop.entity.input", "agentops.tool.input", "tool.parameters")
     if not isinstance(raw, dict):
         return None
     if isinstance(raw.get("kwargs"), dict):
         return None if raw.get("args") and not raw["kwargs"] else raw["kwargs"]
-    return None if "input_str" in raw else arguments_of(raw)
+    return None if "input_str" in raw else read_arguments(raw)
 
 
 OPENLLMETRY = Dialect("OpenLLMetry", _MARKS, _read)

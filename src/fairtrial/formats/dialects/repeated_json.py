@@ -54,15 +54,15 @@ class _Memory:
         self._values: dict[bytes, RepeatedJson] = {}
         self._size = 0
 
-    def value_of(self, text: bytes) -> RepeatedJson:
+    def read_value(self, text: bytes) -> RepeatedJson:
         """Return the value of a JSON text. Raises ValueError for anything that `structured` keeps as a text."""
-        return self._values.get(text) or self._decoded(text)
+        return self._values.get(text) or self._decode_json(text)
 
-    def values_of(self, texts: Iterable[msgspec.Raw]) -> list[RepeatedJson]:
+    def read_values(self, texts: Iterable[msgspec.Raw]) -> list[RepeatedJson]:
         """Return the values of JSON texts."""
-        return [self.value_of(text) for text in map(bytes, texts)]
+        return [self.read_value(text) for text in map(bytes, texts)]
 
-    def _decoded(self, text: bytes) -> RepeatedJson:
+    def _decode_json(self, text: bytes) -> RepeatedJson:
         value = decode(text)
         if text.count(b"{") + text.count(b"[") > _MOST_DEPTH and is_too_deep(value, _MOST_DEPTH):
             raise ValueError
@@ -81,7 +81,7 @@ def repeated_items(value: Json) -> Json:
     """Return an attribute as `structured` does. Each item of an array in a text is a `RepeatedJson`."""
     if _is_text(value, "["):
         with suppress(ValueError, RecursionError):
-            return _memory.values_of(_ITEMS.decode(value.encode()))
+            return _memory.read_values(_ITEMS.decode(value.encode()))
     return structured(value)
 
 
@@ -94,9 +94,11 @@ def repeated_members(value: Json, key: str) -> Json:
         with suppress(ValueError, RecursionError):
             members = _MEMBERS.decode(value.encode())
             items = members.pop(key, None)
-            values: dict[str, Json] = {name: _memory.value_of(bytes(member)).value for name, member in members.items()}
+            values: dict[str, Json] = {
+                name: _memory.read_value(bytes(member)).value for name, member in members.items()
+            }
             if items is not None:
-                values[key] = _memory.values_of(_ITEMS.decode(items))
+                values[key] = _memory.read_values(_ITEMS.decode(items))
             return values
     return structured(value)
 

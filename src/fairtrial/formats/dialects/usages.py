@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairtrial.formats.chats.assembly import number_at
-from fairtrial.formats.dialects.attributes import number_of
+from fairtrial.formats.dialects.attributes import read_number
 from fairtrial.formats.spans.span import Span
 from fairtrial.records.trace import Usage
 
@@ -16,10 +16,10 @@ def usage_of_span(span: Span, model: str) -> Usage:
     Cached tokens are part of input, reasoning tokens are part of output.
     """
     return Usage(
-        number_of(span, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
-        number_of(span, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
-        number_of(span, "gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens"),
-        number_of(span, "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens"),
+        read_number(span, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"),
+        read_number(span, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"),
+        read_number(span, "gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens"),
+        read_number(span, "gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens"),
         model,
     )
 

@@ -8,13 +8,13 @@ from fairtrial.formats.chats.assembly import Entry, response, result, text_at, t
 from fairtrial.formats.dialects.attributes import (
     arguments,
     chat_entries,
-    data_of,
-    declarations_of,
-    number_of,
-    text_of,
+    extract_text,
+    read_data,
+    read_number,
+    unwrap_declarations,
 )
 from fairtrial.formats.dialects.facts import Dialect, Facts
-from fairtrial.formats.messages import arguments_of
+from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
 from fairtrial.records.trace import Message, Step, ToolCall, Usage
@@ -25,23 +25,23 @@ _SWITCH = "experimental_telemetry: { recordInputs: true, recordOutputs: true }"
 
 
 def _read(span: Span, reading: Diagnostics) -> Facts:
-    operation = text_of(span, "ai.operationId")
+    operation = extract_text(span, "ai.operationId")
     if operation == "ai.toolCall":
         return _tool(span)
-    name = text_of(span, "ai.telemetry.functionId")
+    name = extract_text(span, "ai.telemetry.functionId")
     if operation in _AGENTS:
-        prompt = data_of(span, "ai.prompt")
+        prompt = read_data(span, "ai.prompt")
         entries = _prompt(prompt, reading) if isinstance(prompt, dict) else None
         return Facts("agent", name, name, entries, _answer(span), switch=_SWITCH)
     if not operation.endswith(_MODEL_CALLS):
         return Facts()
-    model = text_of(span, "ai.response.model", "ai.model.id")
-    messages = data_of(span, "ai.prompt.messages")
+    model = extract_text(span, "ai.response.model", "ai.model.id")
+    messages = read_data(span, "ai.prompt.messages")
     usage = Usage(
-        number_of(span, "ai.usage.inputTokens", "ai.usage.promptTokens", "gen_ai.usage.input_tokens"),
-        number_of(span, "ai.usage.outputTokens", "ai.usage.completionTokens", "gen_ai.usage.output_tokens"),
-        number_of(span, "ai.usage.reasoningTokens"),
-        number_of(span, "ai.usage.cachedInputTokens"),
+        read_number(span, "ai.usage.inputTokens", "ai.usage.promptTokens", "gen_ai.usage.input_tokens"),
+        read_number(span, "ai.usage.outputTokens", "ai.usage.completionTokens", "gen_ai.usage.output_tokens"),
+        read_number(span, "ai.usage.reasoningTokens"),
+        read_number(span, "ai.usage.cachedInputTokens"),
         model,
     )
     return Facts(
@@ -49,11 +49,11 @@ def _read(span: Span, reading: Diagnostics) -> Facts:
         agent=name,
         input=None if messages is None else tuple(chat_entries(messages, reading)),
         output=_answer(span),
-        declarations=declarations_of(span.attributes.get("ai.prompt.tools")),
+        declarations=unwrap_declarations(span.attributes.get("ai.prompt.tools")),
         usage=usage,
         model=model,
-        response_id=text_of(span, "ai.response.id"),
-        finish_reason=text_of(span, "ai.response.finishReason"),
+        response_id=extract_text(span, "ai.response.id"),
+        finish_reason=extract_text(span, "ai.response.finishReason"),
         switch=_SWITCH,
     )
 
@@ -68,25 +68,25 @@ def _prompt(prompt: dict[str, Any], reading: Diagnostics) -> tuple[Entry, ...]:
 
 def _answer(span: Span) -> tuple[Step, ...] | None:
     """Return the steps of an answer, or None if none of them is recorded."""
-    text = text_of(span, "ai.response.text", "ai.response.object")
-    calls = data_of(span, "ai.response.toolCalls")
+    text = extract_text(span, "ai.response.text", "ai.response.object")
+    calls = read_data(span, "ai.response.toolCalls")
     steps: list[Step] = [*thoughts(span.attributes.get("ai.response.reasoning"))]
     if text:
         steps.append(Message(text))
     for call in calls if isinstance(calls, list) else ():
         if isinstance(call, dict):
-            args = arguments_of(call.get("input", call.get("args")))
+            args = read_arguments(call.get("input", call.get("args")))
             steps.append(ToolCall(text_at(call, "toolName"), args, text_at(call, "toolCallId")))
     return tuple(steps) or None
 
 
 def _tool(span: Span) -> Facts:
-    name, call_id = text_of(span, "ai.toolCall.name"), text_of(span, "ai.toolCall.id")
-    answer = data_of(span, "ai.toolCall.result")
+    name, call_id = extract_text(span, "ai.toolCall.name"), extract_text(span, "ai.toolCall.id")
+    answer = read_data(span, "ai.toolCall.result")
     return Facts(
         "tool",
         name,
-        args=arguments(data_of(span, "ai.toolCall.args")),
+        args=arguments(read_data(span, "ai.toolCall.args")),
         result=None if answer is None else result(name, response(answer), call_id),
         call_id=call_id or None,
         switch=_SWITCH,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fairtrial.formats.dialects.attributes import text_of
+from fairtrial.formats.dialects.attributes import extract_text
 from fairtrial.formats.dialects.facts import Dialect, Facts, Kind
-from fairtrial.formats.dialects.observations import agent_facts, kind_of, model_facts, tool_facts
+from fairtrial.formats.dialects.observations import agent_facts, detect_kind, model_facts, tool_facts
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
 from fairtrial.records.record import Json
@@ -17,12 +17,12 @@ _ANSWERS = ("choices", "candidates", "content", "output")
 def _read(span: Span, reading: Diagnostics) -> Facts:
     inputs, outputs = span.attributes.get("weave.inputs"), span.attributes.get("weave.output")
     # Clients of providers are recognised by the shape of their arguments: most operations do not name their kind.
-    kind = kind_of(_KINDS, span.attributes.get("weave.kind")) if not _is_model_call(inputs, outputs) else "model"
+    kind = detect_kind(_KINDS, span.attributes.get("weave.kind")) if not _is_model_call(inputs, outputs) else "model"
     if kind == "model":
         return model_facts(inputs, outputs, reading, usage=_usage(span.attributes.get("weave.usage")))
     if kind == "tool":
-        return tool_facts(text_of(span, "weave.op"), inputs, outputs)
-    return agent_facts(text_of(span, "weave.op"), inputs, outputs, reading) if kind == "agent" else Facts()
+        return tool_facts(extract_text(span, "weave.op"), inputs, outputs)
+    return agent_facts(extract_text(span, "weave.op"), inputs, outputs, reading) if kind == "agent" else Facts()
 
 
 def _is_model_call(inputs: Json, outputs: Json) -> bool:

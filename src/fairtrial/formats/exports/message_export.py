@@ -13,8 +13,8 @@ from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Part, Step, Thought, ToolCall, ToolResult, Trace
 
 
-def messages_of(recording: Recording) -> bytes:
-    """Return a line with the messages of a recording. `losses_of` says what has no place in it."""
+def collect_messages(recording: Recording) -> bytes:
+    """Return a line with the messages of a recording. `list_losses` says what has no place in it."""
     trace = recording.trace
     messages = [*_instructions(recording), *_messages(trace.opening)]
     for invocation in (*trace.history, *trace.invocations):
@@ -53,7 +53,7 @@ def _gap(step: Step) -> dict[str, str]:
     return {"withheld": step.withheld, **beginning} if step.withheld else {}
 
 
-def losses_of(recording: Recording) -> set[str]:
+def list_losses(recording: Recording) -> set[str]:
     """Return what is in a recording, and has no place in chat messages."""
     trace = recording.trace
     turns = (*trace.history, *trace.invocations)

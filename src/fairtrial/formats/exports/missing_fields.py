@@ -12,7 +12,7 @@ from math import isclose
 import msgspec
 from msgspec.structs import replace
 
-from fairtrial.formats.conversation.span_conversations import recordings_of
+from fairtrial.formats.conversation.span_conversations import collect_recordings
 from fairtrial.formats.dialects.fairtrial_exports import INVOCATION_FIELDS, RECORDING_FIELDS, TRACE_FIELDS
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans import otlp_json
@@ -33,21 +33,21 @@ def add_missing_fields(spans: list[dict[str, Json]], first_answers: Sequence[int
     `first_answers` is the place of the first answer of each invocation.
     """
     known_agents: dict[str, AgentDetails] = {}
-    invocations = _reading_of(spans).trace.invocations
+    invocations = _read_recording(spans).trace.invocations
     copies = invocations if len(invocations) == len(first_answers) else [None] * len(first_answers)
     for place, original, copy in zip(first_answers, recording.trace.invocations, copies, strict=True):
         agents = {agent.name: agent for agent in (original.about.agents if original.about else ())}
         is_told = copy is not None and copy.about is None and agents.items() <= known_agents.items()
         known_agents |= agents
         _add(spans[place], INVOCATION_FIELDS, replace(original, about=None) if is_told else original, copy)
-    whole = _reading_of(spans)
+    whole = _read_recording(spans)
     _add(spans[0], TRACE_FIELDS, *(replace(each.trace, invocations=()) for each in (recording, whole)))
     _add(spans[0], RECORDING_FIELDS, *(replace(each, trace=Trace()) for each in (recording, whole)))
 
 
-def _reading_of(spans: Sequence[dict[str, Json]]) -> Recording:
+def _read_recording(spans: Sequence[dict[str, Json]]) -> Recording:
     """Return the recording in spans, or an empty recording if no agent is in them."""
-    return next(iter(recordings_of(map(otlp_json.span, spans), Diagnostics(""))), _EMPTY)
+    return next(iter(collect_recordings(map(otlp_json.span, spans), Diagnostics(""))), _EMPTY)
 
 
 def _add(span: dict[str, Json], name: str, original: Record, copy: Record | None) -> None:

@@ -37,8 +37,8 @@ class OpenInferenceForm:
         for number, declaration in enumerate(agent.tool_declarations):
             attributes[f"llm.tools.{number}.tool.json_schema"] = msgspec.json.encode(declaration).decode()
         system: list[tuple[str, Step]] = [("system", Message(agent.instructions))] if agent.instructions else []
-        attributes |= _numbered("llm.input_messages", [*system, *answer.past, ("user", answer.user)])
-        attributes |= _numbered("llm.output_messages", [("assistant", step) for step in answer.steps])
+        attributes |= _number_items("llm.input_messages", [*system, *answer.past, ("user", answer.user)])
+        attributes |= _number_items("llm.output_messages", [("assistant", step) for step in answer.steps])
         return {name: value for name, value in attributes.items() if value not in (None, "")}
 
     def tool(self, call: ToolCall, result: ToolResult) -> dict[str, Json]:
@@ -55,7 +55,7 @@ class OpenInferenceForm:
         return {name: value for name, value in attributes.items() if value not in (None, "")}
 
 
-def _numbered(prefix: str, messages: list[tuple[str, Step]]) -> dict[str, Json]:
+def _number_items(prefix: str, messages: list[tuple[str, Step]]) -> dict[str, Json]:
     return {
         f"{prefix}.{number}.message.{name}": value
         for number, (role, step) in enumerate(messages)

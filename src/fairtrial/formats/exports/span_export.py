@@ -150,7 +150,7 @@ class _Spans:
             self.add_trace(result.inner, span_id, begin)
 
 
-def spans_of(recording: Recording, form: SpanForm, taken: Collection[str] = ()) -> list[dict[str, Json]]:
+def make_spans(recording: Recording, form: SpanForm, taken: Collection[str] = ()) -> list[dict[str, Json]]:
     """Return the spans of a recording as OTLP writes them.
 
     Their conversation gets an id that is not in `taken`. Two conversations with one id would be read as one.

@@ -30,7 +30,7 @@ def loss_reason(span: Span) -> str:
     return span.partial or (dropped_reason(span) if span.dropped else "")
 
 
-def spans_of(items: Iterable[SpanItem], warnings: list[str]) -> list[Span]:
+def make_spans(items: Iterable[SpanItem], warnings: list[str]) -> list[Span]:
     """Return the spans of a body in the order of their start, each once and with the events of its log records.
 
     A span that was sent twice counts once. A span that was sent when it started and when it ended has the contents of
@@ -51,7 +51,7 @@ def spans_of(items: Iterable[SpanItem], warnings: list[str]) -> list[Span]:
             first, last = sorted((earlier, span), key=_completeness)
             is_contradicted = _contradict(first, last)
             differing += is_contradicted
-            spans[span.trace_id, span.span_id] = last if is_contradicted else _united(first, last)
+            spans[span.trace_id, span.span_id] = last if is_contradicted else _unite_spans(first, last)
     if differing:
         warnings.append(f"read {count(differing, 'span')} twice with unequal content; the span that ended later counts")
     for key, records in logs.items():
@@ -80,7 +80,7 @@ def _contradict(first: Span, last: Span) -> bool:
     return any(earlier != later for earlier, later in pairs if earlier not in _EMPTY and later not in _EMPTY)
 
 
-def _united(first: Span, last: Span) -> Span:
+def _unite_spans(first: Span, last: Span) -> Span:
     """Return the later span of two with one id, with the contents that only the earlier span has."""
     own_values = {name: value for name, value in last.attributes.items() if value not in _EMPTY}
     return replace(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fairtrial.formats.spans.otlp_json import dropped_count, failure_of, kind_name
+from fairtrial.formats.spans.otlp_json import dropped_count, kind_name, read_failure
 from fairtrial.formats.spans.span import Span, SpanEvent
 from fairtrial.formats.spans.span_values import hex_id, nanoseconds, without_nulls
 from fairtrial.records.record import Json
@@ -59,7 +59,7 @@ def flat_span(raw: dict[str, Any]) -> Span:
         nanoseconds(_first(raw, _ENDS)),
         _attributes(raw.get("attributes")),
         tuple(_event(event) for event in _list(raw, "span_events") or _list(raw, "events")),
-        failure_of(_first(status, ("code", "status_code")), message),
+        read_failure(_first(status, ("code", "status_code")), message),
         _text(scope.get("name")),
         _object(resource.get("attributes", resource)),
         dropped=dropped_count(raw),

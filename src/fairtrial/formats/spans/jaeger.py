@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fairtrial.formats.spans.otlp_json import failure_of
+from fairtrial.formats.spans.otlp_json import read_failure
 from fairtrial.formats.spans.span import Span, SpanEvent
 from fairtrial.formats.spans.span_values import hex_id, member, whole_number
 from fairtrial.records.record import Json
@@ -47,7 +47,7 @@ def _span(raw: dict[str, Any], process: Any) -> Span:
         whole_number(start + _nanoseconds(raw.get("duration"))),
         tags,
         tuple(_event(log) for log in _objects(raw, "logs")),
-        failure_of(status, tags.get("otel.status_description")),
+        read_failure(status, tags.get("otel.status_description")),
         str(tags.get("otel.scope.name") or tags.get("otel.library.name") or ""),
         resource,
     )

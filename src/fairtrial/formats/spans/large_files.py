@@ -15,7 +15,7 @@ from fairtrial.formats import nearest_format, packed
 from fairtrial.formats.jsontext import decode, decode_line
 from fairtrial.formats.spans import otlp_protobuf
 from fairtrial.formats.spans.otlp_batch import decode_batch
-from fairtrial.formats.spans.readers import reader_of
+from fairtrial.formats.spans.readers import find_reader
 from fairtrial.formats.spans.span import SpanItem
 from fairtrial.formats.values import BLOCK, JsonBuffer, NotStreamableError, array_items, chained, split_lines
 
@@ -62,7 +62,7 @@ class LargeFile:
                 yield from otlp_protobuf.items_in_part(body, str(self.path))
             return
         for place, document in enumerate(_documents(self.path)):
-            reader = reader_of(document)
+            reader = find_reader(document)
             if reader is None:
                 described = nearest_format.described(document)
                 raise FormatError(str(self.path), [f"/{place}: must be {self.kind}, as the first is, got {described}"])
@@ -93,7 +93,7 @@ def large_file(
             return None  # only the beginning is read, because the first document may be the whole file
         if _is_protobuf(path, start):
             return LargeFile(path, _PROTOBUF, name or str(path), holder)
-        reader = reader_of(next(_documents(path), None))
+        reader = find_reader(next(_documents(path), None))
         return None if reader is None else LargeFile(path, reader.name, name or str(path), holder)
     return None
 
@@ -122,7 +122,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
         with path.open("rb") as file:
             first = file.read(BLOCK)
             blocks = chain([first], iter(lambda: file.read(BLOCK), b""))
-            yield from packed.unpacked_blocks(blocks, str(path)) if packed.packing_at(first) else blocks
+            yield from packed.unpack_blocks(blocks, str(path)) if packed.packing_at(first) else blocks
     except OSError as error:
         raise FormatError(str(path), [error.strerror or str(error)]) from None
 

@@ -13,9 +13,9 @@ import msgspec
 
 from fairtrial.formats.jsontext import MOST_DEPTH, decode
 from fairtrial.formats.shared_texts import shared
-from fairtrial.formats.spans.otlp_json import failure_of, kind_name
+from fairtrial.formats.spans.otlp_json import kind_name, read_failure
 from fairtrial.formats.spans.span import Span, SpanEvent
-from fairtrial.formats.spans.span_values import double_of, hex_id, nanoseconds
+from fairtrial.formats.spans.span_values import hex_id, nanoseconds, read_double
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Json, Record
 
@@ -49,7 +49,7 @@ class _Value(_Message, frozen=True):
             return [value.plain(depth + 1) for value in self.array_value.values]
         if self.kvlist_value is not None:
             return {pair.key: pair.value.plain(depth + 1) for pair in self.kvlist_value.values}
-        scalars = (double_of(self.double_value), self.bool_value, self.bytes_value)
+        scalars = (read_double(self.double_value), self.bool_value, self.bytes_value)
         return next((value for value in scalars if value is not None), None)
 
 
@@ -164,7 +164,7 @@ def _span(raw: _Span, scope: str, resource: dict[str, Json]) -> Span:
         nanoseconds(raw.end_time_unix_nano),
         _plain(raw.attributes),
         tuple(map(_event, raw.events)) if raw.events else (),
-        failure_of(raw.status.code, raw.status.message) if raw.status is not None and raw.status.code else "",
+        read_failure(raw.status.code, raw.status.message) if raw.status is not None and raw.status.code else "",
         scope,
         resource,
         dropped=raw.dropped_attributes_count

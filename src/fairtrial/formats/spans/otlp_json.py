@@ -15,7 +15,7 @@ from fairtrial.formats.spans.span_values import (
     whole_number,
 )
 from fairtrial.records.record import Json
-from fairtrial.text.display import shortened, visible_line
+from fairtrial.text.display import shorten, visible_line
 
 _RESOURCE_SPANS = ("resourceSpans", "resource_spans", "batches")
 _RESOURCE_LOGS = ("resourceLogs", "resource_logs")
@@ -49,16 +49,16 @@ def items(document: dict[str, Any], refused: list[dict[str, Any]] | None = None)
         resource = _resource(group)
         for scope_group in _objects(group, _SCOPE_SPANS):
             scope = _scope_name(scope_group)
-            for raw in _taken(_objects(scope_group, ("spans",)), refused):
+            for raw in _take_objects(_objects(scope_group, ("spans",)), refused):
                 yield span(raw, scope, resource, partial)
     for group in _objects(batch, _RESOURCE_LOGS):
         resource = _resource(group)
         for scope_group in _objects(group, _SCOPE_LOGS):
-            for raw in _taken(_objects(scope_group, ("logRecords", "log_records")), refused):
+            for raw in _take_objects(_objects(scope_group, ("logRecords", "log_records")), refused):
                 yield _log_record(raw, resource)
 
 
-def _taken(raws: Iterable[dict[str, Any]], refused: list[dict[str, Any]] | None) -> Iterator[dict[str, Any]]:
+def _take_objects(raws: Iterable[dict[str, Any]], refused: list[dict[str, Any]] | None) -> Iterator[dict[str, Any]]:
     for raw in raws:
         if refused is not None and exceeds_64_bits(raw):
             refused.append(raw)
@@ -78,7 +78,7 @@ def _partial_reason(document: dict[str, Any]) -> str:
     """Return why Tempo gave only a part of a trace, or an empty text. It cuts traces that are larger than its limit."""
     if document.get("status") not in _PARTIAL or _TEMPO not in document:
         return ""
-    message = shortened(visible_line(_text(document.get("message"))), _LONGEST_MESSAGE)
+    message = shorten(visible_line(_text(document.get("message"))), _LONGEST_MESSAGE)
     reason = f"Tempo gave only a part of the trace{message and ': '}{message}"
     return f"{reason}; raise max_bytes_per_trace in its configuration, and fetch the trace again"
 
@@ -97,7 +97,7 @@ def span(raw: dict[str, Any], scope: str = "", resource: dict[str, Json] | None 
         nanoseconds(_member(raw, "endTimeUnixNano", "end_time_unix_nano")),
         key_values(raw.get("attributes")),
         tuple(map(_event, _events(raw))),
-        failure_of(status.get("code"), status.get("message")) if isinstance(status, dict) else "",
+        read_failure(status.get("code"), status.get("message")) if isinstance(status, dict) else "",
         scope,
         resource or {},
         dropped=dropped_count(raw),
@@ -111,7 +111,7 @@ def dropped_count(raw: dict[str, Any]) -> int:
     return count + sum(dropped_count(event) for event in _events(raw))
 
 
-def failure_of(code: Any, message: Any) -> str:
+def read_failure(code: Any, message: Any) -> str:
     """Return the failure that a status states, by its number or its name, or an empty text."""
     if code not in _FAILED:
         return ""

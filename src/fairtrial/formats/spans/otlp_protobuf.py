@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from fairtrial.errors import FormatError, lacks_extra
-from fairtrial.formats.spans.otlp_json import failure_of, kind_name
+from fairtrial.formats.spans.otlp_json import kind_name, read_failure
 from fairtrial.formats.spans.span import LogRecord, Span, SpanEvent, SpanItem
 from fairtrial.records.record import Json
 
@@ -189,7 +189,7 @@ def _span(raw: Any, scope: str, resource: dict[str, Json]) -> Span:
         raw.end_time_unix_nano or None,
         _attributes(raw.attributes),
         tuple(SpanEvent(event.name, _attributes(event.attributes), time=event.time_unix_nano) for event in raw.events),
-        failure_of(raw.status.code, raw.status.message),
+        read_failure(raw.status.code, raw.status.message),
         scope,
         resource,
         dropped=raw.dropped_attributes_count

@@ -54,11 +54,11 @@ def _span(raw: dict[str, Any]) -> Span:
         ids = {"trace_id": raw["context.trace_id"], "span_id": raw.get("context.span_id")}
         raw = {**raw, "context": ids}
         attributes = {**attributes, **columns}
-    span = flat_span({**raw, "attributes": dict(_dotted(attributes))})
+    span = flat_span({**raw, "attributes": dict(_flatten_keys(attributes))})
     return replace(span, attributes={_KIND: raw.get("span_kind"), **span.attributes})
 
 
-def _dotted(attributes: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _flatten_keys(attributes: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield attributes under dotted names. Phoenix stores `{"llm": {"model_name": "m"}}` for `llm.model_name`."""
     todo = [("", attributes)]
     while todo:

@@ -54,6 +54,6 @@ READERS = (
 )
 
 
-def reader_of(value: Any) -> Reader | None:
+def find_reader(value: Any) -> Reader | None:
     """Return the reader that knows a JSON value, or None."""
     return next((reader for reader in READERS if reader.is_document(value)), None)

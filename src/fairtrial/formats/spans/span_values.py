@@ -161,7 +161,7 @@ def _integer(value: Any, _depth: int) -> Json:
     return whole_number(value)
 
 
-def double_of(value: Any, _depth: int = 0) -> Json:
+def read_double(value: Any, _depth: int = 0) -> Json:
     """Return the double of a value of OTLP. A whole number beyond 64 bits is none."""
     return finite(value) if type(value) is int else value
 
@@ -191,14 +191,14 @@ _UNION = {
     "stringValue": _scalar,
     "boolValue": _scalar,
     "intValue": _integer,
-    "doubleValue": double_of,
+    "doubleValue": read_double,
     "arrayValue": _array,
     "kvlistValue": _object,
     "bytesValue": _scalar,
     "string_value": _scalar,
     "bool_value": _scalar,
     "int_value": _integer,
-    "double_value": double_of,
+    "double_value": read_double,
     "array_value": _array,
     "kvlist_value": _object,
     "bytes_value": _scalar,

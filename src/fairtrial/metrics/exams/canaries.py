@@ -133,7 +133,7 @@ def criterion_for_items(criterion: Criterion) -> Criterion:
     return criterion
 
 
-def item_of(
+def make_item(
     criterion: str,
     name: str,
     question: str,
@@ -156,7 +156,7 @@ def item_of(
     return GoldItem(criterion, case, trace, label, group, language)
 
 
-def called(texts: dict[str, Any], number: int) -> tuple[Step, ...]:
+def make_call(texts: dict[str, Any], number: int) -> tuple[Step, ...]:
     """Return the call that fulfils a request with a number, and its result. Call ids are the names of the tools."""
     tool, argument = texts["tool"], texts["argument"]
     return (ToolCall(tool, {argument: number}, tool), ToolResult(tool, {"status": "done", argument: number}, tool))
@@ -170,7 +170,7 @@ def _canary(criterion: str, row: CanaryRow, texts: dict[str, Any], number: int) 
         case = EvalCase(name, scenario=Scenario(turns[0][0], texts["plan"]))
         trace = Trace(tuple(Invocation(Message(query), (), Message(reply, "agent")) for query, reply in turns))
         return GoldItem(criterion, case, trace, row.label, row.kind, language)
-    return item_of(
+    return make_item(
         criterion,
         name,
         *turns[0],
@@ -178,7 +178,7 @@ def _canary(criterion: str, row: CanaryRow, texts: dict[str, Any], number: int) 
         reference=row.reference.format_map(texts) if row.about == "fact" else None,
         context=texts.get("document", ""),
         rubric=texts[_RUBRICS[RUBRIC_TYPES[criterion]]] if criterion in RUBRIC_TYPES else "",
-        steps=called(texts, texts[row.call]) if row.call else (),
+        steps=make_call(texts, texts[row.call]) if row.call else (),
         group=row.kind,
         language=language,
     )

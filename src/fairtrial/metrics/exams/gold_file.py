@@ -9,7 +9,7 @@ from typing import Any
 from fairtrial.errors import FormatError, nearest
 from fairtrial.formats.labels import read_label, table_rows
 from fairtrial.metrics.entries import CATALOG
-from fairtrial.metrics.exams.canaries import RUBRIC_TYPES, SIMULATED_USERS, item_of
+from fairtrial.metrics.exams.canaries import RUBRIC_TYPES, SIMULATED_USERS, make_item
 from fairtrial.records.gold import GoldItem
 
 _REQUIRED = ("id", "criterion", "question", "reply", "label")
@@ -61,7 +61,7 @@ def _item(row: dict[str, Any]) -> GoldItem:
     label = read_label(row["label"], entry.range)
     if label is None:
         raise ValueError("label: must be known, got '?'")
-    return item_of(
+    return make_item(
         criterion,
         str(row["id"]),
         texts["question"],

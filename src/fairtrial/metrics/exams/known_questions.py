@@ -103,13 +103,13 @@ class CheckQuestion(NamedTuple):
         result = ballot.decisions[self.item].result
         if not result.applicable:
             return ABSENT
-        return "" if result.value is None else self._outcome_of(result.value)
+        return "" if result.value is None else self._make_outcome(result.value)
 
     def right_outcome(self, answer: Answer) -> str:
         """Return the outcome that an answer stands for."""
-        return ABSENT if answer in self.scale.absent else self._outcome_of(self.scale.worth[answer])
+        return ABSENT if answer in self.scale.absent else self._make_outcome(self.scale.worth[answer])
 
-    def _outcome_of(self, value: float) -> str:
+    def _make_outcome(self, value: float) -> str:
         low, high = (2.0, 4.0) if self.scale is GRADES else (0.0, 1.0)
         if value >= high:
             return HOLDS

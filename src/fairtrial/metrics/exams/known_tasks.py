@@ -20,7 +20,7 @@ from fairtrial.simulate.played import PlayedCall, Player
 from fairtrial.simulate.scenarios import write_scenarios
 from fairtrial.simulate.user import SimulatedUsers
 from fairtrial.text.display import compact
-from fairtrial.text.language import language_of
+from fairtrial.text.language import detect_language
 
 _TYPICAL_TOKENS = 1000
 """The typical length of a prompt that lets a model write."""
@@ -134,7 +134,7 @@ async def _segments(model: NamedModel, case: WritingCase) -> str:
 async def _scenarios(model: NamedModel, case: WritingCase) -> str:
     scenarios = await write_scenarios(model, case.assistant, count=case.count, instruction=case.instruction)
     texts = [f"{scenario.starting_prompt} {scenario.conversation_plan}" for scenario in scenarios]
-    are_right = all(case.fits(text) and language_of(text) == case.language for text in texts)
+    are_right = all(case.fits(text) and detect_language(text) == case.language for text in texts)
     return HOLDS if are_right and len(texts) == case.count else FAILS
 
 
@@ -145,7 +145,7 @@ async def _adaptive_rubrics(model: NamedModel, case: WritingCase) -> str:
     if not rubrics:
         raise ValueError(problem)
     text = "\n".join(rubric.text for rubric in rubrics)
-    return HOLDS if case.fits(text) and language_of(text) == case.language else FAILS
+    return HOLDS if case.fits(text) and detect_language(text) == case.language else FAILS
 
 
 _TASKS: dict[str, Callable[[NamedModel, WritingCase], Awaitable[str]]] = {

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.metrics.exams.canaries import RUBRIC_TYPES, SIMULATED_USERS, called, item_of, subjects
+from fairtrial.metrics.exams.canaries import RUBRIC_TYPES, SIMULATED_USERS, make_call, make_item, subjects
 from fairtrial.metrics.rubrics import FINAL_RESPONSE, TOOL_USE
 from fairtrial.records.gold import GoldItem
 from fairtrial.records.rubric import Rubric
@@ -58,7 +58,7 @@ def _facts_with_rubrics(criterion: str, name: str, facts: Subjects, holding: set
     replies = [fact["reference"] if place in holding else fact["negated"] for place, fact in enumerate(facts)]
     question = " ".join(fact["question"] for fact in facts)
     context = "\n".join(fact["document"] for fact in facts)
-    item = item_of(criterion, name, question, " ".join(replies), len(holding) / 2, context=context)
+    item = make_item(criterion, name, question, " ".join(replies), len(holding) / 2, context=context)
     return item, [fact["claim"] for fact in facts]
 
 
@@ -67,10 +67,10 @@ def _requests_with_rubrics(
 ) -> tuple[GoldItem, list[str]]:
     """Return an item about both requests, and their rubrics. The agent does the requests that hold."""
     done = [(place in holding, request) for place, request in enumerate(requests)]
-    steps = [step for holds, request in done if holds for step in called(request, request["number"])]
+    steps = [step for holds, request in done if holds for step in make_call(request, request["number"])]
     replies = [request["done" if holds else "not_done"] for holds, request in done]
     message = " ".join(request["message"] for request in requests)
-    item = item_of(criterion, name, message, " ".join(replies), len(holding) / 2, steps=tuple(steps))
+    item = make_item(criterion, name, message, " ".join(replies), len(holding) / 2, steps=tuple(steps))
     rubric = "call_rule" if RUBRIC_TYPES[criterion] == TOOL_USE else "goal"
     return item, [request[rubric] for request in requests]
 

@@ -55,7 +55,7 @@ def _change_cells(row: ComparedMeasure, comparison: Comparison) -> tuple[str, ..
     return (
         measure_value(row, row.base),
         measure_value(row, row.candidate),
-        signed(row, row.difference),
+        format_signed(row, row.difference),
         change_ends(row) or DASH,
         p_text(row, comparison),
     )
@@ -88,7 +88,7 @@ def measure_value(row: ComparedMeasure, value: float | None) -> str:
     return with_unit(row.measure, number(value, _digits(row)))
 
 
-def signed(row: ComparedMeasure, value: float | None) -> str:
+def format_signed(row: ComparedMeasure, value: float | None) -> str:
     """Return a difference with its sign. Rates differ by percentage points."""
     if value is None:
         return DASH
@@ -199,7 +199,7 @@ def sentences(comparison: Comparison) -> Iterator[str]:
     row = comparison.rows[0]
     if row.verdict in ("better", "worse"):
         more = "more" if row.verdict == "better" else "less"
-        yield f"The candidate passes {more} often: by {signed(row, row.difference)} ({change_ends(row)})."
+        yield f"The candidate passes {more} often: by {format_signed(row, row.difference)} ({change_ends(row)})."
     elif row.verdict is not None and row.low is not None and row.high is not None:
         worse, better = points(abs(min(0.0, row.low))), points(max(0.0, row.high))
         yield f"Neither run is shown to be better: the candidate may be worse by {worse} and better by {better}."

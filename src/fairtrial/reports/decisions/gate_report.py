@@ -131,7 +131,7 @@ def _size(claim: ClaimDecision, difference: float) -> str:
     return f"{text.removesuffix(' %')} points" if claim.is_rate else text
 
 
-def _signed(claim: ClaimDecision, value: float | None) -> str:
+def _add_sign(claim: ClaimDecision, value: float | None) -> str:
     if value is None:
         return DASH
     return f"{'-' if value < 0 else '+' if value else ''}{_size(claim, value)}"
@@ -144,7 +144,7 @@ def _numbers(claim: ClaimDecision) -> str:
         return f"evidence {side} it {_odds(value)} : 1, needs {_odds(needed)} : 1"
     if claim.estimate is None:
         return "no value"
-    show = _value if claim.claim == "at_least" else _signed
+    show = _value if claim.claim == "at_least" else _add_sign
     label = "" if claim.claim == "at_least" else "difference "
     estimate = f"{label}{show(claim, claim.estimate)}"
     if claim.verdict == "undecided":

@@ -8,12 +8,12 @@ from fairtrial.records.run_comparison import ComparedMeasure, Comparison
 from fairtrial.reports.decisions.comparison_table import (
     cases_in_clusters,
     change_ends,
+    format_signed,
     informative,
     limits,
     measure_value,
     p_text,
     sentences,
-    signed,
     verdict_text,
 )
 from fairtrial.reports.markdown_text import code_span
@@ -74,7 +74,7 @@ def change_text(row: ComparedMeasure, margin: float | None = None) -> str:
     """Return a difference with its interval and its verdict."""
     ends = f" ({own})" if (own := change_ends(row)) else ""
     verdict = verdict_text(row, margin)
-    return f"{signed(row, row.difference)}{ends}{f', {verdict}' if verdict else ''}"
+    return f"{format_signed(row, row.difference)}{ends}{f', {verdict}' if verdict else ''}"
 
 
 def list_flips(comparison: Comparison) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fairtrial.records.run_comparison import IntervalEstimate, PassK
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.numbers import DASH, estimated, interval
+from fairtrial.reports.numbers import DASH, format_estimate, interval
 from fairtrial.reports.rows import INTERVAL, Rows
 
 
@@ -21,4 +21,4 @@ def pass_k_rows(table: Sequence[PassK], title: str = "") -> Rows:
 
 def _estimate(estimate: IntervalEstimate) -> tuple[str, str]:
     ends = Estimate(estimate.value, estimate.low, estimate.high)
-    return estimated(ends, percent=True), interval(ends, percent=True) or DASH
+    return format_estimate(ends, percent=True), interval(ends, percent=True) or DASH

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from fairtrial.judge.ballot_costs import ballots_of
+from fairtrial.judge.ballot_costs import collect_ballot_ids
 from fairtrial.records.ballot import Ballot, SentPrompt, Vote
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.reply import Reply
@@ -27,14 +27,14 @@ def ballots(
     lines: list[RenderableType] = []
     for outcome in outcomes:
         # A ballot can be missing from the stored run; then the other ballots are still worth showing.
-        stored = [ballots_by_id[name] for name in ballots_of(outcome.score) if name in ballots_by_id]
+        stored = [ballots_by_id[name] for name in collect_ballot_ids(outcome.score) if name in ballots_by_id]
         if stored:
-            lines.append(_indented(4, Text(f"votes on {outcome.criterion}", "bold")))
-        lines += [_indented(6, _ballot(ballot, replies)) for ballot in stored]
+            lines.append(_indent_block(4, Text(f"votes on {outcome.criterion}", "bold")))
+        lines += [_indent_block(6, _ballot(ballot, replies)) for ballot in stored]
     return Group(*lines)
 
 
-def _indented(indent: int, content: RenderableType) -> RenderableType:
+def _indent_block(indent: int, content: RenderableType) -> RenderableType:
     return Padding(content, (0, 0, 0, indent), expand=False)
 
 
@@ -43,12 +43,12 @@ def _ballot(ballot: Ballot, replies: Mapping[str, Reply] | None) -> RenderableTy
     shown_prompts = () if replies is None else ballot.prompts
     prompts = [_prompt(number, prompt) for number, prompt in enumerate(shown_prompts, 1)]
     votes = (Group(_vote(vote), *_raw(vote, replies)) for vote in ballot.votes)
-    return Group(head, *(_indented(2, part) for part in (*prompts, *votes)))
+    return Group(head, *(_indent_block(2, part) for part in (*prompts, *votes)))
 
 
 def _prompt(number: int, prompt: SentPrompt) -> RenderableType:
-    system = [_indented(2, Text(visible(prompt.system), "dim"))] if prompt.system else []
-    return Group(Text(f"prompt {number}", "bold"), *system, _indented(2, Text(visible(prompt.text))))
+    system = [_indent_block(2, Text(visible(prompt.system), "dim"))] if prompt.system else []
+    return Group(Text(f"prompt {number}", "bold"), *system, _indent_block(2, Text(visible(prompt.text))))
 
 
 def _raw(vote: Vote, replies: Mapping[str, Reply] | None) -> Iterator[RenderableType]:
@@ -58,9 +58,9 @@ def _raw(vote: Vote, replies: Mapping[str, Reply] | None) -> Iterator[Renderable
         reply = replies.get(call.key)
         yield Text(f"  {'no reply' if reply is None else 'reply'} to prompt {call.prompt + 1}", "bold")
         if reply is not None:
-            yield _indented(4, Text(visible(reply.text)))
+            yield _indent_block(4, Text(visible(reply.text)))
             if reply.interruption:
-                yield _indented(4, Text(visible_line(reply.interruption), "yellow"))
+                yield _indent_block(4, Text(visible_line(reply.interruption), "yellow"))
 
 
 def _vote(vote: Vote) -> RenderableType:

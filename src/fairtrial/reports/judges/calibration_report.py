@@ -12,7 +12,7 @@ from rich.text import Text
 from fairtrial.records.calibration import Agreement, AgreementTable, Calibration
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.judges.judge_states import corrected_rows, describe, sentences
-from fairtrial.reports.numbers import DASH, estimated, interval, number
+from fairtrial.reports.numbers import DASH, format_estimate, interval, number
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.stats.interval import LEVEL
 from fairtrial.text.display import count
@@ -146,7 +146,7 @@ def agreement_rows(title: str, agreement: Agreement) -> Rows:
         estimate = getattr(agreement, name)
         if estimate.value is not None:
             percent = name in _SHARES
-            value = estimated(estimate, percent=percent)
+            value = format_estimate(estimate, percent=percent)
             rows.add(_TITLES[name], value, interval(estimate, percent=percent) or DASH)
     for name in ("spearman", "people_alpha", "votes_alpha"):
         value = getattr(agreement, name)
@@ -163,7 +163,7 @@ def _counts(calibration: Calibration) -> str:
         (calibration.unscored, "left out because the judge gave no value"),
     )
     counts = [count(calibration.labels, "labelled outcome"), f"by {count(calibration.labelers, 'labeler')}"]
-    text = ", ".join([*counts, *(f"{number_of:,} {why}" for number_of, why in left_out if number_of)])
+    text = ", ".join([*counts, *(f"{read_number:,} {why}" for read_number, why in left_out if read_number)])
     if table is None:
         return text
     kinds = (

@@ -10,7 +10,7 @@ from rich.text import Text
 from fairtrial.records.judge_check import CheckResult, JudgeCheckReport, RuleRates, Share
 from fairtrial.reports.numbers import DASH, rate
 from fairtrial.reports.rows import INTERVAL, Rows
-from fairtrial.text.display import shortened, visible_line
+from fairtrial.text.display import shorten, visible_line
 
 _MOST_LISTED = 20
 """The most wrong answers that are listed. The JSON has all of them."""
@@ -53,8 +53,8 @@ def describe_miss(result: CheckResult) -> str:
     """Return a wrong or an unreadable answer in a line."""
     question = f"✗ {result.id} ({result.rule}, {result.language})"
     if not result.outcome:
-        return f"{question}: no readable answer: {visible_line(shortened(result.problem, _LONGEST))}"
-    because = f": {visible_line(shortened(result.rationale, _LONGEST))}" if result.rationale else ""
+        return f"{question}: no readable answer: {visible_line(shorten(result.problem, _LONGEST))}"
+    because = f": {visible_line(shorten(result.rationale, _LONGEST))}" if result.rationale else ""
     return f"{question}: must be {result.expected}, got {result.outcome}{because}"
 
 

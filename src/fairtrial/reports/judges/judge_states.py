@@ -12,7 +12,7 @@ from fairtrial.records.calibration import FEWEST_LABELS, FEWEST_OF_EACH, Calibra
 from fairtrial.records.judge_state import JudgeState
 from fairtrial.records.run_comparison import IntervalEstimate
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.numbers import DASH, estimated, interval, number
+from fairtrial.reports.numbers import DASH, format_estimate, interval, number
 from fairtrial.reports.rows import INTERVAL, Rows
 from fairtrial.stats.correction import NO_CLUSTERS
 from fairtrial.text.display import count, visible_line
@@ -54,7 +54,7 @@ def bias(flattery: Estimate | IntervalEstimate) -> str:
     value, low, high = flattery.value or 0.0, flattery.low or 0.0, flattery.high or 0.0
     low, high = (low, high) if value > 0 else (-high, -low)
     size = Estimate(abs(value), low, high)
-    return f"{'flatters' if value > 0 else 'is too strict'} by {estimated(size)} ({interval(size)})"
+    return f"{'flatters' if value > 0 else 'is too strict'} by {format_estimate(size)} ({interval(size)})"
 
 
 def _needs(calibration: Calibration) -> str:
@@ -64,9 +64,9 @@ def _needs(calibration: Calibration) -> str:
         needs.append(count(FEWEST_LABELS - calibration.labels, "more label"))
     table = calibration.agreement.table
     if table is not None:
-        for number_of, verb in ((table.people_pass, "pass"), (table.people_fail, "fail")):
-            if number_of < FEWEST_OF_EACH:
-                needs.append(f"{FEWEST_OF_EACH - number_of} more that people {verb}")
+        for read_number, verb in ((table.people_pass, "pass"), (table.people_fail, "fail")):
+            if read_number < FEWEST_OF_EACH:
+                needs.append(f"{FEWEST_OF_EACH - read_number} more that people {verb}")
     return ", and ".join(needs) or "more labels"
 
 
@@ -93,7 +93,7 @@ def corrected_rows(calibrations: Sequence[Calibration]) -> Rows:
 
 
 def _estimate(estimate: Estimate, *, graded: bool) -> tuple[str, str]:
-    value = estimated(estimate, percent=not graded)
+    value = format_estimate(estimate, percent=not graded)
     return value, interval(estimate, percent=not graded) or DASH
 
 

@@ -70,7 +70,7 @@ def report_card_tables(card: ReportCard) -> RenderableType:
     """Return the report card for people."""
     parts: list[RenderableType] = []
     if card.judges:
-        parts += [_recorded(card.judges), *_recorded_notes(card.judges), Text("")]
+        parts += [_list_recorded(card.judges), *_recorded_notes(card.judges), Text("")]
     for check in card.gold:
         parts += [*_gold(check), Text("")]
     if card.canaries:
@@ -82,12 +82,12 @@ def report_card_tables(card: ReportCard) -> RenderableType:
     return Group(*parts, Text(signature(card), "dim"))
 
 
-def _recorded(judges: tuple[RecordedJudge, ...]) -> Rows:
+def _list_recorded(judges: tuple[RecordedJudge, ...]) -> Rows:
     both = any(judge.orders_agree.value is not None for judge in judges)
     orders = ("orders agree", "kappa of orders", "first place") if both else ()
     rows = Rows(("judge", "items", "accuracy", INTERVAL, "kappa", INTERVAL, *orders))
     for judge in judges:
-        cells = [_percent(judge.orders_agree), _number(judge.orders_kappa), _signed(judge.first_place)]
+        cells = [_percent(judge.orders_agree), _number(judge.orders_kappa), _add_sign(judge.first_place)]
         rows.add(
             " ".join(name for name in (judge.judge, judge.group) if name) or "all",
             f"{judge.items:,}",
@@ -115,7 +115,7 @@ def _number(estimate: Estimate) -> str:
     return number(estimate.value)
 
 
-def _signed(estimate: Estimate) -> str:
+def _add_sign(estimate: Estimate) -> str:
     return DASH if estimate.value is None else f"{100 * estimate.value:+.1f} %"
 
 
@@ -181,7 +181,7 @@ def _probes(probes: tuple[Probe, ...]) -> Iterator[RenderableType]:
     rows = Rows(("probe", "replies", "change of pass rate", INTERVAL))
     for probe in effective:
         ends = _percent_interval(probe.effect)
-        rows.add(f"{probe.criterion} {probe.probe}", f"{probe.items:,}", _signed(probe.effect), ends, style="yellow")
+        rows.add(f"{probe.criterion} {probe.probe}", f"{probe.items:,}", _add_sign(probe.effect), ends, style="yellow")
     if effective:
         yield rows
     names = [f"{probe.probe} ({probe.items:,})" for probe in probes if probe not in effective]

@@ -107,7 +107,7 @@ def mutation_junit(report: MutationReport) -> bytes:
         if _is_failure(row):
             message = f"caught {caught_text(row.overall)}: {percent(row.overall)}"
             xml.startElement("failure", AttributesImpl({"message": message}))
-            xml.characters("\n".join(_lines_of(report, row.operator)))
+            xml.characters("\n".join(_yield_lines(report, row.operator)))
             xml.endElement("failure")
         xml.endElement("testcase")
     xml.startElement("system-out", AttributesImpl({}))
@@ -123,7 +123,7 @@ def _is_failure(row: OperatorRate) -> bool:
     return row.overall.caught != expected
 
 
-def _lines_of(report: MutationReport, operator: str) -> Iterator[str]:
+def _yield_lines(report: MutationReport, operator: str) -> Iterator[str]:
     for finding in (*report.survivors, *report.false_alarms):
         if finding.mutation.operator == operator:
             yield visible_line(f"{finding.case}, invocation {finding.mutation.invocation}")

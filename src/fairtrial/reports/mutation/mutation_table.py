@@ -18,9 +18,9 @@ from fairtrial.records.mutation import (
     OperatorRate,
 )
 from fairtrial.records.summary import Estimate
-from fairtrial.reports.numbers import DASH, against, beside, estimated, interval
+from fairtrial.reports.numbers import DASH, against, beside, format_estimate, interval
 from fairtrial.reports.rows import INTERVAL, Rows
-from fairtrial.text.display import count, shortened, visible_line
+from fairtrial.text.display import count, shorten, visible_line
 
 LISTED = 5
 """The number of survivors, and of false alarms, in a terminal. JSON and Markdown hold more."""
@@ -72,7 +72,7 @@ def percent(estimate: CatchRate) -> str:
 
 def rate_text(estimate: CatchRate) -> str:
     """Return a rate with the decimals of its interval."""
-    return estimated(Estimate(estimate.rate, estimate.low, estimate.high), percent=True)
+    return format_estimate(Estimate(estimate.rate, estimate.low, estimate.high), percent=True)
 
 
 def interval_text(estimate: CatchRate) -> str:
@@ -183,7 +183,7 @@ def _finding(title: str, finding: MutantFinding) -> Iterator[Text]:
     place = f"{finding.case}, invocation {mutation.invocation}"
     yield Text(visible_line(f"{title} ({finding.kind}): {operator_text(mutation)} in {place}"), "bold")
     for line in finding.diff:
-        yield Text(f"  {visible_line(shortened(line, 300))}", "red" if line.startswith("-") else "green")
+        yield Text(f"  {visible_line(shorten(line, 300))}", "red" if line.startswith("-") else "green")
     yield Text("  " + visible_line(", ".join(map(score_text, finding.scores))), "dim")
     if finding.hint:
         yield Text(f"  hint: {finding.hint}")
@@ -191,7 +191,7 @@ def _finding(title: str, finding: MutantFinding) -> Iterator[Text]:
 
 def operator_text(mutation: Mutation) -> str:
     """Return the operator of a mutant, and the tool that it degraded, for example "tool_fails (find)"."""
-    return f"{mutation.operator} ({shortened(mutation.tool, 60)})" if mutation.tool else mutation.operator
+    return f"{mutation.operator} ({shorten(mutation.tool, 60)})" if mutation.tool else mutation.operator
 
 
 def score_text(score: MutantScore) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fairtrial.records.trace_selection import TraceSelection
-from fairtrial.text.display import shortened, visible_line
+from fairtrial.text.display import shorten, visible_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,9 +21,9 @@ def print_traces(console: Console, selection: TraceSelection) -> None:
 
     table = Rows(("trace", "gain", *(("group",) if selection.per else ()), "reason"))
     for trace in selection.traces[:TABLE_ROWS]:
-        group = (visible_line(shortened(trace.group, 40)),) if selection.per else ()
-        name = visible_line(shortened(trace.id.removeprefix("kp:trace:"), 200))
-        table.add(name, f"{trace.gain:.4f}", *group, visible_line(shortened(trace.reason, 300)))
+        group = (visible_line(shorten(trace.group, 40)),) if selection.per else ()
+        name = visible_line(shorten(trace.id.removeprefix("kp:trace:"), 200))
+        table.add(name, f"{trace.gain:.4f}", *group, visible_line(shorten(trace.reason, 300)))
     console.print(table)
     if len(selection.traces) > TABLE_ROWS:
         console.print(f"… and {len(selection.traces) - TABLE_ROWS:,} more; --json gives them all", style="dim")

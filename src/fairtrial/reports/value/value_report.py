@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fairtrial.records.value_row import Duplicate, Nearest, RedactionRow, ValueRow
 from fairtrial.reports.numbers import DASH
-from fairtrial.text.display import count, shortened, visible_line
+from fairtrial.text.display import count, shorten, visible_line
 from fairtrial.valuation.chunk import ValuedChunk
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class ValueReport:
         self._withheld_count = 0
         self._withheld: list[str] = []
         self._merged_count = 0
-        self._merged: list[str] = []
+        self._merge_parts: list[str] = []
         self._redacted_kinds: Counter[str] = Counter()
         self._redacted_places: list[str] = []
 
@@ -57,7 +57,7 @@ class ValueReport:
             self._novelty_warnings.update(_limits(row))
             if isinstance(row.duplicate, Duplicate):
                 self._merged_count += 1
-                self._merged += [_merge(row, row.duplicate)] if len(self._merged) < EXAMPLES else []
+                self._merge_parts += [_merge(row, row.duplicate)] if len(self._merge_parts) < EXAMPLES else []
             if row.score is None and len(self._refusals) < EXAMPLES:
                 self._refusals += [
                     f"{origin}: {problem.pointer or '/'}: {problem.problem}" for problem in row.errors or ()
@@ -122,7 +122,7 @@ class ValueReport:
         rejected_count = self.scored_count - self.passed_count if self.threshold is not None else 0
         yield from _list_examples("left out", rejected_count, self._rejections)
         yield from _list_examples("private, and not kept without --keep-private", self._withheld_count, self._withheld)
-        yield from _list_examples("merged", self._merged_count, self._merged)
+        yield from _list_examples("merged", self._merged_count, self._merge_parts)
         yield from _list_examples("refused", self.refused_count, self._refusals)
         kinds = ", ".join(f"{number} {kind}" for kind, number in self._redacted_kinds.most_common())
         yield from _list_examples(
@@ -135,7 +135,7 @@ def _list_examples(heading: str, number: int, examples: list[str]) -> Iterator[s
         return
     yield f"{heading} {number:,}:"
     for example in examples[:EXAMPLES]:
-        yield f"  {visible_line(shortened(example, 400))}"
+        yield f"  {visible_line(shorten(example, 400))}"
     if number > EXAMPLES:
         yield "  …"
 
@@ -186,4 +186,4 @@ def _cells(row: ValueRow) -> Iterator[str]:
 
 def _plain(trace_id: str) -> str:
     """Return the id of a trace on one line. Characters that control a terminal are escaped."""
-    return visible_line(shortened(trace_id.removeprefix("kp:trace:"), 200))
+    return visible_line(shorten(trace_id.removeprefix("kp:trace:"), 200))

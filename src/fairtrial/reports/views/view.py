@@ -20,7 +20,7 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.run_comparison import Comparison
 from fairtrial.records.summary import CriterionSummary, Summary
 from fairtrial.reports.judges.judge_states import describe
-from fairtrial.reports.numbers import unit_of
+from fairtrial.reports.numbers import find_unit
 from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.shown_criteria import has_data
 from fairtrial.reports.views import view_shapes as shapes
@@ -174,7 +174,7 @@ def run_row(info: RunInfo, summary: Summary, *, is_alive: bool) -> shapes.RunRow
                 own.mean,
                 own.pass_rate,
                 own.range,
-                unit_of(own.criterion),
+                find_unit(own.criterion),
                 own.threshold,
             )
             for own in summary.criteria
@@ -209,7 +209,7 @@ def repeat_command(info: RunInfo) -> str:
 def _criterion(summary: CriterionSummary, calibration: Calibration | None) -> shapes.CriterionView:
     return shapes.CriterionView(
         **asdict(summary),
-        unit=unit_of(summary.criterion),
+        unit=find_unit(summary.criterion),
         judge=calibration,
         judge_message="" if calibration is None else describe(calibration),
         has_data=has_data(summary),
@@ -234,7 +234,7 @@ def compared_row(position: int, name: str, eval_set: str, verdicts: Collection[s
 def comparison_view(comparison: Comparison, *rows: Sequence[ComparedRow]) -> shapes.ComparisonView:
     """Return the view of a comparison. `rows` are the cases of the base and of the candidate, or of the candidate."""
     first, second = comparison.runs
-    cases = _joined_cases(comparison, *rows) if len(rows) == 2 else _moved_cases(comparison, rows[0])
+    cases = _join_cases(comparison, *rows) if len(rows) == 2 else _moved_cases(comparison, rows[0])
     return shapes.ComparisonView(
         base=first.id,
         candidate=second.id,
@@ -245,11 +245,11 @@ def comparison_view(comparison: Comparison, *rows: Sequence[ComparedRow]) -> sha
         warnings=list(comparison.warnings),
         cases=list(cases),
         margin=comparison.margin,
-        units={row.measure: unit for row in comparison.rows if (unit := unit_of(row.measure))},
+        units={row.measure: unit for row in comparison.rows if (unit := find_unit(row.measure))},
     )
 
 
-def _joined_cases(
+def _join_cases(
     comparison: Comparison, base: Sequence[ComparedRow], candidate: Sequence[ComparedRow]
 ) -> Iterator[shapes.ComparedCase]:
     """Yield each case of the base, then the cases that only the candidate has. Cases are joined by their names."""
@@ -274,7 +274,7 @@ def _moved_cases(comparison: Comparison, candidate: Sequence[ComparedRow]) -> It
     moves = {move.case: move for move in comparison.moved}
     pairs = comparison.pairs
     for row in candidate:
-        after = _passed(row)
+        after = _count_passed(row)
         if row.name in moves:
             move = moves[row.name]
             yield shapes.ComparedCase(row.name, move.flipped or "flaky", move.base, after, candidate=row.position)
@@ -296,18 +296,18 @@ def _compared_case(
         change=change,
         base=None if base is None else base.position,
         candidate=None if candidate is None else candidate.position,
-        base_passed=_passed(base),
-        candidate_passed=_passed(candidate),
+        base_passed=_count_passed(base),
+        candidate_passed=_count_passed(candidate),
     )
 
 
-def _passed(row: ComparedRow | None) -> tuple[int, int]:
+def _count_passed(row: ComparedRow | None) -> tuple[int, int]:
     """Return how many attempts of a case passed, of how many."""
     return (0, 0) if row is None else (row.passed, row.attempts)
 
 
 def _change(base: ComparedRow, candidate: ComparedRow) -> shapes.CaseChange:
     """Return whether a case whose verdict did not change is the same or flaky, with attempts that differ."""
-    before, after = _passed(base), _passed(candidate)
+    before, after = _count_passed(base), _count_passed(candidate)
     is_uniform = before[0] in (0, before[1]) and after[0] in (0, after[1])
     return "same" if is_uniform and bool(before[0]) == bool(after[0]) else "flaky"

@@ -8,7 +8,7 @@ from math import isinf
 
 from msgspec.structs import asdict
 
-from fairtrial.judge.ballot_costs import ballots_of
+from fairtrial.judge.ballot_costs import collect_ballot_ids
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot, Vote
 from fairtrial.records.case import EvalCase
@@ -19,7 +19,7 @@ from fairtrial.records.result import CaseResult, Outcome
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.score import bounds
 from fairtrial.records.trace import AgentDetails, Invocation, Message, Step, Thought, ToolCall, ToolResult
-from fairtrial.reports.numbers import unit_of
+from fairtrial.reports.numbers import find_unit
 from fairtrial.reports.views import attempt_shapes as shapes
 from fairtrial.reports.views.view_shapes import AgentView
 
@@ -100,7 +100,7 @@ def outcome_view(outcome: Outcome) -> shapes.OutcomeView:
         score.value,
         outcome.threshold,
         outcome.lower_is_better,
-        unit_of(outcome.criterion),
+        find_unit(outcome.criterion),
         score.reason,
         _possible(outcome),
         score.quotes,
@@ -126,7 +126,7 @@ def _ballots(
     """Yield the ballots of an attempt by their ids. A ballot that is not stored is left out."""
     for outcome in result.outcomes:
         settings = _settings(signatures.get(outcome.criterion))
-        for ballot_id in ballots_of(outcome.score):
+        for ballot_id in collect_ballot_ids(outcome.score):
             ballot = ballots.get(ballot_id)
             if ballot is not None:
                 votes = tuple(_vote(vote, replies) for vote in ballot.votes)

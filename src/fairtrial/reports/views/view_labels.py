@@ -81,11 +81,11 @@ def blind_item(
         [_blind_invocation(invocation_view(invocation, AgentIndex())) for invocation in trace.invocations],
         None if case is None else _blind_expectation(expected_view(case, AgentIndex())),
         text="" if part is None else _part_text(part, outcome.score, case, signature),
-        invocation=None if part is None else _invocation_of(part, outcome.score),
+        invocation=None if part is None else _find_invocation(part, outcome.score),
     )
 
 
-def shown_outcome(outcome: Outcome, labels: Iterable[Label]) -> dict[str, object]:
+def show_outcome(outcome: Outcome, labels: Iterable[Label]) -> dict[str, object]:
     """Return the fields of an item that a queue which is not blind also shows."""
     return {"outcome": outcome_view(outcome), "labels": list(labels)}
 
@@ -147,7 +147,7 @@ def _rubric_in(signature: Json, rubric_id: str) -> str:
     return ""
 
 
-def _invocation_of(part: PartKey, score: Score) -> int | None:
+def _find_invocation(part: PartKey, score: Score) -> int | None:
     """Return the index of the invocation that a part is about, or None if it is about all of them."""
     if part.kind == "invocation":
         return part.index

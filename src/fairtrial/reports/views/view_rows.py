@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fairtrial.judge.flake_cause import cause_of
+from fairtrial.judge.flake_cause import find_cause
 from fairtrial.records.attempt import Recording
 from fairtrial.records.attempt_rule import AttemptRules
 from fairtrial.records.ballot import Ballot
@@ -69,7 +69,7 @@ class RowBuilder:
 
     def _verdict(self) -> Verdict:
         results = tuple(parts.result for parts in self._attempts)
-        return CaseAttempts(results, self.rules.of(results[0].eval_set, results[0].case_id)).verdict
+        return CaseAttempts(results, self.rules.find_rule(results[0].eval_set, results[0].case_id)).verdict
 
     def _cause(self) -> shapes.FlakeCause | None:
         """Return who makes the attempts of the case differ, or None if none failed, if none passed, or if unknown."""
@@ -77,7 +77,7 @@ class RowBuilder:
         if Verdict.PASSED not in verdicts or not verdicts & _BROKEN:
             return None
         pairs = ((parts.result, parts.recording.trace if parts.recording else None) for parts in self._attempts)
-        return cause_of(pairs, self.ballots)
+        return find_cause(pairs, self.ballots)
 
     def _attempt(self, parts: AttemptParts) -> shapes.AttemptRow:
         result = parts.result
@@ -86,7 +86,7 @@ class RowBuilder:
             place=parts.place,
             attempt=result.attempt,
             verdict=result.verdict.value,  # type: ignore[arg-type]
-            fault=result.fault_side_of(result.verdict),
+            fault=result.find_fault_side(result.verdict),
             invalid=bool(result.invalidations),
             failed=[criterion for criterion, verdict in verdicts if verdict is Verdict.FAILED],
             unscored=[criterion for criterion, verdict in verdicts if verdict is Verdict.UNSCORED],

@@ -45,7 +45,7 @@ def _convert(connection: sa.Connection, name: str, keys: Sequence[str], body: st
         update = update.where(table.c[key] == sa.bindparam(f"key_{key}"))
     for rows in _pages(connection, table, keys):
         changes = [
-            {"new_body": _converted(row[-1])} | {f"key_{key}": row[i] for i, key in enumerate(keys)}
+            {"new_body": _convert_body(row[-1])} | {f"key_{key}": row[i] for i, key in enumerate(keys)}
             for row in rows
             if row[-1] is not None
         ]
@@ -64,7 +64,7 @@ def _pages(connection: sa.Connection, table: sa.TableClause, keys: Sequence[str]
         rows = connection.execute(query.where(sa.tuple_(*key) > last)).all()
 
 
-def _converted(body: bytes) -> bytes:
+def _convert_body(body: bytes) -> bytes:
     try:
         return compress(zlib.decompressobj(zdict=_VOCABULARY).decompress(body))
     except zlib.error:

@@ -149,7 +149,7 @@ def _by_start(forms: Iterable[KeyForm]) -> tuple[tuple[KeyForm, ...], dict[str, 
 
 
 @cache
-def _compiled(form: KeyForm) -> re.Pattern[str]:
+def _ensure_compiled(form: KeyForm) -> re.Pattern[str]:
     """Return the pattern of a form. Patterns that begin with a literal are searched several times faster."""
     starts = (form.literal, re.escape(form.literal), "")
     start = next(start for start in starts if form.pattern.startswith(start))
@@ -192,7 +192,7 @@ def find(text: str) -> Iterator[tuple[int, int, str]]:
 def _find_all(text: str) -> Iterator[tuple[int, int, str]]:
     words = [(text[start:end], start, end) for start, end in _long_words(text)]
     for form in _possible_forms(" ".join([word for word, _, _ in words])):
-        find_all = _compiled(form).finditer
+        find_all = _ensure_compiled(form).finditer
         for match in (match for word, *place in words if form.literal in word for match in find_all(text, *place)):
             key = match[0]
             if len(set(key)) < 7 or _PLACEHOLDER.search(key):

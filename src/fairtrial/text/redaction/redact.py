@@ -50,7 +50,7 @@ def redact(text: str, *, emails: bool = True, people: bool = False) -> tuple[str
     Redacting the result again changes nothing. With `emails` false, e-mail addresses stay. With `people`, telephone
     numbers, payment cards, IBANs, numbers of persons, IP addresses and names of home folders go, too.
     """
-    return redact_with(Search(finders_of(emails=emails, people=people), text), text)
+    return redact_with(Search(make_finders(emails=emails, people=people), text), text)
 
 
 def without_secrets(text: str) -> str:
@@ -67,7 +67,7 @@ def may_hold_secrets(text: str) -> bool:
 
 
 @cache
-def finders_of(*, emails: bool = True, people: bool = False) -> tuple[Finder, ...]:
+def make_finders(*, emails: bool = True, people: bool = False) -> tuple[Finder, ...]:
     """Return the finders of the kinds of secrets, in the order in which they search.
 
     Raises UsageError for `people` without the library that knows telephone numbers.

@@ -12,7 +12,7 @@ from fairtrial.records.record import Json
 from fairtrial.text.layers import unescape_json
 from fairtrial.text.pointer import escape
 from fairtrial.text.redaction import secret_shapes
-from fairtrial.text.redaction.redact import KINDS_BY_NAME, Redaction, finders_of, redact_with
+from fairtrial.text.redaction.redact import KINDS_BY_NAME, Redaction, make_finders, redact_with
 from fairtrial.text.redaction.secret_search import Search, may_hold_number
 from fairtrial.text.redaction.secret_values import is_bare_secret, secret_under
 
@@ -32,14 +32,14 @@ def redact_json(value: Json, *, emails: bool = True, people: bool = False) -> Re
     With `emails` false, e-mail addresses stay. With `people`, personal data goes as in `redact`.
     """
     # One search through the whole value shows for most values that no secret can be in any of its texts.
-    text = _text_of(value)
-    search = Search(finders_of(emails=emails, people=people), text)
+    text = _extract_text(value)
+    search = Search(make_finders(emails=emails, people=people), text)
     if not search.finders:
         return value, ()
     return _Redactor(search, len(text), emails=emails, people=people).redact(value)
 
 
-def _text_of(value: Json) -> str:
+def _extract_text(value: Json) -> str:
     """Return a text that contains all strings, keys and numbers of a value."""
     try:
         text = msgspec.json.encode(value, enc_hook=str).decode()
@@ -58,13 +58,13 @@ class _Key(NamedTuple):
     is_value_key: bool
 
 
-def _key_of(key: str, emails: bool, people: bool) -> _Key:
+def _classify_key(key: str, emails: bool, people: bool) -> _Key:
     """Return what a key tells. It is remembered if the key is short, because most keys occur in many values."""
     return (_read_short_key if len(key) <= _SHORT_KEY else _read_key)(key, emails, people)
 
 
 def _read_key(key: str, emails: bool, people: bool) -> _Key:
-    search = Search(finders_of(emails=emails, people=people), key)
+    search = Search(make_finders(emails=emails, people=people), key)
     clean, redactions = redact_with(search, key)
     lowered = key.lower()
     return _Key(
@@ -109,7 +109,7 @@ class _Redactor:
     def _redact_part(self, value: Json, name: str, key: str) -> Redacted:
         """Return a part of a value without secrets. Most objects and lists hold no sign of any."""
         if self._remaining > 0 and not name and isinstance(value, list | dict):
-            text = _text_of(value)
+            text = _extract_text(value)
             if not self._search.may_find(text):
                 return value, ()
             self._remaining -= len(text)
@@ -149,7 +149,7 @@ class _Redactor:
 
     def _object(self, value: dict[str, Json], name: str) -> Redacted:
         """Return an object without secrets. Most objects have only keys that tell nothing about their members."""
-        keys = [_key_of(key, self._emails, self._people) for key in value]
+        keys = [_classify_key(key, self._emails, self._people) for key in value]
         if name or any(key.redactions or key.names_secret for key in keys):
             return self._telling_object(value, keys, name)
         may_find = self._search.may_find

@@ -12,7 +12,7 @@ import msgspec
 
 from fairtrial.records.record import Json
 from fairtrial.text.json_layout import replace_leaves
-from fairtrial.text.redaction.redact import Redaction, find_removals, finders_of, replace_removals
+from fairtrial.text.redaction.redact import Redaction, find_removals, make_finders, replace_removals
 from fairtrial.text.redaction.redact_json import redact_json
 from fairtrial.text.redaction.secret_search import Search
 
@@ -40,7 +40,7 @@ class LineRedactor:
 
     def __init__(self, note: Callable[[Finding], object], *, emails: bool = True, people: bool = False) -> None:
         self._redact_value = partial(redact_json, emails=emails, people=people)
-        self._finders = finders_of(emails=emails, people=people)
+        self._finders = make_finders(emails=emails, people=people)
         self._note = note
         self._line = 0
         self._before = ""
@@ -51,9 +51,9 @@ class LineRedactor:
         """Yield the lines without their secrets, in larger parts. Each line has its end."""
         remaining = iter(lines)
         first = next(remaining, "")
-        if first.lstrip("\ufeff \t").startswith(_OPENING) and _decoded(first) is None:
+        if first.lstrip("\ufeff \t").startswith(_OPENING) and _decode_json(first) is None:
             whole = "".join([first, *remaining])
-            value = _decoded(whole)
+            value = _decode_json(whole)
             if value is not None:
                 yield self._redact_json(whole, value, 0)
                 return
@@ -63,7 +63,7 @@ class LineRedactor:
         yield from self._flush()
 
     def _redact_line(self, line: str) -> Iterator[str]:
-        value = _decoded(line) if line.startswith(_OPENING) else None
+        value = _decode_json(line) if line.startswith(_OPENING) else None
         if value is None:
             self._text.append(line)
             self._size += len(line)
@@ -115,7 +115,7 @@ class LineRedactor:
         return replace_removals(text[:cut], removals)[0]
 
 
-def _decoded(text: str) -> Json:
+def _decode_json(text: str) -> Json:
     """Return the object or the array that a text is, or None."""
     try:
         value = msgspec.json.decode(text.removeprefix("\ufeff"))

@@ -172,7 +172,7 @@ def _values(members: list[re.Match[str]], start: int, name: str) -> Iterator[Spa
             yield place, place + len(value), name
 
 
-def _nested(text: str) -> Iterator[Span]:
+def _find_nested(text: str) -> Iterator[Span]:
     """Yield the secrets in an object or a list under a telling name: `"password": {"value": "..."}`."""
     ends: list[int] = []
     for opening in _OPENING.finditer(text):
@@ -309,7 +309,7 @@ _SECRET_FLAG = re.compile(r"-(?<=[\s\"']-)(?:[puawP]|-(?:proxy-)?user)")
 _NAMED_SHAPES: tuple[tuple[str, Callable[[str], Iterator[Span]]], ...] = (
     ("cookie", _cookies),
     ("{", _objects),
-    (":", _nested),
+    (":", _find_nested),
     ("value:", _yaml),
     ("|", _tables),
     ("login", _netrc),
