@@ -12,6 +12,7 @@ import pytest
 
 from builders import eval_set, said
 from commands import enter, fairtrial
+from fairtrial.api import DEGRADATIONS, OPERATORS
 from html_pages import read_page
 
 TURN = {
@@ -33,8 +34,8 @@ def test_the_table_names_operators_criteria_and_survivors(folder: Path) -> None:
     """The terminal shows the score, a line for each operator, and a survivor with its hint."""
     done = fairtrial("mutate", "shop.evalset.json")
     assert done.code == 0
-    assert done.out.startswith("mutation score ")
-    assert "survived: number_changed in one, invocation 1" in done.out
+    assert done.out.startswith("facts ")
+    assert "survived (blind): number_changed in one, invocation 1" in done.out
     assert "+ 1 Your order 27 is" in done.out
     assert "hint: response_match_score counts common words." in done.out
     assert folder
@@ -56,7 +57,7 @@ def test_a_score_below_the_limit_fails(folder: Path) -> None:
     """Both limits decide the exit code, and the message names the limit."""
     assert fairtrial("mutate", "shop.evalset.json", "--fail-under", "0.1").code == 0
     done = fairtrial("mutate", "shop.evalset.json", "--fail-under", "0.99")
-    assert (done.code, "--fail-under: the mutation score must be at least 0.99" in done.err) == (1, True)
+    assert (done.code, "--fail-under: facts must be at least 0.99" in done.err) == (1, True)
     assert folder
 
 
@@ -140,11 +141,12 @@ def test_a_language_that_the_operator_does_not_know_is_refused(folder: Path) -> 
 
 
 def test_the_list_shows_every_operator_with_an_example(folder: Path) -> None:
-    """`--list` needs no eval set."""
+    """`--list` needs no eval set, and names the defect that each operator stands for."""
     done = fairtrial("mutate", "--list")
     assert done.code == 0
     assert "예약할 수 있습니다. → 예약할 수 없습니다. [en ko ja zh]" in done.out
-    assert len(done.out.splitlines()) == 41
+    assert len(done.out.splitlines()) == 2 * len(OPERATORS) + len(DEGRADATIONS)
+    assert "facts: Yes instead of no." in done.out
     assert folder
 
 
@@ -244,7 +246,7 @@ def test_a_resumed_run_keeps_its_arguments(folder: Path) -> None:
 def test_mutants_need_no_store(folder: Path) -> None:
     """Without a store nothing is kept, and what needs an earlier run is refused."""
     done = fairtrial("mutate", "shop.evalset.json", "--store", "none")
-    assert (done.code, done.out.startswith("mutation score ")) == (0, True), done.err
+    assert (done.code, done.out.startswith("facts ")) == (0, True), done.err
     assert not (folder / ".fairtrial").exists()
     for arguments in (("--from-run", "2026"), ("shop.evalset.json", "--reuse", "2026"), ("--resume", "2026")):
         refused = fairtrial("mutate", *arguments, "--store", "none")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 CORPUS = Path(__file__).parent / "corpus"
-LANGUAGES = ("en", "ko", "ja")
+LANGUAGES = ("en", "ko", "ja", "zh-Hans", "zh-Hant")
 HALVES = ("dev", "held")
 KINDS = {
     "addition", "code", "comparison", "contradiction", "date", "duration", "list", "money",
@@ -77,3 +77,16 @@ def test_no_pair_occurs_twice(language: str, part: str) -> None:
     assert [text for text, times in seen.items() if times > 1] == []
     assert len({row["id"] for row in dev + held}) == len(dev) + len(held)
     assert {texts(row)[0] for row in dev}.isdisjoint(texts(row)[0] for row in held)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_readme_states_the_counts(language: str) -> None:
+    """The table of the README has the counts of the files."""
+    rows = pairs(f"{language}.dev") + pairs(f"{language}.held")
+    verdicts = Counter(row["same"] for row in rows)
+    grounding = [len(pairs(f"{language}.grounding.{half}")) for half in HALVES]
+    hard = sum(row.get("hard", False) for row in rows)
+    references = len({texts(row)[0] for row in rows})
+    counts = (len(rows), verdicts[True], verdicts[False], verdicts[None], hard, references, sum(grounding))
+    line = f"| {language} | {' | '.join(map(str, counts))} |"
+    assert line in (CORPUS / "README.md").read_text(encoding="utf-8").splitlines()

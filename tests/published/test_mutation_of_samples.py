@@ -14,7 +14,7 @@ PICTURE = Path(__file__).parents[2] / "docs" / "mutation.svg"
 TABLE = {
     "number_changed": (0, 35),
     "date_changed": (0, 22),
-    "negated": (0, 46),
+    "negated": (0, 45),
     "claim_invented": (5, 63),
     "cut_short": (11, 61),
     "refused": (25, 63),

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
+from fairtrial.analysis.separation import Separation
 from fairtrial.mutations.hints import hint
 from fairtrial.records.attempt import Recording
 from fairtrial.records.mutation import (
+    BestThreshold,
     CatchRate,
     CriterionRole,
     Direction,
+    Family,
+    Kind,
     MutantFinding,
     MutantScore,
     Mutation,
     OperatorRate,
+    Redundancy,
 )
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.trace import Message, Thought, ToolCall, Trace
@@ -27,6 +34,9 @@ _VERDICTS = {Verdict.PASSED: False, Verdict.FAILED: True}
 MOST_FINDINGS = 50
 """The largest number of survivors, and of false alarms, that a report shows."""
 
+
+_ALIKE, _ENOUGH = 0.9, 20
+"""The correlation from which on two criteria judge alike, and the smallest number of mutants that can show it."""
 
 _Wrong = tuple[int, CaseResult, Trace, Trace, Mutation]
 """A mutant that was judged wrongly: its weight, its result, the baseline, the mutant and its mutation."""
@@ -63,17 +73,28 @@ class MutantScores:
     """Collects the results of mutants one by one, so that memory does not grow with their traces."""
 
     judged: Collection[str] = ()
+    _families: dict[Family, _Tally] = field(default_factory=lambda: defaultdict(_Tally))
+    _separations: dict[str, Separation] = field(default_factory=lambda: defaultdict(Separation))
+    _agreements: dict[tuple[str, str], list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0, 0, 0]))
     _overall: dict[Direction, _Tally] = field(default_factory=lambda: defaultdict(_Tally))
     _operators: dict[tuple[str, Direction], _Tally] = field(default_factory=lambda: defaultdict(_Tally))
     _by_criterion: dict[tuple[str, str], _Tally] = field(default_factory=lambda: defaultdict(_Tally))
     _by_language: dict[tuple[str, str], _Tally] = field(default_factory=lambda: defaultdict(_Tally))
     _by_judge: dict[tuple[str, str, str], _Tally] = field(default_factory=lambda: defaultdict(_Tally))
     _roles: dict[tuple[str, Direction], _Tally] = field(default_factory=lambda: defaultdict(_Tally))
+    _baseline_values: dict[int, dict[str, float | None]] = field(default_factory=dict)
     _alone: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     _findings: dict[Direction, list[_Wrong]] = field(default_factory=lambda: defaultdict(list))
 
+    def add_baseline(self, result: CaseResult) -> None:
+        """Add the result of a conversation that passes as it is."""
+        self._baseline_values[result.position] = _values(result)
+        for outcome in result.outcomes:
+            if outcome.threshold is not None and outcome.score.value is not None:
+                self._separations[outcome.criterion].add(result.position, outcome, is_harmful=False)
+
     def add(self, result: CaseResult, baseline: Trace, mutant: Recording) -> None:
-        """Add the result of one mutant."""
+        """Add the result of one mutant. The result of its baseline was added before."""
         mutation = mutant.mutation
         if mutation is None:
             return
@@ -83,12 +104,17 @@ class MutantScores:
         if result.failure is not None and result.failure.side == "agent":
             caught = True  # a conversation that the agent breaks never passes
         self._overall[direction].add(place, operator, caught)
+        if direction == "harmful":
+            self._families[mutation.family].add(place, operator, caught)
         self._operators[operator, direction].add(place, operator, caught)
         if mutation.language:
             self._by_language[operator, mutation.language].add(place, operator, caught)
         for outcome, verdict in zip(result.outcomes, verdicts, strict=True):
             if outcome.threshold is not None and verdict is not Verdict.NOT_APPLICABLE:
                 self._add_outcome(place, mutation, outcome.criterion, _VERDICTS.get(verdict))
+                if outcome.score.value is not None:
+                    self._separations[outcome.criterion].add(place, outcome, is_harmful=direction == "harmful")
+        self._compare_criteria(result, verdicts)
         failed = [
             o.criterion for o, verdict in zip(result.outcomes, verdicts, strict=True) if verdict is Verdict.FAILED
         ]
@@ -96,6 +122,16 @@ class MutantScores:
             self._alone[failed[0]] += 1
         if caught is (direction == "harmless"):
             self._find(result, baseline, mutant, mutation)
+
+    def _compare_criteria(self, result: CaseResult, verdicts: Sequence[Verdict]) -> None:
+        """Count how the verdicts of each two criteria agree."""
+        decided = [
+            (outcome.criterion, _VERDICTS[verdict])
+            for outcome, verdict in zip(result.outcomes, verdicts, strict=True)
+            if outcome.threshold is not None and verdict in _VERDICTS
+        ]
+        for (first, caught), (second, also) in combinations(decided, 2):
+            self._agreements[first, second][2 * caught + also] += 1
 
     def _add_outcome(self, place: int, mutation: Mutation, criterion: str, caught: bool | None) -> None:
         self._by_criterion[mutation.operator, criterion].add(place, mutation.operator, caught)
@@ -114,6 +150,24 @@ class MutantScores:
     def overall(self, direction: Direction) -> CatchRate:
         """Return the mean of the rates of all operators of a direction, each with equal weight."""
         return self._overall[direction].rate(direction)
+
+    @property
+    def families(self) -> tuple[CatchRate, ...]:
+        """The scores of calls, facts and form, the worst first. Each operator of a family has equal weight."""
+        rates = [tally.rate(family) for family, tally in self._families.items()]
+        return tuple(sorted(rates, key=lambda rate: (rate.rate is None, rate.rate or 0.0)))
+
+    @property
+    def thresholds(self) -> tuple[BestThreshold, ...]:
+        """The threshold of each criterion that separates best, if it is better than the configured one."""
+        candidates = (separation.best(name) for name, separation in self._separations.items())
+        return tuple(best for best in candidates if best is not None)
+
+    @property
+    def redundant(self) -> tuple[Redundancy, ...]:
+        """The pairs of criteria whose verdicts on the mutants nearly agree."""
+        pairs = (Redundancy(*names, _phi(*counts), sum(counts)) for names, counts in self._agreements.items())
+        return tuple(pair for pair in pairs if pair.phi >= _ALIKE and pair.mutants >= _ENOUGH)
 
     @property
     def operators(self) -> tuple[OperatorRate, ...]:
@@ -174,7 +228,23 @@ class MutantScores:
         if mutation.direction == "harmful":
             judged = any(name in self.judged for name in names)
             advice = hint(mutation.operator, names, judged=judged, invocations=len(baseline.invocations))
-        return MutantFinding(result.title, mutation, tuple(difference(baseline, mutant)), tuple(scores), advice)
+        kind = self._kind(result, mutation)
+        return MutantFinding(result.title, mutation, tuple(difference(baseline, mutant)), tuple(scores), advice, kind)
+
+    def _kind(self, result: CaseResult, mutation: Mutation) -> Kind:
+        if mutation.direction == "harmless":
+            return "brittle"
+        return "vacuous" if _values(result) == self._baseline_values.get(result.position) else "blind"
+
+
+def _values(result: CaseResult) -> dict[str, float | None]:
+    return {o.criterion: o.score.value for o in result.outcomes if o.threshold is not None}
+
+
+def _phi(neither: int, second: int, first: int, both: int) -> float:
+    """Return the correlation of two yes-no variables, and 0 if one of them never changes (Yule 1912, section 8)."""
+    margins = (neither + second) * (first + both) * (neither + first) * (second + both)
+    return (both * neither - first * second) / math.sqrt(margins) if margins else 0.0
 
 
 def _weight(wrong: _Wrong) -> int:

@@ -158,5 +158,5 @@ def print_gate(console: Console, decision: GateDecision) -> None:
 
 
 def print_mutation(console: Console, report: MutationReport, *, quiet: bool = False) -> None:
-    """Print a report of mutation testing, or with `quiet` the mutation score only."""
+    """Print a report of mutation testing, or with `quiet` the scores only."""
     console.print(summary_line(report) if quiet else mutation_table(report))

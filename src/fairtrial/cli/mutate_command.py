@@ -50,7 +50,9 @@ _STDOUT = Path("-")
 @click.option("--sample", type=click.IntRange(1), metavar="N", help="Score only N mutants, of all operators alike.")
 @click.option("--seed", type=int, metavar="N", help="Another seed changes other places.  [default: 0]")
 @click.option("--list", "list_operators", is_flag=True, help="Show all operators with an example.")
-@click.option("--fail-under", type=click.FloatRange(0, 1), metavar="X", help="Exit with 1 if the score is below X.")
+@click.option(
+    "--fail-under", type=click.FloatRange(0, 1), metavar="X", help="Exit with 1 if calls, facts or form are below X."
+)
 @click.option(
     "--max-false-alarms", type=click.FloatRange(0, 1), metavar="Y", help="Exit with 1 if more false alarms are raised."
 )
@@ -65,7 +67,7 @@ _STDOUT = Path("-")
 @click.option("--html", metavar="FILE", type=FileToWrite(), help="Write one HTML file that opens anywhere.")
 @click.option("--junit", metavar="FILE", type=FileToWrite(), help="Write JUnit XML to a file.")
 @partial(flags.add_store_option, words="Any SQLAlchemy URL, or none.")
-@click.option("--quiet", "-q", is_flag=True, help="Print the mutation score only.")
+@click.option("--quiet", "-q", is_flag=True, help="Print the scores only.")
 def mutate(
     evalset: tuple[str, ...],
     from_run: str | None,
@@ -211,8 +213,9 @@ def _exit_code(report: MutationReport, fail_under: float | None, max_false_alarm
         click.echo("nothing could be scored", err=True)
         return exit_codes.UNSCORED
     problems = []
-    if fail_under is not None and (score is None or score < fail_under):
-        problems.append(f"--fail-under: the mutation score must be at least {fail_under:g}, got {score}")
+    if fail_under is not None:
+        low = [rate for rate in report.families if rate.rate is None or rate.rate < fail_under]
+        problems += [f"--fail-under: {r.name} must be at least {fail_under:g}, got {_share(r.rate)}" for r in low]
     if max_false_alarms is not None and alarms is not None and alarms > max_false_alarms:
         problems.append(f"--max-false-alarms: the rate must be at most {max_false_alarms:g}, got {alarms:.4g}")
     for problem in problems:
@@ -220,14 +223,17 @@ def _exit_code(report: MutationReport, fail_under: float | None, max_false_alarm
     return exit_codes.FAILED if problems else exit_codes.OK
 
 
-def _list() -> None:
-    from fairtrial.text.display import visible_line
+def _share(rate: float | None) -> str:
+    return "no scored mutant" if rate is None else f"{rate:.4g}"
 
+
+def _list() -> None:
     width = max(map(len, api.OPERATORS))
     for operator in api.OPERATORS.values():
         before, after = operator.example
         languages = f" [{' '.join(operator.languages)}]" if operator.languages else ""
         click.echo(visible_line(f"{operator.name:{width}}  {operator.direction:8}  {before} → {after}{languages}"))
+        click.echo(f"{'':{width}}  {operator.family}: {operator.defect}")
     examples = {name: degradation.example for name, degradation in api.DEGRADATIONS.items()}
     for name, (before, after) in examples.items():
         click.echo(visible_line(f"{name:{width}}  harmful   {before} → {after} [--agent]"))

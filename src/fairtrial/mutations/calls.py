@@ -85,6 +85,26 @@ def argument_changed(scene: Scene, random: Random) -> Invocations | None:
     return None
 
 
+_NEAR = (0, 0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+"""Shares of a number by which it is raised. The first that the rules take for another number is used."""
+
+
+def argument_near(scene: Scene, random: Random) -> Invocations | None:
+    """Raise one number of a call by the smallest step that the criteria do not tolerate, at most by half."""
+    for place, name in shuffle(_arguments(scene), random):
+        call = call_at(scene, place)
+        value = call.args[name]
+        if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) < 2:
+            continue
+        for share in _NEAR:
+            step = max(abs(value) * share, 1 if isinstance(value, int) else 0.01)
+            new = value + (round(step) if isinstance(value, int) else round(step, 4))
+            changed = replace(call, args={**call.args, name: new})
+            if _is_wrong(scene, changed):
+                return _with_call(scene, place, changed)
+    return None
+
+
 def argument_dropped(scene: Scene, random: Random) -> Invocations | None:
     """Leave out one argument."""
     for place, name in shuffle(_arguments(scene), random):

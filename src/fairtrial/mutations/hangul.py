@@ -10,6 +10,8 @@ _OPEN_DIGITS, _CLOSED_DIGITS = "2459", "013678"
 _OPEN_SIGNS = "%％℃°"
 """퍼센트 and 도 end in a vowel."""
 
+_COPULAS = ("이에요", "예요")
+"""The copula after a consonant, and after a vowel."""
 _PAIRS = {
     "은": "은는",
     "는": "은는",
@@ -53,6 +55,8 @@ def with_particle(word: str, rest: str) -> str:
     For example, "이 아닙니다" after "4" is "가 아닙니다". A word whose pronunciation is not known keeps the particle.
     """
     closed = ends_in_consonant(word)
+    if closed is not None and rest.startswith(_COPULAS):
+        return (_COPULAS[0] if closed else _COPULAS[1]) + rest[len("이에요" if rest[0] == "이" else "예요") :]
     particle, after = rest[:1], rest[1:2]
     if closed is None or particle not in _PAIRS or is_syllable(after):
         return rest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from random import Random
 
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 from fairtrial.mutations import phrases
 from fairtrial.mutations.calls import call_at, call_places, depends, exchange_calls, expected_calls, neighbours
 from fairtrial.mutations.operator import Invocations, Scene, shuffle
-from fairtrial.mutations.politeness import other_level
+from fairtrial.mutations.politeness import is_informal, other_level
 from fairtrial.mutations.text_values import numbers
 from fairtrial.records.trace import ToolCall
 from fairtrial.text.sentences import cut
@@ -109,13 +110,26 @@ def polite_frame(scene: Scene, random: Random) -> Invocations | None:
     if not scene.reply.strip():
         return None
     space = "" if scene.language in ("ja", "zh") else " "
-    return scene.with_reply(f"{random.choice(phrases.FRAMES[scene.language])}{space}{scene.reply}")
+    return scene.with_reply(f"{random.choice(phrases.FRAMES[scene.variety])}{space}{scene.reply}")
 
 
 def politeness_level(scene: Scene, random: Random) -> Invocations | None:  # noqa: ARG001
-    """Write sentences in another level of politeness: 합니다체 as 해요체, です・ます as だ・である."""
+    """Write sentences in another level of politeness: 합니다체 as 해요체, です・ます as だ・である.
+
+    The other level must stand in a reply that the eval set expects elsewhere. To a customer, だ is not harmless.
+    """
     changed = other_level(scene.reply, scene.language)
-    return None if changed is None else scene.with_reply(changed)
+    if changed is None or not any(is_informal(reply, scene.language) for reply in _expected_elsewhere(scene)):
+        return None
+    return scene.with_reply(changed)
+
+
+def _expected_elsewhere(scene: Scene) -> Iterator[str]:
+    for case in scene.other_cases:
+        yield from (invocation.reply for invocation in case.conversation or ())
+    for place, invocation in enumerate(scene.case.conversation or ()):
+        if place != scene.index:
+            yield invocation.reply
 
 
 def full_width(scene: Scene, random: Random) -> Invocations | None:
@@ -131,7 +145,7 @@ def full_width(scene: Scene, random: Random) -> Invocations | None:
 
 def synonym(scene: Scene, random: Random) -> Invocations | None:
     """Put a word of the same meaning in the place of a word."""
-    pairs = phrases.SYNONYMS[scene.language]
+    pairs = phrases.SYNONYMS[scene.variety]
     for word, replacement in shuffle([*pairs, *((replacement, word) for word, replacement in pairs)], random):
         match = _pattern(word, is_english=scene.language == "en").search(scene.reply) if word in scene.reply else None
         if match and not _is_risky(word):

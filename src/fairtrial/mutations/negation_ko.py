@@ -109,9 +109,28 @@ def _verb(match: _Match) -> str | None:
     return f"{_RIEUL_STEMS.get(syllable, with_tail(syllable, 0))}지 않습니다"
 
 
+_ALLOWED = {"합니다": "됩니다", "됩니다": "됩니다", "해요": "돼요", "돼요": "돼요"}
+_MUST = r"야 (?P<must>합니다|됩니다|해요|돼요)"
+
+
+def _need_not(match: _Match) -> str | None:
+    """Negate an obligation: "내셔야 합니다" becomes "내지 않으셔도 됩니다"."""
+    stem = {"해": "하", "와": "오"}.get(match["stem"], match["stem"])
+    if match["stem"] in _IRREGULAR:
+        return None
+    honorific = match["polite"] is not None
+    if not honorific and match["ending"] is None and tail(match["stem"]):
+        return None
+    return f"{stem}지 않{'으셔' if honorific else '아'}도 {_ALLOWED[match['must']]}"
+
+
+_IRREGULAR = "드들우러려져워"
+"""Last syllables whose stem is not certain: 만드셔야 is from 만들다, and 도우셔야 from 돕다."""
+
 _RULES: tuple[_Rule, ...] = tuple(
     (regex.compile(rf"(?:{pattern})\Z"), replacement)
     for pattern, replacement in (
+        (rf"(?P<stem>\p{{Hangul}})(?P<ending>[어아])?(?P<polite>으?셔)?{_MUST}", _need_not),
         (r"고 있(?P<tense>습니다|어요)", lambda match: f"고 있지 {_NOT[match['tense']]}"),
         (
             r"(?P<form>[어아여해져돼워려혀겨]) 있(?P<tense>습니다|어요)",

@@ -13,9 +13,9 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.records.case import EvalCase
-from fairtrial.records.mutation import Direction
+from fairtrial.records.mutation import Direction, Family
 from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult
-from fairtrial.text.language import Language, detect_language
+from fairtrial.text.language import Language, detect_language, is_traditional
 
 Invocations = tuple[Invocation, ...]
 
@@ -80,6 +80,12 @@ class Scene:
         """The language of the reply."""
         return detect_language(self.reply)
 
+    @cached_property
+    def variety(self) -> str:
+        """The language of the reply, or "zh-Hant" for Chinese in traditional characters."""
+        is_written_so = self.language == "zh" and is_traditional(self.reply or self.reference)
+        return "zh-Hant" if is_written_so else self.language
+
     @property
     def steps(self) -> tuple[Step, ...]:
         """The steps before the reply."""
@@ -125,7 +131,8 @@ class Operator:
     """A change with a name, a direction and an example (before, after).
 
     `languages` are the languages whose replies it can change. An operator on calls or turns does not depend on one.
-    `weight` orders survivors: the most harmful change has the highest.
+    `weight` orders survivors: the most harmful change has the highest. `family` says what it changes: calls, facts, or
+    the form of a reply. `defect` is the real defect that it stands for, or the reason why it is harmless.
     """
 
     name: str
@@ -134,6 +141,8 @@ class Operator:
     example: tuple[str, str]
     languages: tuple[Language, ...] = ()
     weight: int = 1
+    family: Family = "facts"
+    defect: str = ""
 
     def mutate(self, scene: Scene, seed: str) -> Invocations | None:
         """Return the conversation with one change, or None. The result differs from the conversation."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.mutations.operator import Operator, Rules, Scene
+from fairtrial.mutations.operator import Invocations, Operator, Rules, Scene
 from fairtrial.planned_case import Pair
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
@@ -33,19 +33,24 @@ class Planting:
         tools: Mapping[str, Mapping[str, Any]],
         other_cases: Sequence[EvalCase],
     ) -> Iterator[Recording]:
-        """Yield the mutants of a recording. The recording is attempt 1, and the mutants count from 2."""
+        """Yield the mutants of a recording, each text once. The recording is attempt 1, mutants count from 2."""
         attempt = 1
         invocations = baseline.trace.invocations
         for index in range(len(invocations)):
             scene = Scene(case, invocations, index, rules, tools, other_cases)
+            planted: list[Invocations] = []
             for operator in self.operators:
                 if operator.languages and self.languages and scene.language not in self.languages:
                     continue
                 mutant = operator.mutate(scene, f"{self.seed}:{case.id}:{index}")
-                if mutant is not None:
+                # Two operators may make the same text: the first one counts it.
+                if mutant is not None and not any(mutant == earlier for earlier in planted):
+                    planted.append(mutant)
                     attempt += 1
-                    language = scene.language if operator.languages else ""
-                    mutation = Mutation(operator.name, operator.direction, index + 1, language, operator.weight)
+                    language = scene.variety if operator.languages else ""
+                    mutation = Mutation(
+                        operator.name, operator.direction, index + 1, language, operator.weight, family=operator.family
+                    )
                     trace = replace(baseline.trace, invocations=mutant)
                     yield replace(baseline, trace=trace, attempt=attempt, mutation=mutation)
 

@@ -56,6 +56,18 @@ def other_level(text: str, language: Language) -> str | None:
     return "".join(pieces)
 
 
+_INFORMAL = {
+    "ko": regex.compile(rf"(?:어요|아요|해요|돼요|[에예]요|네요|지요|죠){_MARKS}"),
+    "ja": regex.compile(rf"(?:である|だった|ではない|された|できる|できない|する|した|だ){_MARKS}"),
+}
+
+
+def is_informal(text: str, language: Language) -> bool:
+    """Return whether a sentence of a text has the level that `other_level` writes: 해요체, or だ・である."""
+    pattern = _INFORMAL.get(language)
+    return pattern is not None and any(pattern.search(piece.text) for piece in cut(text) if piece.is_sentence)
+
+
 def _sentence(sentence: str, language: Language) -> str | None:
     if _NOT_PLAIN.search(sentence):
         return None

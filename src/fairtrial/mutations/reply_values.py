@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 
 import regex
 
+from fairtrial.mutations.courtesy import is_courtesy
 from fairtrial.mutations.hangul import with_particle
 from fairtrial.mutations.operator import Invocations, Scene, leaves, shuffle
+from fairtrial.mutations.places import cities, names_city
 from fairtrial.mutations.text_values import (
     dates,
     number_key,
@@ -19,10 +21,13 @@ from fairtrial.mutations.text_values import (
     other_units,
     replace_value,
 )
+from fairtrial.mutations.times import Word, clocks, other_hour, relative_days, weekdays
+from fairtrial.text.sentences import cut
 
 _IDENTIFIER = regex.compile(
     r"(?<![\p{L}\p{N}_-])(?=[A-Za-z\d_-]*\d)(?=[A-Za-z\d_-]*[A-Za-z])[A-Za-z\d]+(?:[-_][A-Za-z\d]+)*"
 )
+_CODE = regex.compile(r"[A-Z\d_-]+")
 _LETTER = regex.compile(r"\p{L}")
 _JOINED = regex.compile(r"[A-Za-z\d_]{2}")
 
@@ -48,6 +53,61 @@ def _with_other_number(scene: Scene, random: Random, traceable: set[str]) -> Inv
         if value.key in traceable and number_key(new) not in grounded:
             return scene.with_reply(replace_value(scene.reply, value.start, value.end, new))
     return None
+
+
+def number_near(scene: Scene, random: Random) -> Invocations | None:
+    """Change the last digit of a number by one, so that it misses the right value by little: 1,251 for 1,250."""
+    grounded = {value.key for value in numbers(scene.grounds)}
+    for value in shuffle(numbers(scene.reply), random):
+        digits = scene.reply[value.start : value.end]
+        last = int(digits[-1])
+        new = digits[:-1] + chr(ord(digits[-1]) + (1 if last < 9 else -1))
+        is_long = sum(digit.isdigit() for digit in digits) > 2
+        if is_long and value.key in grounded and number_key(new) not in grounded:
+            return scene.with_reply(replace_value(scene.reply, value.start, value.end, new))
+    return None
+
+
+def time_changed(scene: Scene, random: Random) -> Invocations | None:
+    """Move a clock time by an hour. It also stands in the reference, in a result or in a message of the user."""
+    grounded = clocks(scene.grounds, scene.language)
+    for clock in shuffle(clocks(scene.reply, scene.language), random):
+        changed = other_hour(scene.reply, clock)
+        moved = next((c for c in clocks(changed, scene.language) if c.start == clock.start), None)
+        if moved is None or not any(map(clock.may_equal, grounded)) or any(map(moved.may_equal, grounded)):
+            continue
+        return scene.with_reply(changed)
+    return None
+
+
+def weekday_changed(scene: Scene, random: Random) -> Invocations | None:
+    """Put the next weekday in the place of a weekday that also stands in the reference, in a result or a message."""
+    return _with_other_word(scene, random, list(weekdays(scene.reply, scene.language)))
+
+
+def relative_day_changed(scene: Scene, random: Random) -> Invocations | None:
+    """Put another day in the place of "tomorrow", "yesterday" and their translations."""
+    return _with_other_word(scene, random, list(relative_days(scene.reply, scene.language)))
+
+
+def _with_other_word(scene: Scene, random: Random, words: list[Word]) -> Invocations | None:
+    polite = _polite_places(scene)
+    for word in shuffle(words, random):
+        alternatives = [day for day in word.alternatives if day not in scene.grounds.replace(word.word, "")]
+        is_fact = word.word in scene.grounds and not any(low <= word.start < high for low, high in polite)
+        if is_fact and alternatives:
+            return scene.with_reply(replace_value(scene.reply, word.start, word.end, random.choice(alternatives)))
+    return None
+
+
+def _polite_places(scene: Scene) -> list[tuple[int, int]]:
+    """Return the places of the sentences that are only polite."""
+    places, start = [], 0
+    for piece in cut(scene.reply):
+        if piece.is_sentence and is_courtesy(piece.text, scene.language):
+            places.append((start, start + len(piece.text)))
+        start += len(piece.text)
+    return places
 
 
 def date_changed(scene: Scene, random: Random) -> Invocations | None:
@@ -94,12 +154,29 @@ def _names(scene: Scene) -> list[tuple[str, list[str]]]:
             by_key.setdefault(key, {})[text] = None
     for identifier in _IDENTIFIER.findall(f"{scene.grounds}\n{scene.reply}"):
         by_key.setdefault(f"id {_shape(identifier)}", {})[identifier] = None
-    return [
-        (name, names_of_kind)
-        for names in by_key.values()
-        for name in names
-        if _whole_word(name, scene.reply) and (names_of_kind := _absent(names, scene.reply))
-    ]
+    places = cities(scene.reply, scene.language)
+    return list(_exchangeable(by_key.values(), scene.reply)) or list(
+        _exchangeable(
+            [dict.fromkeys(places)], scene.reply, [c for c in places if names_city(c, scene.reply, scene.language)]
+        )
+    )
+
+
+def _exchangeable(
+    kinds: Iterable[Iterable[str]], reply: str, only: Sequence[str] | None = None
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield the names of each kind that a reply holds, each with names that it does not hold."""
+    for names in kinds:
+        for name in names if only is None else only:
+            names_of_kind = _absent(_alike(name, names), reply) if _whole_word(name, reply) else []
+            if names_of_kind:
+                yield name, names_of_kind
+
+
+def _alike(name: str, names: Iterable[str]) -> list[str]:
+    """Return the names that look like a name. For example, a code is not exchanged for a city."""
+    is_code = _CODE.fullmatch(name) is not None
+    return [text for text in names if (_CODE.fullmatch(text) is not None) == is_code]
 
 
 def _absent(names: Iterable[str], reply: str) -> list[str]:

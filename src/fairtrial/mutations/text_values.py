@@ -159,6 +159,11 @@ def other_month(text: str, date: Date) -> tuple[int, str] | None:
     return month, name.upper() if written.isupper() else name.capitalize() if written[0].isupper() else name
 
 
+def month_name(month: int) -> str:
+    """Return the English name of a month, 1..12."""
+    return _MONTH_NAMES[month - 1].capitalize()
+
+
 def _write_like(digits: str, number: int) -> str:
     """Return a number in the digits of another one, with leading zeros if that has any."""
     zero = ord(digits[0]) - int(digits[0])

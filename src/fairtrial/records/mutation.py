@@ -9,13 +9,16 @@ from fairtrial.records.record import Record
 Direction = Literal["harmful", "harmless"]
 """A sound evaluation catches harmful changes, and does not mind harmless ones."""
 
+Family = Literal["calls", "facts", "form"]
+"""What a change concerns: the calls and turns of an agent, the facts of its reply, or the form of its reply."""
+
 
 class Mutation(Record, frozen=True):
     """A change that an operator planted in a recording. `invocation` counts from 1.
 
     `language` is the language of the reply that was changed, or empty if the change does not depend on a language.
     `weight` orders survivors: the most harmful change has the highest. `tool` is the tool whose answers were degraded.
-    It is empty if the recording itself was changed.
+    It is empty if the recording itself was changed. `family` says what the change concerns.
     """
 
     operator: str
@@ -24,6 +27,7 @@ class Mutation(Record, frozen=True):
     language: str = ""
     weight: int = 1
     tool: str = ""
+    family: Family = "facts"
 
 
 class CatchRate(Record, frozen=True):
@@ -76,10 +80,15 @@ class MutantScore(Record, frozen=True):
     verdict: str
 
 
+Kind = Literal["vacuous", "blind", "brittle"]
+"""Why a mutant was judged wrongly. Vacuous: no score moved, so that no criterion looks at what changed. Blind: a score
+moved, and every verdict stayed. Brittle: a harmless change failed."""
+
+
 class MutantFinding(Record, frozen=True):
     """A mutant that the evaluation judged wrongly: a harmful one that survived, or a harmless one that was caught.
 
-    `diff` holds the lines of the baseline and of the mutant that differ, with "-" and "+" before them.
+    `kind` says why. `diff` holds the lines of the baseline and of the mutant that differ, with "-" and "+" before them.
     """
 
     case: str
@@ -87,6 +96,45 @@ class MutantFinding(Record, frozen=True):
     diff: tuple[str, ...]
     scores: tuple[MutantScore, ...]
     hint: str = ""
+    kind: Kind = "blind"
+
+
+class BestThreshold(Record, frozen=True):
+    """The threshold of a criterion that separates harmful mutants from harmless ones and baselines best.
+
+    `low` and `high` end a 95 % interval over resampled cases. `youden` is sensitivity plus specificity minus 1 at this
+    threshold, and `youden_now` at the configured one.
+    """
+
+    criterion: str
+    threshold: float
+    low: float
+    high: float
+    youden: float
+    youden_now: float
+
+
+class Redundancy(Record, frozen=True):
+    """Two criteria that judge the same mutants alike. `phi` is the correlation of their verdicts, -1..1."""
+
+    first: str
+    second: str
+    phi: float
+    mutants: int
+
+
+class Fix(Record, frozen=True):
+    """A criterion that was added and really run: the survivors that it caught, and its new false alarms.
+
+    `harmless` counts the harmless mutants and baselines that passed before, and `false_alarms` those that it fails.
+    """
+
+    criterion: str
+    threshold: float
+    caught: int
+    survivors: int
+    false_alarms: int
+    harmless: int
 
 
 class Coverage(Record, frozen=True):
@@ -112,7 +160,7 @@ class MutationReport(Record, frozen=True, tag_field="kind", tag="mutation"):
     `score` is the mean of the rates of the harmful operators, each with equal weight. `false_alarm_rate` is the mean
     over the harmless operators. `exclusions` are cases whose baseline does not pass, each with the reason.
     `unused_operators` found nothing that they could change. `inert` counts mutants of an agent with the calls and
-    replies of the baseline. They are in no rate.
+    replies of the baseline. They are in no rate. `families` are the scores of calls, facts and form, the worst first.
     """
 
     run: str
@@ -129,3 +177,7 @@ class MutationReport(Record, frozen=True, tag_field="kind", tag="mutation"):
     coverage: Coverage
     unused_operators: tuple[str, ...] = ()
     inert: int = 0
+    families: tuple[CatchRate, ...] = ()
+    thresholds: tuple[BestThreshold, ...] = ()
+    redundant: tuple[Redundancy, ...] = ()
+    fixes: tuple[Fix, ...] = ()

@@ -34,3 +34,17 @@ def detect_language(text: str) -> Language:
         return "ko"
     # Chinese may name a Japanese product, but a Japanese sentence has kana in every phrase.
     return "ja" if kana > 0.1 * (kana + han) else "zh"
+
+
+def is_traditional(text: str) -> bool:
+    """Return whether a Chinese text is written in traditional characters. A text without a sign of it is not.
+
+    The encoding GB 2312 holds the simplified characters, and Big5 the traditional ones. Most characters are in both.
+    """
+    characters = "".join(set(_HAN.findall(text[:_ENOUGH])))
+    return _lacking(characters, "gb2312") > _lacking(characters, "big5")
+
+
+def _lacking(characters: str, encoding: str) -> int:
+    """Return how many characters an encoding lacks. Each that it holds takes two bytes."""
+    return len(characters) - len(characters.encode(encoding, "ignore")) // 2

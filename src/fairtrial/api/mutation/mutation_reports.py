@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from fairtrial.analysis.mutant_scores import MutantScores
+from fairtrial.api.mutation.fixes import FixTrials
 from fairtrial.api.mutation.mutation_sources import list_tools
 from fairtrial.api.stored_runs import open_store
 from fairtrial.mutations.coverage import cover
@@ -53,6 +54,7 @@ def make_report(
     traces: dict[int, Recording] = {}
     passing: set[int] = set()
     exclusions: list[str] = []
+    trials = FixTrials()
     inert = 0
     if results is None:
         results = {(result.position, result.attempt): result for result in store.results(info.id)}
@@ -62,12 +64,15 @@ def make_report(
             traces[position] = recording
             if result is not None and result.verdict is Verdict.PASSED:
                 passing.add(position)
+                scores.add_baseline(result)
+                trials.add(result, recording)
             elif result is not None:
                 exclusions.append(find_reason(result))
         elif result is not None and _is_of_agent(recording.mutation) and _is_inert(traces[position].trace, recording):
             inert += 1
         elif result is not None:
             scores.add(result, traces[position].trace, recording)
+            trials.add(result, recording)
     cases = [case.case for case in expected.values()]
     rows = scores.operators
     row_names = {row.operator for row in rows}
@@ -87,6 +92,10 @@ def make_report(
         cover(cases, list_tools(cases, traces.values()), info.config.get("personas", ())),
         unused_operators=tuple(name for name in names if name not in row_names),
         inert=inert,
+        families=scores.families,
+        thresholds=scores.thresholds,
+        redundant=scores.redundant,
+        fixes=trials.fixes({position: case.case for position, case in expected.items()}),
     )
 
 

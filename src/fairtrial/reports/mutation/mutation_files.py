@@ -77,7 +77,8 @@ def _report_card(role: CriterionRole) -> Iterator[str]:
 
 def _finding(finding: MutantFinding) -> Iterator[str]:
     mutation = finding.mutation
-    yield f"**{_cell(operator_text(mutation))}** in {_cell(finding.case)}, invocation {mutation.invocation}"
+    place = f"{_cell(finding.case)}, invocation {mutation.invocation}"
+    yield f"**{_cell(operator_text(mutation))}** ({finding.kind}) in {place}"
     yield ""
     # Indented code has no closing fence that a text could imitate.
     yield from (f"    {visible_line(line)}" for line in finding.diff)

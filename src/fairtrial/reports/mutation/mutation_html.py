@@ -54,7 +54,7 @@ def mutation_html(report: MutationReport) -> str:
 def _parts(report: MutationReport) -> Iterator[str]:
     facts = " · ".join((_text(report.run), _text(report.started), *counts(report)))
     yield f'<h1>Mutation testing</h1>\n<p class="note">{facts}</p>\n'
-    rates = _number("mutation score", report.score), _number("false alarms", report.false_alarm_rate)
+    rates = *(_number(rate.name, rate) for rate in report.families), _number("false alarms", report.false_alarm_rate)
     yield f'<div class="numbers">{"".join(rates)}</div>\n'
     yield _operators(report)
     yield _items("Criteria", role_lines(report))
@@ -124,7 +124,7 @@ def _findings(title: str, explanation: str, findings: Sequence[MutantFinding]) -
         lines = "\n".join(map(_diff_line, finding.diff))
         scores = _text(", ".join(map(score_text, finding.scores)))
         hint = f'<p class="hint">{_text(finding.hint)}</p>' if finding.hint else ""
-        change = f"<b>{_text(operator_text(finding.mutation))}</b> in {_text(finding.case)}"
+        change = f"<b>{_text(operator_text(finding.mutation))}</b> ({finding.kind}) in {_text(finding.case)}"
         state = " open" if place < _OPEN else ""
         yield (
             f"<details{state}><summary>{change}, invocation {finding.mutation.invocation}</summary>"

@@ -50,9 +50,9 @@ def mutation_table(report: MutationReport, *, everything: bool = False) -> Rende
 
 
 def summary_line(report: MutationReport) -> str:
-    """Return the mutation score and the false alarm rate in one line."""
-    rates = f"mutation score {percent(report.score)}, false alarms {percent(report.false_alarm_rate)}"
-    return ", ".join((rates, *counts(report)))
+    """Return the scores of calls, facts and form, the worst first, and the false alarm rate, in one line."""
+    families = [f"{rate.name} {percent(rate)}" for rate in report.families]
+    return ", ".join((*families, f"false alarms {percent(report.false_alarm_rate)}", *counts(report)))
 
 
 def counts(report: MutationReport) -> list[str]:
@@ -119,8 +119,30 @@ def role_lines(report: MutationReport) -> Iterator[str]:
             yield f"{name}: {count(role.caught_alone, 'mutant')} that no other criterion caught"
         elif role.sensitivity.mutants:
             yield f"{name}: caught nothing that no other criterion caught; it may be dropped"
+    yield from _advice(report)
     if any(role.judged for role in report.criteria):
         yield _NOTE
+
+
+def _advice(report: MutationReport) -> Iterator[str]:
+    """Yield thresholds that separate better, criteria that judge alike, and fixes that were really run."""
+    for best in report.thresholds:
+        interval_ = f"{best.low:.2f} to {best.high:.2f}"
+        yield (
+            f"{visible_line(best.criterion)}: a threshold of {best.threshold:.2f} ({interval_}) separates harmful from "
+            f"harmless changes best: Youden's J {best.youden:.2f} instead of {best.youden_now:.2f}"
+        )
+    for pair in report.redundant:
+        yield (
+            f"{visible_line(pair.first)} and {visible_line(pair.second)} judge {pair.mutants} mutants alike "
+            f"(phi {pair.phi:.2f}); one of them may suffice"
+        )
+    for fix in report.fixes:
+        yield (
+            f"fix: {fix.criterion} with threshold {fix.threshold:g} catches {fix.caught} of "
+            f"{count(fix.survivors, 'survivor')}, and fails {fix.false_alarms} of {fix.harmless} conversations that "
+            "are right (really run)"
+        )
 
 
 def judges_in(report: MutationReport) -> list[CriterionRole]:
@@ -159,7 +181,7 @@ def _name(row: OperatorRate) -> str:
 def _finding(title: str, finding: MutantFinding) -> Iterator[Text]:
     mutation = finding.mutation
     place = f"{finding.case}, invocation {mutation.invocation}"
-    yield Text(visible_line(f"{title}: {operator_text(mutation)} in {place}"), "bold")
+    yield Text(visible_line(f"{title} ({finding.kind}): {operator_text(mutation)} in {place}"), "bold")
     for line in finding.diff:
         yield Text(f"  {visible_line(shorten(line, 300))}", "red" if line.startswith("-") else "green")
     yield Text("  " + visible_line(", ".join(map(score_text, finding.scores))), "dim")

@@ -1,0 +1,105 @@
+"""Operators on replies that are JSON: another value, another type, a missing key."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Any
+
+import regex
+
+from fairtrial.mutations.operator import Invocations, Plant, Scene, shuffle
+
+_FENCED = regex.compile(r"\A(\s*```(?:json)?\s*\n)(.*)(\n\s*```\s*)\Z", regex.S)
+_LONGEST = 100_000
+"""The number of characters of the longest reply that is parsed."""
+Path = tuple[str | int, ...]
+
+
+def _on_json(change: Callable[[Any, Random], Any]) -> Plant:
+    """Return an operator that changes the value that a reply writes as JSON. The change returns None to decline."""
+
+    def plant(scene: Scene, random: Random) -> Invocations | None:
+        parts = _parts(scene.reply)
+        if parts is None:
+            return None
+        before, text, after = parts
+        changed = change(json.loads(text), random)
+        if changed is None:
+            return None
+        indent = 2 if "\n" in text.strip() else None
+        return scene.with_reply(f"{before}{json.dumps(changed, ensure_ascii=False, indent=indent)}{after}")
+
+    return plant
+
+
+def _parts(reply: str) -> tuple[str, str, str] | None:
+    """Return the text before an object or an array, its JSON, and the text after it. None if the reply is not JSON."""
+    match = _FENCED.match(reply)
+    before, text, after = (match[1], match[2], match[3]) if match else ("", reply, "")
+    if len(reply) > _LONGEST or not text.strip().startswith(("{", "[")):
+        return None
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return before, text, after
+
+
+def _leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
+    if items is None:
+        yield path, value
+        return
+    for key, item in items:
+        yield from _leaves(item, (*path, key))
+
+
+def _with(value: Any, path: Path, new: Any) -> Any:
+    if not path:
+        return new
+    if isinstance(value, dict):
+        return {key: _with(item, path[1:], new) if key == path[0] else item for key, item in value.items()}
+    return [_with(item, path[1:], new) if n == path[0] else item for n, item in enumerate(value)]
+
+
+def _other_value(value: Any, random: Random) -> Any:
+    """Change one number by one, or one truth value."""
+    for path, leaf in shuffle(list(_leaves(value)), random):
+        if isinstance(leaf, bool):
+            return _with(value, path, not leaf)
+        if isinstance(leaf, int | float):
+            return _with(value, path, leaf + 1)
+    return None
+
+
+def _other_type(value: Any, random: Random) -> Any:
+    """Write one number as a text."""
+    for path, leaf in shuffle(list(_leaves(value)), random):
+        if isinstance(leaf, int | float) and not isinstance(leaf, bool):
+            return _with(value, path, str(leaf))
+    return None
+
+
+def _without_key(value: Any, random: Random) -> Any:
+    """Leave out one key of the outermost object, if it has more than one."""
+    if not isinstance(value, dict) or len(value) < 2:
+        return None
+    key_to_drop = random.choice(sorted(value))
+    return {key: item for key, item in value.items() if key != key_to_drop}
+
+
+json_value_changed = _on_json(_other_value)
+json_type_changed = _on_json(_other_type)
+json_key_dropped = _on_json(_without_key)
+
+
+def json_layout(scene: Scene, random: Random) -> Invocations | None:  # noqa: ARG001
+    """Write the JSON of a reply on one line, or indented."""
+    parts = _parts(scene.reply)
+    if parts is None:
+        return None
+    before, text, after = parts
+    indent = None if "\n" in text.strip() else 2
+    return scene.with_reply(f"{before}{json.dumps(json.loads(text), ensure_ascii=False, indent=indent)}{after}")

@@ -1,0 +1,191 @@
+"""Find clock times, weekdays and relative days in a text, and write alternatives in the same form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import regex
+
+from fairtrial.text.language import Language, is_traditional
+
+_NO_DIGIT = r"(?<![\p{Nd}.:,/-])"
+_PATTERNS: Mapping[Language, tuple[regex.Pattern[str], ...]] = {
+    "en": (
+        regex.compile(
+            _NO_DIGIT + r"(?P<hour>1[0-2]|0?[1-9])(?::(?P<minute>[0-5]\d))?(?P<gap> ?)(?P<half>[ap]\.m\.|[ap]m\b)",
+            regex.I,
+        ),
+        regex.compile(
+            _NO_DIGIT + r"(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?!\p{Nd}|[:.]\p{Nd}| ?[ap]\.?m)", regex.I
+        ),
+    ),
+    "ko": (
+        regex.compile(
+            _NO_DIGIT
+            + r"(?:(?P<half>오전|오후) ?)?(?P<hour>2[0-3]|1\d|\d)시(?!간|대)(?: ?(?P<minute>[0-5]?\d)분)?(?! ?반)"
+        ),
+    ),
+    "ja": (
+        regex.compile(
+            _NO_DIGIT + r"(?P<half>午前|午後)?(?P<hour>2[0-3]|1\d|\d)時(?!間|代|点)(?:(?P<minute>[0-5]?\d)分)?(?!半)"
+        ),
+    ),
+    "zh": (
+        regex.compile(
+            _NO_DIGIT + r"(?P<half>上午|下午)?(?P<hour>2[0-3]|1\d|\d)(?P<mark>[点點])"
+            r"(?![数數評评]|[钟鐘]?[的之][后後])(?:(?P<minute>[0-5]?\d)分)?(?!半)"
+        ),
+    ),
+}
+_AFTERNOON = ("p", "오후", "午後", "下午")
+_HALVES: Mapping[Language, tuple[str, str]] = {
+    "en": ("am", "pm"),
+    "ko": ("오전 ", "오후 "),
+    "ja": ("午前", "午後"),
+    "zh": ("上午", "下午"),
+}
+
+
+class Clock(NamedTuple):
+    """A clock time in a text. `hour` is 0..23 if the half of the day is known, else as digits.
+
+    `half` is the text that names the half of the day, or empty. `hour_place` is the place of the hour's digits.
+    """
+
+    start: int
+    end: int
+    hour: int
+    minute: int | None
+    half: str
+    hour_place: tuple[int, int]
+    mark: str
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the text says which half of the day it means."""
+        return bool(self.half) or self.hour > 12 or self.hour == 0
+
+    def may_equal(self, time: Clock) -> bool:
+        """Return whether both may be the same time. A time without a half of the day may be in either half."""
+        certain = self.is_certain and time.is_certain
+        hours = (self.hour, time.hour) if certain else (self.hour % 12, time.hour % 12)
+        return hours[0] == hours[1] and (self.minute or 0) == (time.minute or 0)
+
+
+def clocks(text: str, language: Language) -> list[Clock]:
+    """Return the clock times of a text in order. Durations and scores are none: "3시간", "3:2"."""
+    times: dict[tuple[int, int], Clock] = {}
+    for pattern in _PATTERNS[language]:
+        for match in pattern.finditer(text):
+            clock = _clock(match)
+            if not any(clock.start < high and low < clock.end for low, high in times):
+                times[clock.start, clock.end] = clock
+    return [times[span] for span in sorted(times)]
+
+
+def _clock(match: regex.Match[str]) -> Clock:
+    groups = match.groupdict()
+    half, hour = groups.get("half") or "", int(match["hour"])
+    if half and hour <= 12:
+        hour = hour % 12 + 12 * half.lower().startswith(_AFTERNOON)
+    minute = None if groups.get("minute") is None else int(match["minute"])
+    start, end = match.span()
+    return Clock(start, end, hour, minute, half, match.span("hour"), groups.get("mark") or "")
+
+
+def other_hour(text: str, clock: Clock) -> str:
+    """Return a text with a clock time one hour later, or one earlier if the hour is the last of its half of the day."""
+    start, end = clock.hour_place
+    digits = text[start:end]
+    last = 12 if clock.half else 23
+    hour = int(digits)
+    if clock.half:
+        # 12 comes before 1: the next hour of "11 am" is in the other half of the day.
+        hour = 1 if hour == 12 else hour - 1 if hour == 11 else hour + 1
+    else:
+        hour = hour - 1 if hour >= last else hour + 1
+    return text[:start] + (f"{hour:02}" if digits.startswith("0") else str(hour)) + text[end:]
+
+
+def other_form(text: str, clock: Clock, language: Language) -> str | None:
+    """Return a text with a clock time in the other form, 12 or 24 hours. None if its half of the day is not known."""
+    if not clock.is_certain:
+        return None
+    digits = _day_form(clock, language) if clock.half else _half_form(clock, language)
+    return text[: clock.start] + digits + text[clock.end :]
+
+
+def _day_form(clock: Clock, language: Language) -> str:
+    """Return a time in 24 hours: "18:30", "18시 30분"."""
+    if language == "en":
+        return f"{clock.hour:02}:{clock.minute or 0:02}"
+    return f"{clock.hour}{_rest(clock, language)}"
+
+
+def _half_form(clock: Clock, language: Language) -> str:
+    """Return a time in 12 hours: "6:30 pm", "오후 6시 30분"."""
+    half, hour = _HALVES[language][clock.hour >= 12], clock.hour % 12 or 12
+    if language == "en":
+        return f"{hour}:{clock.minute:02} {half}" if clock.minute else f"{hour} {half}"
+    return f"{half}{hour}{_rest(clock, language)}"
+
+
+def _rest(clock: Clock, language: Language) -> str:
+    hour_mark, minute_mark = {"ko": ("시", "분"), "ja": ("時", "分"), "zh": (clock.mark, "分")}[language]
+    gap = " " if language == "ko" else ""
+    return hour_mark if clock.minute is None else f"{hour_mark}{gap}{clock.minute}{minute_mark}"
+
+
+_DAYS_EN = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_WEEKDAYS: Mapping[Language, tuple[str, tuple[str, ...]]] = {
+    "en": (rf"\b(?P<name>{'|'.join(_DAYS_EN)})(?=s?\b)", _DAYS_EN),
+    "ko": (r"(?P<name>[월화수목금토일])(?P<after>요일)", tuple("월화수목금토일")),
+    "ja": (r"(?P<name>[月火水木金土日])(?P<after>曜)", tuple("月火水木金土日")),
+    "zh": (r"(?P<before>星期|[周週]|[礼禮]拜)(?P<name>[一二三四五六日天])(?![\p{Nd}期])", tuple("一二三四五六日")),
+}
+_WEEKDAY_PATTERNS = {language: regex.compile(pattern) for language, (pattern, _) in _WEEKDAYS.items()}
+
+
+class Word(NamedTuple):
+    """A word in a text with words that mean something else."""
+
+    start: int
+    end: int
+    word: str
+    alternatives: tuple[str, ...]
+
+
+def weekdays(text: str, language: Language) -> Iterator[Word]:
+    """Yield the weekdays of a text, each with the next one."""
+    names = _WEEKDAYS[language][1]
+    for match in _WEEKDAY_PATTERNS[language].finditer(text):
+        groups = match.groupdict()
+        name = "日" if match["name"] == "天" else match["name"]
+        following = names[(names.index(name) + 1) % 7]
+        yield Word(
+            match.start(), match.end(), match[0], (f"{groups.get('before', '')}{following}{groups.get('after', '')}",)
+        )
+
+
+_RELATIVE: Mapping[Language, Mapping[str, tuple[str, ...]]] = {
+    "en": {"tomorrow": ("today", "the day after tomorrow"), "yesterday": ("today",)},
+    "ko": {"내일": ("오늘", "모레"), "어제": ("오늘",), "모레": ("내일",)},
+    "ja": {"明日": ("今日", "明後日"), "昨日": ("今日",), "明後日": ("明日",)},
+    "zh": {"明天": ("今天", "后天"), "昨天": ("今天",), "后天": ("明天",), "後天": ("明天",)},
+}
+_RELATIVE_PATTERNS: Mapping[Language, regex.Pattern[str]] = {
+    "en": regex.compile(r"(?<!after )(?<!before )\b(tomorrow|yesterday)\b"),
+    "ko": regex.compile(r"(?<!\p{Hangul})(내일|어제|모레)(?=[\s,은는이가도에부까의입예]|\Z)"),
+    "ja": regex.compile(r"(明日|昨日|明後日)"),
+    "zh": regex.compile(r"(?<!大)(明天|昨天|后天|後天)"),
+}
+
+
+def relative_days(text: str, language: Language) -> Iterator[Word]:
+    """Yield words such as "tomorrow", each with words for other days."""
+    for match in _RELATIVE_PATTERNS[language].finditer(text):
+        alternatives = _RELATIVE[language][match[1]]
+        if language == "zh" and is_traditional(text):
+            alternatives = tuple(day.replace("后", "後") for day in alternatives)
+        yield Word(match.start(1), match.end(1), match[1], alternatives)
