@@ -70,6 +70,7 @@ REPLIES: dict[str, dict[str, str]] = {
         "ja": "営業中です。ありがとうございます。",
         "zh": "正在营业。祝您生活愉快！",
     },
+    "sentences_reordered": {"ko": "객실에는 발코니가 있습니다. 조식은 9달러입니다."},
     "contraction": {"en": "It does not rain."},
     "number_spelled": {
         "en": "It takes 3 days.",

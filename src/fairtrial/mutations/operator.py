@@ -83,7 +83,7 @@ class Scene:
     @cached_property
     def variety(self) -> str:
         """The language of the reply, or "zh-Hant" for Chinese in traditional characters."""
-        is_written_so = self.language == "zh" and is_traditional(self.reply or self.reference)
+        is_written_so = self.language == "zh" and is_traditional(f"{self.reply}\n{self.grounds}")
         return "zh-Hant" if is_written_so else self.language
 
     @property

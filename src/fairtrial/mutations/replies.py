@@ -12,6 +12,7 @@ from fairtrial.mutations.negation import NEGATE
 from fairtrial.mutations.operator import Invocations, Plant, Scene, shuffle
 from fairtrial.mutations.phrases import Phrases
 from fairtrial.mutations.text_values import numbers
+from fairtrial.text.language import detect_language
 from fairtrial.text.rouge import characters
 from fairtrial.text.sentences import Piece, cut
 
@@ -79,12 +80,16 @@ def deny_statement(scene: Scene, random: Random) -> Invocations | None:
     """Deny one statement of the reference in a sentence that holds all of its words."""
     for place, piece in shuffle(_factual_pieces(scene), random):
         statement = piece.text.strip()
-        if regex.search(r"[?？\n]", statement) or not regex.search(r"[.。!！]\Z", statement):
+        if _NO_STATEMENT.search(statement) or not regex.search(r"[.。!！]\Z", statement):
             continue
         new = _denial(statement, scene)
         if new is not None and new not in scene.grounds:
             return scene.with_reply(_with_piece(scene.reply, place, piece, piece.text.replace(statement, new)))
     return None
+
+
+_NO_STATEMENT = regex.compile(r"[?？\n]|\bplease\b|ください|お願い|세요|십시오|[请請]", regex.I)
+"""Questions and requests are neither true nor false."""
 
 
 def _denial(statement: str, scene: Scene) -> str | None:
@@ -199,7 +204,8 @@ def other_language(scene: Scene, random: Random) -> Invocations | None:  # noqa:
 
 def join_sentence(text: str, sentence: str) -> str:
     """Return a text with one more sentence at its end."""
-    return f"{text.rstrip()} {sentence}" if text.strip() else sentence
+    space = "" if detect_language(text) in ("ja", "zh") else " "
+    return f"{text.rstrip()}{space}{sentence}" if text.strip() else sentence
 
 
 def _factual_pieces(scene: Scene) -> list[tuple[int, Piece]]:

@@ -18,13 +18,17 @@ from fairtrial.text.language import Language, is_traditional
 from fairtrial.text.sentences import Piece, cut
 
 
-def time_format(scene: Scene, random: Random) -> Invocations | None:
+def time_format(scene: Scene, random: Random) -> Invocations | None:  # noqa: ARG001
     """Write a clock time in 12 hours instead of 24, or in 24 instead of 12, if the half of the day is known."""
-    for clock in shuffle(clocks(scene.reply, scene.language), random):
-        changed = other_form(scene.reply, clock, scene.language)
-        if changed is not None:
-            return scene.with_reply(changed)
-    return None
+    times = clocks(scene.reply, scene.language)
+    # In "between 1 and 3 pm", the last time also says which half of the day the first one means.
+    if len(times) != 1 or _RANGE.search(scene.reply[: times[0].start]):
+        return None
+    changed = other_form(scene.reply, times[0], scene.language)
+    return None if changed is None else scene.with_reply(changed)
+
+
+_RANGE = regex.compile(r"\p{Nd}\s*(?:and|or|to|until|[-–—~〜/])\s*\Z", regex.I)
 
 
 def date_format(scene: Scene, random: Random) -> Invocations | None:
@@ -45,6 +49,8 @@ def _other_date(text: str, date: Date, language: Language) -> str | None:
         marks = "년월일" if language == "ko" else "年月日"
         gap = " " if language == "ko" else ""
         new = f"{date.year}{marks[0]}{gap}{date.month}{marks[1]}{gap}{date.day}{marks[2]}"
+    elif regex.search(r"[年년] ?\Z", text[:start]):
+        new = None  # the year of an era stands before it
     elif regex.match("[日일]", text, pos=end) and not date.year and not date_text.isascii():
         new, end = f"{date.month}/{date.day}", end + 1
     else:
@@ -171,10 +177,15 @@ def together(plants: Sequence[Plant]) -> Plant:
     return plant
 
 
+_LISTED = regex.compile(r"(?:\A|\s)\(?[1１][.)]\s|[:：]\s|\*\*")
+"""The marks of lists and of headings, whose order is the author's."""
+_TOPIC = {"ko": regex.compile(r"\p{Hangul}[은는이가] "), "ja": regex.compile(r"[はが]")}
+"""A sentence without a topic of its own takes that of the sentence before."""
 _BOUND = regex.compile(
-    r"\A\W*(?:however|but|and|or|so|then|also|therefore|thus|instead|otherwise|first|second|third|next|finally"
+    r"\A\W*(?:(?:however|but|and|or|so|then|also|therefore|thus|instead|otherwise|first|second|third|next|finally"
     r"|in addition"
     r"|for example|yes|no|after|before|once|because|this|that|these|those|it|its|they|their|he|she|both|such|there|here"
+    r"|all|none|each|either|neither|any|some|only|unfortunately|sorry|please|i|we|to)\b"
     r"|그|이|저|또|하지만|다만|단|따라서|그래서|그런데|먼저|다음|네|예|아니|마지막|우선|둘째|첫째|이후|반면"
     r"|しかし|ただ|また|そして|その|それ|この|これ|次|まず|はい|いいえ|なお|さらに|ですが|そのため|最後|以上"
     r"|但|不过|不過|而|然后|然後|接着|首先|其次|最后|最後|另外|此外|因此|所以|这|這|那|它|其|是的|不是|同时|同時|并|並)",
@@ -190,7 +201,7 @@ def sentences_reordered(scene: Scene, random: Random) -> Invocations | None:
     """Exchange two neighbouring statements, if neither begins with a word that binds it to its place."""
     pieces = cut(scene.reply)
     places = [n for n, piece in enumerate(pieces) if piece.is_sentence]
-    if "\n" in scene.reply.strip() or any(regex.search(r"[:：]\s*\Z", piece.text) for piece in pieces):
+    if "\n" in scene.reply.strip() or _LISTED.search(scene.reply):
         return None
     pairs = [
         (first, second)
@@ -210,4 +221,6 @@ def _is_free(piece: Piece, scene: Scene) -> bool:
     text = piece.text.strip()
     if not regex.search(r"[.。!！]\W*\Z", text) or is_courtesy(text, scene.language):
         return False
-    return not _BOUND.match(text) and not (scene.language == "en" and _POINTS_BACK.search(text))
+    if _BOUND.match(text) or (scene.language == "en" and _POINTS_BACK.search(text)):
+        return False
+    return scene.language not in _TOPIC or _TOPIC[scene.language].search(text) is not None

@@ -112,6 +112,8 @@ def other_form(text: str, clock: Clock, language: Language) -> str | None:
     """Return a text with a clock time in the other form, 12 or 24 hours. None if its half of the day is not known."""
     if not clock.is_certain:
         return None
+    if clock.half and language != "en" and clock.hour <= 12:
+        return None  # "3시" alone may be in either half of the day
     digits = _day_form(clock, language) if clock.half else _half_form(clock, language)
     return text[: clock.start] + digits + text[clock.end :]
 
@@ -175,9 +177,9 @@ _RELATIVE: Mapping[Language, Mapping[str, tuple[str, ...]]] = {
     "zh": {"明天": ("今天", "后天"), "昨天": ("今天",), "后天": ("明天",), "後天": ("明天",)},
 }
 _RELATIVE_PATTERNS: Mapping[Language, regex.Pattern[str]] = {
-    "en": regex.compile(r"(?<!after )(?<!before )\b(tomorrow|yesterday)\b"),
+    "en": regex.compile(r"(?<!after )(?<!before )\b(tomorrow|yesterday)\b(?! (?:morning|afternoon|evening|night))"),
     "ko": regex.compile(r"(?<!\p{Hangul})(내일|어제|모레)(?=[\s,은는이가도에부까의입예]|\Z)"),
-    "ja": regex.compile(r"(明日|昨日|明後日)"),
+    "ja": regex.compile(r"(?<!一)(明日|昨日|明後日)"),
     "zh": regex.compile(r"(?<!大)(明天|昨天|后天|後天)"),
 }
 

@@ -45,6 +45,12 @@ def is_traditional(text: str) -> bool:
     return _lacking(characters, "gb2312") > _lacking(characters, "big5")
 
 
+def has_script(text: str) -> bool:
+    """Return whether a Chinese text has a character that is only simplified, or only traditional."""
+    characters = "".join(set(_HAN.findall(text[:_ENOUGH])))
+    return bool(_lacking(characters, "gb2312") or _lacking(characters, "big5"))
+
+
 def _lacking(characters: str, encoding: str) -> int:
     """Return how many characters an encoding lacks. Each that it holds takes two bytes."""
     return len(characters) - len(characters.encode(encoding, "ignore")) // 2
