@@ -76,7 +76,6 @@ def _best(cases: Sequence[tuple[list[float], list[float]]]) -> tuple[float, floa
     for value in dict.fromkeys(good):
         youden = _youden(good, bad, value)
         if youden > best[1]:
-            below = bisect_left(bad, value)
-            under = max(bad[below - 1] if below else value, good[max(0, bisect_left(good, value) - 1)])
-            best = (value if under >= value else (value + under) / 2, youden)
+            lower = [scores[place - 1] for scores in (good, bad) if (place := bisect_left(scores, value))]
+            best = ((value + max(lower)) / 2 if lower else value, youden)
     return best

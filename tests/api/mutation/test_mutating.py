@@ -34,6 +34,10 @@ CASES = EvalSet(
 )
 DEFAULTS: dict[str, Any] = {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}
 
+FACTS = {
+    name for name, operator in api.OPERATORS.items() if (operator.direction, operator.family) == ("harmful", "facts")
+}
+
 
 def written(trace: Trace) -> bytes:
     """A conversation as text: also the order of keys counts."""
@@ -87,6 +91,57 @@ def test_the_default_criteria_miss_changed_numbers_and_negations() -> None:
     assert rates["number_changed"] == 0.0
     languages = {rate.name for row in report.operators if row.operator == "negated" for rate in row.languages}
     assert languages == {"en", "ko", "ja", "zh"}
+
+
+def test_calls_facts_and_form_have_scores_of_their_own() -> None:
+    """The default criteria catch every wrong call and an empty reply, and miss facts: the worst stands first."""
+    families = api.mutate(CASES, DEFAULTS).families
+    assert families[0].name == "facts"
+    assert {family.name for family in families} == {"calls", "facts", "form"}
+    assert sorted(family.rate or 0.0 for family in families) == [family.rate for family in families]
+    assert families[0].mutants == sum(
+        row.overall.mutants for row in api.mutate(CASES, DEFAULTS).operators if row.operator in FACTS
+    )
+
+
+def test_a_fix_is_really_run() -> None:
+    """Without a criterion on calls, the comparison of calls catches exactly the survivors whose calls differ."""
+    report = api.mutate(CASES, {"response_match_score": 0.0})
+    fix = next(fix for fix in report.fixes if fix.criterion == "tool_trajectory_avg_score")
+    plan = api.plan_mutation(CASES, {"response_match_score": 0.0})
+    calls = {"call_", "calls", "argum", "tool_", "turn_", "turns", "stopp"}
+    wrong = [m for _, m in plan.mutants if m.mutation and m.mutation.direction == "harmful"]
+    assert fix.survivors == len(wrong)
+    assert fix.caught == sum(m.mutation.operator[:5] in calls for m in wrong if m.mutation)
+    assert fix.false_alarms == 0
+    assert fix.harmless == len(CASES.cases) + len(plan.mutants) - len(wrong)
+
+
+def test_a_fix_that_is_configured_is_not_proposed() -> None:
+    """A criterion of the configuration is no advice."""
+    names = {fix.criterion for fix in api.mutate(CASES, DEFAULTS).fixes}
+    assert not names & set(DEFAULTS)
+
+
+def test_two_criteria_that_judge_alike_are_named() -> None:
+    """A criterion and its copy agree on every mutant: their correlation is 1."""
+    (pair,) = api.mutate(CASES, [criterion(half, 1.0, name="one"), criterion(half, 1.0, name="two")]).redundant
+    assert (pair.first, pair.second, pair.phi) == ("one", "two", pytest.approx(1.0))
+
+
+def half(trace: Trace, expected: EvalCase) -> bool:
+    """Accept a conversation with the expected calls."""
+    return [i.tool_calls for i in trace.invocations] == [i.tool_calls for i in expected.conversation or ()]
+
+
+def test_a_survivor_says_why() -> None:
+    """A wrong call is vacuous if only words count, a wrong number blind, and a failed harmless change brittle."""
+    report = api.mutate(CASES, {"response_match_score": 0.5}, operators=["argument_changed", "number_changed"])
+    kinds = {(finding.mutation.operator, finding.kind) for finding in report.survivors}
+    assert ("argument_changed", "vacuous") in kinds
+    assert ("number_changed", "blind") in kinds
+    brittle = api.mutate(CASES, [criterion(equal, 1.0)], operators=["whitespace"]).false_alarms
+    assert {finding.kind for finding in brittle} == {"brittle"}
 
 
 def test_each_operator_has_equal_weight() -> None:
