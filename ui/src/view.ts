@@ -496,6 +496,7 @@ export interface Mutation {
   language?: string;
   weight: number;
   tool?: string;
+  family: "calls" | "facts" | "form";
 }
 
 export interface Needed {
