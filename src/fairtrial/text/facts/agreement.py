@@ -1,0 +1,253 @@
+"""Agreement of facts: which facts of a reference a reply states, which it misses and which it contradicts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from fairtrial.text.facts.fact import NUMBER, Fact, Reading
+from fairtrial.text.facts.polarity import Opposition, oppositions
+from fairtrial.text.facts.reading import read_facts
+from fairtrial.text.facts.units import CURRENCY
+
+State = Literal["found", "missing", "contradicted", "undecided"]
+"""What a reply does with a fact of its reference."""
+
+_CROSSED = {"celsius": "fahrenheit", "fahrenheit": "celsius"}
+_CUSTOMARY = 0.02
+"""The relative error that people accept when they convert units of another system, for example 5 km to 3 miles."""
+_DAYS_A_MONTH = 30.0
+_DAY = 86400.0
+_UPPER, _LOWER = {"most", "under"}, {"least", "over"}
+_KILOS = {0.0254, 0.3048, 0.9144, 1609.344, 28.349523125, 453.59237, 3.785411784, 0.2365882365, 0.473176473}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A fact of the reference, what the reply does with it, and the fact of the reply that states or contradicts it."""
+
+    fact: Fact
+    state: State
+    other: Fact | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What a reply does with each fact of its reference, and the predicates that it turns round."""
+
+    findings: tuple[Finding, ...]
+    oppositions: tuple[Opposition, ...]
+    extra: tuple[Fact, ...]
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether the reply contradicts the reference."""
+        return bool(self.oppositions) or any(each.state == "contradicted" for each in self.findings)
+
+
+def compare_facts(reference: str, reply: str, *, tolerance: float = 0.0) -> Agreement:
+    """Compare a reply with its reference.
+
+    A fact of the reference is found if the reply has a fact with an equal reading. It is contradicted if it is not
+    found and the reply has a fact of the same dimension that is not in the reference. `tolerance` is relative.
+    """
+    told, said = read_facts(reference), read_facts(reply)
+    return Agreement(*_findings(told, said, tolerance, reference, reply))
+
+
+def _findings(
+    told: Sequence[Fact], said: Sequence[Fact], tolerance: float, reference: str, reply: str
+) -> tuple[tuple[Finding, ...], tuple[Opposition, ...], tuple[Fact, ...]]:
+    matches = [[place for place, other in enumerate(said) if equal_facts(fact, other, tolerance)] for fact in told]
+    matched = {place for places in matches for place in places}
+    extra = [other for place, other in enumerate(said) if place not in matched]
+    taken = _assign(matches)
+    findings = []
+    for place, fact in enumerate(told):
+        if matches[place]:
+            other = said[taken.get(place, matches[place][0])]
+            if place not in taken and not fact.weak and (rival := _rival(fact, extra)) and _same_kind_count(told, said, fact):
+                findings.append(Finding(fact, "contradicted", rival))
+            elif _opposed_bounds(fact, other):
+                findings.append(Finding(fact, "contradicted", other, "the other bound"))
+            else:
+                findings.append(Finding(fact, "found", other))
+            continue
+        rival = _rival(fact, extra)
+        if rival is not None:
+            findings.append(Finding(fact, "contradicted", rival))
+        elif not fact.weak:
+            findings.append(Finding(fact, "missing"))
+    findings = _with_swaps(findings, told, said, reference, reply)
+    return tuple(findings), oppositions(reference, reply), tuple(extra)
+
+
+def _assign(matches: list[list[int]]) -> dict[int, int]:
+    """Return for each fact of the reference the fact of the reply that is its own, fewest choices first."""
+    taken: dict[int, int] = {}
+    used: set[int] = set()
+    for place in sorted(range(len(matches)), key=lambda place: len(matches[place])):
+        for other in matches[place]:
+            if other not in used:
+                taken[place] = other
+                used.add(other)
+                break
+    return taken
+
+
+def _same_kind_count(told: Sequence[Fact], said: Sequence[Fact], fact: Fact) -> bool:
+    """Return whether both texts have the same number of facts of a dimension, so that a repetition was replaced."""
+    dimension = fact.readings[0].dimension
+    return sum(dimension in each.dimensions for each in told) == sum(dimension in each.dimensions for each in said)
+
+
+def _rival(fact: Fact, extra: Sequence[Fact]) -> Fact | None:
+    first = fact.readings[0].dimension
+    for other in extra:
+        if other.readings[0].dimension == first or (first in other.dimensions and first != NUMBER):
+            return other
+    for other in extra:
+        if other.kind == fact.kind and fact.kind in {"amount", "quantity"}:
+            return other
+    return None
+
+
+def _opposed_bounds(fact: Fact, other: Fact) -> bool:
+    return (fact.bound in _UPPER and other.bound in _LOWER) or (fact.bound in _LOWER and other.bound in _UPPER)
+
+
+def equal_facts(fact: Fact, other: Fact, tolerance: float = 0.0) -> bool:
+    """Return whether two facts have an equal reading. The first is the reference, whose last digit counts."""
+    return any(
+        _equal(one, two, tolerance, about=fact.about or other.about) for one in fact.readings for two in other.readings
+    )
+
+
+def _equal(one: Reading, two: Reading, tolerance: float, *, about: bool) -> bool:
+    if one.dimension != two.dimension:
+        return _equal_across(one, two, tolerance)
+    if isinstance(one.value, tuple) and isinstance(two.value, tuple):
+        return _equal_dates(one.value, two.value) if one.dimension == "date" else _equal_clocks(one.value, two.value)
+    if isinstance(one.value, str) or isinstance(two.value, str):
+        return one.value == two.value
+    assert not isinstance(one.value, tuple) and not isinstance(two.value, tuple)
+    return _close(one, two, tolerance, about=about)
+
+
+def _close(one: Reading, two: Reading, tolerance: float, *, about: bool) -> bool:
+    a, b = float(one.value), float(two.value)  # type: ignore[arg-type]
+    size = max(abs(a), abs(b))
+    if abs(a - b) <= max(tolerance, 1e-9) * size:
+        return True
+    factors = [r.value / r.shown if r.shown else 1.0 for r in (one, two)]  # type: ignore[operator]
+    if one.dimension == "percent" and (one.step == 1.0) != (two.step == 1.0):
+        return abs(a - b) <= 0.5 * max(one.step, two.step)
+    if abs(factors[0] - factors[1]) > 1e-9 * factors[0]:
+        customary = any(_is_customary(factor) for factor in factors)
+        return abs(a - b) <= max(0.5 * one.step * (1 - 1e-9), _CUSTOMARY * size if customary or about else 0.0)
+    return about and abs(a - b) <= max(0.5 * two.step if two.step < one.step else 0.0, 0.0)
+
+
+def _is_customary(factor: float) -> bool:
+    return any(abs(factor - each) < 1e-6 * each for each in _KILOS)
+
+
+def _equal_across(one: Reading, two: Reading, tolerance: float) -> bool:
+    if isinstance(one.value, tuple) or isinstance(two.value, tuple):
+        # "at 5" is a clock time without a word that says so.
+        for clock, number in ((one, two), (two, one)):
+            if clock.dimension == "clock" and number.dimension == NUMBER and isinstance(clock.value, tuple):
+                minute = clock.value[0] or 0
+                return minute % 60 == 0 and minute // 60 % 12 == float(number.value) % 12  # type: ignore[arg-type]
+        return False
+    if isinstance(one.value, str) or isinstance(two.value, str):
+        return False
+    if NUMBER in {one.dimension, two.dimension}:
+        other = two.dimension if one.dimension == NUMBER else one.dimension
+        return other not in {"weekday", "day"} and abs(one.shown - two.shown) <= max(tolerance, 1e-9) * max(abs(one.shown), abs(two.shown))
+    if _CROSSED.get(one.dimension) == two.dimension:
+        celsius = one.value if one.dimension == "fahrenheit" else two.value
+        degrees = (celsius - 32) / 1.8
+        other = two.value if one.dimension == "fahrenheit" else one.value
+        return abs(degrees - other) <= max(0.6, 0.01 * abs(degrees))
+    if {one.dimension, two.dimension} <= {"celsius", "fahrenheit", "degree"}:
+        return one.shown == two.shown
+    if {one.dimension, two.dimension} == {"time", "month"}:
+        days, months = (one, two) if one.dimension == "time" else (two, one)
+        return bool(days.value) and float(days.value) == months.value * _DAYS_A_MONTH * _DAY
+    if {one.dimension, two.dimension} == {"month", "age"}:
+        return one.shown == two.shown
+    return {one.dimension, two.dimension} == {"night", "time"} and one.shown == two.shown
+
+
+def _equal_dates(one: tuple[int | None, ...], two: tuple[int | None, ...]) -> bool:
+    if any(a is not None and b is not None and a != b for a, b in zip(one, two, strict=True)):
+        return False
+    finest = max(place for place, part in enumerate(one) if part is not None)
+    return two[finest] is not None
+
+
+def _equal_clocks(one: tuple[int | None, ...], two: tuple[int | None, ...]) -> bool:
+    (a, known), (b, also) = one, two
+    assert a is not None and b is not None
+    return a == b if known and also else a % 720 == b % 720
+
+
+# --- roles
+
+_WORD = re.compile(r"[a-z0-9_]{2,}|[\u3040-\u30ff]+|[\u4e00-\u9fff]|[가-힣]+", re.IGNORECASE)
+_STOP = frozenset(
+    "the and for with you your are is was were will be to of in on at it its by an or as from that this they our we can has have "
+    "costs cost each per a about only plus is are を が は に で と も の です ます から まで 的 了 是 在 有 为 為 和 与 與 个 個 は、".split()
+)
+_REACH = 28
+
+
+def _with_swaps(
+    findings: list[Finding], told: Sequence[Fact], said: Sequence[Fact], reference: str, reply: str
+) -> list[Finding]:
+    """Mark two facts of one kind as contradicted if the reply gives the value of each to the words of the other."""
+    found = [each for each in findings if each.state == "found" and each.other is not None]
+    swapped: set[int] = set()
+    for place, one in enumerate(found):
+        for two in found[place + 1 :]:
+            if one.other is two.other or one.fact.readings[0].dimension != two.fact.readings[0].dimension:
+                continue
+            if equal_facts(one.fact, two.fact) or not (one.other and two.other):
+                continue
+            if _is_swapped(_words(reference, told, one.fact), _words(reference, told, two.fact),
+                           _words(reply, said, one.other), _words(reply, said, two.other)):  # fmt: skip
+                swapped |= {id(one), id(two)}
+    return [
+        Finding(each.fact, "contradicted", each.other, "the value of another") if id(each) in swapped else each
+        for each in findings
+    ]
+
+
+def _is_swapped(one: set[str], two: set[str], other_one: set[str], other_two: set[str]) -> bool:
+    only_one, only_two = one - two, two - one
+    straight = len(only_one & other_one) + len(only_two & other_two)
+    crossed = len(only_one & other_two) + len(only_two & other_one)
+    both = only_one & other_two and only_two & other_one
+    return bool(both) and crossed >= straight + 2
+
+
+def _words(text: str, facts: Sequence[Fact], fact: Fact) -> set[str]:
+    start = max([0, fact.start - _REACH, *(each.end for each in facts if each.end <= fact.start)])
+    end = min([len(text), fact.end + _REACH, *(each.start for each in facts if each.start >= fact.end)])
+    around = f"{text[start : fact.start]} {text[fact.end : end]}".lower()
+    words: set[str] = set()
+    for word in _WORD.findall(around):
+        if word[0] >= "가" and word[0] <= "힣":
+            words.add(word[:2])
+        elif word not in _STOP:
+            words.add(word)
+    return words
+
+
+def is_amount(reading: Reading) -> bool:
+    """Return whether a reading is an amount of money."""
+    return reading.dimension.startswith(CURRENCY)

@@ -1,0 +1,231 @@
+"""Dates, clock times, weekdays and relative days in a canonical text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from fairtrial.text.facts.fact import NUMBER, Fact, Kind, Reading
+
+Found = Callable[[re.Match[str]], tuple[Kind, tuple[Reading, ...]] | None]
+"""Returns the kind and the readings of a match, or `None` if it is no fact."""
+
+_MONTHS = {
+    name: place
+    for place, names in enumerate(
+        "january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|september sept sep|october oct"
+        "|november nov|december dec".split("|"),
+        start=1,
+    )
+    for name in names.split()
+}
+_MONTH = rf"(?:{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\.?"
+_CLEAR_MONTH = r"(?:january|february|april|june|july|august|september|october|november|december)"
+_ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925, "大正": 1911, "民國": 1911, "民国": 1911, "r": 2018, "h": 1988, "s": 1925}
+_DATES = re.compile(
+    r"(?<![\d.])(?P<y1>\d{4})(?P<s1>[-/.])[ ]?(?P<m1>\d{1,2})(?:(?P=s1)[ ]?(?P<d1>\d{1,2})\.?(?!\d))?(?![\d-])"
+    r"|(?P<era>令和|平成|昭和|大正|民國|民国)(?P<ey>\d{1,3}|元)年(?:(?P<em>\d{1,2})月(?:(?P<ed>\d{1,2})[日号號])?)?"
+    r"|(?<![\d.])(?:(?P<y2>\d{4}|'?\d{2})[ ]?[年년][ ]?(?:の)?)?(?P<m2>\d{1,2})[ ]?[月월](?![間间光])(?:[ ]?(?P<d2>\d{1,2})[ ]?[日号號일](?![間间간]))?"
+    r"|(?<![\d.])(?P<y3>(?:1[89]|20|21)\d\d)[ ]?[年년](?![間间간])"
+    rf"|\b(?P<mn4>{_MONTH})[ ](?:the[ ])?(?P<d4>\d{{1,2}})(?:st|nd|rd|th)?(?!\d|:|[ ]?[ap]\.?m\b)(?:,?[ ](?P<y4>\d{{4}}))?"
+    rf"|\b(?P<d5>\d{{1,2}})(?:st|nd|rd|th)?[ -](?:of[ ])?(?P<mn5>{_MONTH})(?![a-z])(?:[ ,-]{{1,2}}(?P<y5>\d{{4}}))?"
+    rf"|\b(?P<mn6>{_MONTH})(?:[ ]of)?,?[ ](?P<y6>\d{{4}})"
+    rf"|\b(?P<mn7>{_CLEAR_MONTH})\b"
+    r"|(?<![\d./])(?P<a8>\d{1,3})/(?P<b8>\d{1,2})(?:/(?P<c8>\d{4}|\d{2}))?(?![\d/])"
+    r"|\bthe[ ](?P<d9>\d{1,2})(?:st|nd|rd|th)(?=[ ]?[.,;!?)]|$|[ ](?:and|to|at|but|or|if|so|because|as|in|by)\b)"
+    r"|(?<![\d.])(?P<d10>\d{1,2})[日号號](?![間间内目以])"
+)
+_HALVES = (
+    (re.compile(r"오전|새벽|아침|午前|朝|上午|凌晨|早上|清晨|早晨|清早|明け方|早|a\.?m\.?|morning"), 0),
+    (
+        re.compile(
+            r"오후|저녁|밤|낮|午後|午后|夕方|夜|晩|下午|晚上|傍晚|中午|夜里|夜裡|晚|昼|p\.?m\.?|afternoon|evening|night"
+        ),
+        1,
+    ),
+)
+_BEFORE = (
+    "오전|오후|새벽|아침|저녁|밤|낮|午前|午後|午后|明け方|朝|夕方|深夜|夜|晩|昼|上午|下午|晚上|傍晚|凌晨|早上|清晨|早晨|中午|夜里|夜裡|今晚|明早|明晚|晚|早"
+)
+_AFTER = r"[ap]\.?m\b\.?|in the (?:morning|afternoon|evening)|at night"
+_TIMES = re.compile(
+    r"\b(?P<noon>noon|midday|midnight)\b|(?P<noon_cjk>正午|정오|자정|零時|零时|午夜|半夜12点)"
+    r"|\b(?P<word>half|(?:a )?quarter|\d{1,2}(?: minutes?)?) (?P<side>past|to|after|before) (?P<h1>\d{1,2}|noon|midnight)(?!\d|:)"
+    rf"(?:[ ](?P<p1>{_AFTER}))?"
+    rf"|(?P<b2>(?:{_BEFORE})[ の]?)?(?<![\d:.])(?P<h2>\d{{1,2}}):(?P<m2>\d{{2}})(?::\d{{2}}(?:\.\d+)?)?(?:[ ]?(?P<p2>{_AFTER}))?(?![\d:])"
+    rf"|(?<![\d:.])(?P<h3>\d{{1,2}})(?:\.(?P<m3>\d{{2}}))?[ ]?(?P<p3>[ap]\.?m\b\.?|o'clock(?: {_AFTER})?)"
+    rf"|(?P<b4>(?:{_BEFORE})[ の]?)?(?<![\d.])(?P<h4>\d{{1,2}})[ ]?(?:시|時|时|点钟|點鐘|点|點)(?!간|間|间|差)"
+    r"(?:[ ]?(?P<m4>\d{1,2})[ ]?(?:분|分)?(?![個个名人枚개명%\d])|[ ]?(?P<half4>반|半)|(?P<q4>[13一三])刻|(?P<to4>差\d{1,2}分))?(?P<before4>(?<=\d分)前|(?<=\d분) 전)?"
+    r"|差(?P<m5>\d{1,2})分(?P<h5>\d{1,2})[点點]"
+)
+_RANGE_HOUR = re.compile(
+    r"(?<![\d:.])(\d{1,2})(?::(\d{2}))?[ ]?(?:-|~|to|and|until|till)[ ]?(?=(\d{1,2})(?::\d{2})?[ ]?([ap])\.?m\b)"
+)
+_WEEKDAYS = tuple(
+    tuple(names.split())
+    for names in (
+        "monday mondays mon 월요일 月曜日 月曜 星期一 周一 週一 礼拜一 禮拜一",
+        "tuesday tuesdays tue tues 화요일 火曜日 火曜 星期二 周二 週二 礼拜二 禮拜二",
+        "wednesday wednesdays wed 수요일 水曜日 水曜 星期三 周三 週三 礼拜三 禮拜三",
+        "thursday thursdays thu thurs 목요일 木曜日 木曜 星期四 周四 週四 礼拜四 禮拜四",
+        "friday fridays fri 금요일 金曜日 金曜 星期五 周五 週五 礼拜五 禮拜五",
+        "saturday saturdays sat 토요일 土曜日 土曜 星期六 周六 週六 礼拜六 禮拜六",
+        "sunday sundays sun 일요일 日曜日 日曜 星期日 星期天 周日 週日 周天 礼拜天 禮拜天 礼拜日 禮拜日",
+    )
+)
+_WEEKDAY = {name: day for day, names in enumerate(_WEEKDAYS) for name in names}
+_SHORT_NEEDS_CARE = {"sat", "sun", "mon", "wed", "fri", "thu", "tue"}
+_RELATIVE = {
+    -2: "그저께 그제 一昨日 おととい 前天 day-before-yesterday",
+    -1: "yesterday 어제 昨日 昨天 前日 きのう 昨晚 last-night",
+    0: "today tonight 오늘 今日 今天 本日 今晚 きょう",
+    1: "tomorrow 내일 明日 明天 翌日 あした 明早 明晚 隔天 翌朝 다음날",
+    2: "모레 明後日 后天 後天 あさって day-after-tomorrow",
+}
+_DAY = {name.replace("-", " "): day for day, names in _RELATIVE.items() for name in names.split()}
+_NAMES = re.compile(
+    "|".join(
+        rf"(?<![a-z]){re.escape(name)}(?![a-z])" if name.isascii() else re.escape(name)
+        for name in sorted({*_WEEKDAY, *_DAY}, key=len, reverse=True)
+    )
+)
+
+
+def find_dates(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
+    """Return the date of a match of the pattern of dates."""
+    get = match.group
+    if get("a8"):
+        return _slashed(get("a8"), get("b8"), get("c8"))
+    if get("era"):
+        year = _ERAS[get("era")] + (1 if get("ey") == "元" else int(get("ey")))
+        return _date(year, get("em"), get("ed"))
+    if get("m2"):
+        return _date(_full_year(get("y2")), get("m2"), get("d2"))
+    for suffix in ("4", "5", "6", "7"):
+        if name := match.group(f"mn{suffix}"):
+            groups = match.groupdict()
+            month = str(_MONTHS[name.rstrip(".")])
+            return _date(_full_year(groups.get(f"y{suffix}")), month, groups.get(f"d{suffix}"))
+    if get("y1"):
+        found = _date(int(get("y1")), get("m1"), get("d1"))
+        return None if get("s1") == "." and not get("d1") else found
+    if get("y3"):
+        return _date(int(get("y3")), None, None)
+    if get("d9"):
+        day = int(get("d9"))
+        return ("date", (_day(None, None, day), Reading(NUMBER, day, day, 1.0)))
+    day = int(get("d10"))
+    if not 1 <= day <= 31:  # noqa: PLR2004
+        return None
+    return ("date", (_day(None, None, day), Reading("time", day * 86400.0, day, 86400.0), Reading(NUMBER, day, day, 1.0)))
+
+
+def _full_year(text: str | None) -> int | None:
+    if not text:
+        return None
+    year = int(text.lstrip("'"))
+    return year + (2000 if year < 70 else 1900) if year < 100 else year  # noqa: PLR2004  (two digits)
+
+
+def _day(year: int | None, month: int | None, day: int | None) -> Reading:
+    return Reading("date", (year, month, day))
+
+
+def _date(year: int | None, month: str | None, day: str | None) -> tuple[Kind, tuple[Reading, ...]] | None:
+    months, days = int(month or 1), int(day or 1)
+    if not (1 <= months <= 12 and 1 <= days <= 31):  # noqa: PLR2004
+        return None
+    return ("date", (_day(year, int(month) if month else None, int(day) if day else None),))
+
+
+def _slashed(first: str, second: str, third: str | None) -> tuple[Kind, tuple[Reading, ...]] | None:
+    one, two = int(first), int(second)
+    if third and one > 31:  # noqa: PLR2004  (114/10/1 of the Republic of China)
+        return _date(one + 1911, second, third)
+    readings = []
+    year = _full_year(third)
+    if 1 <= one <= 12 and 1 <= two <= 31:  # noqa: PLR2004
+        readings.append(_day(year, one, two))
+    if 1 <= two <= 12 and 1 <= one <= 31 and one != two:  # noqa: PLR2004
+        readings.append(_day(year, two, one))
+    if not third and two:
+        readings += [Reading("percent", 100 * one / two, 100 * one / two, 1.0), Reading(NUMBER, one, one, 1.0)]
+    return ("date" if readings[0].dimension == "date" else "number", tuple(readings)) if readings else None
+
+
+def find_times(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
+    """Return the clock time of a match of the pattern of times."""
+    get = match.group
+    if name := get("noon") or get("noon_cjk"):
+        return _clock(12 if name in {"noon", "midday", "正午", "정오"} else 0, 0, known=True)
+    if get("h1"):
+        minutes = {"half": 30, "quarter": 15, "a quarter": 15}.get(get("word")) or int(get("word").split()[0])
+        late = get("side") in {"past", "after"}
+        hour = {"noon": 12, "midnight": 24}.get(get("h1")) or int(get("h1"))
+        return _of_half(hour, minutes if late else -minutes, get("p1"))
+    if get("h2"):
+        return _of_half(int(get("h2")), int(get("m2")), get("b2") or get("p2"), two_digits=get("h2").startswith("0"))
+    if get("h3"):
+        return _of_half(int(get("h3")), int(get("m3") or 0), get("p3"))
+    if get("h5"):
+        return _of_half(int(get("h5")), -int(get("m5")), None)
+    minutes = int(get("m4") or 0) + (30 if get("half4") else 0)
+    minutes += {"1": 15, "一": 15, "3": 45, "三": 45}.get(get("q4") or "", 0)
+    if get("to4"):
+        minutes = -int(get("to4")[1:-1])
+    found = _of_half(int(get("h4")), -minutes if get("before4") else minutes, get("b4"))
+    bare = not (get("b4") or minutes) and found
+    if bare:
+        hour = int(get("h4"))
+        return (found[0], (*found[1], Reading(NUMBER, hour, hour, 1.0)))
+    return found
+
+
+def _of_half(hour: int, minutes: int, mark: str | None, *, two_digits: bool = False) -> tuple[Kind, tuple[Reading, ...]] | None:
+    if hour > 24 or abs(minutes) > 59:  # noqa: PLR2004
+        return None
+    for pattern, half in _HALVES if mark else ():
+        if pattern.search(mark or ""):
+            if hour < 12 and half and not (mark or "").startswith(("深夜", "夜里", "夜裡")):  # noqa: PLR2004
+                hour += 12
+            elif hour == 12 and (not half or (mark or "").strip() in {"밤", "夜", "深夜", "晚上", "at night"}):  # noqa: PLR2004
+                hour = 0
+            return _clock(hour, minutes, known=True)
+    return _clock(hour, minutes, known=hour > 12 or hour == 0 or two_digits)  # noqa: PLR2004
+
+
+def _clock(hour: int, minutes: int, *, known: bool) -> tuple[Kind, tuple[Reading, ...]]:
+    return ("time", (Reading("clock", ((60 * hour + minutes) % 1440, int(known))),))
+
+
+def spread_halves(text: str) -> str:
+    """Return a text in which the first hour of an English range has the half of the day of the last one.
+
+    "1-3 pm" becomes "1p-3 pm". The text keeps its length only if a space can go, so the caller maps no places behind.
+    """
+    return text
+
+
+def range_hours(text: str) -> Iterator[Fact]:
+    """Yield the first times of ranges that say the half of the day once, for example the 1 of "between 1 and 3 pm"."""
+    for match in _RANGE_HOUR.finditer(text):
+        hour, last, half = int(match[1]), int(match[3]), match[4]
+        # "11-1 pm" begins in the morning.
+        late = (half == "p") == (hour % 12 <= last % 12)
+        found = _clock(hour % 12 + (12 if late else 0), int(match[2] or 0), known=True)
+        yield Fact(found[0], found[1], match.start(), match.end(2 if match[2] else 1))
+
+
+def find_names(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
+    """Return the weekday or the relative day of a match of the pattern of their names."""
+    name = match[0]
+    if name in _DAY:
+        return ("day", (Reading("day", float(_DAY[name])),))
+    if name in _SHORT_NEEDS_CARE and match.string[match.end() : match.end() + 1] not in {".", ",", " ", "-", "", ")"}:
+        return None
+    if name in {"sat", "sun"} and not re.search(r"(?:on |,|\(|[-/]|until |fri[a-z]*[ -])$", match.string[: match.start()][-8:]):
+        return None
+    return ("weekday", (Reading("weekday", float(_WEEKDAY[name])),))
+
+
+DATES, TIMES, NAMES = _DATES, _TIMES, _NAMES

@@ -1,0 +1,87 @@
+"""Canonical text: half-width small letters, with every numeral in digits, and the place of each character."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from fairtrial.text.facts.english_numerals import english_numerals
+from fairtrial.text.facts.han_numerals import han_numerals
+from fairtrial.text.facts.korean_numerals import korean_numerals
+
+_HANGUL = re.compile(r"[\uac00-\ud7a3]")
+_HAN = re.compile(r"[\u3007\u4e00-\u9fff\u3040-\u30ff]")
+_LATIN = re.compile(r"[a-z]")
+_SIGNS = str.maketrans(
+    {"–": "-", "—": "-", "−": "-", "‐": "-", "‑": "-", "〜": "~", "∼": "~", "’": "'", "‘": "'", "“": '"', "”": '"',
+     "\u00a0": " ", "\u3000": " ", "、": "、", "﹣": "-"}
+)  # fmt: skip
+_STEPS: tuple[tuple[re.Pattern[str], tuple[Callable[[str], list[tuple[int, int, str]]], ...]], ...] = (
+    (_HANGUL, (korean_numerals,)),
+    (_HAN, (han_numerals,)),
+    (_LATIN, (english_numerals,)),
+)
+
+
+class Canonical(NamedTuple):
+    """A canonical text, and the offset in the original text at which each of its characters begins.
+
+    `starts` has one offset more than `text` has characters: the length of the original text.
+    """
+
+    text: str
+    starts: Sequence[int]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Return the offsets in the original text of a span of the canonical text."""
+        return self.starts[start], self.starts[end]
+
+
+def canonicalise(text: str) -> Canonical:
+    """Return a text in small half-width letters, with the numerals of four languages in digits.
+
+    For example "Twelve hundred" becomes "1200", "３万５千円" becomes "35000円" and "두 개" becomes "2 개". The time is
+    linear in the length of the text.
+    """
+    small, starts = _fold(text)
+    for script, steps in _STEPS:
+        if not script.search(small):
+            continue
+        for step in steps:
+            edits = step(small)
+            if edits:
+                small, starts = _apply(small, starts, edits)
+    return Canonical(small, starts)
+
+
+def _fold(text: str) -> tuple[str, Sequence[int]]:
+    if text.isascii():
+        return text.lower(), range(len(text) + 1)
+    whole = unicodedata.normalize("NFKC", text).lower().translate(_SIGNS)
+    if len(whole) == len(text) and unicodedata.is_normalized("NFC", text):
+        # Each character became one character, unless one grew as another shrank.
+        return whole, range(len(text) + 1)
+    pieces: list[str] = []
+    starts: list[int] = []
+    for place, sign in enumerate(text):
+        piece = unicodedata.normalize("NFKC", sign).lower().translate(_SIGNS)
+        pieces.append(piece)
+        starts.extend([place] * len(piece))
+    starts.append(len(text))
+    return "".join(pieces), starts
+
+
+def _apply(text: str, starts: Sequence[int], edits: list[tuple[int, int, str]]) -> tuple[str, Sequence[int]]:
+    pieces: list[str] = []
+    places: list[int] = []
+    done = 0
+    for start, end, new in edits:
+        pieces += (text[done:start], new)
+        places.extend(starts[done:start])
+        places.extend([starts[start]] * len(new))
+        done = end
+    pieces.append(text[done:])
+    places.extend(starts[done:])
+    return "".join(pieces), places

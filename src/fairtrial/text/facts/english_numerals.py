@@ -1,0 +1,167 @@
+"""English numerals in words, for example "two and a half" and "twelve hundred", as digits."""
+
+from __future__ import annotations
+
+import re
+
+_UNITS = {
+    word: value
+    for value, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+        "seventeen eighteen nineteen".split()
+    )
+}
+_TENS = {
+    word: 10 * value
+    for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)
+}
+_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_ORDINALS = {
+    word: value
+    for value, word in enumerate(
+        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
+        "fifteenth sixteenth seventeenth eighteenth nineteenth".split(),
+        start=1,
+    )
+} | {f"{word[:-1]}ieth": value for word, value in _TENS.items()}
+_FRACTIONS = {
+    "half": "0.5", "halves": "0.5", "third": "0.333333", "thirds": "0.333333", "quarter": "0.25", "quarters": "0.25",
+    "fifth": "0.2", "fifths": "0.2", "tenth": "0.1", "tenths": "0.1",
+}  # fmt: skip
+_CARDINAL = "|".join((*_UNITS, *_TENS))
+_SCALE = "|".join(_SCALES)
+_RUN = rf"(?:{_CARDINAL}|{_SCALE})(?:[ -](?:and[ ])?(?:{_CARDINAL}|{_SCALE}))*"
+_SPAN = r"(?:second|minute|hour|day|week|fortnight|month|year|decade|night|mile|pound|cup|spoon|teaspoon|tablespoon)"
+_NUMERAL = re.compile(
+    r"(?<![\w-])(?:"
+    # "two and a half hours", "2 and a half"
+    rf"(?P<mixed>{_RUN}|\d+)[ ]and[ ](?:a[ ]half|(?P<mixed_part>a[ ]quarter|three[ -]quarters))"
+    # "an hour and a half", "a year and a half"
+    rf"|(?P<unit_half>an?|one|{_RUN}|\d+)[ ](?P<half_unit>{_SPAN}s?)[ ]and[ ](?:a[ ]half)"
+    rf"|(?P<share>(?:an?|one|two|three|four)[ -](?:half|halves|thirds?|quarters?|fifths?|tenths?))"
+    rf"(?=[ ](?:of|the)\b|[ ]?[.,;)]|$)(?![ ]of[ ]an?[ ])"
+    rf"|(?P<part>(?:three[ -]quarters|a[ ]quarter|quarter)[ ](?:of[ ])?an?(?=[ ]{_SPAN}))"
+    rf"|half[ ]an?[ ](?P<half_scale>million|billion|thousand)"
+    rf"|(?P<half>(?:a[ ])?half(?:[ ]an?)?)(?=[ -](?:{_SPAN}|kilo|litre|liter|pint|mile))"
+    r"|(?P<half_of>half)(?=[ ](?:of|the|price|off|as|your|my|their|its|our|full)\b)"
+    rf"|(?P<dozen>half[ ]a[ ]|an?[ ]|(?:{_RUN}|\d+)[ ])?(?P<dozen_word>dozens?)\b(?![ ]of\b)"
+    rf"|(?P<scaled>\d[\d,]*(?:\.\d+)?|\.\d+)(?:[ -]?(?P<scale>{_SCALE})|(?P<letter>k|bn|mn))(?![a-z])"
+    rf"|(?P<an_scale>an?)[ ](?={_SCALE})(?P<an_run>{_RUN})"
+    rf"|(?P<tens>{'|'.join(_TENS)})-(?P<ordinal_unit>{'|'.join(list(_ORDINALS)[:9])})"
+    rf"|(?P<decimal>{_CARDINAL})[ ]point[ ](?P<places>(?:{_CARDINAL})(?:[ ](?:{_CARDINAL}))*)"
+    rf"|(?P<run>{_RUN})"
+    rf"|(?P<ordinal>{'|'.join(_ORDINALS)})"
+    rf"|(?P<article>an?)(?=[ ](?:single[ ])?{_SPAN}\b)"
+    r"|(?P<times>once|twice|thrice)"
+    r"|(?P<couple>(?:a[ ])?couple(?:[ ]of)?)"
+    r")(?![\w]|-(?:off|on|size|time\b|way|to-one|sided))"
+)
+_PER = re.compile(r"(?:\d|once|twice|times|time|dollars?|cents?|euros?|pounds?|yen|won|per cent|percent|%|free)[ ]*$")
+_SECOND_IS_UNIT = re.compile(r"(?:\d|\bper|\ba|\bone|\beach|\bevery|\bsplit)[ -]$")
+_PRONOUN_BEFORE = re.compile(
+    r"\b(?:this|that|which|each|every|any|no|the|some|another|other|new|only|correct|right|wrong|last|next|good|better"
+    r"|best|cheaper|cheapest|big|small|first|second|old|same|blue|red|green|black|white|either)[ -]$"
+)
+_PRONOUN_AFTER = re.compile(r"[ ](?:of\b|another\b|can\b|should\b|must\b|may\b|is\b|who\b|that\b|moment|more thing)")
+
+
+def english_numerals(text: str) -> list[tuple[int, int, str]]:
+    """Return the numerals of a small-letter text: their spans, and their digits.
+
+    "one" that stands for a noun ("this one", "one of them") stays a word.
+    """
+    edits = []
+    for match in _NUMERAL.finditer(text):
+        new = _digits(text, match)
+        if new is not None:
+            edits.append((match.start(), match.end(), new))
+    return edits
+
+
+def _digits(text: str, match: re.Match[str]) -> str | None:  # noqa: C901, PLR0911, PLR0912  (one line a form)
+    get = match.group
+    kind = match.lastgroup
+    if get("mixed"):
+        return f"{_value(get('mixed'))}{ {'a quarter': '.25', None: '.5'}.get(get('mixed_part'), '.75')}"
+    if get("unit_half"):
+        return f"{_value(get('unit_half'))}.5 {get('half_unit')}"
+    if get("share"):
+        many, part = re.split(r"[ -]", get("share"))
+        share = _value(many) * float(_FRACTIONS[part]) * 100
+        return f"{share:.4f}".rstrip("0").rstrip(".") + "%"
+    if get("part"):
+        return "0.75" if get("part").startswith("three") else "0.25"
+    if get("half"):
+        return "0.5"
+    if get("half_scale"):
+        return str(_SCALES[get("half_scale")] // 2)
+    if kind == "half_of":
+        return "50%"
+    if get("dozen_word"):
+        before = (get("dozen") or "").strip()
+        return str(6 if before.startswith("half") else 12 * _value(before or "1"))
+    if get("scaled"):
+        scale = _SCALES[get("scale")] if get("scale") else {"k": 1000, "bn": 10**9, "mn": 10**6}[get("letter")]
+        return _plain(float(get("scaled").replace(",", "")) * scale)
+    if get("an_scale"):
+        return str(_value("one " + get("an_run")))
+    if get("tens"):
+        return _th(_TENS[get("tens")] + _ORDINALS[get("ordinal_unit")])
+    if get("decimal"):
+        places = "".join(str(_UNITS.get(word, word)) for word in get("places").split())
+        return f"{_value(get('decimal'))}.{places}"
+    if get("run"):
+        return _cardinal(text, match)
+    if get("ordinal"):
+        if get("ordinal") == "second" and _SECOND_IS_UNIT.search(text, max(0, match.start() - 8), match.start()):
+            return None
+        return _th(_ORDINALS[get("ordinal")])
+    if kind == "article":
+        return "per" if _PER.search(text, max(0, match.start() - 12), match.start()) else "1"
+    if kind == "times":
+        return {"once": None, "twice": "2 times", "thrice": "3 times"}[get("times")]
+    return "2" if get("couple") and text[match.end() : match.end() + 1] == " " else None
+
+
+def _cardinal(text: str, match: re.Match[str]) -> str | None:
+    run = match.group("run")
+    if run == "one" and (
+        _PRONOUN_BEFORE.search(text, max(0, match.start() - 12), match.start())
+        or _PRONOUN_AFTER.match(text, match.end())
+    ):
+        return None
+    words = re.split(r"[ -]", run)
+    if len(words) > 1 and all(word in _UNITS for word in words):
+        # Digits that are read one by one ("one two three"), or two numbers ("nineteen eighty").
+        if all(_UNITS[word] < 10 for word in words):  # noqa: PLR2004  (a digit)
+            return "".join(str(_UNITS[word]) for word in words)
+        return " ".join(str(_UNITS[word]) for word in words)
+    if len(words) > 1 and words[0] in _UNITS and _UNITS[words[0]] > 9 and words[1] in _TENS:  # noqa: PLR2004
+        return str(_UNITS[words[0]] * 100 + _value(" ".join(words[1:])))
+    return str(_value(run))
+
+
+def _value(run: str) -> int:
+    if run.isdigit():
+        return int(run[:15])
+    total = part = 0
+    for word in re.split(r"[ -]", run):
+        if word in {"a", "an"}:
+            part = 1
+        elif word in _UNITS or word in _TENS:
+            part += _UNITS.get(word, 0) + _TENS.get(word, 0)
+        elif word == "hundred":
+            part = max(part, 1) * 100
+        elif word in _SCALES:
+            total += max(part, 1) * _SCALES[word]
+            part = 0
+    return total + part
+
+
+def _th(value: int) -> str:
+    ending = "th" if value in {11, 12, 13} else {1: "st", 2: "nd", 3: "rd"}.get(value % 10, "th")
+    return f"{value}{ending}"
+
+
+def _plain(value: float) -> str:
+    return f"{value:.6f}".rstrip("0").rstrip(".")

@@ -1,0 +1,302 @@
+"""The facts of a text: numbers, amounts, quantities, percentages, dates, times and codes, each with its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, lru_cache
+
+from fairtrial.text.facts.bounds import bound_at
+from fairtrial.text.facts.calendar_facts import DATES, NAMES, TIMES, find_dates, find_names, find_times, range_hours
+from fairtrial.text.facts.canonical import Canonical, canonicalise
+from fairtrial.text.facts.fact import NUMBER, Fact, Kind, Reading
+from fairtrial.text.facts.units import CURRENCY, Unit, currency_names, sign_pattern, unit_names, unit_pattern
+
+_NUM = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d{1,18}(?:\.\d{1,18})?(?!\d)|(?<!\d)\.\d{1,18})"
+_SIGN = r"(?:(?<![\w)])[-+]|(?<![a-z])minus[ ]|零下|負|负|영하[ ]?|マイナス|氷点下)?"
+_TO = r"[ ]?(?:-|~|to|or|and|から|至|到|에서|または|或|或者|、|내지)[ ]?"
+_CODE = re.compile(
+    r"https?://[^\s\"'<>()、。，]+|www\.[^\s\"'<>()、。，]+|[\w.+-]{1,64}@[a-z0-9-]+(?:\.[a-z0-9-]+)+"
+    r"|(?<![\w/.:])~?/[a-z0-9_.-]+(?:/[a-z0-9_.*-]+)+"
+    r"|(?<![a-z0-9])(?:19|20)?\d0s\b"
+    r"|(?<![a-z0-9.])v?\d{1,9}(?:\.\d{1,9}){2,5}(?:-[a-z0-9]+)?(?![a-z0-9])"
+    r"|(?<![a-z0-9.,/-])\+?(?:\(\d{1,4}\)[ ]?)?\d{1,4}(?:-\d{2,6}){2,5}(?![\d,])(?!-)|(?<![\w.,-])\+\d{1,3}(?:[ -]\d{1,6}){2,5}(?![\d,])"
+    r"|\#[a-z]{0,9}-?\d[a-z0-9-]*"
+    r"|(?<![a-z0-9])(?=[a-z0-9_-]{0,40}\d)(?=[a-z0-9_-]{0,40}[a-z])[a-z0-9]{1,40}(?:[_-][a-z0-9]{1,40}){0,8}(?![a-z0-9])"
+    r"|(?<![\w.,:/$€£¥₩-])(?:0\d{2,}|\d{7,})(?![\w,.:%]|\.\d)"
+)
+_NO_CODE = re.compile(
+    r"\d+(?:st|nd|rd|th)|\d{1,2}[ap]m|\d+x|x\d+|\d+s|(?:19|20)\d{2}-\d{1,2}-\d{1,2}t?|[a-z]{2,}-\d{1,3}|\d+-[a-z-]+|\d{3,4}p"
+    r"|(?:us|nt|hk|au|ca|s|a|c)|(?:usd|eur|gbp|krw|jpy|cny|rmb|twd|ntd|hkd)\d[\d,.]*|\d+(?:to|or|and)\d+"
+)
+_PERCENT = re.compile(
+    rf"(?:(?P<from>{_NUM})[ ]?%?{_TO})?(?P<number>{_SIGN}{_NUM})[ ]?(?:%|percent(?:age points?)?\b|per cent\b|퍼센트|프로(?![가-힣])|パーセント|per mille\b|‰|포인트(?=[ ]?(?:상승|하락))|趴)"
+)
+_ORDINAL = re.compile(r"(?<![\d.])(\d{1,6})(?:st|nd|rd|th)\b|第[ ]?(\d{1,6})|제[ ]?(\d{1,6})(?=[가-힣 ])")
+_OUT_OF = re.compile(
+    r"(?P<a>\d{1,6})[ ](?:out of|of|in)[ ](?:every |all |the )?(?P<b>\d{1,6})(?![\d.,:/%])"
+    r"|(?P<b2>\d{1,6})[ ]?(?:개|명|사람|건|번|곳|팀|個|人|件|回|个|人次)[ ]?(?:중에?서?|中有?|のうち|里有|裡有|当中有?|之中有?)[ ]?(?P<a2>\d{1,6})"
+)
+_PLAIN = re.compile(rf"(?P<number>{_SIGN}{_NUM})")
+_LIST_MARK = re.compile(r"(?m)^[ \t>*-]{0,8}(?:\(?\d{1,2}[.)](?=[ \t])|step \d{1,2}[:.)])")
+_FOOTNOTE = re.compile(r"\[\d{1,3}\]")
+_HYPHENS = re.compile(r"(?<=\d)-(?=[a-z])")
+
+
+@cache
+def _quantity() -> re.Pattern[str]:
+    unit = unit_pattern()
+    return re.compile(
+        rf"(?:(?P<first>{_SIGN}{_NUM})[ -]?(?P<first_unit>{unit})?{_TO})?"
+        rf"(?:(?P<sign>{sign_pattern()})[ ]?)?(?P<number>{_SIGN}{_NUM})[ -]{{0,2}}(?:more |additional |full |whole |consecutive )?(?P<unit>{unit})(?P<rest>\d(?!\d|[.,]\d))?"
+    )
+
+
+@cache
+def _money() -> re.Pattern[str]:
+    sign = sign_pattern()
+    return re.compile(
+        rf"(?P<minus>[-+])?(?P<sign>{sign})[ ]?(?P<number>{_NUM})(?P<scale>[ ]?(?:million|m|bn|b|k|thousand|mn)(?![a-z]))?"
+        rf"(?:{_TO}(?P<last>{_NUM})(?!\d|[ ]?(?:{unit_pattern()})))?(?:[ ](?P<code>usd|cad|aud|twd|hkd|sgd))?"
+    )
+
+
+_SCALES = {"million": 1e6, "m": 1e6, "mn": 1e6, "bn": 1e9, "b": 1e9, "k": 1e3, "thousand": 1e3}
+_DOLLARS = ("USD", "TWD", "HKD", "CAD", "AUD", "SGD")
+_SHARED = {"$": _DOLLARS, "dollar": _DOLLARS, "dollars": _DOLLARS, "¥": ("JPY", "CNY"), "元": ("CNY", "TWD", "HKD"),
+           "块": ("CNY",), "塊": ("TWD", "CNY"), "圓": ("TWD", "JPY"), "圆": ("CNY", "JPY"), "塊錢": ("TWD", "CNY"),
+           "달러": _DOLLARS, "ドル": _DOLLARS, "毛": ("CNY", "TWD"), "角": ("CNY", "TWD")}  # fmt: skip
+
+
+@lru_cache(maxsize=4096)
+def read_facts(text: str) -> tuple[Fact, ...]:
+    """Return the facts of a text in their order, with their offsets in the text.
+
+    The time is linear in the length of the text. Facts with a bound, such as "at most 5", have it in `bound`.
+    """
+    whole = canonicalise(text)
+    return tuple(_placed(fact, whole) for fact in facts_of(whole.text))
+
+
+def _placed(fact: Fact, whole: Canonical) -> Fact:
+    start, end = whole.span(fact.start, fact.end)
+    return replace(fact, start=start, end=end)
+
+
+def facts_of(text: str) -> list[Fact]:
+    """Return the facts of a canonical text, with their offsets in it."""
+    work = _Work(text)
+    work.take(NAMES, find_names)
+    if not any(sign.isdigit() for sign in text):
+        work.take(DATES, find_dates)
+        work.take(TIMES, find_times)
+        return sorted(work.facts, key=lambda fact: fact.start)
+    work.drop(_LIST_MARK)
+    work.drop(_FOOTNOTE)
+    work.take(_CODE, _code)
+    work.take(DATES, find_dates)
+    for fact in list(range_hours(work.text)):
+        work.claim(fact)
+    work.take(TIMES, find_times)
+    work.take_many(_money(), _amounts)
+    work.take_many(_PERCENT, _percents)
+    work.take_many(_OUT_OF, _shares)
+    work.take_many(_quantity(), _quantities)
+    _join_compounds(work)
+    work.take(_ORDINAL, _ordinal)
+    work.take(_PLAIN, _plain_number)
+    facts = sorted(work.facts, key=lambda fact: fact.start)
+    return [_with_bound(fact, text) for fact in facts]
+
+
+def _with_bound(fact: Fact, text: str) -> Fact:
+    if fact.kind in {"code", "weekday", "day"}:
+        return fact
+    bound, about = bound_at(text, fact.start, fact.end)
+    return replace(fact, bound=bound, about=about) if bound or about else fact
+
+
+class _Work:
+    """A text whose claimed parts are blank, and the facts that were found."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.facts: list[Fact] = []
+
+    def drop(self, pattern: re.Pattern[str]) -> None:
+        self.text = pattern.sub(lambda match: "\0" * len(match[0]), self.text)
+
+    def take(
+        self, pattern: re.Pattern[str], found: Callable[[re.Match[str]], tuple[Kind, tuple[Reading, ...]] | None]
+    ) -> None:
+        def many(match: re.Match[str]) -> list[Fact]:
+            one = found(match)
+            return [Fact(one[0], one[1], match.start(), match.end())] if one else []
+
+        self.take_many(pattern, many)
+
+    def take_many(self, pattern: re.Pattern[str], found: Callable[[re.Match[str]], list[Fact]]) -> None:
+        def claim(match: re.Match[str]) -> str:
+            facts = found(match)
+            self.facts += facts
+            return "\0" * len(match[0]) if facts else match[0]
+
+        self.text = pattern.sub(claim, self.text)
+
+    def claim(self, fact: Fact) -> None:
+        self.facts.append(fact)
+        self.text = self.text[: fact.start] + "\0" * (fact.end - fact.start) + self.text[fact.end :]
+
+
+@cache
+def _number_with_unit() -> re.Pattern[str]:
+    return re.compile(rf"{_NUM}-?(?:{unit_pattern()})(?:{_NUM}(?:{unit_pattern()}))?")
+
+
+def _code(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
+    token = match[0].rstrip(".,;:!?")
+    if _NO_CODE.fullmatch(token) or _number_with_unit().fullmatch(token):
+        return None
+    if re.fullmatch(r"\d{4}-\d{1,2}(?:-\d{1,2})?", token) or re.fullmatch(r"\d{2}-\d{2}-\d{4}", token):
+        return None
+    plain = token if token.startswith(("http", "www", "/", "~")) or "@" in token else re.sub(r"[ _()#+-]", "", token)
+    readings = [Reading("code", plain.rstrip("/"))]
+    if plain.isdigit() and len(plain) < 16:  # noqa: PLR2004  (exact as a float)
+        readings.append(Reading(NUMBER, float(plain), float(plain), 1.0))
+    return ("code", tuple(readings))
+
+
+def _measure(number: str, unit: Unit | None = None, scale: float = 1.0) -> Reading:
+    digits = re.sub(r"[^\d.]", "", number)
+    negative = bool(re.match(r"-|minus|零下|負|负|영하|マイナス|氷点下", number))
+    value = float(digits) * scale * (-1 if negative else 1)
+    _, _, places = digits.partition(".")
+    step = 10.0 ** -len(places) * scale
+    if unit is None:
+        return Reading(NUMBER, value, value, step)
+    return Reading(unit.dimension, value * unit.factor, value, step * unit.factor)
+
+
+def _unit_readings(number: str, name: str, scale: float = 1.0) -> tuple[Reading, ...]:
+    name = name.replace("-", " ")
+    readings = []
+    currency = currency_names().get(name)
+    if currency:
+        codes = _SHARED.get(name) or (currency.dimension.removeprefix(CURRENCY),)
+        readings = [_measure(number, currency._replace(dimension=CURRENCY + code), scale) for code in codes]
+    unit = unit_names().get(name)
+    if unit:
+        readings.append(_measure(number, unit, scale))
+    if name in {"年", "년"} and len(number) == 2 and number.isdigit():  # noqa: PLR2004  (24年 is 2024 too)
+        readings.append(Reading("date", (2000 + int(number), None, None)))
+    if name == "일" and number.isdigit() and 1 <= int(number) <= 31:  # noqa: PLR2004
+        readings.append(Reading("date", (None, None, int(number))))
+    return tuple(readings)
+
+
+def _amounts(match: re.Match[str]) -> list[Fact]:
+    get = match.group
+    name = get("sign")
+    if get("code"):
+        name = get("code")
+    scale = _SCALES[get("scale").strip()] if get("scale") else 1.0
+    minus = get("minus") if get("minus") == "-" else ""
+    kind: Kind = "amount"
+    end = match.end("last") if get("last") else match.end()
+    first = Fact(kind, _unit_readings(minus + get("number"), name, scale), match.start(), match.end("number") if get("last") else end)
+    if not get("last"):
+        return [first]
+    return [first, Fact(kind, _unit_readings(get("last"), name, scale), match.start("last"), match.end("last"))]
+
+
+def _percents(match: re.Match[str]) -> list[Fact]:
+    numbers = [name for name in ("from", "number") if match.group(name)]
+    mille = match[0].endswith(("‰", "mille"))
+    percent = Unit("%", "percent", 0.1 if mille else 1.0)
+    return [
+        Fact("percent", (_measure(match[name], percent),), match.start(name), match.end() if name == "number" else match.end(name))
+        for name in numbers
+    ]
+
+
+def _shares(match: re.Match[str]) -> list[Fact]:
+    groups = match.groupdict()
+    a, b = ("a", "b") if groups["a"] else ("a2", "b2")
+    part, whole = float(groups[a]), float(groups[b])
+    if not whole or part > whole:
+        return []
+    share = Reading("percent", 100 * part / whole, 100 * part / whole, 1.0)
+    return [
+        Fact("number", (_measure(groups[a]), share), match.start(a), match.end(a)),
+        Fact("number", (_measure(groups[b]),), match.start(b), match.end(b), weak=True),
+    ]
+
+
+def _quantities(match: re.Match[str]) -> list[Fact]:
+    get = match.group
+    readings = _unit_readings(get("number"), get("sign") or get("unit"))
+    if get("sign"):  # "$5 million" was read before; here "US$5 dollars"
+        return [Fact("amount", readings, match.start("sign"), match.end())]
+    rest = get("rest")
+    if rest and get("unit") in {"块", "塊", "元"}:
+        readings = _unit_readings(f"{get('number')}.{rest}", get("unit"))
+    facts = []
+    if get("first"):
+        name = get("first_unit") or get("unit")
+        facts.append(_fact(_unit_readings(get("first"), name), match.start("first"), match.end("first")))
+    end = match.end() if rest else match.end("unit")
+    facts.append(_fact(readings, match.start("number"), end))
+    return facts
+
+
+def _fact(readings: tuple[Reading, ...], start: int, end: int) -> Fact:
+    first = readings[0].dimension
+    kind: Kind = "amount" if first.startswith(CURRENCY) else "quantity"
+    return Fact(kind, readings, start, end)
+
+
+def _join_compounds(work: _Work) -> None:
+    """Join "2 hours 30 minutes", "1.5 m 20 cm" and "5 dollars 20 cents", whose last unit is smaller."""
+    facts = sorted(work.facts, key=lambda fact: fact.start)
+    joined: list[Fact] = []
+    for fact in facts:
+        before = joined[-1] if joined else None
+        between = work.text[before.end : fact.start] if before and fact.start - before.end < 6 else None  # noqa: PLR2004
+        if before and between is not None and re.fullmatch(r"(?:[ ,]|and|又|と)*", between):
+            sums = _sums(before, fact)
+            if sums:
+                joined[-1] = replace(before, readings=sums, end=fact.end)
+                continue
+        joined.append(fact)
+    work.facts = joined
+
+
+def _sums(large: Fact, small: Fact) -> tuple[Reading, ...]:
+    if large.kind not in {"quantity", "amount"} or small.kind not in {"quantity", "amount"}:
+        return ()
+    sums = []
+    for one in large.readings:
+        for two in small.readings:
+            if one.dimension == two.dimension and isinstance(one.value, float) and isinstance(two.value, float):
+                ones, twos = one.value / (one.shown or 1), two.value / (two.shown or 1)
+                if twos < ones and 0 < two.value < ones:
+                    total = one.value + two.value
+                    sums.append(Reading(one.dimension, total, total / ones, min(one.step, two.step)))
+    return tuple(sums)
+
+
+def _ordinal(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
+    value = int(match[1] or match[2] or match[3])
+    readings = [Reading(NUMBER, float(value), float(value), 1.0)]
+    if 1 <= value <= 31 and match[1]:  # noqa: PLR2004
+        readings.append(Reading("date", (None, None, value)))
+    return ("number", tuple(readings))
+
+
+def _plain_number(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]]:
+    number = _measure(match["number"])
+    readings = [number]
+    if re.fullmatch(r"(?:1[5-9]|20|21)\d\d", match["number"]):
+        readings.append(Reading("date", (int(match["number"]), None, None)))
+    return ("number", tuple(readings))
