@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fairtrial.text.facts.fact import NUMBER, Fact, Reading
-from fairtrial.text.facts.polarity import Opposition, oppositions
+from fairtrial.text.facts.polarity import Opposition, is_negative, oppositions
 from fairtrial.text.facts.reading import read_facts
 from fairtrial.text.facts.units import CURRENCY
 
@@ -66,12 +66,13 @@ def _findings(
     extra = [other for place, other in enumerate(said) if place not in matched]
     taken = _assign(matches)
     findings = []
+    same_sense = is_negative(reference) == is_negative(reply)
     for place, fact in enumerate(told):
         if matches[place]:
             other = said[taken.get(place, matches[place][0])]
             if place not in taken and not fact.weak and (rival := _rival(fact, extra)) and _same_kind_count(told, said, fact):
                 findings.append(Finding(fact, "contradicted", rival))
-            elif _opposed_bounds(fact, other):
+            elif same_sense and all(_opposed_bounds(fact, said[each]) for each in matches[place]):
                 findings.append(Finding(fact, "contradicted", other, "the other bound"))
             else:
                 findings.append(Finding(fact, "found", other))
@@ -116,7 +117,8 @@ def _rival(fact: Fact, extra: Sequence[Fact]) -> Fact | None:
 
 
 def _opposed_bounds(fact: Fact, other: Fact) -> bool:
-    return (fact.bound in _UPPER and other.bound in _LOWER) or (fact.bound in _LOWER and other.bound in _UPPER)
+    pair = {fact.bound, other.bound}
+    return bool(pair & _UPPER and pair & _LOWER) or pair in ({"least", "over"}, {"most", "under"})
 
 
 def equal_facts(fact: Fact, other: Fact, tolerance: float = 0.0) -> bool:
@@ -198,10 +200,10 @@ def _equal_clocks(one: tuple[int | None, ...], two: tuple[int | None, ...]) -> b
 
 # --- roles
 
-_WORD = re.compile(r"[a-z0-9_]{2,}|[\u3040-\u30ff]+|[\u4e00-\u9fff]|[가-힣]+", re.IGNORECASE)
+_WORD = re.compile(r"[a-z0-9_]{2,}|[\u30a0-\u30ff]+|[\u4e00-\u9fff]|[가-힣]+", re.IGNORECASE)
 _STOP = frozenset(
     "the and for with you your are is was were will be to of in on at it its by an or as from that this they our we can has have "
-    "costs cost each per a about only plus is are を が は に で と も の です ます から まで 的 了 是 在 有 为 為 和 与 與 个 個 は、".split()
+    "costs cost each per about only plus 的 了 是 在 有 为 為 和 与 與 个 個".split()
 )
 _REACH = 28
 
@@ -210,16 +212,14 @@ def _with_swaps(
     findings: list[Finding], told: Sequence[Fact], said: Sequence[Fact], reference: str, reply: str
 ) -> list[Finding]:
     """Mark two facts of one kind as contradicted if the reply gives the value of each to the words of the other."""
-    found = [each for each in findings if each.state == "found" and each.other is not None]
+    found = [each for each in findings if each.state == "found" and each.other is not None][:_MOST_ROLES]
+    around = {id(each): (_around(reference, told, each.fact), _around(reply, said, each.other)) for each in found if each.other}
     swapped: set[int] = set()
     for place, one in enumerate(found):
         for two in found[place + 1 :]:
             if one.other is two.other or one.fact.readings[0].dimension != two.fact.readings[0].dimension:
                 continue
-            if equal_facts(one.fact, two.fact) or not (one.other and two.other):
-                continue
-            if _is_swapped(_words(reference, told, one.fact), _words(reference, told, two.fact),
-                           _words(reply, said, one.other), _words(reply, said, two.other)):  # fmt: skip
+            if not equal_facts(one.fact, two.fact) and _is_swapped(*around[id(one)], *around[id(two)]):
                 swapped |= {id(one), id(two)}
     return [
         Finding(each.fact, "contradicted", each.other, "the value of another") if id(each) in swapped else each
@@ -227,21 +227,33 @@ def _with_swaps(
     ]
 
 
-def _is_swapped(one: set[str], two: set[str], other_one: set[str], other_two: set[str]) -> bool:
-    only_one, only_two = one - two, two - one
-    straight = len(only_one & other_one) + len(only_two & other_two)
-    crossed = len(only_one & other_two) + len(only_two & other_one)
-    both = only_one & other_two and only_two & other_one
-    return bool(both) and crossed >= straight + 2
+_Sides = tuple[set[str], set[str]]
+"""The words before and behind a fact."""
+_MOST_ROLES = 40
+"""The number of facts whose roles are compared, so that the time stays linear."""
 
 
-def _words(text: str, facts: Sequence[Fact], fact: Fact) -> set[str]:
+def _is_swapped(one: _Sides, other_one: _Sides, two: _Sides, other_two: _Sides) -> bool:
+    crossed = False
+    for side in (0, 1):
+        only_one, only_two = one[side] - two[side], two[side] - one[side]
+        for other in (0, 1):
+            if only_one & other_one[other] and only_two & other_two[other]:
+                return False
+            crossed = crossed or bool(only_one & other_two[other] and only_two & other_one[other])
+    return crossed
+
+
+def _around(text: str, facts: Sequence[Fact], fact: Fact) -> _Sides:
     start = max([0, fact.start - _REACH, *(each.end for each in facts if each.end <= fact.start)])
     end = min([len(text), fact.end + _REACH, *(each.start for each in facts if each.start >= fact.end)])
-    around = f"{text[start : fact.start]} {text[fact.end : end]}".lower()
+    return _words(text[start : fact.start]), _words(text[fact.end : end])
+
+
+def _words(text: str) -> set[str]:
     words: set[str] = set()
-    for word in _WORD.findall(around):
-        if word[0] >= "가" and word[0] <= "힣":
+    for word in _WORD.findall(text.lower()):
+        if "가" <= word[0] <= "힣":
             words.add(word[:2])
         elif word not in _STOP:
             words.add(word)

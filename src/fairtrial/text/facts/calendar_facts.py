@@ -25,13 +25,14 @@ _ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925, "大正": 1911, "民國
 _DATES = re.compile(
     r"(?<![\d.])(?P<y1>\d{4})(?P<s1>[-/.])[ ]?(?P<m1>\d{1,2})(?:(?P=s1)[ ]?(?P<d1>\d{1,2})\.?(?!\d))?(?![\d-])"
     r"|(?P<era>令和|平成|昭和|大正|民國|民国)(?P<ey>\d{1,3}|元)年(?:(?P<em>\d{1,2})月(?:(?P<ed>\d{1,2})[日号號])?)?"
-    r"|(?<![\d.])(?:(?P<y2>\d{4}|'?\d{2})[ ]?[年년][ ]?(?:の)?)?(?P<m2>\d{1,2})[ ]?[月월](?![間间光])(?:[ ]?(?P<d2>\d{1,2})[ ]?[日号號일](?![間间간]))?"
+    r"|(?<![\d.])(?:(?P<y2>\d{4}|1[01]\d|'?\d{2})[ ]?[年년][ ]?(?:の)?)?(?P<m2>\d{1,2})[ ]?[月월](?![間间光])(?:[ ]?(?P<d2>\d{1,2})[ ]?[日号號일](?![間间간]))?"
     r"|(?<![\d.])(?P<y3>(?:1[89]|20|21)\d\d)[ ]?[年년](?![間间간])"
     rf"|\b(?P<mn4>{_MONTH})[ ](?:the[ ])?(?P<d4>\d{{1,2}})(?:st|nd|rd|th)?(?!\d|:|[ ]?[ap]\.?m\b)(?:,?[ ](?P<y4>\d{{4}}))?"
     rf"|\b(?P<d5>\d{{1,2}})(?:st|nd|rd|th)?[ -](?:of[ ])?(?P<mn5>{_MONTH})(?![a-z])(?:[ ,-]{{1,2}}(?P<y5>\d{{4}}))?"
     rf"|\b(?P<mn6>{_MONTH})(?:[ ]of)?,?[ ](?P<y6>\d{{4}})"
     rf"|\b(?P<mn7>{_CLEAR_MONTH})\b"
-    r"|(?<![\d./])(?P<a8>\d{1,3})/(?P<b8>\d{1,2})(?:/(?P<c8>\d{4}|\d{2}))?(?![\d/])"
+    r"|(?<![\d./])(?P<a8>\d{1,3})/(?P<b8>\d{1,2})(?:/(?P<c8>\d{4}|\d{1,2}))?(?![\d/])"
+    r"|(?<![\d./])(?P<m11>0?[1-9]|1[0-2])/(?P<y11>(?:19|20)\d\d)(?!\d)|(?<![\d.])(?P<y12>(?:19|20)\d\d)\.(?P<m12>0[1-9]|1[0-2])(?![\d.])"
     r"|\bthe[ ](?P<d9>\d{1,2})(?:st|nd|rd|th)(?=[ ]?[.,;!?)]|$|[ ](?:and|to|at|but|or|if|so|because|as|in|by)\b)"
     r"|(?<![\d.])(?P<d10>\d{1,2})[日号號](?![間间内目以])"
 )
@@ -50,9 +51,9 @@ _BEFORE = (
 _AFTER = r"[ap]\.?m\b\.?|in the (?:morning|afternoon|evening)|at night"
 _TIMES = re.compile(
     r"\b(?P<noon>noon|midday|midnight)\b|(?P<noon_cjk>正午|정오|자정|零時|零时|午夜|半夜12点)"
-    r"|\b(?P<word>half|(?:a )?quarter|\d{1,2}(?: minutes?)?) (?P<side>past|to|after|before) (?P<h1>\d{1,2}|noon|midnight)(?!\d|:)"
+    r"|\b(?P<word>half|(?:a )?quarter|\d{1,2} minutes?|(?:(?<=at )|(?<=by )|(?<=is ))(?:5|10|20|25)) (?P<side>past|to|after|before) (?P<h1>\d{1,2}|noon|midnight)(?!\d|:)"
     rf"(?:[ ](?P<p1>{_AFTER}))?"
-    rf"|(?P<b2>(?:{_BEFORE})[ の]?)?(?<![\d:.])(?P<h2>\d{{1,2}}):(?P<m2>\d{{2}})(?::\d{{2}}(?:\.\d+)?)?(?:[ ]?(?P<p2>{_AFTER}))?(?![\d:])"
+    rf"|(?P<b2>(?:{_BEFORE})[ の]?)?(?<![\d:.])(?P<h2>\d{{1,2}}):(?P<m2>\d{{2}})(?::\d{{2}}(?:\.\d+)?)?(?:[ ]?(?P<p2>{_AFTER}))?(?!\d|:\d)"
     rf"|(?<![\d:.])(?P<h3>\d{{1,2}})(?:\.(?P<m3>\d{{2}}))?[ ]?(?P<p3>[ap]\.?m\b\.?|o'clock(?: {_AFTER})?)"
     rf"|(?P<b4>(?:{_BEFORE})[ の]?)?(?<![\d.])(?P<h4>\d{{1,2}})[ ]?(?:시|時|时|点钟|點鐘|点|點)(?!간|間|间|差)"
     r"(?:[ ]?(?P<m4>\d{1,2})[ ]?(?:분|分)?(?![個个名人枚개명%\d])|[ ]?(?P<half4>반|半)|(?P<q4>[13一三])刻|(?P<to4>差\d{1,2}分))?(?P<before4>(?<=\d分)前|(?<=\d분) 전)?"
@@ -79,7 +80,7 @@ _RELATIVE = {
     -2: "그저께 그제 一昨日 おととい 前天 day-before-yesterday",
     -1: "yesterday 어제 昨日 昨天 前日 きのう 昨晚 last-night",
     0: "today tonight 오늘 今日 今天 本日 今晚 きょう",
-    1: "tomorrow 내일 明日 明天 翌日 あした 明早 明晚 隔天 翌朝 다음날",
+    1: "tomorrow 내일 明日 明天 翌日 あした 明早 明晚 明朝 隔天 翌朝 다음날",
     2: "모레 明後日 后天 後天 あさって day-after-tomorrow",
 }
 _DAY = {name.replace("-", " "): day for day, names in _RELATIVE.items() for name in names.split()}
@@ -94,6 +95,8 @@ _NAMES = re.compile(
 def find_dates(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
     """Return the date of a match of the pattern of dates."""
     get = match.group
+    if get("m11") or get("m12"):
+        return _date(int(get("y11") or get("y12")), get("m11") or get("m12"), None)
     if get("a8"):
         return _slashed(get("a8"), get("b8"), get("c8"))
     if get("era"):
@@ -124,7 +127,9 @@ def _full_year(text: str | None) -> int | None:
     if not text:
         return None
     year = int(text.lstrip("'"))
-    return year + (2000 if year < 70 else 1900) if year < 100 else year  # noqa: PLR2004  (two digits)
+    if year < 100:  # noqa: PLR2004  (two digits)
+        return year + (2000 if year < 70 else 1900)  # noqa: PLR2004
+    return year + 1911 if year < 120 else year  # noqa: PLR2004  (114年 of the Republic of China)
 
 
 def _day(year: int | None, month: int | None, day: int | None) -> Reading:
@@ -140,6 +145,8 @@ def _date(year: int | None, month: str | None, day: str | None) -> tuple[Kind, t
 
 def _slashed(first: str, second: str, third: str | None) -> tuple[Kind, tuple[Reading, ...]] | None:
     one, two = int(first), int(second)
+    if third and len(third) == 1 and one < 32:  # noqa: PLR2004
+        return None
     if third and one > 31:  # noqa: PLR2004  (114/10/1 of the Republic of China)
         return _date(one + 1911, second, third)
     readings = []
@@ -148,7 +155,7 @@ def _slashed(first: str, second: str, third: str | None) -> tuple[Kind, tuple[Re
         readings.append(_day(year, one, two))
     if 1 <= two <= 12 and 1 <= one <= 31 and one != two:  # noqa: PLR2004
         readings.append(_day(year, two, one))
-    if not third and two:
+    if not third and two and readings:
         readings += [Reading("percent", 100 * one / two, 100 * one / two, 1.0), Reading(NUMBER, one, one, 1.0)]
     return ("date" if readings[0].dimension == "date" else "number", tuple(readings)) if readings else None
 
@@ -188,7 +195,7 @@ def _of_half(hour: int, minutes: int, mark: str | None, *, two_digits: bool = Fa
         if pattern.search(mark or ""):
             if hour < 12 and half and not (mark or "").startswith(("深夜", "夜里", "夜裡")):  # noqa: PLR2004
                 hour += 12
-            elif hour == 12 and (not half or (mark or "").strip() in {"밤", "夜", "深夜", "晚上", "at night"}):  # noqa: PLR2004
+            elif hour == 12 and (not half or (mark or "").strip() in {"밤", "夜", "深夜", "晚上", "晚", "今晚", "at night"}):  # noqa: PLR2004
                 hour = 0
             return _clock(hour, minutes, known=True)
     return _clock(hour, minutes, known=hour > 12 or hour == 0 or two_digits)  # noqa: PLR2004
@@ -197,13 +204,6 @@ def _of_half(hour: int, minutes: int, mark: str | None, *, two_digits: bool = Fa
 def _clock(hour: int, minutes: int, *, known: bool) -> tuple[Kind, tuple[Reading, ...]]:
     return ("time", (Reading("clock", ((60 * hour + minutes) % 1440, int(known))),))
 
-
-def spread_halves(text: str) -> str:
-    """Return a text in which the first hour of an English range has the half of the day of the last one.
-
-    "1-3 pm" becomes "1p-3 pm". The text keeps its length only if a space can go, so the caller maps no places behind.
-    """
-    return text
 
 
 def range_hours(text: str) -> Iterator[Fact]:
@@ -221,6 +221,8 @@ def find_names(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
     name = match[0]
     if name in _DAY:
         return ("day", (Reading("day", float(_DAY[name])),))
+    if name in {"weekdays", "weekday", "평일", "平日"}:
+        return ("weekday", (Reading("weekday", 0.0), Reading("weekday", 4.0)))
     if name in _SHORT_NEEDS_CARE and match.string[match.end() : match.end() + 1] not in {".", ",", " ", "-", "", ")"}:
         return None
     if name in {"sat", "sun"} and not re.search(r"(?:on |,|\(|[-/]|until |fri[a-z]*[ -])$", match.string[: match.start()][-8:]):

@@ -16,7 +16,7 @@ _HAN = re.compile(r"[\u3007\u4e00-\u9fff\u3040-\u30ff]")
 _LATIN = re.compile(r"[a-z]")
 _SIGNS = str.maketrans(
     {"–": "-", "—": "-", "−": "-", "‐": "-", "‑": "-", "〜": "~", "∼": "~", "’": "'", "‘": "'", "“": '"', "”": '"',
-     "\u00a0": " ", "\u3000": " ", "、": "、", "﹣": "-"}
+     "⁄": "/", "\u00a0": " ", "\u3000": " ", "、": "、", "﹣": "-"}
 )  # fmt: skip
 _STEPS: tuple[tuple[re.Pattern[str], tuple[Callable[[str], list[tuple[int, int, str]]], ...]], ...] = (
     (_HANGUL, (korean_numerals,)),
@@ -36,7 +36,11 @@ class Canonical(NamedTuple):
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Return the offsets in the original text of a span of the canonical text."""
-        return self.starts[start], self.starts[end]
+        first = self.starts[start]
+        # A numeral in words became several characters, all of which begin where it began.
+        while end < len(self.text) and self.starts[end] == first:
+            end += 1
+        return first, self.starts[end]
 
 
 def canonicalise(text: str) -> Canonical:

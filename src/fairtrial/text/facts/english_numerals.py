@@ -45,7 +45,7 @@ _NUMERAL = re.compile(
     rf"|(?P<half>(?:a[ ])?half(?:[ ]an?)?)(?=[ -](?:{_SPAN}|kilo|litre|liter|pint|mile))"
     r"|(?P<half_of>half)(?=[ ](?:of|the|price|off|as|your|my|their|its|our|full)\b)"
     rf"|(?P<dozen>half[ ]a[ ]|an?[ ]|(?:{_RUN}|\d+)[ ])?(?P<dozen_word>dozens?)\b(?![ ]of\b)"
-    rf"|(?P<scaled>\d[\d,]*(?:\.\d+)?|\.\d+)(?:[ -]?(?P<scale>{_SCALE})|(?P<letter>k|bn|mn))(?![a-z])"
+    rf"|(?P<scaled>\d[\d,]*(?:\.\d+)?|\.\d+)(?:[ -]?(?P<scale>{_SCALE})|(?P<letter>k|bn|mn|m(?=[ ](?:people|users|customers|views|copies|inhabitants|residents|downloads))))(?![a-z])"
     rf"|(?P<an_scale>an?)[ ](?={_SCALE})(?P<an_run>{_RUN})"
     rf"|(?P<tens>{'|'.join(_TENS)})-(?P<ordinal_unit>{'|'.join(list(_ORDINALS)[:9])})"
     rf"|(?P<decimal>{_CARDINAL})[ ]point[ ](?P<places>(?:{_CARDINAL})(?:[ ](?:{_CARDINAL}))*)"
@@ -101,7 +101,7 @@ def _digits(text: str, match: re.Match[str]) -> str | None:  # noqa: C901, PLR09
         before = (get("dozen") or "").strip()
         return str(6 if before.startswith("half") else 12 * _value(before or "1"))
     if get("scaled"):
-        scale = _SCALES[get("scale")] if get("scale") else {"k": 1000, "bn": 10**9, "mn": 10**6}[get("letter")]
+        scale = _SCALES[get("scale")] if get("scale") else {"k": 1000, "bn": 10**9, "mn": 10**6, "m": 10**6}[get("letter")]
         return _plain(float(get("scaled").replace(",", "")) * scale)
     if get("an_scale"):
         return str(_value("one " + get("an_run")))

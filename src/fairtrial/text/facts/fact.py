@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-Kind = Literal["number", "amount", "percent", "quantity", "date", "time", "weekday", "day", "code", "polarity"]
-"""The kinds of facts. `day` is a relative day such as "tomorrow"."""
+Kind = Literal["number", "amount", "percent", "quantity", "date", "time", "weekday", "day", "period", "code"]
+"""The kinds of facts. `day` is a relative day such as "tomorrow", `period` that of a rate such as "per hour"."""
 
 KINDS: tuple[Kind, ...] = Kind.__args__  # type: ignore[attr-defined]
 

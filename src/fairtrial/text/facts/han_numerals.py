@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
-_DIGITS = dict(zip("〇零一二三四五六七八九两兩壱弐参", (0, 0, *range(1, 10), 2, 2, 1, 2, 3), strict=True))
-_SMALL = {"十": 10, "百": 100, "千": 1000, "拾": 10, "廿": 20}
+_DIGITS = dict(
+    zip("〇零一二三四五六七八九两兩壱弐参壹貳贰參叁肆伍陸陆柒捌玖", (0, 0, *range(1, 10), 2, 2, 1, 2, 3, 1, 2, 2, 3, 3, 4, 5, 6, 6, 7, 8, 9), strict=True)
+)
+_SMALL = {"十": 10, "百": 100, "千": 1000, "拾": 10, "佰": 100, "仟": 1000, "廿": 20}
 _LARGE = {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8, "兆": 10**12}
-_DIGIT = "〇零一二三四五六七八九两兩"
-_SIGN = f"{_DIGIT}十百千万萬亿億兆廿"
+_DIGIT = "〇零一二三四五六七八九两兩壹貳贰參叁肆伍陸陆柒捌玖"
+_SIGN = f"{_DIGIT}十百千万萬亿億兆廿拾佰仟"
 _NOT_NUMBERS = (
     "一下|一些|一起|一般|一定|一样|一樣|一直|一切|一旦|一边|一邊|一方|一致|一会|一會|一共|一律|一向|一同|一体|一體|一键|一鍵|一番|一緒|一部|"
     "一応|一覧|一括|一時(?![間半0-9])|一时|一概|一經|一经|一再|一如|一面|一路|一手|一眼|一流|一頭|一看|一贯|一貫|一刻(?![钟鐘])|一度も|一切|一人暮|"
@@ -16,7 +18,7 @@ _NOT_NUMBERS = (
     "九龍|九龙|四国|五反田|三重|千葉|三越|七夕|万事|百度|百货|百貨|千代田|第三方|二手|二维|二維|二次元|不三不四|一次性|一律|一斉|一気|一瞬|一層|一般|"
     "四季|五金|八卦|千里|百合|三角|四角|十字|万能|萬能|二人三脚|一石二鳥|三亚|三亞|九寨|八方|四面|七喜|五官|一休|一帯|一帶|一带|逐一|專一|专一|同一|均一|"
     "一点(?:点|也|都|儿)|一點(?:點|也|都|兒)|有一点|有一點|一号店|周[一二三四五六](?![次回个個天])|週[一二三四五六](?![次回個天])|"
-    "(?:星期|礼拜|禮拜)[一二三四五六]|三井|三菱|五星|十和田|八戸|四日市|百事|一番|万博|萬博|九份|千禧|兆丰|兆豐|二条|三条|四条|五条|千元机"
+    "(?:星期|礼拜|禮拜)[一二三四五六]|一昨日|一昨年|一昨|三井|三菱|五星|十和田|八戸|四日市|百事|一番|万博|萬博|九份|千禧|兆丰|兆豐|二条|三条|四条|五条|千元机"
 )
 _COUNTERS = (
     "个個箇ヶか件名人位次回张張枚本冊册台辆輛间間层層楼樓階阶号號月日天年岁歲歳才时時小分秒点點块塊元圓円毛角斤公克米步歩条條只隻匹頭头口家所套双雙对對"
@@ -24,18 +26,18 @@ _COUNTERS = (
     "席港道站排列盤盘碗串半刻世者社校艘架門门車両車车便連连週校票問问題题句字話话厘畳坪畝亩亿億万萬千百十例勝胜敗负場步泊膳杯切人组款種样樣大"
 )
 _RUN = re.compile(
-    rf"(?P<skip>{_NOT_NUMBERS})"
+    rf"(?<!第)(?P<skip>{_NOT_NUMBERS})"
     rf"|百分之(?P<percent>[{_SIGN}点點0-9.]+)"
     rf"|(?P<below>[{_SIGN}0-9]+)分の(?P<above_ja>[{_SIGN}0-9]+)"
     rf"|(?P<under>[{_SIGN}0-9]+)分之(?P<above>[{_SIGN}0-9]+)"
     rf"|(?:打)?(?P<discount>[一二三四五六七八九0-9]{{1,2}}|[0-9]\.[0-9])折"
     rf"|(?P<tenths>[一二三四五六七八九十0-9]+(?:\.[0-9])?)[ ]?(?:成|割)(?P<tenth_half>半)?(?P<tenth_five>[一二三四五六七八九0-9]分)?(?![熟立员員以])"
-    r"|(?P<half_off>半价|半價|半額|半数|半數|半分|一半|过半|過半)"
-    r"|(?P<half>半)(?=個?个?(?:小時|小时|時間|钟头|鐘頭|天|日|年|月|ヶ月|か月|週|周|斤|公斤|杯|茶匙|汤匙|湯匙|匙|打|里|英里|公里|カップ|大さじ|小さじ))"
+    r"|(?P<half_off>半价|半價|半額|半数|半數|(?<!さじ)半分|一半|过半|過半)"
+    r"|(?P<half>(?<=さじ)半分|半(?=個?个?(?:小時|小时|時間|钟头|鐘頭|天|日|年|月|ヶ月|か月|週|周|斤|公斤|升|公升|分钟|分鐘|个小|個小|カ月|ヵ月|パック|丁|片|顆|颗|杯|茶匙|汤匙|湯匙|匙|打|里|英里|公里|カップ|大さじ|小さじ)))"
     rf"|(?P<one_half>[{_SIGN}]+|\d+)(?:个|個)半(?=小|钟|鐘|月|年|星|禮|礼)(?P<x>)"
-    rf"|(?P<unit_half>[{_SIGN}0-9]+)(?P<half_unit>年|時間|小时|小時|天|日|ヶ月|か月|倍|公斤|斤|週間|周|週|歳|岁|歲|錠|杯)半"
-    rf"|(?P<decimal>[{_SIGN}]+)[点點・](?P<places>[{_DIGIT}]+)(?![分刻])"
-    rf"|(?P<number>(?:\d[\d,]*(?:\.\d+)?|[{_DIGIT}]|[十百千廿])(?:(?<=[{_SIGN}0-9])[{_SIGN}]|(?<=[十百千万萬亿億兆])\d[\d,]*(?:\.\d+)?)*)"
+    rf"|(?P<unit_half>[{_SIGN}0-9]+)(?P<half_unit>年|時間|小时|小時|天|日|ヶ月|か月|倍|公斤|斤|週間|周|週|歳|岁|歲|錠|杯)半(?![价價額额])"
+    rf"|(?P<decimal>[{_SIGN}]+)[点點・](?P<places>[{_DIGIT}]+)(?![十分刻])"
+    rf"|(?P<number>(?:\d[\d,]*(?:\.\d+)?|[{_DIGIT}]|[十百千廿拾佰仟])(?:(?<=[{_SIGN}0-9])[{_SIGN}]|(?<=[十百千万萬亿億兆])\d[\d,]*(?:\.\d+)?)*)"
     r"|(?P<native>ひとつ|一つ|ふたつ|みっつ|よっつ|いつつ|むっつ|ななつ|やっつ|ここのつ|ひとり|ふたり)"
 )
 _NATIVE = {"ひとつ": 1, "一つ": 1, "ふたつ": 2, "みっつ": 3, "よっつ": 4, "いつつ": 5, "むっつ": 6, "ななつ": 7, "やっつ": 8,
@@ -69,7 +71,7 @@ def _digits(text: str, match: re.Match[str]) -> str | None:  # noqa: C901, PLR09
     if get("discount"):
         paid = _positional(get("discount"))
         share = float(paid) * (10 if "." in paid or len(paid) == 1 else 1)
-        return f"{_plain(100 - share)}%"
+        return f"{_plain(100 - share)}%off"
     if get("tenths"):
         five = get("tenth_five")
         share = _float(get("tenths")) * 10 + (5 if get("tenth_half") else 0) + (_float(five[0]) if five else 0)
@@ -96,9 +98,13 @@ def _cardinal(text: str, match: re.Match[str]) -> str | None:
     after, before = text[match.end() : match.end() + 1], text[match.start() - 1 : match.start()]
     if len(run) == 1 and not (after and after in _COUNTERS) and before not in _LEADS[:1]:
         return None
+    pair = re.fullmatch(r"([一二两兩三四五六七八])([二三四五六七八九])", run)
+    if pair and _DIGITS[pair[2]] == _DIGITS[pair[1]] + 1:
+        # 三四天 is three or four days.
+        return f"{_DIGITS[pair[1]]}~{_DIGITS[pair[2]]}" if after and after in _COUNTERS else None
     if run in {"百", "千", "万", "萬", "亿", "億", "兆"} and not (after and after in "円元分个個人年日块塊圓"):
         return None
-    return _number(run)
+    return (" " if before.isascii() and before.isalpha() else "") + _number(run)
 
 
 def _number(run: str) -> str:
@@ -114,7 +120,7 @@ def _float(run: str) -> float:
     for signs in ("兆", "亿億", "万萬"):
         where = max(rest.rfind(sign) for sign in signs)
         if where >= 0:
-            total += (_below_myriad(rest[:where]) or 1) * _LARGE[rest[where]]
+            total += (_float(rest[:where] or "1") or 1) * _LARGE[rest[where]]
             tail = rest[where + 1 :]
             # 两万五 is 25,000: a last digit counts the next smaller unit.
             if len(tail) == 1 and tail in _DIGIT and tail not in "〇零":

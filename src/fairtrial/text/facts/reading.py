@@ -11,10 +11,11 @@ from fairtrial.text.facts.bounds import bound_at
 from fairtrial.text.facts.calendar_facts import DATES, NAMES, TIMES, find_dates, find_names, find_times, range_hours
 from fairtrial.text.facts.canonical import Canonical, canonicalise
 from fairtrial.text.facts.fact import NUMBER, Fact, Kind, Reading
+from fairtrial.text.facts.periods import PERIODS, find_periods
 from fairtrial.text.facts.units import CURRENCY, Unit, currency_names, sign_pattern, unit_names, unit_pattern
 
 _NUM = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d{1,18}(?:\.\d{1,18})?(?!\d)|(?<!\d)\.\d{1,18})"
-_SIGN = r"(?:(?<![\w)])[-+]|(?<![a-z])minus[ ]|零下|負|负|영하[ ]?|マイナス|氷点下)?"
+_SIGN = r"(?:(?<![a-z0-9)])[-+]|(?<![a-z])minus[ ]|零下|負|负|영하[ ]?|マイナス|氷点下)?"
 _TO = r"[ ]?(?:-|~|to|or|and|から|至|到|에서|または|或|或者|、|내지)[ ]?"
 _CODE = re.compile(
     r"https?://[^\s\"'<>()、。，]+|www\.[^\s\"'<>()、。，]+|[\w.+-]{1,64}@[a-z0-9-]+(?:\.[a-z0-9-]+)+"
@@ -33,15 +34,37 @@ _NO_CODE = re.compile(
 _PERCENT = re.compile(
     rf"(?:(?P<from>{_NUM})[ ]?%?{_TO})?(?P<number>{_SIGN}{_NUM})[ ]?(?:%|percent(?:age points?)?\b|per cent\b|퍼센트|프로(?![가-힣])|パーセント|per mille\b|‰|포인트(?=[ ]?(?:상승|하락))|趴)"
 )
+_OFF = re.compile(r"[ ]?(?:off\b|discount|할인|저렴|우대|引き?|オフ|off|优惠|優惠|折扣|\0)")
 _ORDINAL = re.compile(r"(?<![\d.])(\d{1,6})(?:st|nd|rd|th)\b|第[ ]?(\d{1,6})|제[ ]?(\d{1,6})(?=[가-힣 ])")
 _OUT_OF = re.compile(
-    r"(?P<a>\d{1,6})[ ](?:out of|of|in)[ ](?:every |all |the )?(?P<b>\d{1,6})(?![\d.,:/%])"
-    r"|(?P<b2>\d{1,6})[ ]?(?:개|명|사람|건|번|곳|팀|個|人|件|回|个|人次)[ ]?(?:중에?서?|中有?|のうち|里有|裡有|当中有?|之中有?)[ ]?(?P<a2>\d{1,6})"
+    r"(?<![\d.,$])(?P<a>\d{1,6})[ ](?:out of|of|in)[ ](?:every |all |the )?(?P<b>\d{1,6})(?![\d.,:/%]|[ ](?:second|minute|hour|day|week|month|year|decade))"
+    r"|(?P<b2>\d{1,6})[ ]?(?:개|명|사람|건|번|곳|팀|個|人|件|回|个|人次)[ ]?(?:중에?서?|中有?|のうち|に|里面?有?|裡面?有?|当中有?|之中有?|有)[ ]?(?P<a2>\d{1,6})"
 )
 _PLAIN = re.compile(rf"(?P<number>{_SIGN}{_NUM})")
 _LIST_MARK = re.compile(r"(?m)^[ \t>*-]{0,8}(?:\(?\d{1,2}[.)](?=[ \t])|step \d{1,2}[:.)])")
 _FOOTNOTE = re.compile(r"\[\d{1,3}\]")
-_HYPHENS = re.compile(r"(?<=\d)-(?=[a-z])")
+_INLINE_LIST = re.compile(r"(?s)(?<![\w.])1[.)][ ].{1,400}?(?<![\w.])2[.)][ ]")
+_INLINE_MARK = re.compile(r"(?<![\w.])\d{1,2}[.)](?=[ ])")
+_DAY_LIST = re.compile(
+    r"(?<![가-힣])[월화수목금토일](?:[·~/,-][월화수목금토일])+(?=요일|[ 에은는 (]|입|$)"
+    r"|(?<![一-龠])[月火水木金土日](?:[・~/、·-][月火水木金土日])+(?=曜|[のには (]|$)"
+    r"|(?:周|週|星期|礼拜|禮拜)[一二三四五六日天](?:[、至到~和與及-](?:周|週|星期|礼拜|禮拜)?[一二三四五六日天])+(?![点點个個小])"
+)
+_DAY_SIGNS = {sign: day for signs in ("월화수목금토일", "月火水木金土日", "一二三四五六日") for day, sign in enumerate(signs)} | {"天": 6}
+_WEEK_PARTS = re.compile(r"\bweekdays?\b|평일|平日|工作日(?![內内])|\bweekends?\b|주말|週末|周末")
+
+
+@cache
+def _fraction() -> re.Pattern[str]:
+    return re.compile(rf"(?<![\d/.])(?:(?P<whole>\d{{1,3}})[ ])?(?P<above>\d{{1,2}})/(?P<below>\d{{1,3}})[ -]?(?P<unit>{unit_pattern()})")
+
+
+@cache
+def _temperature() -> re.Pattern[str]:
+    return re.compile(
+        rf"(?P<scale>섭씨|화씨|摂氏|華氏|华氏|摄氏|攝氏)(?:로는|なら|温度)?[ ]?(?P<number>{_SIGN}{_NUM})[ ]?(?:도|度)"
+        rf"|(?P<spoon>大さじ|小さじ)(?P<spoons>(?:\d{{1,2}}/\d{{1,2}}|{_NUM}))(?:杯)?"
+    )
 
 
 @cache
@@ -49,7 +72,7 @@ def _quantity() -> re.Pattern[str]:
     unit = unit_pattern()
     return re.compile(
         rf"(?:(?P<first>{_SIGN}{_NUM})[ -]?(?P<first_unit>{unit})?{_TO})?"
-        rf"(?:(?P<sign>{sign_pattern()})[ ]?)?(?P<number>{_SIGN}{_NUM})[ -]{{0,2}}(?:more |additional |full |whole |consecutive )?(?P<unit>{unit})(?P<rest>\d(?!\d|[.,]\d))?"
+        rf"(?:(?P<sign>{sign_pattern()})[ ]?)?(?P<number>{_SIGN}{_NUM})[ -]{{0,2}}(?:more |additional |full |whole |consecutive )?(?P<unit>{unit})(?:(?<=[块塊元圓])(?P<rest>\d(?!\d|[.,]\d|[个個年月天日次])))?"
     )
 
 
@@ -76,34 +99,45 @@ def read_facts(text: str) -> tuple[Fact, ...]:
     The time is linear in the length of the text. Facts with a bound, such as "at most 5", have it in `bound`.
     """
     whole = canonicalise(text)
-    return tuple(_placed(fact, whole) for fact in facts_of(whole.text))
+    return tuple(_placed(fact, whole, text) for fact in facts_of(whole.text))
 
 
-def _placed(fact: Fact, whole: Canonical) -> Fact:
+def _placed(fact: Fact, whole: Canonical, original: str) -> Fact:
     start, end = whole.span(fact.start, fact.end)
-    return replace(fact, start=start, end=end)
+    # "One" and 一 are often no number: "the one", 没有一个.
+    one = fact.kind == "number" and fact.readings[0].value == 1.0 and whole.text[fact.start : fact.end] == "1"
+    return replace(fact, start=start, end=end, weak=fact.weak or (one and not original[start:end].strip().isdigit()))
 
 
 def facts_of(text: str) -> list[Fact]:
     """Return the facts of a canonical text, with their offsets in it."""
     work = _Work(text)
+    _take_weekdays(work)
     work.take(NAMES, find_names)
     if not any(sign.isdigit() for sign in text):
+        work.take(PERIODS, find_periods)
+        if "@" in text or "/" in text or "www." in text:
+            work.take(_CODE, _code)
         work.take(DATES, find_dates)
         work.take(TIMES, find_times)
         return sorted(work.facts, key=lambda fact: fact.start)
     work.drop(_LIST_MARK)
     work.drop(_FOOTNOTE)
+    if _INLINE_LIST.search(text):
+        work.drop(_INLINE_MARK)
+    work.take_many(_fraction(), _fractions)
+    work.take_many(_temperature(), _temperatures)
     work.take(_CODE, _code)
     work.take(DATES, find_dates)
     for fact in list(range_hours(work.text)):
         work.claim(fact)
     work.take(TIMES, find_times)
+    work.take(PERIODS, find_periods)
     work.take_many(_money(), _amounts)
     work.take_many(_PERCENT, _percents)
     work.take_many(_OUT_OF, _shares)
     work.take_many(_quantity(), _quantities)
-    _join_compounds(work)
+    _join_compounds(work, text)
     work.take(_ORDINAL, _ordinal)
     work.take(_PLAIN, _plain_number)
     facts = sorted(work.facts, key=lambda fact: fact.start)
@@ -111,9 +145,9 @@ def facts_of(text: str) -> list[Fact]:
 
 
 def _with_bound(fact: Fact, text: str) -> Fact:
-    if fact.kind in {"code", "weekday", "day"}:
+    if fact.kind in {"code", "weekday", "day", "period"}:
         return fact
-    bound, about = bound_at(text, fact.start, fact.end)
+    bound, about = bound_at(text, fact.start, fact.end, calendar=fact.kind in {"date", "time"})
     return replace(fact, bound=bound, about=about) if bound or about else fact
 
 
@@ -132,7 +166,7 @@ class _Work:
     ) -> None:
         def many(match: re.Match[str]) -> list[Fact]:
             one = found(match)
-            return [Fact(one[0], one[1], match.start(), match.end())] if one else []
+            return [Fact(one[0], one[1], match.start(), match.end(), weak=one[0] in {"day", "period"})] if one else []
 
         self.take_many(pattern, many)
 
@@ -160,6 +194,7 @@ def _code(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
         return None
     if re.fullmatch(r"\d{4}-\d{1,2}(?:-\d{1,2})?", token) or re.fullmatch(r"\d{2}-\d{2}-\d{4}", token):
         return None
+    token = re.sub(r"^v(?=\d+\.\d)", "", token)
     plain = token if token.startswith(("http", "www", "/", "~")) or "@" in token else re.sub(r"[ _()#+-]", "", token)
     readings = [Reading("code", plain.rstrip("/"))]
     if plain.isdigit() and len(plain) < 16:  # noqa: PLR2004  (exact as a float)
@@ -195,6 +230,43 @@ def _unit_readings(number: str, name: str, scale: float = 1.0) -> tuple[Reading,
     return tuple(readings)
 
 
+def _take_weekdays(work: _Work) -> None:
+    def days(match: re.Match[str]) -> list[Fact]:
+        facts = [
+            Fact("weekday", (Reading("weekday", float(_DAY_SIGNS[sign])),), match.start() + place, match.start() + place + 1)
+            for place, sign in enumerate(match[0])
+            if sign in _DAY_SIGNS
+        ]
+        # A range of days may be told in another way, for example "on weekdays".
+        return [replace(fact, weak=True) for fact in facts] if re.search("[~至到-]", match[0]) else facts
+
+    def part(match: re.Match[str]) -> list[Fact]:
+        end = match[0] in {"주말", "週末", "周末"} or match[0].startswith("weekend")
+        readings = tuple(Reading("weekday", float(day)) for day in ((5, 6) if end else range(5)))
+        return [Fact("weekday", readings, match.start(), match.end(), weak=True)]
+
+    work.take_many(_DAY_LIST, days)
+    work.take_many(_WEEK_PARTS, part)
+
+
+def _fractions(match: re.Match[str]) -> list[Fact]:
+    below = int(match["below"])
+    if not below:
+        return []
+    value = int(match["whole"] or 0) + int(match["above"]) / below
+    readings = _unit_readings(f"{value:.6f}", match["unit"])
+    return [_fact(readings, match.start(), match.end())]
+
+
+def _temperatures(match: re.Match[str]) -> list[Fact]:
+    if match["spoon"]:
+        above, _, below = match["spoons"].partition("/")
+        number = f"{int(above) / int(below):.6f}" if below and int(below) else above
+        return [_fact(_unit_readings(number, match["spoon"]), match.start(), match.end())]
+    name = "°f" if match["scale"] in {"화씨", "華氏", "华氏"} else "°c"
+    return [_fact(_unit_readings(match["number"], name), match.start(), match.end())]
+
+
 def _amounts(match: re.Match[str]) -> list[Fact]:
     get = match.group
     name = get("sign")
@@ -214,10 +286,17 @@ def _percents(match: re.Match[str]) -> list[Fact]:
     numbers = [name for name in ("from", "number") if match.group(name)]
     mille = match[0].endswith(("‰", "mille"))
     percent = Unit("%", "percent", 0.1 if mille else 1.0)
+    off = _OFF.match(match.string, match.end())
     return [
-        Fact("percent", (_measure(match[name], percent),), match.start(name), match.end() if name == "number" else match.end(name))
+        Fact("percent", _with_complement(_measure(match[name], percent)) if off else (_measure(match[name], percent),), match.start(name), match.end() if name == "number" else match.end(name))
         for name in numbers
     ]
+
+
+def _with_complement(share: Reading) -> tuple[Reading, ...]:
+    """Return the readings of a discount: "20 % off" and "for 80 % of the price" are one fact."""
+    rest = 100.0 - float(share.shown)
+    return (share, Reading("percent", rest, rest, share.step))
 
 
 def _shares(match: re.Match[str]) -> list[Fact]:
@@ -244,7 +323,7 @@ def _quantities(match: re.Match[str]) -> list[Fact]:
     facts = []
     if get("first"):
         name = get("first_unit") or get("unit")
-        facts.append(_fact(_unit_readings(get("first"), name), match.start("first"), match.end("first")))
+        facts.append(_fact(_unit_readings(get("first"), name), match.start("first"), match.end("first_unit" if get("first_unit") else "first")))
     end = match.end() if rest else match.end("unit")
     facts.append(_fact(readings, match.start("number"), end))
     return facts
@@ -256,13 +335,13 @@ def _fact(readings: tuple[Reading, ...], start: int, end: int) -> Fact:
     return Fact(kind, readings, start, end)
 
 
-def _join_compounds(work: _Work) -> None:
+def _join_compounds(work: _Work, text: str) -> None:
     """Join "2 hours 30 minutes", "1.5 m 20 cm" and "5 dollars 20 cents", whose last unit is smaller."""
     facts = sorted(work.facts, key=lambda fact: fact.start)
     joined: list[Fact] = []
     for fact in facts:
         before = joined[-1] if joined else None
-        between = work.text[before.end : fact.start] if before and fact.start - before.end < 6 else None  # noqa: PLR2004
+        between = text[before.end : fact.start] if before and fact.start - before.end < 6 else None  # noqa: PLR2004
         if before and between is not None and re.fullmatch(r"(?:[ ,]|and|又|と)*", between):
             sums = _sums(before, fact)
             if sums:
@@ -280,8 +359,8 @@ def _sums(large: Fact, small: Fact) -> tuple[Reading, ...]:
         for two in small.readings:
             if one.dimension == two.dimension and isinstance(one.value, float) and isinstance(two.value, float):
                 ones, twos = one.value / (one.shown or 1), two.value / (two.shown or 1)
-                if twos < ones and 0 < two.value < ones:
-                    total = one.value + two.value
+                if twos < abs(ones) and 0 < two.value < abs(ones):
+                    total = one.value + (two.value if one.value >= 0 else -two.value)
                     sums.append(Reading(one.dimension, total, total / ones, min(one.step, two.step)))
     return tuple(sums)
 
