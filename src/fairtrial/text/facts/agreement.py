@@ -142,7 +142,7 @@ def _equal(one: Reading, two: Reading, tolerance: float, *, about: bool) -> bool
 def _close(one: Reading, two: Reading, tolerance: float, *, about: bool) -> bool:
     a, b = float(one.value), float(two.value)  # type: ignore[arg-type]
     size = max(abs(a), abs(b))
-    if abs(a - b) <= max(tolerance, 1e-9) * size:
+    if abs(a - b) <= max(tolerance, 1e-7) * size:
         return True
     factors = [r.value / r.shown if r.shown else 1.0 for r in (one, two)]  # type: ignore[operator]
     if one.dimension == "percent" and (one.step == 1.0) != (two.step == 1.0):
@@ -237,10 +237,9 @@ def _is_swapped(one: _Sides, other_one: _Sides, two: _Sides, other_two: _Sides) 
     crossed = False
     for side in (0, 1):
         only_one, only_two = one[side] - two[side], two[side] - one[side]
-        for other in (0, 1):
-            if only_one & other_one[other] and only_two & other_two[other]:
-                return False
-            crossed = crossed or bool(only_one & other_two[other] and only_two & other_one[other])
+        if only_one & (other_one[0] | other_one[1]) and only_two & (other_two[0] | other_two[1]):
+            return False
+        crossed = crossed or bool(only_one & other_two[side] and only_two & other_one[side])
     return crossed
 
 

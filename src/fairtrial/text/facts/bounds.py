@@ -39,7 +39,7 @@ _KINDS: tuple[Bound, ...] = ("most", "least", "over", "under")
 def bound_at(text: str, start: int, end: int, *, calendar: bool = False) -> tuple[Bound, bool]:
     """Return the bound of the number from `start` to `end` of a canonical text, and whether it is approximate.
 
-    A date or a time (`calendar`) is `under` if what happens is before it, and `over` if it is after it.
+    A date or a time (`calendar`) is `most` if what happens is before it, and `least` if it is after it.
     """
     left = _LEFT.search(text[max(0, start - _REACH) : start])
     right = _RIGHT.match(text, end, end + _REACH)
@@ -47,7 +47,7 @@ def bound_at(text: str, start: int, end: int, *, calendar: bool = False) -> tupl
     if calendar:
         side = _SIDE_RIGHT.match(text, end, end + _REACH) or _SIDE_LEFT.search(text[max(0, start - _REACH) : start])
         if side:
-            return ("under" if side.group("before") else "over"), about
+            return ("most" if side.group("before") else "least"), about
     for match in (right, left):
         for kind in _KINDS:
             if match is not None and match.group(kind):

@@ -23,7 +23,7 @@ _MONTH = rf"(?:{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\.?"
 _CLEAR_MONTH = r"(?:january|february|april|june|july|august|september|october|november|december)"
 _ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925, "大正": 1911, "民國": 1911, "民国": 1911, "r": 2018, "h": 1988, "s": 1925}
 _DATES = re.compile(
-    r"(?<![\d.])(?P<y1>\d{4})(?P<s1>[-/.])[ ]?(?P<m1>\d{1,2})(?:(?P=s1)[ ]?(?P<d1>\d{1,2})\.?(?!\d))?(?![\d-])"
+    r"(?<![\d.])(?P<y1>\d{4})(?:(?P<s1>[-/])(?P<m1>\d{1,2})(?:(?P=s1)(?P<d1>\d{1,2}))?(?![\d-])|\.[ ]?(?P<m13>\d{1,2})\.[ ]?(?P<d13>\d{1,2})\.?(?!\d))"
     r"|(?P<era>令和|平成|昭和|大正|民國|民国)(?P<ey>\d{1,3}|元)年(?:(?P<em>\d{1,2})月(?:(?P<ed>\d{1,2})[日号號])?)?"
     r"|(?<![\d.])(?:(?P<y2>\d{4}|1[01]\d|'?\d{2})[ ]?[年년][ ]?(?:の)?)?(?P<m2>\d{1,2})[ ]?[月월](?![間间光])(?:[ ]?(?P<d2>\d{1,2})[ ]?[日号號일](?![間间간]))?"
     r"|(?<![\d.])(?P<y3>(?:1[89]|20|21)\d\d)[ ]?[年년](?![間间간])"
@@ -55,7 +55,7 @@ _TIMES = re.compile(
     rf"(?:[ ](?P<p1>{_AFTER}))?"
     rf"|(?P<b2>(?:{_BEFORE})[ の]?)?(?<![\d:.])(?P<h2>\d{{1,2}}):(?P<m2>\d{{2}})(?::\d{{2}}(?:\.\d+)?)?(?:[ ]?(?P<p2>{_AFTER}))?(?!\d|:\d)"
     rf"|(?<![\d:.])(?P<h3>\d{{1,2}})(?:\.(?P<m3>\d{{2}}))?[ ]?(?P<p3>[ap]\.?m\b\.?|o'clock(?: {_AFTER})?)"
-    rf"|(?P<b4>(?:{_BEFORE})[ の]?)?(?<![\d.])(?P<h4>\d{{1,2}})[ ]?(?:시|時|时|点钟|點鐘|点|點)(?!간|間|间|差)"
+    rf"|(?P<b4>(?:{_BEFORE})[ の]?)?(?<![\d.])(?P<h4>\d{{1,2}})[ ]?(?:시|時|时|点钟|點鐘|点|點)(?!간|間|间)"
     r"(?:[ ]?(?P<m4>\d{1,2})[ ]?(?:분|分)?(?![個个名人枚개명%\d])|[ ]?(?P<half4>반|半)|(?P<q4>[13一三])刻|(?P<to4>差\d{1,2}分))?(?P<before4>(?<=\d分)前|(?<=\d분) 전)?"
     r"|差(?P<m5>\d{1,2})分(?P<h5>\d{1,2})[点點]"
 )
@@ -103,15 +103,18 @@ def find_dates(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
         year = _ERAS[get("era")] + (1 if get("ey") == "元" else int(get("ey")))
         return _date(year, get("em"), get("ed"))
     if get("m2"):
-        return _date(_full_year(get("y2")), get("m2"), get("d2"))
+        part = None if get("d2") else _MONTH_PART.match(match.string, match.end())
+        return _date(_full_year(get("y2")), get("m2"), _part_day(part, get("m2")) if part else get("d2"))
     for suffix in ("4", "5", "6", "7"):
         if name := match.group(f"mn{suffix}"):
             groups = match.groupdict()
             month = str(_MONTHS[name.rstrip(".")])
-            return _date(_full_year(groups.get(f"y{suffix}")), month, groups.get(f"d{suffix}"))
+            before = match.string[max(0, match.start() - 18) : match.start()]
+            part = None if groups.get(f"d{suffix}") else _MONTH_PART_BEFORE.search(before)
+            day = _part_day(part, month) if part else groups.get(f"d{suffix}")
+            return _date(_full_year(groups.get(f"y{suffix}")), month, day)
     if get("y1"):
-        found = _date(int(get("y1")), get("m1"), get("d1"))
-        return None if get("s1") == "." and not get("d1") else found
+        return _date(int(get("y1")), get("m1") or get("m13"), get("d1") or get("d13"))
     if get("y3"):
         return _date(int(get("y3")), None, None)
     if get("d9"):
@@ -121,6 +124,22 @@ def find_dates(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
     if not 1 <= day <= 31:  # noqa: PLR2004
         return None
     return ("date", (_day(None, None, day), Reading("time", day * 86400.0, day, 86400.0), Reading(NUMBER, day, day, 1.0)))
+
+
+_MONTH_PART = re.compile(
+    r"[ ]?(?:の)?(?:(?P<end>말일?|末|底|晦日)|(?P<late>하순|下旬)|(?P<mid>중순|中旬|半ば)|(?P<early>초순?|상순|初め?|上旬|头))"
+)
+_MONTH_PART_BEFORE = re.compile(
+    r"\b(?:(?P<end>(?:the )?end of)|(?P<late>late)|(?P<mid>mid|the middle of)|(?P<early>early|(?:the )?(?:beginning|start) of))"
+    r"[ -](?:in )?$"
+)
+
+
+def _part_day(part: re.Match[str], month: str) -> str:
+    """Return the day that stands for a part of a month: its last, or a day in its middle."""
+    if part["end"]:
+        return {"2": "28", "4": "30", "6": "30", "9": "30", "11": "30"}.get(month.lstrip("0"), "31")
+    return "25" if part["late"] else "15" if part["mid"] else "5"
 
 
 def _full_year(text: str | None) -> int | None:
@@ -225,7 +244,7 @@ def find_names(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
         return ("weekday", (Reading("weekday", 0.0), Reading("weekday", 4.0)))
     if name in _SHORT_NEEDS_CARE and match.string[match.end() : match.end() + 1] not in {".", ",", " ", "-", "", ")"}:
         return None
-    if name in {"sat", "sun"} and not re.search(r"(?:on |,|\(|[-/]|until |fri[a-z]*[ -])$", match.string[: match.start()][-8:]):
+    if name in {"sat", "sun"} and not re.search(r"(?:on |, ?|\(|[-/&]|& |until |fri[a-z]*[ -])$", match.string[: match.start()][-8:]):
         return None
     return ("weekday", (Reading("weekday", float(_WEEKDAY[name])),))
 

@@ -38,9 +38,9 @@ _NUMERAL = re.compile(
     rf"(?P<mixed>{_RUN}|\d+)[ ]and[ ](?:a[ ]half|(?P<mixed_part>a[ ]quarter|three[ -]quarters))"
     # "an hour and a half", "a year and a half"
     rf"|(?P<unit_half>an?|one|{_RUN}|\d+)[ ](?P<half_unit>{_SPAN}s?)[ ]and[ ](?:a[ ]half)"
+    rf"|(?P<part>(?:three[ -]quarters|two[ -]thirds|(?:a|one)[ -](?:quarter|third|half)|quarter)(?:[ ](?:of[ ])?an?)?(?=[ ](?:{_SPAN}|kilo|litre|liter|pint)))"
     rf"|(?P<share>(?:an?|one|two|three|four)[ -](?:half|halves|thirds?|quarters?|fifths?|tenths?))"
     rf"(?=[ ](?:of|the)\b|[ ]?[.,;)]|$)(?![ ]of[ ]an?[ ])"
-    rf"|(?P<part>(?:three[ -]quarters|a[ ]quarter|quarter)[ ](?:of[ ])?an?(?=[ ]{_SPAN}))"
     rf"|half[ ]an?[ ](?P<half_scale>million|billion|thousand)"
     rf"|(?P<half>(?:a[ ])?half(?:[ ]an?)?)(?=[ -](?:{_SPAN}|kilo|litre|liter|pint|mile))"
     r"|(?P<half_of>half)(?=[ ](?:of|the|price|off|as|your|my|their|its|our|full)\b)"
@@ -90,7 +90,10 @@ def _digits(text: str, match: re.Match[str]) -> str | None:  # noqa: C901, PLR09
         share = _value(many) * float(_FRACTIONS[part]) * 100
         return f"{share:.4f}".rstrip("0").rstrip(".") + "%"
     if get("part"):
-        return "0.75" if get("part").startswith("three") else "0.25"
+        words = get("part")
+        if words.startswith(("three", "two")):
+            return "0.75" if words.startswith("three") else "0.66666666667"
+        return "0.33333333333" if "third" in words else "0.5" if "half" in words else "0.25"
     if get("half"):
         return "0.5"
     if get("half_scale"):
