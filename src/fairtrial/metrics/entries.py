@@ -121,6 +121,16 @@ CATALOG: dict[str, CatalogEntry] = {
             "text_match:Contains",
         ),
         CatalogEntry(
+            "facts_match_v1",
+            "Does the reply state the facts of the reference, and contradict none?",
+            "For replies that may be right in different words. It notices a wrong number, amount, unit, date, time, "
+            "code or negation in English, Korean, Japanese and Chinese. It needs no model.",
+            "reference",
+            "invocation",
+            "no",
+            "facts_match:FactsMatch",
+        ),
+        CatalogEntry(
             "response_match_score",
             "How many words does the reply share with the reference (ROUGE)?",
             "A cheap and reproducible measure of overlap. It does not notice a negation: if the meaning matters, use "

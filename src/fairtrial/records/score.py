@@ -14,7 +14,7 @@ from fairtrial.records.record import Record
 FaultSide = Literal["infrastructure", "judge", "simulator", "environment", "expectation", "agent"]
 """The component that caused a problem. If there is evidence against several, the first in this list wins."""
 
-PartKind = Literal["invocation", "rubric", "sentence", "question", "call", "message"]
+PartKind = Literal["invocation", "rubric", "sentence", "question", "call", "message", "fact"]
 
 
 class Quote(Record, frozen=True):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from fairtrial.text.facts.fact import NUMBER, Fact, Reading
+from fairtrial.text.facts.fact import KINDS, NUMBER, Fact, Kind, Reading
 from fairtrial.text.facts.polarity import Opposition, is_negative, oppositions
 from fairtrial.text.facts.reading import read_facts
-from fairtrial.text.facts.units import CURRENCY
 
 State = Literal["found", "missing", "contradicted", "undecided"]
 """What a reply does with a fact of its reference."""
@@ -48,19 +47,60 @@ class Agreement:
         return bool(self.oppositions) or any(each.state == "contradicted" for each in self.findings)
 
 
-def compare_facts(reference: str, reply: str, *, tolerance: float = 0.0) -> Agreement:
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads the facts of texts: of some kinds, with dates in one order, and without the facts inside some words."""
+
+    kinds: frozenset[Kind] = frozenset(KINDS)
+    locale: Literal["", "day_first", "month_first"] = ""
+    ignore: tuple[str, ...] = ()
+
+    def __call__(self, text: str) -> tuple[Fact, ...]:
+        """Return the facts of a text."""
+        facts = read_facts(text)
+        if len(self.kinds) < len(KINDS):
+            facts = tuple(fact for fact in facts if fact.kind in self.kinds)
+        if self.locale:
+            facts = tuple(_in_order(fact, self.locale) for fact in facts)
+        for words in self.ignore:
+            spans = [(each.start(), each.end()) for each in re.finditer(re.escape(words), text, re.IGNORECASE)]
+            facts = tuple(fact for fact in facts if not any(start <= fact.start < end for start, end in spans))
+        return facts
+
+    def equal(self, fact: Fact, other: Fact, tolerance: float = 0.0) -> bool:
+        """Return whether two facts have an equal reading."""
+        return equal_facts(fact, other, tolerance)
+
+
+_ANY = Reader()
+
+
+def _in_order(fact: Fact, locale: str) -> Fact:
+    """Return a date such as 3/4 with the reading of a locale alone."""
+    dates = [reading for reading in fact.readings if reading.dimension == "date"]
+    if fact.kind != "date" or len(dates) < 2:  # noqa: PLR2004  (month first and day first)
+        return fact
+    kept = dates[0] if locale == "month_first" else dates[1]
+    return replace(fact, readings=(kept, *(each for each in fact.readings if each not in dates)))
+
+
+def compare_facts(
+    reference: str, reply: str, *, tolerance: float = 0.0, reader: Reader = _ANY, polarity: bool = True
+) -> Agreement:
     """Compare a reply with its reference.
 
     A fact of the reference is found if the reply has a fact with an equal reading. It is contradicted if it is not
-    found and the reply has a fact of the same dimension that is not in the reference. `tolerance` is relative.
+    found and the reply has a fact of the same dimension that is not in the reference. It is undecided if both texts
+    have a date such as 3/4 and 4/3, which are equal in one order of month and day only. `tolerance` is relative.
     """
-    told, said = read_facts(reference), read_facts(reply)
-    return Agreement(*_findings(told, said, tolerance, reference, reply))
+    told, said = reader(reference), reader(reply)
+    findings, extra = _findings(told, said, tolerance, reference, reply)
+    return Agreement(findings, oppositions(reference, reply) if polarity else (), extra)
 
 
 def _findings(
     told: Sequence[Fact], said: Sequence[Fact], tolerance: float, reference: str, reply: str
-) -> tuple[tuple[Finding, ...], tuple[Opposition, ...], tuple[Fact, ...]]:
+) -> tuple[tuple[Finding, ...], tuple[Fact, ...]]:
     matches = [[place for place, other in enumerate(said) if equal_facts(fact, other, tolerance)] for fact in told]
     matched = {place for places in matches for place in places}
     extra = [other for place, other in enumerate(said) if place not in matched]
@@ -70,7 +110,9 @@ def _findings(
     for place, fact in enumerate(told):
         if matches[place]:
             other = said[taken.get(place, matches[place][0])]
-            if place not in taken and not fact.weak and (rival := _rival(fact, extra)) and _same_kind_count(told, said, fact):
+            if all(_ambiguous(fact, said[each]) for each in matches[place]):
+                findings.append(Finding(fact, "undecided", other, _AMBIGUOUS))
+            elif place not in taken and not fact.weak and (rival := _rival(fact, extra)) and _same_kind_count(told, said, fact):
                 findings.append(Finding(fact, "contradicted", rival))
             elif same_sense and all(_opposed_bounds(fact, said[each]) for each in matches[place]):
                 findings.append(Finding(fact, "contradicted", other, "the other bound"))
@@ -83,7 +125,16 @@ def _findings(
         elif not fact.weak:
             findings.append(Finding(fact, "missing"))
     findings = _with_swaps(findings, told, said, reference, reply)
-    return tuple(findings), oppositions(reference, reply), tuple(extra)
+    return tuple(findings), tuple(extra)
+
+
+_AMBIGUOUS = "the dates are equal in one order of month and day, and not in the other; the option locale decides"
+
+
+def _ambiguous(fact: Fact, other: Fact) -> bool:
+    """Return whether two dates such as 3/4 and 4/3 are written in different orders, both of which may be meant."""
+    dates = [[each.value for each in both.readings if each.dimension == "date"] for both in (fact, other)]
+    return fact.kind == other.kind == "date" and min(map(len, dates)) > 1 and dates[0][0] != dates[1][0]
 
 
 def _assign(matches: list[list[int]]) -> dict[int, int]:
@@ -257,8 +308,3 @@ def _words(text: str) -> set[str]:
         elif word not in _STOP:
             words.add(word)
     return words
-
-
-def is_amount(reading: Reading) -> bool:
-    """Return whether a reading is an amount of money."""
-    return reading.dimension.startswith(CURRENCY)

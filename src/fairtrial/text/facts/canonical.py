@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from fairtrial.text.facts.english_numerals import english_numerals
@@ -14,6 +15,7 @@ from fairtrial.text.facts.korean_numerals import korean_numerals
 _HANGUL = re.compile(r"[\uac00-\ud7a3]")
 _HAN = re.compile(r"[\u3007\u4e00-\u9fff\u3040-\u30ff]")
 _LATIN = re.compile(r"[a-z]")
+_EMPHASIS = re.compile(r"\*{2,3}|__(?=\w)|(?<=\w)__|`+|(?<![\w*])\*(?=\w)|(?<=\w)\*(?![\w*])")
 _SIGNS = str.maketrans(
     {"–": "-", "—": "-", "−": "-", "‐": "-", "‑": "-", "〜": "~", "∼": "~", "’": "'", "‘": "'", "“": '"', "”": '"',
      "⁄": "/", "\u00a0": " ", "\u3000": " ", "、": "、", "﹣": "-"}
@@ -43,6 +45,7 @@ class Canonical(NamedTuple):
         return first, self.starts[end]
 
 
+@lru_cache(maxsize=1024)
 def canonicalise(text: str) -> Canonical:
     """Return a text in small half-width letters, with the numerals of four languages in digits.
 
@@ -50,6 +53,9 @@ def canonicalise(text: str) -> Canonical:
     linear in the length of the text.
     """
     small, starts = _fold(text)
+    if "*" in small or "`" in small or "__" in small:
+        edits = [(match.start(), match.end(), "") for match in _EMPHASIS.finditer(small)]
+        small, starts = _apply(small, starts, edits)
     for script, steps in _STEPS:
         if not script.search(small):
             continue

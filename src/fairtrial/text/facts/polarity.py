@@ -1,13 +1,30 @@
-"""Polarity: predicates that a reply turns round, such as "is shipped" and "is not shipped"."""
+"""Polarity: clauses of a reply that say the opposite of a clause of the reference.
+
+Two clauses are compared if they share most of their words. Each may hold negations ("not", 지 않, ません, 不) and values
+that exclude one another ("open" and "closed"). An odd number of differences turns a clause round.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
+from importlib import resources
 from typing import NamedTuple
+
+from fairtrial.text.facts.canonical import canonicalise
+
+_SHARED = 0.6
+"""The share of the words of the shorter clause that both clauses must have."""
+_SHARED_OF_ALL = 0.4
+"""The share of the words of both clauses that both must have."""
+_MOST_CLAUSES = 200
+"""The number of clauses that are compared, so that the time stays linear in the length of the texts."""
+_LONGEST_CLAUSE = 600
 
 
 class Opposition(NamedTuple):
-    """A predicate of the reference and its opposite in the reply, with their places in both texts."""
+    """A clause of the reference and its opposite in the reply, with their places in both texts."""
 
     name: str
     start: int
@@ -16,18 +33,209 @@ class Opposition(NamedTuple):
     other_end: int
 
 
-_NEGATIVE = re.compile(
-    r"\b(?:not|no|never|none|nobody|nothing|neither|nor|cannot|without|unable|refused?|denied|declined?|rejected)\b|n't\b|\bun(?=available|able|paid)"
-    r"|안 |않|못|없|아니|말[고라아]|마세요|마십|불가|금지|거절|ない|ませ?ん|なし|無し|不可|ず(?:に|、|。)|禁止|断"
-    r"|不|没|沒|未(?!来|來|知)|无|無|非|勿|莫|别(?!的|人)|別(?!的|人)|禁|拒"
+class _Clause(NamedTuple):
+    start: int
+    end: int
+    words: frozenset[str]
+    negations: int
+    values: frozenset[tuple[str, int]]
+
+
+_BREAK = re.compile(
+    r"[.!?](?=\s|$)|[。!?;:\n|]|,(?!\d)\s*|、(?=[^、。]{8})|\s[-–]\s|\((?=[^)]{6})|\)"
+    r"|(?<=[가-힣])(?:지만|는데|으며|하며|이며|고)(?=[ ,])|(?<=[ますでした])が、?(?=[^、]{4})"
+    r"|\b(?:but|and|because|so|although|while|whereas|however)\b"
+)
+_NEGATION = re.compile(
+    # What looks like a negation and is none, or belongs to a limit, comes first.
+    r"(?P<none>not only|no (?:later|earlier|sooner|more|less|fewer|longer|greater) than|not (?:more|less|fewer|later|over|exceed\w*) |no problem|no worries|no doubt"
+    r"|(?:do not|don't) hesitate|(?:do not|don't) worry|whether or not|no matter|not exceed|never exceeds?|never more than|\bno\.? ?(?=\d)"
+    r"|(?:won't|will not|doesn't|does not|isn't|is not|not) [a-z]+ (?:until|before)\b|^no,|\bno, "
+    r"|(?:넘|초과하|상회하)(?:지|진) ?(?:않|말|마)[가-힣]*|수밖에 없|틀림없|문제없|상관없|관계없|끊임없|변함없|빠짐없|뿐(?:만)? 아니라|[이가] 아니라|[이가] 아닌|에 불과|못지않|안녕|안내|안전|안에|안으로|안쪽|안심|안정|안경|안건|안과"
+    r"|かもしれ(?:ない|ません)|しか.{0,10}?(?:ない|ません)|間違いな|申し訳(?:あり|ござい)ません|すみません|ませんか|くださいません|少な(?:い|く)|危な|超え(?:ない|ません|ず)|ではないで?しょうか|とんでもな|おかげさま"
+    r"|不过|不過|不仅|不僅|不但|不只|不管|不论|不論|不错|不錯|不久|不少(?!于|於)|不断|不斷|差不多|对不起|對不起|不好意思|不客气|不客氣|不用谢|不用謝|不(?:得|能|要|可)?(?:超过|超過|少于|少於|低于|低於|高于|高於|多于|多於|早于|晚于|晚於|足)"
+    r"|没关系|沒關係|无论|無論|未来|未來|无线|無線|非常|是否|[能会會要可好行对對是]不[能会會要可好行对對是]|有没有|有沒有|不满|不滿|未满|未滿|未満|不到|不锈|不鏽|无人机|無人機|不同|別忘|别忘|別人|别人|別途|無料|無事|不動|不在のため)"
+    r"|(?P<two>不得不|没有不|沒有不|不能不|不会不|不會不|없지 않|않을 수 없|ざるを得|ないわけでは?ない|ないわけがない)"
+    r"|(?P<one>\b(?:not|never|none|nobody|neither|nor|cannot|without|unable|hardly|no)\b|\b(?:fails?|failed|refuses?|refused) to\b|n't\b"
+    r"|(?<![가-힣])안 ?(?=[되돼됩됐했하합해할가나오와먹쓰보받열])|(?<![가-힣])못 ?(?=[하했합해할가간갔오온와받먹쓰])|지[는도를]? ?(?:않|못|말|마(?=[세시십]))|진 ?않|없|아니(?!면|라)|아닙|아닌|아님|불가(?!피)|할 수 ?없"
+    r"|な(?:い(?!で?しょうか)|かった|けれ|く(?=て|な|は|も)|し(?=[。で、]|$))|ませ?ん|まい(?=[。、]|$)|ず(?=に|、|。|$)|不可|ぬ(?=[。、]|$)"
+    r"|不|没|沒|未|无|無|非|勿|莫|别|別)"
+)
+_WORD = re.compile(r"[a-z]+|\d+(?:\.\d+)?|[\u30a0-\u30ff]{2,}|[\u4e00-\u9fff]|[가-힣]+")
+_STOP = frozenset(
+    "a an the is are was were be been being am do does did has have had will would shall should can could may might must "
+    "to of in on at for with and or but by from as it its this that there here you your we our i my they their he she his "
+    "her so if then than also just very please not no never none nor n t s re ve ll d m cannot without unable true "
+    "的 了 是 在 有 会 會 能 可 以 已 就 也 都 还 還 把 被 给 給 您 你 我 们 們 不 没 沒 未 无 無 非 并 並 别 別 这 這 那 真 事 实 實".split()
+)
+_KOREAN_ENDINGS = re.compile(
+    r"(?:입니다|합니다|됩니다|습니다|니다|해요|돼요|이에요|예요|어요|아요|세요|하지|되지|지|하고|이고|고|은|는|이|가|을|를|의|에서|에게|에|으로|로|와|과|도|만|까지|부터)$"
 )
 
 
-def is_negative(text: str) -> bool:
-    """Return whether a text has a word of negation."""
-    return bool(_NEGATIVE.search(text.lower()))
-
-
 def oppositions(reference: str, reply: str) -> tuple[Opposition, ...]:
-    """Return the predicates of a reference that a reply turns round."""
-    return ()
+    """Return the clauses of a reference that a reply turns round, for example "it is shipped", "it is not shipped".
+
+    A clause is compared with the clause of the reply that shares the most words with it, if they share enough. The
+    time is linear in the length of the texts, because only the first 200 clauses of each are compared.
+    """
+    told, said = _clauses(reference), _clauses(reply)
+    found = []
+    for clause in told:
+        other = _nearest(clause, said)
+        if other is None or _nearest(other, told) is not clause:
+            continue
+        flips = [axis for axis, value in clause.values if _flips(axis, value, other)]
+        if (clause.negations + other.negations + len(flips)) % 2:
+            name = flips[0] if flips else "negation"
+            found.append(Opposition(name, clause.start, clause.end, other.start, other.end))
+    return tuple(found) or _whole(reference, reply, told, said)
+
+
+def _flips(axis: str, value: int, other: _Clause) -> bool:
+    values = {each for name, each in other.values if name == axis}
+    return bool(values) and value not in values
+
+
+def _whole(reference: str, reply: str, told: tuple[_Clause, ...], said: tuple[_Clause, ...]) -> tuple[Opposition, ...]:
+    """Return the questions that each text answers with one value alone, if the values differ."""
+    one, two = _answers(told), _answers(said)
+    return tuple(
+        Opposition(axis, clause.start, clause.end, other.start, other.end)
+        for axis, (value, clause) in one.items()
+        if axis in two and axis in _DECISIVE
+        for other_value, other in (two[axis],)
+        if value != other_value
+    )
+
+
+_DECISIVE = frozenset(
+    "availability inclusion outcome success test_result side compass seat tax cost trend win permission alive switch".split()
+)
+"""The questions whose values exclude one another even if the clauses share few words."""
+
+
+def _answers(clauses: tuple[_Clause, ...]) -> dict[str, tuple[int, _Clause]]:
+    answers: dict[str, set[int]] = {}
+    where: dict[str, _Clause] = {}
+    for clause in clauses:
+        for axis, value in clause.values:
+            two = _table().counts[axis] == 2  # noqa: PLR2004  (a negated value is the other)
+            answers.setdefault(axis, set()).add((value + clause.negations) % 2 if two else value)
+            where[axis] = clause
+    return {axis: (next(iter(values)), where[axis]) for axis, values in answers.items() if len(values) == 1}
+
+
+def _nearest(clause: _Clause, others: tuple[_Clause, ...]) -> _Clause | None:
+    best, best_share = None, 0.0
+    for other in others:
+        shared = len(clause.words & other.words)
+        if not shared:
+            continue
+        of_all = shared / len(clause.words | other.words)
+        if shared >= _SHARED * min(len(clause.words), len(other.words)) and of_all >= _SHARED_OF_ALL and of_all > best_share:
+            best, best_share = other, of_all
+    return best
+
+
+def is_negative(text: str) -> bool:
+    """Return whether a text has an odd number of negations in one of its clauses."""
+    return any(clause.negations % 2 for clause in _clauses(text))
+
+
+@lru_cache(maxsize=2048)
+def _clauses(text: str) -> tuple[_Clause, ...]:
+    whole = canonicalise(text)
+    clauses = []
+    start = 0
+    ends = [match.span() for match in _BREAK.finditer(whole.text)]
+    for end, after in [*ends, (len(whole.text), len(whole.text))]:
+        clause = _clause(whole.text[start : min(end, start + _LONGEST_CLAUSE)])
+        if clause is not None:
+            first, last = whole.span(start, end)
+            clauses.append(clause._replace(start=first, end=last))
+            if len(clauses) == _MOST_CLAUSES:
+                break
+        start = after
+    return tuple(clauses)
+
+
+def _clause(text: str) -> _Clause | None:
+    negations = 0
+    for match in _NEGATION.finditer(text):
+        negations += 1 if match["one"] else 0
+    words = set()
+    for word in _WORD.findall(text):
+        stem = _stem(word)
+        if stem and word not in _STOP:
+            words.add(stem)
+    if not words:
+        return None
+    return _Clause(0, 0, frozenset(words), negations, frozenset(_values(text)))
+
+
+def _stem(word: str) -> str:
+    if word[0].isascii():
+        return re.sub(r"(?:ies|ed|ing|es|s|d)$", "", word) if len(word) > 4 else word  # noqa: PLR2004
+    if "가" <= word[0] <= "힣":
+        if re.match(r"[안못없않아]", word) and len(word) <= 4 or word[0] in "있없":  # noqa: PLR2004
+            return ""
+        return _KOREAN_ENDINGS.sub("", word)[:3]
+    return word
+
+
+class _Table(NamedTuple):
+    """The words of the values: single English words, English phrases by their first word, and a pattern of the others."""
+
+    words: dict[str, tuple[str, int]]
+    phrases: dict[str, tuple[str, ...]]
+    others: re.Pattern[str]
+    counts: dict[str, int]
+
+
+@cache
+def _table() -> _Table:
+    text = (resources.files("fairtrial.text.facts") / "opposites.txt").read_text(encoding="utf-8")
+    counts: dict[str, int] = {}
+    words: dict[str, tuple[str, int]] = {}
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            axis, *poles = line.split("|")
+            counts[axis.strip()] = len(poles)
+            for value, pole in enumerate(poles):
+                words |= {word.strip(): (axis.strip(), value) for word in pole.split(",") if word.strip()}
+    phrases: dict[str, list[str]] = {}
+    for word in sorted((word for word in words if word.isascii()), key=len, reverse=True):
+        phrases.setdefault(word.split()[0], []).append(word)
+    return _Table(
+        words, {first: tuple(each) for first, each in phrases.items()},
+        re.compile(_by_first(word for word in words if not word.isascii())), counts,
+    )  # fmt: skip
+
+
+def _by_first(words: Iterable[str]) -> str:
+    """Return a pattern of words, grouped by their first letter, longest words first."""
+    groups: dict[str, list[str]] = {}
+    for word in sorted(words, key=len, reverse=True):
+        groups.setdefault(word[0], []).append(word[1:])
+    return "|".join(f"{re.escape(first)}(?:{'|'.join(map(re.escape, rest))})" for first, rest in groups.items())
+
+
+_ENGLISH = re.compile(r"[a-z]+(?:-[a-z]+)*")
+
+
+def _values(text: str) -> Iterator[tuple[str, int]]:
+    table = _table()
+    done = 0
+    for match in _ENGLISH.finditer(text):
+        if match.start() < done:
+            continue
+        for phrase in table.phrases.get(match[0], ()):
+            end = match.start() + len(phrase)
+            if text.startswith(phrase, match.start()) and not text[end : end + 1].isalnum():
+                yield table.words[phrase]
+                done = end
+                break
+    if not text.isascii():
+        for match in table.others.finditer(text):
+            yield table.words[match[0]]

@@ -1,0 +1,138 @@
+"""The criterion `facts_match_v1`: the reply states the facts of its reference, and contradicts none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from fairtrial.config.reader import check_options
+from fairtrial.metrics.expectations import blank_references
+from fairtrial.metrics.pairing import compare_each, no_reference
+from fairtrial.records.case import EvalCase
+from fairtrial.records.contents import not_recorded
+from fairtrial.records.score import PartKey, Quote, Score, average_parts
+from fairtrial.records.trace import Invocation, Trace
+from fairtrial.text.facts.agreement import Agreement, Finding, Reader, compare_facts
+from fairtrial.text.facts.fact import KINDS, Fact, Kind
+
+_STATES = {"found": 1.0, "missing": 0.0, "contradicted": 0.0}
+
+Kinds = Annotated[tuple[Kind, ...], Meta(description="the kinds of facts to compare. Empty: all")]
+Tolerance = Annotated[
+    float, Meta(ge=0.0, le=1.0, description="the largest relative difference of two numbers that are equal")
+]
+Locale = Annotated[
+    Literal["", "day_first", "month_first"],
+    Meta(description="how to read 3/4: as the 3rd of April or as March 4. Empty: what both texts allow"),
+]
+Ignore = Annotated[tuple[str, ...], Meta(description="words or signs whose facts do not count, for example `Room 12`")]
+
+
+@dataclass(frozen=True, slots=True)
+class FactsMatch:
+    """`facts_match_v1`: the share of the facts of the reference that the reply states, 0..1. A case is the mean.
+
+    Facts are numbers, amounts, quantities, dates, times, weekdays, codes, and predicates with their negation. A reply
+    that contradicts a fact is 0. A fact that is only in the reply does not count. A reference without facts is not
+    applicable.
+    """
+
+    kinds: Kinds = ()
+    tolerance: Tolerance = 0.0
+    locale: Locale = ""
+    ignore: Ignore = ()
+    must_not: Annotated[
+        tuple[str, ...], Meta(description="texts whose facts a reply may not state, for example `$0` or `90 days`")
+    ] = ()
+    polarity: Annotated[bool, Meta(description="whether predicates and their negation are facts")] = True
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    def __call__(self, trace: Trace, case: EvalCase) -> Score:
+        """Score each invocation that has a reference, and take the mean."""
+        return compare_each(trace, case, self._compare, excluded=no_reference)
+
+    def expectation_problems(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:  # noqa: ARG002
+        """Return a problem for each reference that is blank."""
+        return tuple(blank_references(case))
+
+    def _compare(self, actual: Invocation, expected: Invocation, key: PartKey) -> Score:
+        message = actual.final_response
+        if message is not None and message.withheld:
+            return Score(None, not_recorded(message, "reply"), side="infrastructure", key=key)
+        reader = Reader(frozenset(self.kinds or KINDS), self.locale, self.ignore)
+        agreement = compare_facts(
+            expected.reply, actual.reply, tolerance=self.tolerance, reader=reader, polarity=self.polarity
+        )
+        places = count()
+        parts = [
+            *_contradictions(agreement, expected.reply, actual.reply, places),
+            *self._forbidden(actual.reply, reader, places),
+        ]
+        decided = bool(parts)
+        parts += [
+            _part(finding, expected.reply, actual.reply, next(places), decided=decided)
+            for finding in agreement.findings
+            if finding.state != "contradicted"
+        ]
+        if not parts:
+            return Score(applicable=False, reason="the reference states no facts", key=key)
+        return average_parts(parts, key=key)
+
+    def _forbidden(self, reply: str, reader: Reader, places: count[int]) -> list[Score]:
+        parts = []
+        for text in self.must_not:
+            facts = reader(text)
+            found = [other for fact in facts for other in reader(reply) if reader.equal(fact, other, self.tolerance)]
+            if found:
+                said = reply[found[0].start : found[0].end]
+                reason = f"{text!r} must not be said, and the reply says {said!r}"
+                quotes = (Quote(said, "actual"),)
+                parts.append(Score(0.0, reason, label=text, quotes=quotes, key=PartKey("fact", next(places))))
+        return parts
+
+
+def _contradictions(agreement: Agreement, reference: str, reply: str, places: count[int]) -> list[Score]:
+    parts = [
+        _part(finding, reference, reply, next(places), decided=False)
+        for finding in agreement.findings
+        if finding.state == "contradicted"
+    ]
+    for each in agreement.oppositions:
+        told, said = reference[each.start : each.end], reply[each.other_start : each.other_end]
+        reason = f"contradicted: the reference says {told!r}, the reply says {said!r}"
+        quotes = (Quote(told, "expected"), Quote(said, "actual"))
+        parts.append(Score(0.0, reason, label=each.name, quotes=quotes, key=PartKey("fact", next(places))))
+    return parts
+
+
+def _part(finding: Finding, reference: str, reply: str, place: int, *, decided: bool) -> Score:
+    told = _text(finding.fact, reference)
+    key, quotes = PartKey("fact", place), [Quote(told, "expected")]
+    label = f"{finding.fact.kind}: {told}"
+    if finding.other is not None:
+        quotes.append(Quote(_text(finding.other, reply), "actual"))
+    if finding.state == "undecided":
+        return Score(None, finding.why, label=label, quotes=tuple(quotes), side="expectation", key=key)
+    if decided:
+        # A contradiction decides, and the mean of the parts is the score.
+        reason = f"{finding.state}; a contradiction decides"
+        return Score(applicable=False, reason=reason, label=label, quotes=tuple(quotes), key=key)
+    return Score(_STATES[finding.state], _reason(finding, told, reply), label=label, quotes=tuple(quotes), key=key)
+
+
+def _reason(finding: Finding, told: str, reply: str) -> str:
+    if finding.state == "missing":
+        return f"missing: {told!r} is expected, and the reply does not say it"
+    if finding.state == "contradicted" and finding.other is not None:
+        why = f" ({finding.why})" if finding.why else ""
+        return f"contradicted: {told!r} is expected, and the reply says {_text(finding.other, reply)!r}{why}"
+    return ""
+
+
+def _text(fact: Fact, text: str) -> str:
+    return text[fact.start : fact.end].strip()
