@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from fairtrial.text.facts.canonical import canonicalise
 
-_SHARED = 0.6
+_SHARED = 0.7
 """The share of the words of the shorter clause that both clauses must have."""
-_SHARED_OF_ALL = 0.4
+_SHARED_OF_ALL = 0.6
 """The share of the words of both clauses that both must have."""
 _MOST_CLAUSES = 200
 """The number of clauses that are compared, so that the time stays linear in the length of the texts."""
@@ -39,6 +39,7 @@ class _Clause(NamedTuple):
     words: frozenset[str]
     negations: int
     values: frozenset[tuple[str, int]]
+    only: bool
 
 
 _BREAK = re.compile(
@@ -53,14 +54,16 @@ _NEGATION = re.compile(
     r"|(?:won't|will not|doesn't|does not|isn't|is not|not) [a-z]+ (?:until|before)\b|^no,|\bno, "
     r"|(?:넘|초과하|상회하)(?:지|진) ?(?:않|말|마)[가-힣]*|수밖에 없|틀림없|문제없|상관없|관계없|끊임없|변함없|빠짐없|뿐(?:만)? 아니라|[이가] 아니라|[이가] 아닌|에 불과|못지않|안녕|안내|안전|안에|안으로|안쪽|안심|안정|안경|안건|안과"
     r"|かもしれ(?:ない|ません)|しか.{0,10}?(?:ない|ません)|間違いな|申し訳(?:あり|ござい)ません|すみません|ませんか|くださいません|少な(?:い|く)|危な|超え(?:ない|ません|ず)|ではないで?しょうか|とんでもな|おかげさま"
-    r"|不过|不過|不仅|不僅|不但|不只|不管|不论|不論|不错|不錯|不久|不少(?!于|於)|不断|不斷|差不多|对不起|對不起|不好意思|不客气|不客氣|不用谢|不用謝|不(?:得|能|要|可)?(?:超过|超過|少于|少於|低于|低於|高于|高於|多于|多於|早于|晚于|晚於|足)"
+    r"|不过(?!敏|滤|期)|不過(?!敏|濾|期)|不仅|不僅|不但|不只|不管|不论|不論|不错|不錯|不久|不少(?!于|於)|不断|不斷|差不多|对不起|對不起|不好意思|不客气|不客氣|不用谢|不用謝|不(?:得|能|要|可)?(?:超过|超過|少于|少於|低于|低於|高于|高於|多于|多於|早于|晚于|晚於|足)"
     r"|没关系|沒關係|无论|無論|未来|未來|无线|無線|非常|是否|[能会會要可好行对對是]不[能会會要可好行对對是]|有没有|有沒有|不满|不滿|未满|未滿|未満|不到|不锈|不鏽|无人机|無人機|不同|別忘|别忘|別人|别人|別途|無料|無事|不動|不在のため)"
     r"|(?P<two>不得不|没有不|沒有不|不能不|不会不|不會不|없지 않|않을 수 없|ざるを得|ないわけでは?ない|ないわけがない)"
-    r"|(?P<one>\b(?:not|never|none|nobody|neither|nor|cannot|without|unable|hardly|no)\b|\b(?:fails?|failed|refuses?|refused) to\b|n't\b"
+    r"|(?P<one>\b(?:refrain|avoid|repealed)\b|-free\b|금물|금지|중단|휴진|禁止|禁煙|控え|対象外|休診|休み|休館|定休|停诊|停診|闭馆|閉館|免签|免簽"
+    r"|\b(?:not|never|none|nobody|neither|nor|cannot|without|unable|hardly|no)\b|\b(?:fails?|failed|refuses?|refused) to\b|n't\b"
     r"|(?<![가-힣])안 ?(?=[되돼됩됐했하합해할가나오와먹쓰보받열])|(?<![가-힣])못 ?(?=[하했합해할가간갔오온와받먹쓰])|지[는도를]? ?(?:않|못|말|마(?=[세시십]))|진 ?않|없|아니(?!면|라)|아닙|아닌|아님|불가(?!피)|할 수 ?없"
     r"|な(?:い(?!で?しょうか)|かった|けれ|く(?=て|な|は|も)|し(?=[。で、]|$))|ませ?ん|まい(?=[。、]|$)|ず(?=に|、|。|$)|不可|ぬ(?=[。、]|$)"
     r"|不|没|沒|未|无|無|非|勿|莫|别|別)"
 )
+_ONLY = re.compile(r"\b(?:only|except|besides|other than|apart from|unless|if)\b|(?<=[가-힣])만(?=[ 이은을])|외에|이외|のみ|だけ|しか|以外|只|仅|僅|除了|除非|以外")
 _WORD = re.compile(r"[a-z]+|\d+(?:\.\d+)?|[\u30a0-\u30ff]{2,}|[\u4e00-\u9fff]|[가-힣]+")
 _STOP = frozenset(
     "a an the is are was were be been being am do does did has have had will would shall should can could may might must "
@@ -84,6 +87,8 @@ def oppositions(reference: str, reply: str) -> tuple[Opposition, ...]:
     for clause in told:
         other = _nearest(clause, said)
         if other is None or _nearest(other, told) is not clause:
+            continue
+        if clause.only != other.only:
             continue
         flips = [axis for axis, value in clause.values if _flips(axis, value, other)]
         if (clause.negations + other.negations + len(flips)) % 2:
@@ -171,7 +176,7 @@ def _clause(text: str) -> _Clause | None:
             words.add(stem)
     if not words:
         return None
-    return _Clause(0, 0, frozenset(words), negations, frozenset(_values(text)))
+    return _Clause(0, 0, frozenset(words), negations, frozenset(_values(text)), bool(_ONLY.search(text)))
 
 
 def _stem(word: str) -> str:
@@ -180,7 +185,7 @@ def _stem(word: str) -> str:
     if "가" <= word[0] <= "힣":
         if re.match(r"[안못없않아]", word) and len(word) <= 4 or word[0] in "있없":  # noqa: PLR2004
             return ""
-        return _KOREAN_ENDINGS.sub("", word)[:3]
+        return _KOREAN_ENDINGS.sub("", word)[:2]
     return word
 
 
