@@ -79,6 +79,8 @@ class FactsMatch:
             for finding in agreement.findings
             if finding.state != "contradicted"
         ]
+        if not parts and agreement.agreed:
+            return Score(1.0, "the reference states no number or date; the reply agrees with its sentence", key=key)
         if not parts:
             return Score(applicable=False, reason="the reference states no facts", key=key)
         return average_parts(parts, key=key)

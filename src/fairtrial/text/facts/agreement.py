@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from fairtrial.text.facts.fact import KINDS, NUMBER, Fact, Kind, Reading
-from fairtrial.text.facts.polarity import Opposition, is_negative, oppositions
+from fairtrial.text.facts.names import replaced_names
+from fairtrial.text.facts.polarity import Opposition, compare_polarity, is_negative
 from fairtrial.text.facts.reading import read_facts
 
 State = Literal["found", "missing", "contradicted", "undecided"]
@@ -40,6 +41,8 @@ class Agreement:
     findings: tuple[Finding, ...]
     oppositions: tuple[Opposition, ...]
     extra: tuple[Fact, ...]
+    agreed: bool = False
+    """Whether the reply repeats a clause of the reference with the same polarity."""
 
     @property
     def contradicted(self) -> bool:
@@ -85,7 +88,13 @@ def _in_order(fact: Fact, locale: str) -> Fact:
 
 
 def compare_facts(
-    reference: str, reply: str, *, tolerance: float = 0.0, reader: Reader = _ANY, polarity: bool = True
+    reference: str,
+    reply: str,
+    *,
+    tolerance: float = 0.0,
+    reader: Reader = _ANY,
+    polarity: bool = True,
+    names: Iterable[str] = (),
 ) -> Agreement:
     """Compare a reply with its reference.
 
@@ -95,7 +104,11 @@ def compare_facts(
     """
     told, said = reader(reference), reader(reply)
     findings, extra = _findings(told, said, tolerance, reference, reply)
-    return Agreement(findings, oppositions(reference, reply) if polarity else (), extra)
+    if not polarity:
+        return Agreement(findings, (), extra)
+    clauses = compare_polarity(reference, reply)
+    replaced = tuple(Opposition("name", *each) for each in replaced_names(reference, reply, names))
+    return Agreement(findings, clauses.oppositions + replaced, extra, clauses.agreed)
 
 
 def _findings(

@@ -42,7 +42,6 @@ _RUN = re.compile(
 )
 _NATIVE = {"ひとつ": 1, "一つ": 1, "ふたつ": 2, "みっつ": 3, "よっつ": 4, "いつつ": 5, "むっつ": 6, "ななつ": 7, "やっつ": 8,
            "ここのつ": 9, "ひとり": 1, "ふたり": 2}  # fmt: skip
-_LEADS = "第约約满滿超近仅僅共每毎各再前后後过過到至约有は 、,。("
 
 
 def han_numerals(text: str) -> list[tuple[int, int, str]]:
@@ -96,7 +95,7 @@ def _cardinal(text: str, match: re.Match[str]) -> str | None:
     if not any(sign in _SIGN for sign in run):
         return None
     after, before = text[match.end() : match.end() + 1], text[match.start() - 1 : match.start()]
-    if len(run) == 1 and not (after and after in _COUNTERS) and before not in _LEADS[:1]:
+    if len(run) == 1 and not (after and after in _COUNTERS) and before != "第":
         return None
     pair = re.fullmatch(r"([一二两兩三四五六七八])([两兩二三四五六七八九])", run)
     if pair and _DIGITS[pair[2]] == _DIGITS[pair[1]] + 1:

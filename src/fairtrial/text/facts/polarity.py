@@ -18,6 +18,8 @@ _SHARED = 0.7
 """The share of the words of the shorter clause that both clauses must have."""
 _SHARED_OF_ALL = 0.6
 """The share of the words of both clauses that both must have."""
+_REPEATED = 0.8
+"""The share of the words of a sentence that a sentence must repeat to deny it."""
 _MOST_CLAUSES = 200
 """The number of clauses that are compared, so that the time stays linear in the length of the texts."""
 _LONGEST_CLAUSE = 600
@@ -76,25 +78,67 @@ _KOREAN_ENDINGS = re.compile(
 )
 
 
-def oppositions(reference: str, reply: str) -> tuple[Opposition, ...]:
-    """Return the clauses of a reference that a reply turns round, for example "it is shipped", "it is not shipped".
+class Polarity(NamedTuple):
+    """The clauses of a reference that a reply turns round, and whether it repeats any clause as it is."""
+
+    oppositions: tuple[Opposition, ...]
+    agreed: bool
+
+
+def compare_polarity(reference: str, reply: str) -> Polarity:
+    """Compare the clauses of a reference with those of a reply, for example "it is shipped" with "it is not shipped".
 
     A clause is compared with the clause of the reply that shares the most words with it, if they share enough. The
     time is linear in the length of the texts, because only the first 200 clauses of each are compared.
     """
     told, said = _clauses(reference), _clauses(reply)
     found = []
+    agreed = False
     for clause in told:
         other = _nearest(clause, said)
-        if other is None or _nearest(other, told) is not clause:
-            continue
-        if clause.only != other.only:
+        if other is None or _nearest(other, told) is not clause or clause.only != other.only:
             continue
         flips = [axis for axis, value in clause.values if _flips(axis, value, other)]
         if (clause.negations + other.negations + len(flips)) % 2:
             name = flips[0] if flips else "negation"
             found.append(Opposition(name, clause.start, clause.end, other.start, other.end))
-    return tuple(found) or _whole(reference, reply, told, said)
+        else:
+            agreed = True
+    return Polarity(tuple(found) or _denied(reference, reply) or _whole(told, said), agreed)
+
+
+_FALSE = re.compile(
+    r"\b(?:not|n't|never) (?:\w+ )?(?:true|correct|accurate|the case)\b|\b(?:false|untrue|incorrect|wrong|inaccurate|a myth)\b"
+    r"|사실이 아[니닙]|사실과 [달다]|거짓|틀[린립렸]|맞지 않|잘못된|사실무근"
+    r"|事実では(?:な|あ)|事実と異な|嘘|うそ|誤り|間違い(?:です|だ|であ)|正しくな|正しくあ"
+    r"|不属实|不屬實|不是真的|不是事实|不是事實|不真实|不真實|假的|谎|謊|错误|錯誤|不正确|不正確|不准确|不準確|有误|有誤|不对|不對"
+)
+_WHOLE = re.compile(r"[.!?](?=\s|$)|[。!?\n]")
+
+
+def _denied(reference: str, reply: str) -> tuple[Opposition, ...]:
+    """Return a sentence of the reference that a sentence of the reply repeats and calls false."""
+    whole = canonicalise(reply)
+    if not _FALSE.search(whole.text) or _FALSE.search(reference.lower()):
+        return ()
+    told = [words for part in _WHOLE.split(canonicalise(reference).text) if (words := _words(part))]
+    for start, end in _spans(_WHOLE, whole.text):
+        sentence = whole.text[start:end]
+        if not _FALSE.search(sentence):
+            continue
+        said = _words(sentence)
+        if any(len(words & said) >= _REPEATED * len(words) for words in told[:_MOST_CLAUSES]):
+            return (Opposition("denied", 0, len(reference), *whole.span(start, end)),)
+    return ()
+
+
+def _spans(breaks: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
+    """Yield the places of the pieces between breaks."""
+    start = 0
+    for match in breaks.finditer(text):
+        yield start, match.start()
+        start = match.end()
+    yield start, len(text)
 
 
 def _flips(axis: str, value: int, other: _Clause) -> bool:
@@ -102,7 +146,7 @@ def _flips(axis: str, value: int, other: _Clause) -> bool:
     return bool(values) and value not in values
 
 
-def _whole(reference: str, reply: str, told: tuple[_Clause, ...], said: tuple[_Clause, ...]) -> tuple[Opposition, ...]:
+def _whole(told: tuple[_Clause, ...], said: tuple[_Clause, ...]) -> tuple[Opposition, ...]:
     """Return the questions that each text answers with one value alone, if the values differ."""
     one, two = _answers(told), _answers(said)
     return tuple(
@@ -152,16 +196,13 @@ def is_negative(text: str) -> bool:
 def _clauses(text: str) -> tuple[_Clause, ...]:
     whole = canonicalise(text)
     clauses = []
-    start = 0
-    ends = [match.span() for match in _BREAK.finditer(whole.text)]
-    for end, after in [*ends, (len(whole.text), len(whole.text))]:
+    for start, end in _spans(_BREAK, whole.text):
         clause = _clause(whole.text[start : min(end, start + _LONGEST_CLAUSE)])
         if clause is not None:
             first, last = whole.span(start, end)
             clauses.append(clause._replace(start=first, end=last))
             if len(clauses) == _MOST_CLAUSES:
                 break
-        start = after
     return tuple(clauses)
 
 
@@ -169,14 +210,14 @@ def _clause(text: str) -> _Clause | None:
     negations = 0
     for match in _NEGATION.finditer(text):
         negations += 1 if match["one"] else 0
-    words = set()
-    for word in _WORD.findall(text):
-        stem = _stem(word)
-        if stem and word not in _STOP:
-            words.add(stem)
+    words = _words(text)
     if not words:
         return None
-    return _Clause(0, 0, frozenset(words), negations, frozenset(_values(text)), bool(_ONLY.search(text)))
+    return _Clause(0, 0, words, negations, frozenset(_values(text)), bool(_ONLY.search(text)))
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(stem for word in _WORD.findall(text) if word not in _STOP and (stem := _stem(word)))
 
 
 def _stem(word: str) -> str:

@@ -1,0 +1,129 @@
+"""Names that a reply replaces: the same sentence with another city, country or person in the place of a name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
+from functools import cache, lru_cache
+from importlib import resources
+from typing import NamedTuple
+
+_TOKEN = re.compile(r"[A-Za-zÀ-ɏ]+(?:['’][A-Za-z]+)?|\d+(?:[.,:]\d+)*|[\u30a0-\u30ff]+|[가-힣]+|[\u4e00-\u9fff]|[^\s\w]")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。!?！？])|\n+")
+_ALIKE = 0.6
+"""The share of tokens that two sentences have in common in the same order if one is a copy of the other."""
+_LONGEST_NAME = 5
+_MOST_SENTENCES = 60
+_MOST_TOKENS = 120
+_PERSON = re.compile(r"\s*(?:さん|さま|様|氏|くん|先生|씨|님|고객님|선생|先生|女士|小姐|经理|經理|教授|医生|醫師)")
+_TITLE = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof)\.?)\s*$")
+
+
+class Replaced(NamedTuple):
+    """A name of the reference and the name in its place in the reply, with their places in both texts."""
+
+    start: int
+    end: int
+    other_start: int
+    other_end: int
+
+
+class _Sentence(NamedTuple):
+    start: int
+    tokens: tuple[str, ...]
+    spans: tuple[tuple[int, int], ...]
+
+
+def replaced_names(reference: str, reply: str, names: Iterable[str] = ()) -> list[Replaced]:
+    """Return the names of a reference that a reply replaces in a sentence that is otherwise nearly the same.
+
+    A run of words is a name if it is a city or a country of CLDR, one of `names`, stands beside a title such as 様 or
+    "Mr", or if both texts write it with a capital letter inside a sentence. Only the first 60 sentences are compared.
+    """
+    told, said = _sentences(reference), _sentences(reply)
+    known = frozenset(name.lower() for name in names)
+    found = []
+    for sentence in told:
+        other = max(said, key=lambda each: _common(sentence, each), default=None)
+        if other is not None and sentence.tokens != other.tokens and _common(sentence, other) >= _ALIKE:
+            found += list(_replaced(sentence, other, reference, reply, known))
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _sentences(text: str) -> tuple[_Sentence, ...]:
+    sentences = []
+    start = 0
+    for match in [*_SENTENCE.finditer(text), None]:
+        end = match.start() if match else len(text)
+        tokens = list(_TOKEN.finditer(text, start, end))[:_MOST_TOKENS]
+        if tokens:
+            spans = tuple((token.start(), token.end()) for token in tokens)
+            sentences.append(_Sentence(start, tuple(token[0] for token in tokens), spans))
+        if len(sentences) == _MOST_SENTENCES:
+            break
+        start = match.end() if match else end
+    return tuple(sentences)
+
+
+def _common(one: _Sentence, two: _Sentence) -> float:
+    a, b = set(one.tokens), set(two.tokens)
+    return len(a & b) / max(len(a), len(b))
+
+
+def _replaced(one: _Sentence, two: _Sentence, reference: str, reply: str, known: frozenset[str]) -> Iterator[Replaced]:
+    matcher = SequenceMatcher(None, one.tokens, two.tokens, autojunk=False)
+    if matcher.ratio() < _ALIKE:
+        return
+    for tag, a, b, c, d in matcher.get_opcodes():
+        if tag != "replace" or b - a > _LONGEST_NAME or d - c > _LONGEST_NAME:
+            continue
+        told, said = (one.spans[a][0], one.spans[b - 1][1]), (two.spans[c][0], two.spans[d - 1][1])
+        name, other = reference[slice(*told)], reply[slice(*said)]
+        if other in reference or name in reply or not (name[0].isalpha() and other[0].isalpha()):
+            continue
+        if (
+            (_is_name(reference, *told, known) or _is_name(reply, *said, known))
+            or (_PERSON.match(reference, told[1]) and _PERSON.match(reply, said[1]))
+            or (_is_capital(one, a, b) and _is_capital(two, c, d))
+        ):
+            yield Replaced(*told, *said)
+
+
+def _is_capital(sentence: _Sentence, first: int, last: int) -> bool:
+    """Return whether words inside a sentence begin with capital letters."""
+    return first > 0 and all(
+        word[0].isupper() and word[0].isascii() and word not in {"I", "A"} for word in sentence.tokens[first:last]
+    )
+
+
+def _is_name(text: str, start: int, end: int, known: frozenset[str]) -> bool:
+    name = text[start:end].lower()
+    if name in known or _TITLE.search(text[max(0, start - 8) : start]):
+        return True
+    # A name may have signs in common with the name in its place, as 東京 and 北京.
+    around = text[max(0, start - 12) : end + 12].lower()
+    first = start - max(0, start - 12)
+    return any(
+        match.start() < first + end - start and match.end() > first and not _inside_word(around, *match.span())
+        for match in _places().finditer(around)
+    )
+
+
+def _inside_word(text: str, start: int, end: int) -> bool:
+    before, after = text[start - 1 : start], text[end : end + 1]
+    return text[start].isascii() and (before.isalnum() or (after.isascii() and after.isalnum()))
+
+
+@cache
+def _places() -> re.Pattern[str]:
+    text = (resources.files("fairtrial.text.facts") / "places.txt").read_text(encoding="utf-8")
+    names = [
+        name
+        for line in text.splitlines()
+        if line and not line.startswith("#")
+        for name in line.split(", ")
+        if name.isascii() or len(name) > 1
+    ]
+    return re.compile("|".join(re.escape(name) for name in sorted(names, key=len, reverse=True)))
