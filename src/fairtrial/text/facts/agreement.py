@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from fairtrial.text.facts.fact import KINDS, NUMBER, Fact, Kind, Reading
+from fairtrial.text.facts.equality import equal_facts
+from fairtrial.text.facts.fact import KINDS, NUMBER, Fact, Kind
 from fairtrial.text.facts.names import replaced_names
 from fairtrial.text.facts.polarity import Opposition, compare_polarity, is_negative
 from fairtrial.text.facts.reading import read_facts
@@ -15,13 +16,7 @@ from fairtrial.text.facts.reading import read_facts
 State = Literal["found", "missing", "contradicted", "undecided"]
 """What a reply does with a fact of its reference."""
 
-_CROSSED = {"celsius": "fahrenheit", "fahrenheit": "celsius"}
-_CUSTOMARY = 0.02
-"""The relative error that people accept when they convert units of another system, for example 5 km to 3 miles."""
-_DAYS_A_MONTH = 30.0
-_DAY = 86400.0
 _UPPER, _LOWER = {"most", "under"}, {"least", "over"}
-_KILOS = {0.0254, 0.3048, 0.9144, 1609.344, 28.349523125, 453.59237, 3.785411784, 0.2365882365, 0.473176473}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +76,7 @@ _ANY = Reader()
 def _in_order(fact: Fact, locale: str) -> Fact:
     """Return a date such as 3/4 with the reading of a locale alone."""
     dates = [reading for reading in fact.readings if reading.dimension == "date"]
-    if fact.kind != "date" or len(dates) < 2:  # noqa: PLR2004  (month first and day first)
+    if fact.kind != "date" or len(dates) < 2:
         return fact
     kept = dates[0] if locale == "month_first" else dates[1]
     return replace(fact, readings=(kept, *(each for each in fact.readings if each not in dates)))
@@ -125,7 +120,12 @@ def _findings(
             other = said[taken.get(place, matches[place][0])]
             if all(_ambiguous(fact, said[each]) for each in matches[place]):
                 findings.append(Finding(fact, "undecided", other, _AMBIGUOUS))
-            elif place not in taken and not fact.weak and (rival := _rival(fact, extra)) and _same_kind_count(told, said, fact):
+            elif (
+                place not in taken
+                and not fact.weak
+                and (rival := _rival(fact, extra))
+                and _same_kind_count(told, said, fact)
+            ):
                 findings.append(Finding(fact, "contradicted", rival))
             elif same_sense and all(_opposed_bounds(fact, said[each]) for each in matches[place]):
                 findings.append(Finding(fact, "contradicted", other, "the other bound"))
@@ -185,89 +185,14 @@ def _opposed_bounds(fact: Fact, other: Fact) -> bool:
     return bool(pair & _UPPER and pair & _LOWER) or pair in ({"least", "over"}, {"most", "under"})
 
 
-def equal_facts(fact: Fact, other: Fact, tolerance: float = 0.0) -> bool:
-    """Return whether two facts have an equal reading. The first is the reference, whose last digit counts."""
-    return any(
-        _equal(one, two, tolerance, about=fact.about or other.about) for one in fact.readings for two in other.readings
-    )
-
-
-def _equal(one: Reading, two: Reading, tolerance: float, *, about: bool) -> bool:
-    if one.dimension != two.dimension:
-        return _equal_across(one, two, tolerance)
-    if isinstance(one.value, tuple) and isinstance(two.value, tuple):
-        return _equal_dates(one.value, two.value) if one.dimension == "date" else _equal_clocks(one.value, two.value)
-    if isinstance(one.value, str) or isinstance(two.value, str):
-        return one.value == two.value
-    assert not isinstance(one.value, tuple) and not isinstance(two.value, tuple)
-    return _close(one, two, tolerance, about=about)
-
-
-def _close(one: Reading, two: Reading, tolerance: float, *, about: bool) -> bool:
-    a, b = float(one.value), float(two.value)  # type: ignore[arg-type]
-    size = max(abs(a), abs(b))
-    if abs(a - b) <= max(tolerance, 1e-7) * size:
-        return True
-    factors = [r.value / r.shown if r.shown else 1.0 for r in (one, two)]  # type: ignore[operator]
-    if one.dimension == "percent" and (one.step == 1.0) != (two.step == 1.0):
-        return abs(a - b) <= 0.5 * max(one.step, two.step)
-    if abs(factors[0] - factors[1]) > 1e-9 * factors[0]:
-        customary = any(_is_customary(factor) for factor in factors)
-        return abs(a - b) <= max(0.5 * one.step * (1 - 1e-9), _CUSTOMARY * size if customary or about else 0.0)
-    return about and abs(a - b) <= max(0.5 * two.step if two.step < one.step else 0.0, 0.0)
-
-
-def _is_customary(factor: float) -> bool:
-    return any(abs(factor - each) < 1e-6 * each for each in _KILOS)
-
-
-def _equal_across(one: Reading, two: Reading, tolerance: float) -> bool:
-    if isinstance(one.value, tuple) or isinstance(two.value, tuple):
-        # "at 5" is a clock time without a word that says so.
-        for clock, number in ((one, two), (two, one)):
-            if clock.dimension == "clock" and number.dimension == NUMBER and isinstance(clock.value, tuple):
-                minute = clock.value[0] or 0
-                return minute % 60 == 0 and minute // 60 % 12 == float(number.value) % 12  # type: ignore[arg-type]
-        return False
-    if isinstance(one.value, str) or isinstance(two.value, str):
-        return False
-    if NUMBER in {one.dimension, two.dimension}:
-        other = two.dimension if one.dimension == NUMBER else one.dimension
-        return other not in {"weekday", "day"} and abs(one.shown - two.shown) <= max(tolerance, 1e-9) * max(abs(one.shown), abs(two.shown))
-    if _CROSSED.get(one.dimension) == two.dimension:
-        celsius = one.value if one.dimension == "fahrenheit" else two.value
-        degrees = (celsius - 32) / 1.8
-        other = two.value if one.dimension == "fahrenheit" else one.value
-        return abs(degrees - other) <= max(0.6, 0.01 * abs(degrees))
-    if {one.dimension, two.dimension} <= {"celsius", "fahrenheit", "degree"}:
-        return one.shown == two.shown
-    if {one.dimension, two.dimension} == {"time", "month"}:
-        days, months = (one, two) if one.dimension == "time" else (two, one)
-        return bool(days.value) and float(days.value) == months.value * _DAYS_A_MONTH * _DAY
-    if {one.dimension, two.dimension} == {"month", "age"}:
-        return one.shown == two.shown
-    return {one.dimension, two.dimension} == {"night", "time"} and one.shown == two.shown
-
-
-def _equal_dates(one: tuple[int | None, ...], two: tuple[int | None, ...]) -> bool:
-    if any(a is not None and b is not None and a != b for a, b in zip(one, two, strict=True)):
-        return False
-    finest = max(place for place, part in enumerate(one) if part is not None)
-    return two[finest] is not None
-
-
-def _equal_clocks(one: tuple[int | None, ...], two: tuple[int | None, ...]) -> bool:
-    (a, known), (b, also) = one, two
-    assert a is not None and b is not None
-    return a == b if known and also else a % 720 == b % 720
-
-
 # --- roles
 
 _WORD = re.compile(r"[a-z0-9_]{2,}|[\u30a0-\u30ff]+|[\u4e00-\u9fff]|[가-힣]+", re.IGNORECASE)
 _STOP = frozenset(
-    "the and for with you your are is was were will be to of in on at it its by an or as from that this they our we can has have "
-    "costs cost each per about only plus 的 了 是 在 有 为 為 和 与 與 个 個".split()
+    (
+        "the and for with you your are is was were will be to of in on at it its by an or as from that "
+        "this they our we can has have costs cost each per about only plus 的 了 是 在 有 为 為 和 与 與 个 個"
+    ).split()
 )
 _REACH = 28
 
@@ -277,7 +202,11 @@ def _with_swaps(
 ) -> list[Finding]:
     """Mark two facts of one kind as contradicted if the reply gives the value of each to the words of the other."""
     found = [each for each in findings if each.state == "found" and each.other is not None][:_MOST_ROLES]
-    around = {id(each): (_around(reference, told, each.fact), _around(reply, said, each.other)) for each in found if each.other}
+    around = {
+        id(each): (_around(reference, told, each.fact), _around(reply, said, each.other))
+        for each in found
+        if each.other
+    }
     swapped: set[int] = set()
     for place, one in enumerate(found):
         for two in found[place + 1 :]:

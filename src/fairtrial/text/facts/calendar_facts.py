@@ -3,34 +3,42 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 
-from fairtrial.text.facts.fact import NUMBER, Fact, Kind, Reading
-
-Found = Callable[[re.Match[str]], tuple[Kind, tuple[Reading, ...]] | None]
-"""Returns the kind and the readings of a match, or `None` if it is no fact."""
+from fairtrial.text.facts.fact import NUMBER, Kind, Reading
+from fairtrial.text.facts.word_patterns import any_of
 
 _MONTHS = {
     name: place
     for place, names in enumerate(
-        "january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|september sept sep|october oct"
-        "|november nov|december dec".split("|"),
+        (
+            "january jan|february feb|march mar|april apr|may|june jun|july jul|august aug|"
+            "september sept sep|october oct|november nov|december dec"
+        ).split("|"),
         start=1,
     )
     for name in names.split()
 }
 _MONTH = rf"(?:{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\.?"
 _CLEAR_MONTH = r"(?:january|february|april|june|july|august|september|october|november|december)"
-_ERAS = {"令和": 2018, "平成": 1988, "昭和": 1925, "大正": 1911, "民國": 1911, "民国": 1911, "r": 2018, "h": 1988, "s": 1925}
-_DATES = re.compile(
+_ERAS = {
+    "令和": 2018,
+    "平成": 1988,
+    "昭和": 1925,
+    "大正": 1911,
+    "民國": 1911,
+    "民国": 1911,
+    "r": 2018,
+    "h": 1988,
+    "s": 1925,
+}
+DATES = re.compile(
     r"(?<![\d.])(?P<y1>\d{4})(?:(?P<s1>[-/])(?P<m1>\d{1,2})(?:(?P=s1)(?P<d1>\d{1,2}))?(?![\d-])|\.[ ]?(?P<m13>\d{1,2})\.[ ]?(?P<d13>\d{1,2})\.?(?!\d))"
     r"|(?P<era>令和|平成|昭和|大正|民國|民国)(?P<ey>\d{1,3}|元)年(?:(?P<em>\d{1,2})月(?:(?P<ed>\d{1,2})[日号號])?)?"
     r"|(?<![\d.])(?:(?P<y2>\d{4}|1[01]\d|'?\d{2})[ ]?[年년][ ]?(?:の)?)?(?P<m2>\d{1,2})[ ]?[月월](?![間间光])(?:[ ]?(?P<d2>\d{1,2})[ ]?[日号號일](?![間间간]))?"
     r"|(?<![\d.])(?P<y3>(?:1[89]|20|21)\d\d)[ ]?[年년](?![間间간])"
-    rf"|\b(?P<mn4>{_MONTH})[ ](?:the[ ])?(?P<d4>\d{{1,2}})(?:st|nd|rd|th)?(?!\d|:|[ ]?[ap]\.?m\b)(?:,?[ ](?P<y4>\d{{4}}))?"
+    rf"|\b(?P<mn4>{_MONTH})[ ](?:the[ ])?(?P<d4>\d{{1,2}})(?:st|nd|rd|th)?(?!\d|:\d|[ ]?[ap]\.?m\b)(?:,?[ ](?P<y4>\d{{4}}))?"
     rf"|\b(?P<d5>\d{{1,2}})(?:st|nd|rd|th)?[ -](?:of[ ])?(?P<mn5>{_MONTH})(?![a-z])(?:[ ,-]{{1,2}}(?P<y5>\d{{4}}))?"
     rf"|\b(?P<mn6>{_MONTH})(?:[ ]of)?,?[ ](?P<y6>\d{{4}})"
-    rf"|\b(?P<mn7>{_CLEAR_MONTH})\b"
     r"|(?<![\d./])(?P<a8>\d{1,3})/(?P<b8>\d{1,2})(?:/(?P<c8>\d{4}|\d{1,2}))?(?![\d/])"
     r"|(?<![\d./])(?P<m11>0?[1-9]|1[0-2])/(?P<y11>(?:19|20)\d\d)(?!\d)|(?<![\d.])(?P<y12>(?:19|20)\d\d)\.(?P<m12>0[1-9]|1[0-2])(?![\d.])"
     r"|\bthe[ ](?P<d9>\d{1,2})(?:st|nd|rd|th)(?=[ ]?[.,;!?)]|$|[ ](?:and|to|at|but|or|if|so|because|as|in|by)\b)"
@@ -45,13 +53,10 @@ _HALVES = (
         1,
     ),
 )
-_BEFORE = (
-    "오전|오후|새벽|아침|저녁|밤|낮|午前|午後|午后|明け方|朝|夕方|深夜|夜|晩|昼|上午|下午|晚上|傍晚|凌晨|早上|清晨|早晨|中午|夜里|夜裡|今晚|明早|明晚|晚|早"
-)
+_BEFORE = "오전|오후|새벽|아침|저녁|밤|낮|午前|午後|午后|明け方|朝|夕方|深夜|夜|晩|昼|上午|下午|晚上|傍晚|凌晨|早上|清晨|早晨|中午|夜里|夜裡|今晚|明早|明晚|晚|早"
 _AFTER = r"[ap]\.?m\b\.?|in the (?:morning|afternoon|evening)|at night"
-_TIMES = re.compile(
-    r"\b(?P<noon>noon|midday|midnight)\b|(?P<noon_cjk>正午|정오|자정|零時|零时|午夜|半夜12点)"
-    r"|\b(?P<word>half|(?:a )?quarter|\d{1,2} minutes?|(?:(?<=at )|(?<=by )|(?<=is ))(?:5|10|20|25)) (?P<side>past|to|after|before) (?P<h1>\d{1,2}|noon|midnight)(?!\d|:)"
+TIMES = re.compile(
+    r"\b(?P<word>half|(?:a )?quarter|\d{1,2} minutes?|(?:(?<=at )|(?<=by )|(?<=is ))(?:5|10|20|25)) (?P<side>past|to|after|before) (?P<h1>\d{1,2}|noon|midnight)(?!\d|:)"
     rf"(?:[ ](?P<p1>{_AFTER}))?"
     rf"|(?P<b2>(?:{_BEFORE})[ の]?)?(?<![\d:.])(?P<h2>\d{{1,2}}):(?P<m2>\d{{2}})(?::\d{{2}}(?:\.\d+)?)?(?:[ ]?(?P<p2>{_AFTER}))?(?!\d|:\d)"
     rf"|(?<![\d:.])(?P<h3>\d{{1,2}})(?:\.(?P<m3>\d{{2}}))?[ ]?(?P<p3>[ap]\.?m\b\.?|o'clock(?: {_AFTER})?)"
@@ -59,7 +64,7 @@ _TIMES = re.compile(
     r"(?:[ ]?(?P<m4>\d{1,2})[ ]?(?:분|分)?(?![個个名人枚개명%\d])|[ ]?(?P<half4>반|半)|(?P<q4>[13一三])刻|(?P<to4>差\d{1,2}分))?(?P<before4>(?<=\d分)前|(?<=\d분) 전)?"
     r"|差(?P<m5>\d{1,2})分(?P<h5>\d{1,2})[点點]"
 )
-_RANGE_HOUR = re.compile(
+RANGE_HOURS = re.compile(
     r"(?<![\d:.])(\d{1,2})(?::(\d{2}))?[ ]?(?:-|~|to|and|until|till)[ ]?(?=(\d{1,2})(?::\d{2})?[ ]?([ap])\.?m\b)"
 )
 _WEEKDAYS = tuple(
@@ -84,15 +89,10 @@ _RELATIVE = {
     2: "모레 明後日 后天 後天 あさって day-after-tomorrow",
 }
 _DAY = {name.replace("-", " "): day for day, names in _RELATIVE.items() for name in names.split()}
-_NAMES = re.compile(
-    "|".join(
-        rf"(?<![a-z]){re.escape(name)}(?![a-z])" if name.isascii() else re.escape(name)
-        for name in sorted({*_WEEKDAY, *_DAY}, key=len, reverse=True)
-    )
-)
+NAMES = re.compile(any_of({*_WEEKDAY, *_DAY}, starts=True, ends=True))
 
 
-def find_dates(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
+def find_dates(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:  # noqa: C901, PLR0911  (one line a form)
     """Return the date of a match of the pattern of dates."""
     get = match.group
     if get("m11") or get("m12"):
@@ -105,13 +105,11 @@ def find_dates(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
     if get("m2"):
         part = None if get("d2") else _MONTH_PART.match(match.string, match.end())
         return _date(_full_year(get("y2")), get("m2"), _part_day(part, get("m2")) if part else get("d2"))
-    for suffix in ("4", "5", "6", "7"):
+    for suffix in ("4", "5", "6"):
         if name := match.group(f"mn{suffix}"):
             groups = match.groupdict()
             month = str(_MONTHS[name.rstrip(".")])
-            before = match.string[max(0, match.start() - 18) : match.start()]
-            part = None if groups.get(f"d{suffix}") else _MONTH_PART_BEFORE.search(before)
-            day = _part_day(part, month) if part else groups.get(f"d{suffix}")
+            day = groups.get(f"d{suffix}") or _day_of_part(match, month)
             return _date(_full_year(groups.get(f"y{suffix}")), month, day)
     if get("y1"):
         return _date(int(get("y1")), get("m1") or get("m13"), get("d1") or get("d13"))
@@ -121,9 +119,12 @@ def find_dates(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
         day = int(get("d9"))
         return ("date", (_day(None, None, day), Reading(NUMBER, day, day, 1.0)))
     day = int(get("d10"))
-    if not 1 <= day <= 31:  # noqa: PLR2004
+    if not 1 <= day <= 31:
         return None
-    return ("date", (_day(None, None, day), Reading("time", day * 86400.0, day, 86400.0), Reading(NUMBER, day, day, 1.0)))
+    return (
+        "date",
+        (_day(None, None, day), Reading("time", day * 86400.0, day, 86400.0), Reading(NUMBER, day, day, 1.0)),
+    )
 
 
 _MONTH_PART = re.compile(
@@ -133,6 +134,17 @@ _MONTH_PART_BEFORE = re.compile(
     r"\b(?:(?P<end>(?:the )?end of)|(?P<late>late)|(?P<mid>mid|the middle of)|(?P<early>early|(?:the )?(?:beginning|start) of))"
     r"[ -](?:in )?$"
 )
+
+
+def find_months(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
+    """Return the month of a match of the pattern of months without a day or a year."""
+    month = str(_MONTHS[match["mn7"]])
+    return _date(None, month, _day_of_part(match, month))
+
+
+def _day_of_part(match: re.Match[str], month: str) -> str | None:
+    part = _MONTH_PART_BEFORE.search(match.string[max(0, match.start() - 18) : match.start()])
+    return _part_day(part, month) if part else None
 
 
 def _part_day(part: re.Match[str], month: str) -> str:
@@ -146,9 +158,9 @@ def _full_year(text: str | None) -> int | None:
     if not text:
         return None
     year = int(text.lstrip("'"))
-    if year < 100:  # noqa: PLR2004  (two digits)
-        return year + (2000 if year < 70 else 1900)  # noqa: PLR2004
-    return year + 1911 if year < 120 else year  # noqa: PLR2004  (114年 of the Republic of China)
+    if year < 100:
+        return year + (2000 if year < 70 else 1900)
+    return year + 1911 if year < 120 else year
 
 
 def _day(year: int | None, month: int | None, day: int | None) -> Reading:
@@ -157,22 +169,22 @@ def _day(year: int | None, month: int | None, day: int | None) -> Reading:
 
 def _date(year: int | None, month: str | None, day: str | None) -> tuple[Kind, tuple[Reading, ...]] | None:
     months, days = int(month or 1), int(day or 1)
-    if not (1 <= months <= 12 and 1 <= days <= 31):  # noqa: PLR2004
+    if not (1 <= months <= 12 and 1 <= days <= 31):
         return None
     return ("date", (_day(year, int(month) if month else None, int(day) if day else None),))
 
 
 def _slashed(first: str, second: str, third: str | None) -> tuple[Kind, tuple[Reading, ...]] | None:
     one, two = int(first), int(second)
-    if third and len(third) == 1 and one < 32:  # noqa: PLR2004
+    if third and len(third) == 1 and one < 32:
         return None
-    if third and one > 31:  # noqa: PLR2004  (114/10/1 of the Republic of China)
+    if third and one > 31:
         return _date(one + 1911, second, third)
     readings = []
     year = _full_year(third)
-    if 1 <= one <= 12 and 1 <= two <= 31:  # noqa: PLR2004
+    if 1 <= one <= 12 and 1 <= two <= 31:
         readings.append(_day(year, one, two))
-    if 1 <= two <= 12 and 1 <= one <= 31 and one != two:  # noqa: PLR2004
+    if 1 <= two <= 12 and 1 <= one <= 31 and one != two:
         readings.append(_day(year, two, one))
     if not third and two and readings:
         readings += [Reading("percent", 100 * one / two, 100 * one / two, 1.0), Reading(NUMBER, one, one, 1.0)]
@@ -182,8 +194,6 @@ def _slashed(first: str, second: str, third: str | None) -> tuple[Kind, tuple[Re
 def find_times(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
     """Return the clock time of a match of the pattern of times."""
     get = match.group
-    if name := get("noon") or get("noon_cjk"):
-        return _clock(12 if name in {"noon", "midday", "正午", "정오"} else 0, 0, known=True)
     if get("h1"):
         minutes = {"half": 30, "quarter": 15, "a quarter": 15}.get(get("word")) or int(get("word").split()[0])
         late = get("side") in {"past", "after"}
@@ -200,39 +210,44 @@ def find_times(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
     if get("to4"):
         minutes = -int(get("to4")[1:-1])
     found = _of_half(int(get("h4")), -minutes if get("before4") else minutes, get("b4"))
-    bare = not (get("b4") or minutes) and found
-    if bare:
+    if found and not (get("b4") or minutes):
         hour = int(get("h4"))
         return (found[0], (*found[1], Reading(NUMBER, hour, hour, 1.0)))
     return found
 
 
-def _of_half(hour: int, minutes: int, mark: str | None, *, two_digits: bool = False) -> tuple[Kind, tuple[Reading, ...]] | None:
-    if hour > 24 or abs(minutes) > 59:  # noqa: PLR2004
+def find_noons(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]]:
+    """Return the clock time of noon or midnight."""
+    return _clock(12 if match[0] in {"noon", "midday", "正午", "정오"} else 0, 0, known=True)
+
+
+def _of_half(
+    hour: int, minutes: int, mark: str | None, *, two_digits: bool = False
+) -> tuple[Kind, tuple[Reading, ...]] | None:
+    if hour > 24 or abs(minutes) > 59:
         return None
     for pattern, half in _HALVES if mark else ():
         if pattern.search(mark or ""):
-            if hour < 12 and half and not (mark or "").startswith(("深夜", "夜里", "夜裡")):  # noqa: PLR2004
+            if hour < 12 and half and not (mark or "").startswith(("深夜", "夜里", "夜裡")):
                 hour += 12
-            elif hour == 12 and (not half or (mark or "").strip() in {"밤", "夜", "深夜", "晚上", "晚", "今晚", "at night"}):  # noqa: PLR2004
+            elif hour == 12 and (
+                not half or (mark or "").strip() in {"밤", "夜", "深夜", "晚上", "晚", "今晚", "at night"}
+            ):
                 hour = 0
             return _clock(hour, minutes, known=True)
-    return _clock(hour, minutes, known=hour > 12 or hour == 0 or two_digits)  # noqa: PLR2004
+    return _clock(hour, minutes, known=hour > 12 or hour == 0 or two_digits)
 
 
 def _clock(hour: int, minutes: int, *, known: bool) -> tuple[Kind, tuple[Reading, ...]]:
     return ("time", (Reading("clock", ((60 * hour + minutes) % 1440, int(known))),))
 
 
-
-def range_hours(text: str) -> Iterator[Fact]:
-    """Yield the first times of ranges that say the half of the day once, for example the 1 of "between 1 and 3 pm"."""
-    for match in _RANGE_HOUR.finditer(text):
-        hour, last, half = int(match[1]), int(match[3]), match[4]
-        # "11-1 pm" begins in the morning.
-        late = (half == "p") == (hour % 12 <= last % 12)
-        found = _clock(hour % 12 + (12 if late else 0), int(match[2] or 0), known=True)
-        yield Fact(found[0], found[1], match.start(), match.end(2 if match[2] else 1))
+def find_first_hours(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]]:
+    """Return the first time of a range that says the half of the day once, for example the 1 of "1 to 3 pm"."""
+    hour, last, half = int(match[1]), int(match[3]), match[4]
+    # "11-1 pm" begins in the morning.
+    late = (half == "p") == (hour % 12 <= last % 12)
+    return _clock(hour % 12 + (12 if late else 0), int(match[2] or 0), known=True)
 
 
 def find_names(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
@@ -244,9 +259,12 @@ def find_names(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
         return ("weekday", (Reading("weekday", 0.0), Reading("weekday", 4.0)))
     if name in _SHORT_NEEDS_CARE and match.string[match.end() : match.end() + 1] not in {".", ",", " ", "-", "", ")"}:
         return None
-    if name in {"sat", "sun"} and not re.search(r"(?:on |, ?|\(|[-/&]|& |until |fri[a-z]*[ -])$", match.string[: match.start()][-8:]):
+    if name in {"sat", "sun"} and not re.search(
+        r"(?:on |, ?|\(|[-/&]|& |until |fri[a-z]*[ -])$", match.string[: match.start()][-8:]
+    ):
         return None
     return ("weekday", (Reading("weekday", float(_WEEKDAY[name])),))
 
 
-DATES, TIMES, NAMES = _DATES, _TIMES, _NAMES
+MONTHS = re.compile(rf"(?P<mn7>\b{_CLEAR_MONTH})\b")
+NOONS = re.compile(r"(?P<noon>\b(?:noon|midday|midnight))\b|(?P<noon_cjk>正午|정오|자정|零時|零时|午夜|半夜12点)")

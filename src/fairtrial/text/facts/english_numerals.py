@@ -7,20 +7,24 @@ import re
 _UNITS = {
     word: value
     for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen eighteen nineteen".split()
+        (
+            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+            "sixteen seventeen eighteen nineteen"
+        ).split()
     )
 }
 _TENS = {
     word: 10 * value
-    for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)
+    for value, word in enumerate(("twenty thirty forty fifty sixty seventy eighty ninety").split(), start=2)
 }
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _ORDINALS = {
     word: value
     for value, word in enumerate(
-        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
-        "fifteenth sixteenth seventeenth eighteenth nineteenth".split(),
+        (
+            "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
+            "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
+        ).split(),
         start=1,
     )
 } | {f"{word[:-1]}ieth": value for word, value in _TENS.items()}
@@ -30,10 +34,10 @@ _FRACTIONS = {
 }  # fmt: skip
 _CARDINAL = "|".join((*_UNITS, *_TENS))
 _SCALE = "|".join(_SCALES)
-_RUN = rf"(?:{_CARDINAL}|{_SCALE})(?:[ -](?:and[ ])?(?:{_CARDINAL}|{_SCALE}))*"
+_RUN = rf"(?:{_CARDINAL}|{_SCALE})(?:[ -](?:and[ ])?(?:{_CARDINAL}|{_SCALE})){{0,16}}"
 _SPAN = r"(?:second|minute|hour|day|week|fortnight|month|year|decade|night|mile|pound|cup|spoon|teaspoon|tablespoon)"
 _NUMERAL = re.compile(
-    r"(?<![\w-])(?:"
+    r"(?<![\w-])(?=[a-fhlm-qs-w.\dz])(?:"
     # "two and a half hours", "2 and a half"
     rf"(?P<mixed>{_RUN}|\d+)[ ]and[ ](?:a[ ]half|(?P<mixed_part>a[ ]quarter|three[ -]quarters))"
     # "an hour and a half", "a year and a half"
@@ -48,7 +52,7 @@ _NUMERAL = re.compile(
     rf"|(?P<scaled>\d[\d,]*(?:\.\d+)?|\.\d+)(?:[ -]?(?P<scale>{_SCALE})|(?P<letter>k|bn|mn|m(?=[ ](?:people|users|customers|views|copies|inhabitants|residents|downloads))))(?![a-z])"
     rf"|(?P<an_scale>an?)[ ](?={_SCALE})(?P<an_run>{_RUN})"
     rf"|(?P<tens>{'|'.join(_TENS)})-(?P<ordinal_unit>{'|'.join(list(_ORDINALS)[:9])})"
-    rf"|(?P<decimal>{_CARDINAL})[ ]point[ ](?P<places>(?:{_CARDINAL})(?:[ ](?:{_CARDINAL}))*)"
+    rf"|(?P<decimal>{_CARDINAL})[ ]point[ ](?P<places>(?:{_CARDINAL})(?:[ ](?:{_CARDINAL})){{0,12}})"
     rf"|(?P<run>{_RUN})"
     rf"|(?P<ordinal>{'|'.join(_ORDINALS)})"
     rf"|(?P<article>an?)(?=[ ](?:single[ ])?{_SPAN}\b)"
@@ -82,7 +86,7 @@ def _digits(text: str, match: re.Match[str]) -> str | None:  # noqa: C901, PLR09
     get = match.group
     kind = match.lastgroup
     if get("mixed"):
-        return f"{_value(get('mixed'))}{ {'a quarter': '.25', None: '.5'}.get(get('mixed_part'), '.75')}"
+        return f"{_value(get('mixed'))}{ {'a quarter': '.25', None: '.5'}.get(get('mixed_part'), '.75') }"
     if get("unit_half"):
         return f"{_value(get('unit_half'))}.5 {get('half_unit')}"
     if get("share"):
@@ -104,7 +108,9 @@ def _digits(text: str, match: re.Match[str]) -> str | None:  # noqa: C901, PLR09
         before = (get("dozen") or "").strip()
         return str(6 if before.startswith("half") else 12 * _value(before or "1"))
     if get("scaled"):
-        scale = _SCALES[get("scale")] if get("scale") else {"k": 1000, "bn": 10**9, "mn": 10**6, "m": 10**6}[get("letter")]
+        scale = (
+            _SCALES[get("scale")] if get("scale") else {"k": 1000, "bn": 10**9, "mn": 10**6, "m": 10**6}[get("letter")]
+        )
         return _plain(float(get("scaled").replace(",", "")) * scale)
     if get("an_scale"):
         return str(_value("one " + get("an_run")))
@@ -136,10 +142,10 @@ def _cardinal(text: str, match: re.Match[str]) -> str | None:
     words = re.split(r"[ -]", run)
     if len(words) > 1 and all(word in _UNITS for word in words):
         # Digits that are read one by one ("one two three"), or two numbers ("nineteen eighty").
-        if all(_UNITS[word] < 10 for word in words):  # noqa: PLR2004  (a digit)
+        if all(_UNITS[word] < 10 for word in words):
             return "".join(str(_UNITS[word]) for word in words)
         return " ".join(str(_UNITS[word]) for word in words)
-    if len(words) > 1 and words[0] in _UNITS and _UNITS[words[0]] > 9 and words[1] in _TENS:  # noqa: PLR2004
+    if len(words) > 1 and words[0] in _UNITS and _UNITS[words[0]] > 9 and words[1] in _TENS:
         return str(_UNITS[words[0]] * 100 + _value(" ".join(words[1:])))
     return str(_value(run))
 

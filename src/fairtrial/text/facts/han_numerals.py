@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 
 _DIGITS = dict(
-    zip("〇零一二三四五六七八九两兩壱弐参壹貳贰參叁肆伍陸陆柒捌玖", (0, 0, *range(1, 10), 2, 2, 1, 2, 3, 1, 2, 2, 3, 3, 4, 5, 6, 6, 7, 8, 9), strict=True)
+    zip(
+        "〇零一二三四五六七八九两兩壱弐参壹貳贰參叁肆伍陸陆柒捌玖",
+        (0, 0, *range(1, 10), 2, 2, 1, 2, 3, 1, 2, 2, 3, 3, 4, 5, 6, 6, 7, 8, 9),
+        strict=True,
+    )
 )
 _SMALL = {"十": 10, "百": 100, "千": 1000, "拾": 10, "佰": 100, "仟": 1000, "廿": 20}
 _LARGE = {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8, "兆": 10**12}
@@ -27,17 +31,17 @@ _COUNTERS = (
 )
 _RUN = re.compile(
     rf"(?<!第)(?P<skip>{_NOT_NUMBERS})"
-    rf"|百分之(?P<percent>[{_SIGN}点點0-9.]+)"
-    rf"|(?P<below>[{_SIGN}0-9]+)分の(?P<above_ja>[{_SIGN}0-9]+)"
-    rf"|(?P<under>[{_SIGN}0-9]+)分之(?P<above>[{_SIGN}0-9]+)"
+    rf"|百分之(?P<percent>[{_SIGN}点點0-9.]{{1,24}})"
+    rf"|(?P<below>[{_SIGN}0-9]{{1,24}})分の(?P<above_ja>[{_SIGN}0-9]{{1,24}})"
+    rf"|(?P<under>[{_SIGN}0-9]{{1,24}})分之(?P<above>[{_SIGN}0-9]{{1,24}})"
     rf"|(?:打)?(?P<discount>[一二三四五六七八九0-9]{{1,2}}|[0-9]\.[0-9])折"
-    rf"|(?P<tenths>[一二三四五六七八九十0-9]+(?:\.[0-9])?)[ ]?(?:成|割)(?P<tenth_half>半)?(?P<tenth_five>[一二三四五六七八九0-9]分)?(?![熟立员員以])"
+    rf"|(?P<tenths>[一二三四五六七八九十0-9]{{1,4}}(?:\.[0-9])?)[ ]?(?:成|割)(?P<tenth_half>半)?(?P<tenth_five>[一二三四五六七八九0-9]分)?(?![熟立员員以])"
     r"|(?P<half_off>半价|半價|半額|半数|半數|(?<!さじ)半分|一半|过半|過半)"
     r"|(?P<half>(?<=さじ)半分|半(?=個?个?(?:小時|小时|時間|钟头|鐘頭|天|日|年|月|ヶ月|か月|週|周|斤|公斤|升|公升|分钟|分鐘|个小|個小|カ月|ヵ月|パック|丁|片|顆|颗|杯|茶匙|汤匙|湯匙|匙|打|里|英里|公里|カップ|大さじ|小さじ)))"
-    rf"|(?P<one_half>[{_SIGN}]+|\d+)(?:个|個)半(?=小|钟|鐘|月|年|星|禮|礼)(?P<x>)"
-    rf"|(?P<unit_half>[{_SIGN}0-9]+)(?P<half_unit>年|時間|小时|小時|天|日|ヶ月|か月|倍|公斤|斤|週間|周|週|歳|岁|歲|錠|杯)半(?![价價額额])"
-    rf"|(?P<decimal>[{_SIGN}]+)[点點・](?P<places>[{_DIGIT}]+)(?![十分刻])"
-    rf"|(?P<number>(?:\d[\d,]*(?:\.\d+)?|[{_DIGIT}]|[十百千廿拾佰仟])(?:(?<=[{_SIGN}0-9])[{_SIGN}]|(?<=[十百千万萬亿億兆])\d[\d,]*(?:\.\d+)?)*)"
+    rf"|(?P<one_half>[{_SIGN}]{{1,24}}|\d+)(?:个|個)半(?=小|钟|鐘|月|年|星|禮|礼)(?P<x>)"
+    rf"|(?P<unit_half>[{_SIGN}0-9]{{1,24}})(?P<half_unit>年|時間|小时|小時|天|日|ヶ月|か月|倍|公斤|斤|週間|周|週|歳|岁|歲|錠|杯)半(?![价價額额])"
+    rf"|(?P<decimal>[{_SIGN}]{{1,24}})[点點・](?P<places>[{_DIGIT}]{{1,24}})(?![十分刻])"
+    rf"|(?P<number>(?:\d[\d,]*(?:\.\d+)?|[{_DIGIT}]|[十百千廿拾佰仟])(?:(?<=[{_SIGN}0-9])[{_SIGN}]|(?<=[十百千万萬亿億兆])\d[\d,]*(?:\.\d+)?){{0,40}})"
     r"|(?P<native>ひとつ|一つ|ふたつ|みっつ|よっつ|いつつ|むっつ|ななつ|やっつ|ここのつ|ひとり|ふたり)"
 )
 _NATIVE = {"ひとつ": 1, "一つ": 1, "ふたつ": 2, "みっつ": 3, "よっつ": 4, "いつつ": 5, "むっつ": 6, "ななつ": 7, "やっつ": 8,
@@ -133,23 +137,23 @@ def _below_myriad(run: str) -> float:
         return float(_positional(run) or 0)
     total = part = 0.0
     last = 0
-    for token in re.findall(r"\d+(?:\.\d+)?|.", run):
-        if token in _SMALL:
-            if token == "廿":
+    for piece in re.findall(r"\d+(?:\.\d+)?|.", run):
+        if piece in _SMALL:
+            if piece == "廿":
                 total += 20
             else:
-                total += (part or 1) * _SMALL[token]
-            last, part = _SMALL[token], 0.0
-        elif token in _DIGITS:
-            if token in "〇零":
+                total += (part or 1) * _SMALL[piece]
+            last, part = _SMALL[piece], 0.0
+        elif piece in _DIGITS:
+            if piece in "〇零":
                 last = 0
-            part = _DIGITS[token]
-        elif token[0].isdigit():
-            part = float(token)
+            part = _DIGITS[piece]
+        elif piece[0].isdigit():
+            part = float(piece)
             last = 0
-    if part and last >= 100 and float(part) < 10:  # noqa: PLR2004  (三百二 is 320)
-        return total + part * last / 10
-    return total + part
+    if part and last >= 100 and float(part) < 10:
+        return float(total + part * last / 10)
+    return float(total + part)
 
 
 def _positional(run: str) -> str:

@@ -9,10 +9,15 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import NamedTuple
 
-_TOKEN = re.compile(r"[A-Za-zÀ-ɏ]+(?:['’][A-Za-z]+)?|\d+(?:[.,:]\d+)*|[\u30a0-\u30ff]+|[가-힣]+|[\u4e00-\u9fff]|[^\s\w]")
+from fairtrial.text.facts.word_patterns import any_of
+
+_TOKEN = re.compile(
+    r"[A-Za-zÀ-ɏ]+(?:['’][A-Za-z]+)?|\d+(?:[.,:]\d+)*|[\u30a0-\u30ff]+|[가-힣]+|[\u4e00-\u9fff]|[^\s\w]"
+)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。!?！？])|\n+")
 _ALIKE = 0.6
 """The share of tokens that two sentences have in common in the same order if one is a copy of the other."""
+_FEWEST_TOKENS = 4
 _LONGEST_NAME = 5
 _MOST_SENTENCES = 60
 _MOST_TOKENS = 120
@@ -41,7 +46,10 @@ def replaced_names(reference: str, reply: str, names: Iterable[str] = ()) -> lis
     A run of words is a name if it is a city or a country of CLDR, one of `names`, stands beside a title such as 様 or
     "Mr", or if both texts write it with a capital letter inside a sentence. Only the first 60 sentences are compared.
     """
-    told, said = _sentences(reference), _sentences(reply)
+    told = _sentences(reference)
+    if reference == reply or not any(len(sentence.tokens) >= _FEWEST_TOKENS for sentence in told):
+        return []
+    said = _sentences(reply)
     known = frozenset(name.lower() for name in names)
     found = []
     for sentence in told:
@@ -126,4 +134,4 @@ def _places() -> re.Pattern[str]:
         for name in line.split(", ")
         if name.isascii() or len(name) > 1
     ]
-    return re.compile("|".join(re.escape(name) for name in sorted(names, key=len, reverse=True)))
+    return re.compile(any_of(names))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from fairtrial.text.facts.fact import Kind, Reading
+from fairtrial.text.facts.word_patterns import any_of
 
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800, "month": 2592000, "quarter": 7776000,
             "year": 31536000, "fortnight": 1209600, "night": 86400}  # fmt: skip
@@ -20,13 +21,12 @@ _WORDS = {
     "year": "매년 연간 해마다 每年 毎年 年額 年利 年率 年费 年費 年薪 年增 年減 年间 per-year a-year each-year every-year per-annum yearly annually annual /yr /year",
 }
 _NAMES = {name.replace("-", " "): span for span, names in _WORDS.items() for name in names.split()}
+_WORD_PERIODS = any_of((name for name in _NAMES if not name.startswith("/")), starts=True, ends=True)
 PERIODS = re.compile(
-    "|".join(
-        (r"\b" if name[0].isalpha() and name.isascii() else "") + re.escape(name) + ("(?![a-z])" if name.isascii() else "")
-        for name in sorted(_NAMES, key=len, reverse=True)
-    )
+    _WORD_PERIODS
+    + r"|/(?:s|min|h|hr|hour|day|week|mo|month|yr|year)(?![a-z])"
     # One unit of time beside an amount or a limit: 1일 최대 5회, 1小時20元, 1日2回, 週45時間, 월 4%.
-    + r"|(?<![\d.])1[ ]?(?P<one>시간|일|주일|주|개월|달|년|時間|日|週間|か月|ヶ月|年|小时|小時|天|个月|個月|周|週|分|분|初|초|秒|晚|分钟|分鐘)"
+    + r"|1(?<![\d.]1)[ ]?(?P<one>시간|일|주일|주|개월|달|년|時間|日|週間|か月|ヶ月|年|小时|小時|天|个月|個月|周|週|分|분|初|초|秒|晚|分钟|分鐘)"
     r"(?=에[ ]|[ ]?최대|[ ]?최소|に|最大|最多|最少|至少|最高|上限|あたり|封顶|不|[一-龥]{1,3}不|[ ]?\d[\d,]*[ ]?(?:元|잔|장|만|块|塊|円|원|回|次|번|회|錠|片|杯|mg))"
     r"|(?P<short>[월연주년月年週周])(?=[ ]?\d+(?:\.\d+)?[ ]?(?:%|時間|시간|회|번|回|次|원|円|元))"
 )  # fmt: skip

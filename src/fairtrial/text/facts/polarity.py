@@ -7,12 +7,13 @@ that exclude one another ("open" and "closed"). An odd number of differences tur
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache, lru_cache
 from importlib import resources
 from typing import NamedTuple
 
 from fairtrial.text.facts.canonical import canonicalise
+from fairtrial.text.facts.word_patterns import any_of
 
 _SHARED = 0.7
 """The share of the words of the shorter clause that both clauses must have."""
@@ -65,13 +66,21 @@ _NEGATION = re.compile(
     r"|な(?:い(?!で?しょうか)|かった|けれ|く(?=て|な|は|も)|し(?=[。で、]|$))|ませ?ん|まい(?=[。、]|$)|ず(?=に|、|。|$)|不可|ぬ(?=[。、]|$)"
     r"|不|没|沒|未|无|無|非|勿|莫|别|別)"
 )
-_ONLY = re.compile(r"\b(?:only|except|besides|other than|apart from|unless|if)\b|(?<=[가-힣])만(?=[ 이은을])|외에|이외|のみ|だけ|しか|以外|只|仅|僅|除了|除非|以外")
+_MAY_NEGATE = re.compile(
+    r"n't|no|without|unable|fail|refuse|hardly|refrain|avoid|repeal|-free|[안못않없아말마금중휴불]|[な無ぬまず不禁控対休定停闭閉免没沒未无非勿莫别別]"
+)
+_ONLY = re.compile(
+    r"\b(?:only|except|besides|other than|apart from|unless|if)\b|(?<=[가-힣])만(?=[ 이은을])|외에|이외|のみ|だけ|しか|以外|只|仅|僅|除了|除非|以外"
+)
 _WORD = re.compile(r"[a-z]+|\d+(?:\.\d+)?|[\u30a0-\u30ff]{2,}|[\u4e00-\u9fff]|[가-힣]+")
 _STOP = frozenset(
-    "a an the is are was were be been being am do does did has have had will would shall should can could may might must "
-    "to of in on at for with and or but by from as it its this that there here you your we our i my they their he she his "
-    "her so if then than also just very please not no never none nor n t s re ve ll d m cannot without unable true "
-    "的 了 是 在 有 会 會 能 可 以 已 就 也 都 还 還 把 被 给 給 您 你 我 们 們 不 没 沒 未 无 無 非 并 並 别 別 这 這 那 真 事 实 實".split()
+    (
+        "a an the is are was were be been being am do does did has have had will would shall should can "
+        "could may might must to of in on at for with and or but by from as it its this that there here "
+        "you your we our i my they their he she his her so if then than also just very please not no "
+        "never none nor n t s re ve ll d m cannot without unable true 的 了 是 在 有 会 會 能 可 以 已 就 也 都 还 還 把 "
+        "被 给 給 您 你 我 们 們 不 没 沒 未 无 無 非 并 並 别 別 这 這 那 真 事 实 實"
+    ).split()
 )
 _KOREAN_ENDINGS = re.compile(
     r"(?:입니다|합니다|됩니다|습니다|니다|해요|돼요|이에요|예요|어요|아요|세요|하지|되지|지|하고|이고|고|은|는|이|가|을|를|의|에서|에게|에|으로|로|와|과|도|만|까지|부터)$"
@@ -91,7 +100,10 @@ def compare_polarity(reference: str, reply: str) -> Polarity:
     A clause is compared with the clause of the reply that shares the most words with it, if they share enough. The
     time is linear in the length of the texts, because only the first 200 clauses of each are compared.
     """
-    told, said = _clauses(reference), _clauses(reply)
+    told = _clauses(reference)
+    if not told:
+        return Polarity((), False)
+    said = _clauses(reply)
     found = []
     agreed = False
     for clause in told:
@@ -159,7 +171,10 @@ def _whole(told: tuple[_Clause, ...], said: tuple[_Clause, ...]) -> tuple[Opposi
 
 
 _DECISIVE = frozenset(
-    "availability inclusion outcome success test_result side compass seat tax cost trend win permission alive switch".split()
+    (
+        "availability inclusion outcome success test_result side compass seat tax cost trend win "
+        "permission alive switch"
+    ).split()
 )
 """The questions whose values exclude one another even if the clauses share few words."""
 
@@ -169,7 +184,7 @@ def _answers(clauses: tuple[_Clause, ...]) -> dict[str, tuple[int, _Clause]]:
     where: dict[str, _Clause] = {}
     for clause in clauses:
         for axis, value in clause.values:
-            two = _table().counts[axis] == 2  # noqa: PLR2004  (a negated value is the other)
+            two = _table().counts[axis] == 2
             answers.setdefault(axis, set()).add((value + clause.negations) % 2 if two else value)
             where[axis] = clause
     return {axis: (next(iter(values)), where[axis]) for axis, values in answers.items() if len(values) == 1}
@@ -182,7 +197,11 @@ def _nearest(clause: _Clause, others: tuple[_Clause, ...]) -> _Clause | None:
         if not shared:
             continue
         of_all = shared / len(clause.words | other.words)
-        if shared >= _SHARED * min(len(clause.words), len(other.words)) and of_all >= _SHARED_OF_ALL and of_all > best_share:
+        if (
+            shared >= _SHARED * min(len(clause.words), len(other.words))
+            and of_all >= _SHARED_OF_ALL
+            and of_all > best_share
+        ):
             best, best_share = other, of_all
     return best
 
@@ -207,9 +226,7 @@ def _clauses(text: str) -> tuple[_Clause, ...]:
 
 
 def _clause(text: str) -> _Clause | None:
-    negations = 0
-    for match in _NEGATION.finditer(text):
-        negations += 1 if match["one"] else 0
+    negations = sum(1 for match in _NEGATION.finditer(text) if match["one"]) if _MAY_NEGATE.search(text) else 0
     words = _words(text)
     if not words:
         return None
@@ -222,9 +239,9 @@ def _words(text: str) -> frozenset[str]:
 
 def _stem(word: str) -> str:
     if word[0].isascii():
-        return re.sub(r"(?:ies|ed|ing|es|s|d)$", "", word) if len(word) > 4 else word  # noqa: PLR2004
+        return re.sub(r"(?:ies|ed|ing|es|s|d)$", "", word) if len(word) > 4 else word
     if "가" <= word[0] <= "힣":
-        if re.match(r"[안못없않아]", word) and len(word) <= 4 or word[0] in "있없":  # noqa: PLR2004
+        if (re.match(r"[안못없않아]", word) and len(word) <= 4) or word[0] in "있없":
             return ""
         return _KOREAN_ENDINGS.sub("", word)[:2]
     return word
@@ -255,16 +272,8 @@ def _table() -> _Table:
         phrases.setdefault(word.split()[0], []).append(word)
     return _Table(
         words, {first: tuple(each) for first, each in phrases.items()},
-        re.compile(_by_first(word for word in words if not word.isascii())), counts,
+        re.compile(any_of(word for word in words if not word.isascii())), counts,
     )  # fmt: skip
-
-
-def _by_first(words: Iterable[str]) -> str:
-    """Return a pattern of words, grouped by their first letter, longest words first."""
-    groups: dict[str, list[str]] = {}
-    for word in sorted(words, key=len, reverse=True):
-        groups.setdefault(word[0], []).append(word[1:])
-    return "|".join(f"{re.escape(first)}(?:{'|'.join(map(re.escape, rest))})" for first, rest in groups.items())
 
 
 _ENGLISH = re.compile(r"[a-z]+(?:-[a-z]+)*")

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, lru_cache
 
 from fairtrial.text.facts.bounds import bound_at
-from fairtrial.text.facts.calendar_facts import DATES, NAMES, TIMES, find_dates, find_names, find_times, range_hours
+from fairtrial.text.facts.calendar_facts import (
+    DATES,
+    MONTHS,
+    NAMES,
+    NOONS,
+    RANGE_HOURS,
+    TIMES,
+    find_dates,
+    find_first_hours,
+    find_months,
+    find_names,
+    find_noons,
+    find_times,
+)
 from fairtrial.text.facts.canonical import Canonical, canonicalise
+from fairtrial.text.facts.claims import Claims
+from fairtrial.text.facts.codes import ADDRESSES, CODES, find_code
 from fairtrial.text.facts.fact import NUMBER, Fact, Kind, Reading
 from fairtrial.text.facts.periods import PERIODS, find_periods
 from fairtrial.text.facts.units import CURRENCY, Unit, currency_names, sign_pattern, unit_names, unit_pattern
@@ -17,22 +31,8 @@ from fairtrial.text.facts.units import CURRENCY, Unit, currency_names, sign_patt
 _NUM = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d{1,18}(?:\.\d{1,18})?(?!\d)|(?<!\d)\.\d{1,18})"
 _SIGN = r"(?:(?<![a-z0-9)])[-+]|(?<![a-z])minus[ ]|零下|負|负|영하[ ]?|マイナス|氷点下)?"
 _TO = r"[ ]?(?:-|~|to|or|and|から|至|到|에서|または|或|或者|、|내지)[ ]?"
-_CODE = re.compile(
-    r"https?://[^\s\"'<>()、。，]+|www\.[^\s\"'<>()、。，]+|[\w.+-]{1,64}@[a-z0-9-]+(?:\.[a-z0-9-]+)+"
-    r"|(?<![\w/.:])~?/[a-z0-9_.-]+(?:/[a-z0-9_.*-]+)+"
-    r"|(?<![a-z0-9])(?:19|20)?\d0s\b"
-    r"|(?<![a-z0-9.])v?\d{1,9}(?:\.\d{1,9}){2,5}(?:-[a-z0-9]+)?(?![a-z0-9])"
-    r"|(?<![a-z0-9.,/-])\+?(?:\(\d{1,4}\)[ ]?)?\d{1,4}(?:-\d{2,6}){2,5}(?![\d,])(?!-)|(?<![\w.,-])\+\d{1,3}(?:[ -]\d{1,6}){2,5}(?![\d,])"
-    r"|\#[a-z]{0,9}-?\d[a-z0-9-]*"
-    r"|(?<![a-z0-9])(?=[a-z0-9_-]{0,40}\d)(?=[a-z0-9_-]{0,40}[a-z])[a-z0-9]{1,40}(?:[_-][a-z0-9]{1,40}){0,8}(?![a-z0-9])"
-    r"|(?<![\w.,:/$€£¥₩-])(?:0\d{2,}|\d{7,})(?![\w,.:%]|\.\d)"
-)
-_NO_CODE = re.compile(
-    r"\d+(?:st|nd|rd|th)|\d{1,2}[ap]m|\d+x|x\d+|\d+s|(?:19|20)\d{2}-\d{1,2}-\d{1,2}t?|[a-z]{2,}-\d{1,3}|\d+-[a-z-]+|\d{3,4}p"
-    r"|(?:us|nt|hk|au|ca|s|a|c)|(?:usd|eur|gbp|krw|jpy|cny|rmb|twd|ntd|hkd)\d[\d,.]*|\d+(?:to|or|and)\d+"
-)
 _PERCENT = re.compile(
-    rf"(?:(?P<from>{_NUM})[ ]?%?{_TO})?(?P<number>{_SIGN}{_NUM})[ ]?(?:%|percent(?:age points?)?\b|per cent\b|퍼센트|프로(?![가-힣])|パーセント|per mille\b|‰|포인트(?=[ ]?(?:상승|하락))|趴)"
+    rf"(?=[-+.\dm零負负영マ氷])(?:(?P<from>{_NUM})[ ]?%?{_TO})?(?P<number>{_SIGN}{_NUM})[ ]?(?:%|percent(?:age points?)?\b|per cent\b|퍼센트|프로(?![가-힣])|パーセント|per mille\b|‰|포인트(?=[ ]?(?:상승|하락))|趴)"
 )
 _OFF = re.compile(r"[ ]?(?:off\b|discount|할인|저렴|우대|引き?|オフ|off|优惠|優惠|折扣|\0)")
 _ORDINAL = re.compile(r"(?<![\d.])(\d{1,6})(?:st|nd|rd|th)\b|第[ ]?(\d{1,6})|제[ ]?(\d{1,6})(?=[가-힣 ])")
@@ -40,23 +40,27 @@ _OUT_OF = re.compile(
     r"(?<![\d.,$])(?P<a>\d{1,6})[ ](?:out of|of|in)[ ](?:every |all |the )?(?P<b>\d{1,6})(?![\d.,:/%]|[ ](?:second|minute|hour|day|week|month|year|decade))"
     r"|(?P<b2>\d{1,6})[ ]?(?:개|명|사람|건|번|곳|팀|個|人|件|回|个|人次)[ ]?(?:중에?서?|中有?|のうち|に|里面?有?|裡面?有?|当中有?|之中有?|有)[ ]?(?P<a2>\d{1,6})"
 )
-_PLAIN = re.compile(rf"(?P<number>{_SIGN}{_NUM})")
+_PLAIN = re.compile(rf"(?=[-+.\dm零負负영マ氷])(?P<number>{_SIGN}{_NUM})")
 _LIST_MARK = re.compile(r"(?m)^[ \t>*-]{0,8}(?:\(?\d{1,2}[.)](?=[ \t])|step \d{1,2}[:.)])")
 _FOOTNOTE = re.compile(r"\[\d{1,3}\]")
 _INLINE_LIST = re.compile(r"(?s)(?<![\w.])1[.)][ ].{1,400}?(?<![\w.])2[.)][ ]")
 _INLINE_MARK = re.compile(r"(?<![\w.])\d{1,2}[.)](?=[ ])")
 _DAY_LIST = re.compile(
-    r"(?<![가-힣])[월화수목금토일](?:[·~/,-][월화수목금토일])+(?=요일|[ 에은는 (]|입|$)"
-    r"|(?<![一-龠])[月火水木金土日](?:[・~/、·-][月火水木金土日])+(?=曜|[のには (]|$)"
-    r"|(?:周|週|星期|礼拜|禮拜)[一二三四五六日天](?:[、至到~和與及-](?:周|週|星期|礼拜|禮拜)?[一二三四五六日天])+(?![点點个個小])"
+    r"(?<![가-힣])[월화수목금토일](?:[·~/,-][월화수목금토일]){1,6}(?=요일|[ 에은는 (]|입|$)"
+    r"|(?<![一-龠])[月火水木金土日](?:[・~/、·-][月火水木金土日]){1,6}(?=曜|[のには (]|$)"
+    r"|(?:周|週|星期|礼拜|禮拜)[一二三四五六日天](?:[、至到~和與及-](?:周|週|星期|礼拜|禮拜)?[一二三四五六日天]){1,6}(?![点點个個小])"
 )
-_DAY_SIGNS = {sign: day for signs in ("월화수목금토일", "月火水木金土日", "一二三四五六日") for day, sign in enumerate(signs)} | {"天": 6}
+_DAY_SIGNS = {
+    sign: day for signs in ("월화수목금토일", "月火水木金土日", "一二三四五六日") for day, sign in enumerate(signs)
+} | {"天": 6}
 _WEEK_PARTS = re.compile(r"\bweekdays?\b|평일|平日|工作日(?![內内])|\bweekends?\b|주말|週末|周末")
 
 
 @cache
 def _fraction() -> re.Pattern[str]:
-    return re.compile(rf"(?<![\d/.])(?:(?P<whole>\d{{1,3}})[ ])?(?P<above>\d{{1,2}})/(?P<below>\d{{1,3}})[ -]?(?P<unit>{unit_pattern()})")
+    return re.compile(
+        rf"(?<![\d/.])(?:(?P<whole>\d{{1,3}})[ ])?(?P<above>\d{{1,2}})/(?P<below>\d{{1,3}})[ -]?(?P<unit>{unit_pattern()})"
+    )
 
 
 @cache
@@ -71,7 +75,7 @@ def _temperature() -> re.Pattern[str]:
 def _quantity() -> re.Pattern[str]:
     unit = unit_pattern()
     return re.compile(
-        rf"(?:(?P<first>{_SIGN}{_NUM})[ -]?(?P<first_unit>{unit})?{_TO})?"
+        rf"(?=[-+.\dm零負负영マ氷]|{sign_pattern()})(?:(?P<first>{_SIGN}{_NUM})[ -]?(?P<first_unit>{unit})?{_TO})?"
         rf"(?:(?P<sign>{sign_pattern()})[ ]?)?(?P<number>{_SIGN}{_NUM})[ -]{{0,2}}(?:more |additional |full |whole |consecutive )?(?P<unit>{unit})(?:(?<=[块塊元圓])(?P<rest>\d(?!\d|[.,]\d|[个個年月天日次])))?"
     )
 
@@ -111,26 +115,31 @@ def _placed(fact: Fact, whole: Canonical, original: str) -> Fact:
 
 def facts_of(text: str) -> list[Fact]:
     """Return the facts of a canonical text, with their offsets in it."""
-    work = _Work(text)
+    work = Claims(text)
     _take_weekdays(work)
     work.take(NAMES, find_names)
-    if not any(sign.isdigit() for sign in text):
-        work.take(PERIODS, find_periods)
-        if "@" in text or "/" in text or "www." in text:
-            work.take(_CODE, _code)
-        work.take(DATES, find_dates)
-        work.take(TIMES, find_times)
-        return sorted(work.facts, key=lambda fact: fact.start)
+    if any(sign in text for sign in "@/") or "www." in text:
+        work.take(ADDRESSES, find_code)
+    if work.near_digits():
+        _take_numbers(work, text)
+    work.take(MONTHS, find_months)
+    work.take(NOONS, find_noons)
+    work.take(PERIODS, find_periods)
+    facts = sorted(work.facts, key=lambda fact: fact.start)
+    return [_with_bound(fact, text) for fact in facts]
+
+
+def _take_numbers(work: Claims, text: str) -> None:
+    """Take the facts that hold a digit, those with the clearest form first."""
     work.drop(_LIST_MARK)
     work.drop(_FOOTNOTE)
     if _INLINE_LIST.search(text):
         work.drop(_INLINE_MARK)
     work.take_many(_fraction(), _fractions)
     work.take_many(_temperature(), _temperatures)
-    work.take(_CODE, _code)
+    work.take(CODES, find_code)
     work.take(DATES, find_dates)
-    for fact in list(range_hours(work.text)):
-        work.claim(fact)
+    work.take(RANGE_HOURS, find_first_hours)
     work.take(TIMES, find_times)
     work.take(PERIODS, find_periods)
     work.take_many(_money(), _amounts)
@@ -140,8 +149,7 @@ def facts_of(text: str) -> list[Fact]:
     _join_compounds(work, text)
     work.take(_ORDINAL, _ordinal)
     work.take(_PLAIN, _plain_number)
-    facts = sorted(work.facts, key=lambda fact: fact.start)
-    return [_with_bound(fact, text) for fact in facts]
+    work.windows = None
 
 
 def _with_bound(fact: Fact, text: str) -> Fact:
@@ -149,57 +157,6 @@ def _with_bound(fact: Fact, text: str) -> Fact:
         return fact
     bound, about = bound_at(text, fact.start, fact.end, calendar=fact.kind in {"date", "time"})
     return replace(fact, bound=bound, about=about) if bound or about else fact
-
-
-class _Work:
-    """A text whose claimed parts are blank, and the facts that were found."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.facts: list[Fact] = []
-
-    def drop(self, pattern: re.Pattern[str]) -> None:
-        self.text = pattern.sub(lambda match: "\0" * len(match[0]), self.text)
-
-    def take(
-        self, pattern: re.Pattern[str], found: Callable[[re.Match[str]], tuple[Kind, tuple[Reading, ...]] | None]
-    ) -> None:
-        def many(match: re.Match[str]) -> list[Fact]:
-            one = found(match)
-            return [Fact(one[0], one[1], match.start(), match.end(), weak=one[0] in {"day", "period"})] if one else []
-
-        self.take_many(pattern, many)
-
-    def take_many(self, pattern: re.Pattern[str], found: Callable[[re.Match[str]], list[Fact]]) -> None:
-        def claim(match: re.Match[str]) -> str:
-            facts = found(match)
-            self.facts += facts
-            return "\0" * len(match[0]) if facts else match[0]
-
-        self.text = pattern.sub(claim, self.text)
-
-    def claim(self, fact: Fact) -> None:
-        self.facts.append(fact)
-        self.text = self.text[: fact.start] + "\0" * (fact.end - fact.start) + self.text[fact.end :]
-
-
-@cache
-def _number_with_unit() -> re.Pattern[str]:
-    return re.compile(rf"{_NUM}-?(?:{unit_pattern()})(?:{_NUM}(?:{unit_pattern()}))?")
-
-
-def _code(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
-    token = match[0].rstrip(".,;:!?")
-    if _NO_CODE.fullmatch(token) or _number_with_unit().fullmatch(token):
-        return None
-    if re.fullmatch(r"\d{4}-\d{1,2}(?:-\d{1,2})?", token) or re.fullmatch(r"\d{2}-\d{2}-\d{4}", token):
-        return None
-    token = re.sub(r"^v(?=\d+\.\d)", "", token)
-    plain = token if token.startswith(("http", "www", "/", "~")) or "@" in token else re.sub(r"[ _()#+-]", "", token)
-    readings = [Reading("code", plain.rstrip("/"))]
-    if plain.isdigit() and len(plain) < 16:  # noqa: PLR2004  (exact as a float)
-        readings.append(Reading(NUMBER, float(plain), float(plain), 1.0))
-    return ("code", tuple(readings))
 
 
 def _measure(number: str, unit: Unit | None = None, scale: float = 1.0) -> Reading:
@@ -223,17 +180,22 @@ def _unit_readings(number: str, name: str, scale: float = 1.0) -> tuple[Reading,
     unit = unit_names().get(name)
     if unit:
         readings.append(_measure(number, unit, scale))
-    if name in {"年", "년"} and len(number) == 2 and number.isdigit():  # noqa: PLR2004  (24年 is 2024 too)
+    if name in {"年", "년"} and len(number) == 2 and number.isdigit():
         readings.append(Reading("date", (2000 + int(number), None, None)))
-    if name == "일" and number.isdigit() and 1 <= int(number) <= 31:  # noqa: PLR2004
+    if name == "일" and number.isdigit() and 1 <= int(number) <= 31:
         readings.append(Reading("date", (None, None, int(number))))
     return tuple(readings)
 
 
-def _take_weekdays(work: _Work) -> None:
+def _take_weekdays(work: Claims) -> None:
     def days(match: re.Match[str]) -> list[Fact]:
         facts = [
-            Fact("weekday", (Reading("weekday", float(_DAY_SIGNS[sign])),), match.start() + place, match.start() + place + 1)
+            Fact(
+                "weekday",
+                (Reading("weekday", float(_DAY_SIGNS[sign])),),
+                match.start() + place,
+                match.start() + place + 1,
+            )
             for place, sign in enumerate(match[0])
             if sign in _DAY_SIGNS
         ]
@@ -276,7 +238,12 @@ def _amounts(match: re.Match[str]) -> list[Fact]:
     minus = get("minus") if get("minus") == "-" else ""
     kind: Kind = "amount"
     end = match.end("last") if get("last") else match.end()
-    first = Fact(kind, _unit_readings(minus + get("number"), name, scale), match.start(), match.end("number") if get("last") else end)
+    first = Fact(
+        kind,
+        _unit_readings(minus + get("number"), name, scale),
+        match.start(),
+        match.end("number") if get("last") else end,
+    )
     if not get("last"):
         return [first]
     return [first, Fact(kind, _unit_readings(get("last"), name, scale), match.start("last"), match.end("last"))]
@@ -288,7 +255,12 @@ def _percents(match: re.Match[str]) -> list[Fact]:
     percent = Unit("%", "percent", 0.1 if mille else 1.0)
     off = _OFF.match(match.string, match.end())
     return [
-        Fact("percent", _with_complement(_measure(match[name], percent)) if off else (_measure(match[name], percent),), match.start(name), match.end() if name == "number" else match.end(name))
+        Fact(
+            "percent",
+            _with_complement(_measure(match[name], percent)) if off else (_measure(match[name], percent),),
+            match.start(name),
+            match.end() if name == "number" else match.end(name),
+        )
         for name in numbers
     ]
 
@@ -323,7 +295,13 @@ def _quantities(match: re.Match[str]) -> list[Fact]:
     facts = []
     if get("first"):
         name = get("first_unit") or get("unit")
-        facts.append(_fact(_unit_readings(get("first"), name), match.start("first"), match.end("first_unit" if get("first_unit") else "first")))
+        facts.append(
+            _fact(
+                _unit_readings(get("first"), name),
+                match.start("first"),
+                match.end("first_unit" if get("first_unit") else "first"),
+            )
+        )
     end = match.end() if rest else match.end("unit")
     facts.append(_fact(readings, match.start("number"), end))
     return facts
@@ -335,13 +313,13 @@ def _fact(readings: tuple[Reading, ...], start: int, end: int) -> Fact:
     return Fact(kind, readings, start, end)
 
 
-def _join_compounds(work: _Work, text: str) -> None:
+def _join_compounds(work: Claims, text: str) -> None:
     """Join "2 hours 30 minutes", "1.5 m 20 cm" and "5 dollars 20 cents", whose last unit is smaller."""
     facts = sorted(work.facts, key=lambda fact: fact.start)
     joined: list[Fact] = []
     for fact in facts:
         before = joined[-1] if joined else None
-        between = text[before.end : fact.start] if before and fact.start - before.end < 6 else None  # noqa: PLR2004
+        between = text[before.end : fact.start] if before and fact.start - before.end < 6 else None
         if before and between is not None and re.fullmatch(r"(?:[ ,]|and|又|と)*", between):
             sums = _sums(before, fact)
             if sums:
@@ -368,7 +346,7 @@ def _sums(large: Fact, small: Fact) -> tuple[Reading, ...]:
 def _ordinal(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
     value = int(match[1] or match[2] or match[3])
     readings = [Reading(NUMBER, float(value), float(value), 1.0)]
-    if 1 <= value <= 31 and match[1]:  # noqa: PLR2004
+    if 1 <= value <= 31 and match[1]:
         readings.append(Reading("date", (None, None, value)))
     return ("number", tuple(readings))
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from importlib import resources
 from typing import NamedTuple
+
+from fairtrial.text.facts.word_patterns import any_of
 
 CURRENCY = "currency:"
 """The beginning of the dimension of an amount, for example `currency:USD`."""
@@ -22,7 +23,7 @@ class Unit(NamedTuple):
 @cache
 def unit_names() -> dict[str, Unit]:
     """Return the units by each of their names, in small letters. A hyphen in a name stands for a space."""
-    return {name: unit for name, unit in _rows("units.txt")}
+    return dict(_rows("units.txt"))
 
 
 @cache
@@ -35,13 +36,13 @@ def currency_names() -> dict[str, Unit]:
 def unit_pattern() -> str:
     """Return a pattern of every unit and currency that can stand behind a number."""
     names = [name for name in {**unit_names(), **currency_names()} if name not in {"$", "€", "£", "₩", "¥"}]
-    return _alternatives([*names, "$", "€", "£", "₩", "¥"])
+    return any_unit([*names, "$", "€", "£", "₩", "¥"])
 
 
 @cache
 def sign_pattern() -> str:
     """Return a pattern of every currency sign or code that can stand before a number."""
-    return _alternatives([name for name in currency_names() if not name.isalpha() or (name.isascii() and len(name) == 3)])  # noqa: PLR2004
+    return any_unit([name for name in currency_names() if not name.isalpha() or (name.isascii() and len(name) == 3)])
 
 
 def _rows(name: str) -> list[tuple[str, Unit]]:
@@ -54,9 +55,6 @@ def _rows(name: str) -> list[tuple[str, Unit]]:
     return rows
 
 
-def _alternatives(names: list[str]) -> str:
-    pieces = []
-    for name in sorted(names, key=len, reverse=True):
-        pattern = re.escape(name).replace(r"\ ", "[ -]")
-        pieces.append(pattern + ("(?![a-z0-9])" if name[-1].isascii() and name[-1].isalnum() else ""))
-    return "|".join(pieces)
+def any_unit(names: list[str]) -> str:
+    """Return a pattern of units. A unit in Latin letters ends where no letter and no digit follows."""
+    return any_of(names, ends=True)

@@ -1,0 +1,63 @@
+"""A text from which facts are taken, the clearest first: what one pattern took, the next does not see."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from fairtrial.text.facts.fact import Fact, Kind, Reading
+
+Found = Callable[[re.Match[str]], tuple[Kind, tuple[Reading, ...]] | None]
+"""Returns the kind and the readings of a match, or `None` if it is no fact."""
+
+_DIGITS = re.compile(r"\d+")
+_REACH = 40
+"""The number of characters beside a digit that belong to its fact at most."""
+
+
+class Claims:
+    """A text whose claimed parts are blank, and the facts that were found."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.facts: list[Fact] = []
+        self.windows: list[tuple[int, int]] | None = None
+
+    def near_digits(self) -> bool:
+        """Search near digits only from now on. Return whether there is a digit."""
+        windows: list[tuple[int, int]] = []
+        for match in _DIGITS.finditer(self.text):
+            start, end = max(0, match.start() - _REACH), match.end() + _REACH
+            if windows and start <= windows[-1][1]:
+                windows[-1] = (windows[-1][0], end)
+            else:
+                windows.append((start, end))
+        self.windows = windows
+        return bool(windows)
+
+    def drop(self, pattern: re.Pattern[str]) -> None:
+        """Blank the matches of a pattern."""
+        self.text = pattern.sub(lambda match: "\0" * len(match[0]), self.text)
+
+    def take(self, pattern: re.Pattern[str], found: Found) -> None:
+        """Take the fact of each match that is one."""
+
+        def many(match: re.Match[str]) -> list[Fact]:
+            one = found(match)
+            return [Fact(one[0], one[1], *match.span(), weak=one[0] in {"day", "period"})] if one else []
+
+        self.take_many(pattern, many)
+
+    def take_many(self, pattern: re.Pattern[str], found: Callable[[re.Match[str]], list[Fact]]) -> None:
+        """Take the facts of each match, and blank it."""
+        pieces: list[str] = []
+        done = 0
+        for start, end in self.windows or [(0, len(self.text))]:
+            for match in pattern.finditer(self.text, start, end):
+                facts = found(match)
+                if facts:
+                    self.facts += facts
+                    pieces += (self.text[done : match.start()], "\0" * (match.end() - match.start()))
+                    done = match.end()
+        if pieces:
+            self.text = "".join((*pieces, self.text[done:]))

@@ -1,0 +1,94 @@
+"""Equality of facts: numbers after conversion, dates and times of which one is told in part, and codes."""
+
+from __future__ import annotations
+
+from fairtrial.text.facts.fact import NUMBER, Fact, Reading
+
+_CUSTOMARY = 0.02
+"""The relative error that people accept when they convert units of another system, for example 5 km to 3 miles."""
+_CUSTOMARY_FACTORS = (0.0254, 0.3048, 0.9144, 1609.344, 28.349523125, 453.59237, 3.785411784, 0.2365882365, 0.473176473)
+_EXACT = 1e-7
+_MONTH = 30 * 86400.0
+_DEGREES = {"celsius", "fahrenheit", "degree"}
+_COUNTED_ALIKE = ({"month", "age"}, {"night", "time"})
+"""Dimensions with the same numbers: two years of age, and two nights that are two days."""
+
+
+def equal_facts(fact: Fact, other: Fact, tolerance: float = 0.0) -> bool:
+    """Return whether two facts have an equal reading. The first is the reference, whose last digit counts.
+
+    For example, 5 km equals 5,000 m, 41 °F equals 5 °C, 3 March 2025 equals "the 3rd", and 3:00 pm equals 15:00.
+    `tolerance` is the largest relative difference of two numbers.
+    """
+    about = fact.about or other.about
+    return any(_equal(one, two, tolerance, about=about) for one in fact.readings for two in other.readings)
+
+
+def _equal(one: Reading, two: Reading, tolerance: float, *, about: bool) -> bool:
+    same = one.dimension == two.dimension
+    match one.value, two.value:
+        case str() as a, str() as b:
+            return a == b
+        case tuple() as a, tuple() as b:
+            return same and (_equal_dates(a, b) if one.dimension == "date" else _equal_clocks(a, b))
+        case tuple() as a, int() | float() as b:
+            return one.dimension == "clock" and two.dimension == NUMBER and _is_hour(a, b)
+        case int() | float() as a, tuple() as b:
+            return two.dimension == "clock" and one.dimension == NUMBER and _is_hour(b, a)
+        case int() | float() as a, int() | float() as b:
+            return _close(one, a, two, b, tolerance, about=about) if same else _equal_across(one, a, two, b, tolerance)
+    return False
+
+
+def _close(one: Reading, a: float, two: Reading, b: float, tolerance: float, *, about: bool) -> bool:
+    size = max(abs(a), abs(b))
+    if abs(a - b) <= max(tolerance, _EXACT) * size:
+        return True
+    if one.dimension == "percent" and (one.step == 1.0) != (two.step == 1.0):
+        # A third is 33 %.
+        return abs(a - b) <= 0.5 * max(one.step, two.step)
+    factor, other = (value / shown if shown else 1.0 for value, shown in ((a, one.shown), (b, two.shown)))
+    if abs(factor - other) <= _EXACT * factor:
+        return about and two.step < one.step and abs(a - b) <= 0.5 * two.step
+    rounded = 0.5 * one.step * (1 - _EXACT)
+    return abs(a - b) <= max(rounded, _CUSTOMARY * size if about or _is_customary(factor, other) else 0.0)
+
+
+def _is_customary(*factors: float) -> bool:
+    return any(abs(factor - each) < 1e-6 * each for factor in factors for each in _CUSTOMARY_FACTORS)
+
+
+def _equal_across(one: Reading, a: float, two: Reading, b: float, tolerance: float) -> bool:
+    dimensions = {one.dimension, two.dimension}
+    if NUMBER in dimensions:
+        # A number without a unit may be the number of any unit.
+        near = max(tolerance, _EXACT) * max(abs(one.shown), abs(two.shown))
+        return not dimensions & {"weekday", "day", "period"} and abs(one.shown - two.shown) <= near
+    if dimensions == {"celsius", "fahrenheit"}:
+        fahrenheit, celsius = (a, b) if one.dimension == "fahrenheit" else (b, a)
+        return abs((fahrenheit - 32) / 1.8 - celsius) <= max(0.6, 0.01 * abs(celsius))
+    if dimensions == {"time", "month"}:
+        seconds, months = (a, b) if one.dimension == "time" else (b, a)
+        return bool(seconds) and seconds == months * _MONTH
+    return (dimensions <= _DEGREES or dimensions in _COUNTED_ALIKE) and one.shown == two.shown
+
+
+def _is_hour(clock: tuple[int | None, ...], number: float) -> bool:
+    """Return whether a number is the hour of a clock time, for example in "at 5"."""
+    minute = clock[0] or 0
+    return minute % 60 == 0 and minute // 60 % 12 == number % 12
+
+
+def _equal_dates(one: tuple[int | None, ...], two: tuple[int | None, ...]) -> bool:
+    if any(a is not None and b is not None and a != b for a, b in zip(one, two, strict=True)):
+        return False
+    # The reply may leave out the year, but not the day.
+    finest = max(place for place, part in enumerate(one) if part is not None)
+    return two[finest] is not None
+
+
+def _equal_clocks(one: tuple[int | None, ...], two: tuple[int | None, ...]) -> bool:
+    (a, known), (b, also) = one, two
+    if a is None or b is None:
+        return False
+    return a == b if known and also else a % 720 == b % 720
