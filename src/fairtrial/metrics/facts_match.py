@@ -86,7 +86,7 @@ class FactsMatch:
         return average_parts(parts, key=key)
 
     def _forbidden(self, reply: str, reader: Reader, places: count[int]) -> list[Score]:
-        parts = []
+        parts: list[Score] = []
         for text in self.must_not:
             facts = reader(text)
             found = [other for fact in facts for other in reader(reply) if reader.equal(fact, other, self.tolerance)]

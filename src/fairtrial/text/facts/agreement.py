@@ -113,7 +113,7 @@ def _findings(
     matched = {place for places in matches for place in places}
     extra = [other for place, other in enumerate(said) if place not in matched]
     taken = _assign(matches)
-    findings = []
+    findings: list[Finding] = []
     same_sense = is_negative(reference) == is_negative(reply)
     for place, fact in enumerate(told):
         if matches[place]:
@@ -187,10 +187,10 @@ def _opposed_bounds(fact: Fact, other: Fact) -> bool:
 
 # --- roles
 
-_WORD = re.compile(r"[a-z0-9_]{2,}|[\u30a0-\u30ff]+|[\u4e00-\u9fff]|[가-힣]+", re.IGNORECASE)
+_WORD = re.compile(r"[a-z0-9_]+|[\u30a0-\u30ff]+|[\u4e00-\u9fff]|[가-힣]+", re.IGNORECASE)
 _STOP = frozenset(
     (
-        "the and for with you your are is was were will be to of in on at it its by an or as from that "
+        "a i the and for with you your are is was were will be to of in on at it its by an or as from that "
         "this they our we can has have costs cost each per about only plus 的 了 是 在 有 为 為 和 与 與 个 個"
     ).split()
 )

@@ -180,7 +180,7 @@ def _slashed(first: str, second: str, third: str | None) -> tuple[Kind, tuple[Re
         return None
     if third and one > 31:
         return _date(one + 1911, second, third)
-    readings = []
+    readings: list[Reading] = []
     year = _full_year(third)
     if 1 <= one <= 12 and 1 <= two <= 31:
         readings.append(_day(year, one, two))

@@ -74,7 +74,7 @@ def english_numerals(text: str) -> list[tuple[int, int, str]]:
 
     "one" that stands for a noun ("this one", "one of them") stays a word.
     """
-    edits = []
+    edits: list[tuple[int, int, str]] = []
     for match in _NUMERAL.finditer(text):
         new = _digits(text, match)
         if new is not None:

@@ -37,7 +37,8 @@ def _equal(one: Reading, two: Reading, tolerance: float, *, about: bool) -> bool
             return two.dimension == "clock" and one.dimension == NUMBER and _is_hour(b, a)
         case int() | float() as a, int() | float() as b:
             return _close(one, a, two, b, tolerance, about=about) if same else _equal_across(one, a, two, b, tolerance)
-    return False
+        case _:
+            return False
 
 
 def _close(one: Reading, a: float, two: Reading, b: float, tolerance: float, *, about: bool) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_DIGITS = dict(
+_DIGITS: dict[str, int] = dict(
     zip(
         "〇零一二三四五六七八九两兩壱弐参壹貳贰參叁肆伍陸陆柒捌玖",
         (0, 0, *range(1, 10), 2, 2, 1, 2, 3, 1, 2, 2, 3, 3, 4, 5, 6, 6, 7, 8, 9),
@@ -53,7 +53,7 @@ def han_numerals(text: str) -> list[tuple[int, int, str]]:
 
     A numeral of one character counts only before a counter or a unit, or after 第, as in 三个 and 第三.
     """
-    edits = []
+    edits: list[tuple[int, int, str]] = []
     for match in _RUN.finditer(text):
         new = _digits(text, match)
         if new is not None:
@@ -135,7 +135,8 @@ def _float(run: str) -> float:
 def _below_myriad(run: str) -> float:
     if re.fullmatch(rf"[{_DIGIT}0-9.]*", run):
         return float(_positional(run) or 0)
-    total = part = 0.0
+    total: float = 0.0
+    part: float = 0.0
     last = 0
     for piece in re.findall(r"\d+(?:\.\d+)?|.", run):
         if piece in _SMALL:

@@ -48,7 +48,7 @@ _NUMERAL = re.compile(
     rf"|(?P<sino>[{_SIGN}]{{2,20}}(?:[ ][{_SIGN}]{{2,20}}){{0,3}}|[{_SIGN}]{{1,2}}[ ][{_SIGN}]{{2,20}})(?=[ ]?(?:{_SINO_UNIT}|여[ ]|분의))"
     rf"|(?P<one>[{_SIGN[2:]}])(?=(?:{_SINO_UNIT})|[ ](?:원|달러|년|개월|주일|킬로|퍼센트|층|미터|도\b|인분|학년|초))|(?P<ten>[십백천])(?=[ ](?:{_SINO_UNIT}))"
     r")"
-    rf"|(?P<scaled>\d[\d,]*(?:\.\d+)?)[ ]?(?P<scales>[백천만억조](?:[ ]?(?:\d[\d,]*(?:\.\d+)?|(?<=[백천만억조])[일이삼사오육칠팔구])?[십백천만억조]){0, 8}(?:[ ]?\d[\d,]*(?=[ ]?원))?)"
+    rf"|(?P<scaled>\d[\d,]*(?:\.\d+)?)[ ]?(?P<scales>[백천만억조](?:[ ]?(?:\d[\d,]*(?:\.\d+)?|(?<=[백천만억조])[일이삼사오육칠팔구])?[십백천만억조]){{0,8}}(?:[ ]?\d[\d,]*(?=[ ]?원))?)"
     r"(?![가-힣]{0,1}(?:큼|약|일|나|들))"
 )
 _NOT_SINO = re.compile(
@@ -64,7 +64,7 @@ def korean_numerals(text: str) -> list[tuple[int, int, str]]:
 
     A native numeral counts only before a counter, as in 두 개, because 한 and 네 are also other words.
     """
-    edits = []
+    edits: list[tuple[int, int, str]] = []
     for match in _NUMERAL.finditer(text):
         new = _digits(match)
         if new is not None:

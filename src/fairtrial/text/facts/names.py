@@ -51,7 +51,7 @@ def replaced_names(reference: str, reply: str, names: Iterable[str] = ()) -> lis
         return []
     said = _sentences(reply)
     known = frozenset(name.lower() for name in names)
-    found = []
+    found: list[Replaced] = []
     for sentence in told:
         other = max(said, key=lambda each: _common(sentence, each), default=None)
         if other is not None and sentence.tokens != other.tokens and _common(sentence, other) >= _ALIKE:
@@ -61,7 +61,7 @@ def replaced_names(reference: str, reply: str, names: Iterable[str] = ()) -> lis
 
 @lru_cache(maxsize=1024)
 def _sentences(text: str) -> tuple[_Sentence, ...]:
-    sentences = []
+    sentences: list[_Sentence] = []
     start = 0
     for match in [*_SENTENCE.finditer(text), None]:
         end = match.start() if match else len(text)
@@ -100,9 +100,9 @@ def _replaced(one: _Sentence, two: _Sentence, reference: str, reply: str, known:
 
 
 def _is_capital(sentence: _Sentence, first: int, last: int) -> bool:
-    """Return whether words inside a sentence begin with capital letters."""
+    """Return whether words of three letters or more inside a sentence begin with capital letters."""
     return first > 0 and all(
-        word[0].isupper() and word[0].isascii() and word not in {"I", "A"} for word in sentence.tokens[first:last]
+        len(word) > 2 and word[0].isupper() and word[0].isascii() for word in sentence.tokens[first:last]
     )
 
 

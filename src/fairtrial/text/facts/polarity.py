@@ -104,7 +104,7 @@ def compare_polarity(reference: str, reply: str) -> Polarity:
     if not told:
         return Polarity((), False)
     said = _clauses(reply)
-    found = []
+    found: list[Opposition] = []
     agreed = False
     for clause in told:
         other = _nearest(clause, said)
@@ -214,7 +214,7 @@ def is_negative(text: str) -> bool:
 @lru_cache(maxsize=2048)
 def _clauses(text: str) -> tuple[_Clause, ...]:
     whole = canonicalise(text)
-    clauses = []
+    clauses: list[_Clause] = []
     for start, end in _spans(_BREAK, whole.text):
         clause = _clause(whole.text[start : min(end, start + _LONGEST_CLAUSE)])
         if clause is not None:

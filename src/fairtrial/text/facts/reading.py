@@ -108,6 +108,7 @@ def read_facts(text: str) -> tuple[Fact, ...]:
 
 def _placed(fact: Fact, whole: Canonical, original: str) -> Fact:
     start, end = whole.span(fact.start, fact.end)
+    end = start + len(original[start:end].rstrip("*`_ "))
     # "One" and 一 are often no number: "the one", 没有一个.
     one = fact.kind == "number" and fact.readings[0].value == 1.0 and whole.text[fact.start : fact.end] == "1"
     return replace(fact, start=start, end=end, weak=fact.weak or (one and not original[start:end].strip().isdigit()))
@@ -172,7 +173,7 @@ def _measure(number: str, unit: Unit | None = None, scale: float = 1.0) -> Readi
 
 def _unit_readings(number: str, name: str, scale: float = 1.0) -> tuple[Reading, ...]:
     name = name.replace("-", " ")
-    readings = []
+    readings: list[Reading] = []
     currency = currency_names().get(name)
     if currency:
         codes = _SHARED.get(name) or (currency.dimension.removeprefix(CURRENCY),)
@@ -216,14 +217,14 @@ def _fractions(match: re.Match[str]) -> list[Fact]:
     if not below:
         return []
     value = int(match["whole"] or 0) + int(match["above"]) / below
-    readings = _unit_readings(f"{value:.6f}", match["unit"])
+    readings = _unit_readings(f"{value:.12f}", match["unit"])
     return [_fact(readings, match.start(), match.end())]
 
 
 def _temperatures(match: re.Match[str]) -> list[Fact]:
     if match["spoon"]:
         above, _, below = match["spoons"].partition("/")
-        number = f"{int(above) / int(below):.6f}" if below and int(below) else above
+        number = f"{int(above) / int(below):.12f}" if below and int(below) else above
         return [_fact(_unit_readings(number, match["spoon"]), match.start(), match.end())]
     name = "°f" if match["scale"] in {"화씨", "華氏", "华氏"} else "°c"
     return [_fact(_unit_readings(match["number"], name), match.start(), match.end())]
@@ -292,7 +293,7 @@ def _quantities(match: re.Match[str]) -> list[Fact]:
     rest = get("rest")
     if rest and get("unit") in {"块", "塊", "元"}:
         readings = _unit_readings(f"{get('number')}.{rest}", get("unit"))
-    facts = []
+    facts: list[Fact] = []
     if get("first"):
         name = get("first_unit") or get("unit")
         facts.append(
@@ -332,7 +333,7 @@ def _join_compounds(work: Claims, text: str) -> None:
 def _sums(large: Fact, small: Fact) -> tuple[Reading, ...]:
     if large.kind not in {"quantity", "amount"} or small.kind not in {"quantity", "amount"}:
         return ()
-    sums = []
+    sums: list[Reading] = []
     for one in large.readings:
         for two in small.readings:
             if one.dimension == two.dimension and isinstance(one.value, float) and isinstance(two.value, float):

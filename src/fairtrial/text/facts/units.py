@@ -47,7 +47,7 @@ def sign_pattern() -> str:
 
 def _rows(name: str) -> list[tuple[str, Unit]]:
     text = (resources.files("fairtrial.text.facts") / name).read_text(encoding="utf-8")
-    rows = []
+    rows: list[tuple[str, Unit]] = []
     for line in text.splitlines():
         if line and not line.startswith("#"):
             dimension, factor, *names = line.split()

@@ -1,0 +1,183 @@
+"""Facts that are read from texts of four languages: their kind, their value and their place."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairtrial.text.facts.canonical import canonicalise
+from fairtrial.text.facts.reading import read_facts
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("Twelve hundred and five", "1205"),
+        ("two and a half hours", "2.5 hours"),
+        ("an hour and a half", "1.5 hour"),
+        ("half a million", "500000"),
+        ("one hundred twenty-three thousand", "123000"),
+        ("1.2k", "1200"),
+        ("the twenty-first", "the 21st"),
+        ("three point one four", "3.14"),
+        ("this one, and one of them", "this one, and one of them"),
+        ("３万５千円", "35000円"),
+        ("1億500万", "105000000"),
+        ("二〇二五年", "2025年"),
+        ("三百二十", "320"),
+        ("两万五", "25000"),
+        ("三四天", "3~4天"),
+        ("百分之二十", "20%"),
+        ("打八折", "20%off"),
+        ("一緒に", "一緒に"),
+        ("十分好", "十分好"),
+        ("만 오천 원", "15000 원"),
+        ("2천5백 원", "2500 원"),
+        ("스물다섯 살", "25 살"),
+        ("1시간 반", "1.5시간"),
+        ("네, 알겠습니다", "네, 알겠습니다"),
+        ("**12** items", "12 items"),
+    ],
+)
+def test_numerals_become_digits(text: str, canonical: str) -> None:
+    """Words that are numbers become digits. Words that only look like numbers stay."""
+    assert canonicalise(text).text == canonical
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "dimension", "value"),
+    [
+        ("It costs $1,299.50.", "amount", "currency:USD", 1299.5),
+        ("가격은 3만 5천 원입니다.", "amount", "currency:KRW", 35000),
+        ("送料は550円です。", "amount", "currency:JPY", 550),
+        ("运费12块5。", "amount", "currency:CNY", 12.5),
+        ("eighteen dollars and seventy-five cents", "amount", "currency:USD", 18.75),
+        ("5 km away", "quantity", "length", 5000),
+        ("2 hours 30 minutes", "quantity", "time", 9000),
+        ("1/3 cup", "quantity", "volume", 0.2365882365 / 3),
+        ("섭씨 25도", "quantity", "celsius", 25),
+        ("最低気温は-7℃", "quantity", "celsius", -7),
+        ("大さじ2", "quantity", "volume", 2 * 0.01478676478125),
+        ("20 percent", "percent", "percent", 20),
+        ("三成的人", "percent", "percent", 30),
+        ("on 3 March 2025", "date", "date", (2025, 3, 3)),
+        ("2025-11-23", "date", "date", (2025, 11, 23)),
+        ("11월 23일", "date", "date", (None, 11, 23)),
+        ("令和7年4月1日", "date", "date", (2025, 4, 1)),
+        ("民國114年10月1日", "date", "date", (2025, 10, 1)),
+        ("by the end of June", "date", "date", (None, 6, 30)),
+        ("at 2:30 pm", "time", "clock", (870, 1)),
+        ("half past seven in the evening", "time", "clock", (1170, 1)),
+        ("오후 3시 30분", "time", "clock", (930, 1)),
+        ("午前9時", "time", "clock", (540, 1)),
+        ("下午三點一刻", "time", "clock", (915, 1)),
+        ("三点差五分", "time", "clock", (175, 0)),
+        ("on Wednesday", "weekday", "weekday", 2),
+        ("星期天", "weekday", "weekday", 6),
+        ("tomorrow", "day", "day", 1),
+        ("매월", "period", "period", 2592000),
+        ("order #W1234567", "code", "code", "w1234567"),
+        ("version 2.13.0", "code", "code", "2.13.0"),
+        ("write to help@shop.example", "code", "code", "help@shop.example"),
+        ("flight HAT136", "code", "code", "hat136"),
+    ],
+)
+def test_a_fact_has_its_kind_and_value(text: str, kind: str, dimension: str, value: object) -> None:
+    """Each text has one fact, whose first reading is the expected one."""
+    (fact,) = read_facts(text)
+    assert (fact.kind, fact.readings[0].dimension) == (kind, dimension)
+    assert fact.readings[0].value == (pytest.approx(value) if isinstance(value, float) else value)
+
+
+@pytest.mark.parametrize(
+    ("text", "bound"),
+    [
+        ("at least 5 days", "least"),
+        ("up to 5 days", "most"),
+        ("more than 5 days", "over"),
+        ("less than 5 days", "under"),
+        ("5일 이내", "most"),
+        ("8자 이상", "least"),
+        ("5kg未満", "under"),
+        ("不超过5公斤", "most"),
+        ("至少8位", "least"),
+        ("5 days", ""),
+    ],
+)
+def test_a_bound_belongs_to_its_number(text: str, bound: str) -> None:
+    """Words before or behind a number say which side of it is meant."""
+    (fact,) = read_facts(text)
+    assert fact.bound == bound
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("You'll arrive after three hours.", ["three hours"]),
+        ("日付は３月３日です。", ["３月３日"]),
+        ("총 **3만 5천 원**이에요.", ["3만 5천 원"]),
+        ("1. Unplug it. 2. Wait 30 seconds. 3. Plug it in.", ["30 seconds"]),
+        ("See [3] for more.", []),
+        ("It is done.", []),
+    ],
+)
+def test_a_fact_has_its_place_in_the_text(text: str, facts: list[str]) -> None:
+    """The offsets are those of the original text, also if its characters were folded. List marks are no facts."""
+    assert [text[fact.start : fact.end].strip() for fact in read_facts(text)] == facts
+
+
+_PIECES = st.sampled_from(
+    [
+        *(
+            "1",
+            "2.5",
+            ",",
+            " ",
+            "3月",
+            "日",
+            "年",
+            "万",
+            "三",
+            "百分之",
+            "折",
+            "원",
+            "만",
+            "시",
+            "반",
+            "分",
+            "の",
+            "%",
+            "$",
+        ),
+        *(
+            "¥",
+            "to",
+            "-",
+            "~",
+            "half",
+            "one",
+            "hundred",
+            "and",
+            "a",
+            "pm",
+            "may",
+            "st",
+            "/",
+            ":",
+            "@",
+            "#",
+            "not",
+            "않",
+        ),
+        *("不", "。", "\n", "**", "差", "刻", "km", "ß", "İ", "ﬁ", "半"),
+    ]
+)
+
+
+@given(st.lists(_PIECES, max_size=24).map("".join) | st.text(max_size=60))
+def test_any_text_is_read(text: str) -> None:
+    """No text raises an error, and each fact lies in the text."""
+    for fact in read_facts(text):
+        assert 0 <= fact.start < fact.end <= len(text)
+        assert fact.readings
