@@ -35,6 +35,8 @@ _HOMES = {
     "CaseError": "fairtrial.errors",
     "CaseKey": "fairtrial.records.keys",
     "CaseResult": "fairtrial.records.result",
+    "Check": "fairtrial.records.check",
+    "Checks": "fairtrial.metrics.checks",
     "Claim": "fairtrial.records.gate",
     "Comparison": "fairtrial.records.run_comparison",
     "ConfigError": "fairtrial.errors",
@@ -179,6 +181,8 @@ __all__ = [
     "CaseError",
     "CaseKey",
     "CaseResult",
+    "Check",
+    "Checks",
     "Claim",
     "Comparison",
     "ConfigError",
@@ -353,6 +357,7 @@ if TYPE_CHECKING:
     from fairtrial.metrics.adaptive_quality import GeneralQuality as GeneralQuality
     from fairtrial.metrics.adaptive_quality import InstructionFollowing as InstructionFollowing
     from fairtrial.metrics.adaptive_quality import TextQuality as TextQuality
+    from fairtrial.metrics.checks import Checks as Checks
     from fairtrial.metrics.conversation import TaskSuccess as TaskSuccess
     from fairtrial.metrics.conversation import ToolUseQuality as ToolUseQuality
     from fairtrial.metrics.conversation import TrajectoryQuality as TrajectoryQuality
@@ -395,6 +400,7 @@ if TYPE_CHECKING:
     from fairtrial.records.case import Persona as Persona
     from fairtrial.records.case import Scenario as Scenario
     from fairtrial.records.case import SessionInput as SessionInput
+    from fairtrial.records.check import Check as Check
     from fairtrial.records.flaky_case import Flakiness as Flakiness
     from fairtrial.records.gate import Claim as Claim
     from fairtrial.records.gate import GateDecision as GateDecision

@@ -11,6 +11,7 @@ from fairtrial.config.spelling import spellings
 from fairtrial.config.wording import format_value
 from fairtrial.formats.adk import content
 from fairtrial.formats.adk.unknown_keys import note_expectations
+from fairtrial.formats.checks import read_checks
 from fairtrial.formats.number_range import finite
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.right_forms import is_no_expectation
@@ -50,6 +51,7 @@ CASE = spellings(
     "expected_failure",
     "cluster",
     "groups",
+    "checks",
 )
 CASE_MARKS = frozenset(spellings("eval_id", "conversation", "conversation_scenario", "actual_conversation"))
 """A case has at least one of these keys. An object without any of them is not a case."""
@@ -66,6 +68,7 @@ _INVOCATION = spellings(
     "app_details",
     "tools",
     "intermediate_responses",
+    "checks",
 )
 _TRPC_QUIET = ("toolMock", "tool_mock", "executionTrace", "execution_trace")
 """Answers that tRPC-Agent-Go gives in place of tools, and the nodes that its graph ran. No criterion reads them."""
@@ -175,6 +178,7 @@ def case(raw: Any, at: Place, reading: Diagnostics) -> EvalCase:
         reading.text(fields, "expected_failure", at),
         reading.text(fields, "cluster", at),
         reading.mapping(fields, "groups", at) or _NO_GROUPS,
+        read_checks(fields["checks"], (at, "checks"), reading) if "checks" in fields else (),
     )
 
 
@@ -248,6 +252,7 @@ def invocation(raw: Any, at: Place, reading: Diagnostics) -> Invocation:
         events,
         extra,
         created,
+        checks=read_checks(fields["checks"], (at, "checks"), reading) if "checks" in fields else (),
     )
 
 
