@@ -59,4 +59,10 @@ def _compose(pattern: str) -> str:
 
 def _widen(pattern: str) -> str:
     """Return a pattern whose letters and digits have their usual width. Its other signs may be syntax, and stay."""
-    return _compose("".join(narrow if (narrow := unicodedata.normalize("NFKC", c)).isalnum() else c for c in pattern))
+    return _compose("".join(map(_widen_letter, pattern)))
+
+
+def _widen_letter(char: str) -> str:
+    usual = unicodedata.normalize("NFKC", char)
+    # The sound marks of half-width kana are not letters, and join the letter before them.
+    return usual if usual.isalnum() or unicodedata.combining(usual[0]) else char
