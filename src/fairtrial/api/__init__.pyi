@@ -180,6 +180,6 @@ from fairtrial.reports.views.label_shapes import LabelRequest as LabelRequest
 from fairtrial.reports.views.label_shapes import QueueRequest as QueueRequest
 from fairtrial.reports.views.label_shapes import WindowRequest as WindowRequest
 from fairtrial.simulate.degradation import DEGRADATIONS as DEGRADATIONS
-from fairtrial.store import DEFAULT_URL as DEFAULT_URL
+from fairtrial.system.paths import DEFAULT_URL as DEFAULT_URL
 from fairtrial.valuation.single import shared_cache as shared_cache
 from fairtrial.valuation.single import value as value
