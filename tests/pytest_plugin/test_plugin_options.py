@@ -77,7 +77,7 @@ def test_a_session_without_evaluations_loads_nothing(pytester: pytest.Pytester) 
             ours = {name for name in sys.modules if name.startswith("fairtrial")}
             plugin = {"fairtrial.pytest_plugin", "fairtrial.pytest_plugin.plugin_options"}
             names = {"fairtrial.system", "fairtrial.system.lazy_names", "fairtrial.version"}
-                assert ours == {"fairtrial", *names, *plugin}
+            assert ours == {"fairtrial", *names, *plugin}
             assert not {"msgspec", "sqlalchemy", "click"} & {*sys.modules}
         """
     )
