@@ -9,8 +9,8 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from fairtrial.config.reader import OptionReader, ReadWith, check_options
-from fairtrial.formats.checks import read_checks
 from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.written_checks import read_checks
 from fairtrial.metrics.expectations import undeclared_tools
 from fairtrial.metrics.pairing import broke_here, positions, rest_elsewhere, structural_score
 from fairtrial.metrics.text_checks import HOLDS, Finding, Subject, compare_value, title

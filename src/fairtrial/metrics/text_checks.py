@@ -173,7 +173,7 @@ def _starts_with(check: Check, subject: Subject) -> Finding:
     return Finding(False, reason, _quotes(check, value, 0))
 
 
-def _one_of(check: Check, subject: Subject) -> Finding:
+def _compare_choices(check: Check, subject: Subject) -> Finding:
     if any(_same(subject.value, expected, check, subject) for expected in check.value):
         return HOLDS
     allowed = shorten(", ".join(map(show, check.value)), 2 * _LONGEST)
@@ -277,7 +277,7 @@ _COMPARE: dict[str, Callable[[Check, Subject], Finding]] = {
     "contains": _contains,
     "not_contains": _not_contains,
     "starts_with": _starts_with,
-    "one_of": _one_of,
+    "one_of": _compare_choices,
     "regex": _regex,
     "json_schema": _json_schema,
 }

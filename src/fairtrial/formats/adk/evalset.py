@@ -11,11 +11,11 @@ from fairtrial.config.spelling import spellings
 from fairtrial.config.wording import format_value
 from fairtrial.formats.adk import content
 from fairtrial.formats.adk.unknown_keys import note_expectations
-from fairtrial.formats.checks import read_checks
 from fairtrial.formats.number_range import finite
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.right_forms import is_no_expectation
 from fairtrial.formats.shared_texts import shared
+from fairtrial.formats.written_checks import read_checks
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import Behavior, EvalCase, EvalSet, Persona, Scenario, SessionInput
 from fairtrial.records.decoding import json_decoder

@@ -9,7 +9,6 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.formats.chats import dialects
-from fairtrial.formats.checks import read_checks
 from fairtrial.formats.datasets.column_roles import (
     CALLS,
     CHECK_KINDS,
@@ -26,6 +25,7 @@ from fairtrial.formats.datasets.column_roles import (
 from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.value_shapes import holds_calls, holds_messages
+from fairtrial.formats.written_checks import read_checks
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
 from fairtrial.records.check import Check
