@@ -28,6 +28,21 @@ class Valid(Record, frozen=True):
     pass_rate: Estimate = Estimate()
 
 
+class Cascade(Record, frozen=True):
+    """How the criterion that is asked before a judge did over a run, in invocations.
+
+    It `decided` some, and the judge was `asked` about the others. The judge answered about `audited` decisions, too,
+    and decided `overruled` of them otherwise: `error` is their share, the mean over cases.
+    """
+
+    criterion: str
+    decided: int = 0
+    asked: int = 0
+    audited: int = 0
+    overruled: int = 0
+    error: Estimate = Estimate()
+
+
 class CriterionSummary(Record, frozen=True):
     """One criterion over all attempts: the mean of its values, its pass rate, and the number of each verdict.
 
@@ -37,6 +52,7 @@ class CriterionSummary(Record, frozen=True):
     attempts whose outcome is unscored because the agent failed. They do not count in `unscored` again.
     `valid` is None if the results do not say which attempts are valid. `possible` is the range that the mean could have
     if everything was scored. It is None if nothing is unscored, or if the range of the criterion is unbounded.
+    `cascade` is None if no criterion is asked before the judge.
     """
 
     criterion: str
@@ -63,6 +79,7 @@ class CriterionSummary(Record, frozen=True):
     possible: tuple[float, float] | None = None
     self_agreement_interval: tuple[float, float] | None = None
     panel_agreement_interval: tuple[float, float] | None = None
+    cascade: Cascade | None = None
 
 
 class RunUsage(Record, frozen=True):
