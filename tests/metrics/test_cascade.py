@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+import fairtrial
+from fairtrial import Case, Judges, ModelOptions, Verdict
 from fairtrial.analysis.aggregation import aggregate
 from fairtrial.errors import ConfigError
 from fairtrial.judge.ballot_costs import judge_stats
@@ -18,7 +20,8 @@ from fairtrial.records.result import CaseResult, Outcome
 from fairtrial.records.score import Score
 from fairtrial.records.summary import CriterionSummary
 from fairtrial.records.trace import Trace
-from judged import Bench, fenced, invocation, score
+from fairtrial.testing import ScriptedModel
+from judged import Bench, fenced, invocation, reply, score
 
 REFERENCE = "Your parcel arrives on Friday."
 WRONG = "It is lost for ever, sorry!"
@@ -223,3 +226,29 @@ def test_a_cascade_that_cannot_work_is_refused(options: dict[str, Any], problem:
     with pytest.raises(ConfigError) as caught:
         cascade(**options)
     assert problem in str(caught.value)
+
+
+def test_a_run_with_a_cascade_says_what_it_decided_and_saved() -> None:
+    """The note, the part and the numbers come from the stored run."""
+    model = ScriptedModel(lambda prompt: reply(prompt, lambda *_: "valid"))
+    judges = Judges(models=ModelOptions(custom_models={"mine": model}))
+    options = {"judge_model": "mine", "num_samples": 3}
+    criterion = {"threshold": 1.0, "first": "checks_v1", "judge_model_options": options}
+    cases = [
+        Case("a", expected="It arrives on Friday.", checks=[{"contains": "Friday"}]),
+        Case("b", expected="It arrives on Monday.", checks=[{"contains": "Monday"}]),
+    ]
+    criteria = {"final_response_match_v2": criterion}
+    run = fairtrial.evaluate(cases, lambda _: "You get it on Friday.", criteria, judges=judges)
+    assert [case.verdict for case in run.cases] == [Verdict.PASSED, Verdict.FAILED]
+    assert len(model.prompts) == 2
+    assert run.summary.notes[-1] == (
+        "final_response_match_v2: checks_v1 decided 1 of 2 invocations without the judge; the judge was asked about "
+        "none of these, so their error is not known: set `audit`"
+    )
+    numbers = run.summary.criteria[0]
+    assert (numbers.calls, numbers.calls_saved) == (2, 4)
+    part = run.cases[1].outcomes[0].score.parts[0]
+    assert part.reason == (
+        "decided by checks_v1 without the judge: expected the reply to contain 'Monday', got 'You get it on Friday.'"
+    )

@@ -120,6 +120,23 @@ export interface Calibration {
   freedom?: number | null;
 }
 
+export interface Cascade {
+  criterion: string;
+  decided?: number;
+  asked?: number;
+  audited?: number;
+  overruled?: number;
+  error: Estimate;
+}
+
+export interface CascadeCounts {
+  criterion: string;
+  decided?: number;
+  asked?: number;
+  audited?: number;
+  overruled?: number;
+}
+
 export interface CaseKey {
   eval_set: string;
   case: string;
@@ -249,6 +266,7 @@ export interface CriterionView {
   possible?: [number, number] | null;
   self_agreement_interval?: [number, number] | null;
   panel_agreement_interval?: [number, number] | null;
+  cascade?: Cascade | null;
   unit?: string;
   judge?: Calibration | null;
   judge_message?: string;
@@ -303,6 +321,14 @@ export interface Failure {
 export interface Fault {
   side: "agent" | "environment" | "expectation" | "infrastructure" | "judge" | "simulator";
   evidence?: string[];
+}
+
+export interface FirstDecision {
+  criterion: string;
+  decided: boolean;
+  saved?: number;
+  audited?: boolean;
+  judged?: number | null;
 }
 
 export interface FoundCases {
@@ -406,6 +432,7 @@ export interface JudgeStats {
   unreported_calls?: number;
   unpriced_calls?: number;
   pair_agreements?: PairAgreement[];
+  cascade?: CascadeCounts | null;
 }
 
 export interface Label {
@@ -734,6 +761,7 @@ export interface Score {
   side?: "agent" | "environment" | "expectation" | "infrastructure" | "judge" | "simulator" | null;
   key?: PartKey | null;
   calls?: AlignedCall[];
+  first?: FirstDecision | null;
 }
 
 export interface SentPrompt {

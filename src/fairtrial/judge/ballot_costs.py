@@ -83,10 +83,10 @@ def _count_cascade(score: Score) -> CascadeCounts | None:
             answered = first.judged is not None
             own = CascadeCounts(
                 first.criterion,
-                decided=first.decided,
-                asked=not first.decided,
-                audited=answered,
-                overruled=answered and first.judged != part.value,
+                decided=int(first.decided),
+                asked=int(not first.decided),
+                audited=int(answered),
+                overruled=int(answered and first.judged != part.value),
             )
             counts = own if counts is None else counts + own
     return counts
