@@ -50,7 +50,7 @@ def test_a_reply_that_the_first_criterion_fails_costs_no_call() -> None:
     assert (part.value, part.ballots) == (0.0, ())
     assert part.reason.startswith("decided by response_match_score without the judge: rouge1 F 0.")
     assert part.first is not None
-    assert (part.first.criterion, part.first.decided, part.first.saved) == ("response_match_score", True, 5)
+    assert (part.first.criterion, part.first.decisive, part.first.saved) == ("response_match_score", True, 5)
 
 
 def test_a_reply_that_the_first_criterion_passes_is_put_to_the_judge() -> None:
@@ -60,7 +60,7 @@ def test_a_reply_that_the_first_criterion_passes_is_put_to_the_judge() -> None:
     assert len(bench.prompts) == 3
     assert part.value == 0.0
     assert part.first is not None
-    assert not part.first.decided
+    assert not part.first.decisive
 
 
 @pytest.mark.parametrize(("pass_at", "calls"), [(0.8, 0), (0.9, 3), (1.0, 3)])
@@ -75,7 +75,7 @@ def test_a_criterion_without_a_threshold_fails_no_reply() -> None:
     """An equal reply passes, and any other is put to the judge."""
     bench, metric = cascade(first={"exact_match": None}, pass_at=1.0)
     result = score(metric, *pair(REFERENCE, WRONG))
-    assert [part.first.decided for part in result.parts if part.first] == [True, False]
+    assert [part.first.decisive for part in result.parts if part.first] == [True, False]
     assert len(bench.prompts) == 3
 
 
@@ -174,7 +174,7 @@ def test_a_run_says_how_many_calls_were_saved_and_how_often_the_judge_disagrees(
     pairs = [pair(f"{WRONG} {number}") for number in range(10)] + [pair(f"{REFERENCE} 2"), pair(f"{REFERENCE} 3")]
     cascade_numbers = summarise(metric, bench, *pairs).cascade
     assert cascade_numbers is not None
-    assert (cascade_numbers.criterion, cascade_numbers.decided, cascade_numbers.asked) == (
+    assert (cascade_numbers.criterion, cascade_numbers.decisions, cascade_numbers.questions) == (
         "response_match_score",
         10,
         2,

@@ -1,4 +1,4 @@
-"""A sentence about the criterion that was asked before a judge: what it decided, and what is known of its errors."""
+"""A sentence about the criterion that was asked before a judge: its decisions, and the known share of errors."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from fairtrial.records.summary import Cascade, CriterionSummary
 
 
 def describe_cascade(summary: CriterionSummary) -> str:
-    """Return what the first criterion decided, and how often the judge would have decided otherwise."""
+    """Return the number of decisions of the first criterion, and the share that the judge would decide otherwise."""
     cascade = summary.cascade or Cascade("")
-    total = cascade.decided + cascade.asked
-    start = f"{summary.criterion}: {cascade.criterion} decided {cascade.decided:,} of {total:,} invocations"
-    if not cascade.decided:
+    total = cascade.decisions + cascade.questions
+    start = f"{summary.criterion}: {cascade.criterion} decided {cascade.decisions:,} of {total:,} invocations"
+    if not cascade.decisions:
         return f"{start}, and the judge was asked about all of them"
     start += " without the judge"
     if not cascade.audited:

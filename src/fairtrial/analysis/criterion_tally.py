@@ -340,7 +340,7 @@ class _JudgeTally:
             return None
         counts = self._cascade
         error = rate_estimate(self._overruled.moments, self._overruled.attempts)
-        return Cascade(counts.criterion, counts.decided, counts.asked, counts.audited, counts.overruled, error)
+        return Cascade(counts.criterion, counts.decisions, counts.questions, counts.audited, counts.overruled, error)
 
 
 def _agreement(name: str, means: CaseMeans) -> dict[str, Any]:

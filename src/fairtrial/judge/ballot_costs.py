@@ -83,8 +83,8 @@ def _count_cascade(score: Score) -> CascadeCounts | None:
             answered = first.judged is not None
             own = CascadeCounts(
                 first.criterion,
-                decided=int(first.decided),
-                asked=int(not first.decided),
+                decisions=int(first.decisive),
+                questions=int(not first.decisive),
                 audited=int(answered),
                 overruled=int(answered and first.judged != part.value),
             )

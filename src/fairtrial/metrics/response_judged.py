@@ -99,7 +99,7 @@ class FinalResponseMatch(JudgedMetric):
         decision = first.decide(score)
         overlap = word_overlap(actual, expected) if decision == "pass" and self.pass_at is not None else None
         if decision == "ask" or (decision == "pass" and (overlap is None or overlap < (self.pass_at or 0))):
-            return replace(await self._ask(actual, expected), first=FirstDecision(first.name, decided=False))
+            return replace(await self._ask(actual, expected), first=FirstDecision(first.name, decisive=False))
         fails = decision == "fail"
         own = explain(score, failing=fails)
         reason = own.reason if fails else f"it passes, and the word overlap is {overlap:.2f}"

@@ -32,21 +32,21 @@ class Verdict(StrEnum):
 class CascadeCounts(Record, frozen=True):
     """How a criterion that is asked before the judge treated some invocations.
 
-    It `decided` some, and the judge was `asked` about the others. `audited` decisions were also put to the judge, which
-    answered. It decided `overruled` of these otherwise.
+    It made `decisions` about some, and the judge got `questions` about the others. `audited` decisions were also put to
+    the judge, which answered. It decided `overruled` of these otherwise.
     """
 
     criterion: str
-    decided: int = 0
-    asked: int = 0
+    decisions: int = 0
+    questions: int = 0
     audited: int = 0
     overruled: int = 0
 
     def __add__(self, other: CascadeCounts) -> CascadeCounts:
         return CascadeCounts(
             self.criterion,
-            self.decided + other.decided,
-            self.asked + other.asked,
+            self.decisions + other.decisions,
+            self.questions + other.questions,
             self.audited + other.audited,
             self.overruled + other.overruled,
         )

@@ -92,12 +92,12 @@ class AlignedCall(Record, frozen=True):
 class FirstDecision(Record, frozen=True):
     """How a criterion without a model, which is asked before the judge, treated an invocation.
 
-    If it `decided`, `saved` votes were not requested. If the decision was `audited`, the judge was asked anyway, and
-    `judged` is the value that it gave, or None if it gave none. The decision stays as it is.
+    If it was `decisive`, `saved` votes were not requested. If the decision was `audited`, the judge was asked
+    anyway, and `judged` is the value that it gave, or None if it gave none. The decision stays as it is.
     """
 
     criterion: str
-    decided: bool = True
+    decisive: bool = True
     saved: int = 0
     audited: bool = False
     judged: float | None = None

@@ -31,13 +31,13 @@ class Valid(Record, frozen=True):
 class Cascade(Record, frozen=True):
     """How the criterion that is asked before a judge did over a run, in invocations.
 
-    It `decided` some, and the judge was `asked` about the others. The judge answered about `audited` decisions, too,
-    and decided `overruled` of them otherwise: `error` is their share, the mean over cases.
+    It made `decisions` about some, and the judge got `questions` about the others. It answered about `audited`
+    decisions, and decided `overruled` of them otherwise: `error` is their share, the mean over cases.
     """
 
     criterion: str
-    decided: int = 0
-    asked: int = 0
+    decisions: int = 0
+    questions: int = 0
     audited: int = 0
     overruled: int = 0
     error: Estimate = Estimate()
