@@ -118,12 +118,13 @@ export interface Calibration {
   assumed_from?: string | null;
   error?: number | null;
   freedom?: number | null;
+  decisions?: LabelledDecisions | null;
 }
 
 export interface Cascade {
   criterion: string;
-  decided?: number;
-  asked?: number;
+  decisions?: number;
+  questions?: number;
   audited?: number;
   overruled?: number;
   error: Estimate;
@@ -131,8 +132,8 @@ export interface Cascade {
 
 export interface CascadeCounts {
   criterion: string;
-  decided?: number;
-  asked?: number;
+  decisions?: number;
+  questions?: number;
   audited?: number;
   overruled?: number;
 }
@@ -325,7 +326,7 @@ export interface Fault {
 
 export interface FirstDecision {
   criterion: string;
-  decided: boolean;
+  decisive: boolean;
   saved?: number;
   audited?: boolean;
   judged?: number | null;
@@ -492,6 +493,13 @@ export interface LabelRequest {
   side?: "agent" | "environment" | "expectation" | "infrastructure" | "judge" | "simulator" | null;
   reference?: string;
   again?: boolean;
+}
+
+export interface LabelledDecisions {
+  criterion: string;
+  labels?: number;
+  errors?: number;
+  error: Estimate;
 }
 
 export interface LabelsView {
