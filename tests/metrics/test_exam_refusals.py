@@ -53,10 +53,10 @@ def test_a_kind_that_is_wrong_is_named_with_its_interval() -> None:
     """All 16 questions of one kind whose right answer is "fails": Wilson's interval begins at 16 / (16 + 1.96 ** 2)."""
     own = [answer._replace(is_right=(answer.kind, answer.expected) != ("kind 3", "fails")) for answer in answers(1, 0)]
     (refusal,) = list_refusals(own)
-    assert (refusal.rule, refusal.name, refusal.wrong) == ("kind", "kind 3, fails", refusal.asked)
-    assert isclose(refusal.low, refusal.asked / (refusal.asked + 1.959964**2), abs_tol=1e-6)
+    assert (refusal.rule, refusal.name, refusal.wrong) == ("kind", "kind 3, fails", refusal.answers)
+    assert isclose(refusal.low, refusal.answers / (refusal.answers + 1.959964**2), abs_tol=1e-6)
     assert refusal.high == 1.0
-    assert len(refusal.ids) == refusal.asked
+    assert len(refusal.ids) == refusal.answers
 
 
 def test_answers_that_could_not_be_read_are_no_mistakes() -> None:
@@ -80,7 +80,7 @@ FOUND_BY_ALL = [planted for planted in JUDGES if planted.name != "random 10 %"]
 
 @pytest.mark.parametrize("planted", FOUND_BY_ALL, ids=lambda planted: planted.name)
 def test_one_prompt_of_judge_check_finds_a_planted_judge(planted: Planted) -> None:
-    """Its questions about one reply and its reference. A judge that drifts after 100 questions needs a second prompt."""
+    """Its questions about a reply and its reference. A judge that drifts after 100 questions needs a second prompt."""
     prompts = (PROMPT, "safety") if planted.name == "drifting" else (PROMPT,)
     assert asyncio.run(check_refusals(planted, 1, *prompts))[0]
 

@@ -12,13 +12,13 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.api.connection import find_models
-from fairtrial.judge.judge import Judge
+from fairtrial.llm.model_pool import HasPanel
 from fairtrial.metrics.exams.canaries import (
-    ballots_of,
     canaries,
     canary_answers,
     canary_sample,
     criterion_for_items,
+    find_ballots,
     invents_quote,
 )
 from fairtrial.metrics.exams.refusals import ExamAnswer, chance_of_wrong, is_in_doubt, list_refusals
@@ -80,7 +80,7 @@ class RunCanaries:
         key = _identity(criterion)
         if key in reasons:
             return replace(criterion, metric=_Untrusted(reasons[key]))
-        return criterion if key not in self._watches else self._watches[key].watched(criterion)
+        return criterion if key not in self._watches else self._watches[key].count_questions(criterion)
 
     async def after(self) -> tuple[str, ...]:
         """Ask each trusted judge again, and return an alarm for each judge that has changed since the first part."""
@@ -117,10 +117,10 @@ class _Watch:
             answers += await self._ask(rest, part)
         return answers
 
-    def watched(self, criterion: Criterion) -> Criterion:
+    def count_questions(self, criterion: Criterion) -> Criterion:
         """Return the criterion with a judge whose questions are counted. A canary follows every tenth of them."""
         metric: Any = criterion.metric
-        judges = {name: own for name, own in find_models(metric).items() if isinstance(own, Judge)}
+        judges: Any = {name: own for name, own in find_models(metric).items() if isinstance(own, HasPanel)}
         counted: Any = {name: dataclasses.replace(own, keep=self._count(own.keep)) for name, own in judges.items()}
         return replace(criterion, metric=dataclasses.replace(metric, **counted)) if counted else criterion
 
@@ -152,7 +152,7 @@ class _Watch:
         """Return the answers of the judge. A part of the run with a name gets replies of its own."""
         criterion = criterion_for_items(self.criterion)
         metric: Any = criterion.metric
-        judges = {name: own for name, own in find_models(metric).items() if isinstance(own, Judge)}
+        judges: Any = {name: own for name, own in find_models(metric).items() if isinstance(own, HasPanel)}
         if part and judges:
             again: Any = {name: dataclasses.replace(own, repetition=f" {part}") for name, own in judges.items()}
             metric = dataclasses.replace(metric, **again)
@@ -161,7 +161,7 @@ class _Watch:
             Outcome(criterion.name, score, criterion.threshold, criterion.lower_is_better, criterion.range).verdict
             for score in scores
         ]
-        invented = [invents_quote(ballots_of(score, self.ballots)) for score in scores]
+        invented = [invents_quote(find_ballots(score, self.ballots)) for score in scores]
         return canary_answers(items, verdicts, invented)
 
 

@@ -20,7 +20,7 @@ class Refusal(Record, frozen=True):
     rule: Rule
     name: str
     wrong: int
-    asked: int
+    answers: int
     value: float
     low: float
     high: float
@@ -29,7 +29,7 @@ class Refusal(Record, frozen=True):
     @property
     def reason(self) -> str:
         """The reason in words. For example: "wrong about 8 of 8 questions of the kind 'other number, fails'"."""
-        share = f"{self.wrong} of {self.asked}"
+        share = f"{self.wrong} of {self.answers}"
         interval = f"({100 * self.low:.0f} % … {100 * self.high:.0f} %)"
         if self.rule == "forged":
             return f"the judge passes forged verdicts: {share} of the kind {self.name!r} {interval}"

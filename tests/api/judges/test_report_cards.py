@@ -99,7 +99,7 @@ def test_a_judge_that_is_blind_to_numbers_is_bad() -> None:
             re.sub(r"\d+", "", reply) == re.sub(r"\d+", "", reference) or is_right(reply, reference)
         )
     )
-    reasons = {refusal.name: (refusal.wrong, refusal.asked) for refusal in card.refusals[NAME]}
+    reasons = {refusal.name: (refusal.wrong, refusal.answers) for refusal in card.refusals[NAME]}
     assert reasons["other number, fails"] == (8, 8)
     assert card.is_bad
 

@@ -21,11 +21,11 @@ from fairtrial.errors import ConfigError
 from fairtrial.judge.judges import Judges
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.metrics.exams.canaries import (
-    ballots_of,
     canaries,
     canary_answers,
     canary_kinds,
     criterion_for_items,
+    find_ballots,
     invents_quote,
 )
 from fairtrial.metrics.exams.probes import PROBES, probe_pairs
@@ -177,7 +177,7 @@ class _Results:
     def refusals(self) -> tuple[Refusal, ...]:
         """Return the reasons to refuse the judge that its verdicts on the canaries give."""
         outcomes = self._canary_outcomes
-        invented = [invents_quote(ballots_of(outcome.score, self.run.ballots)) for outcome in outcomes]
+        invented = [invents_quote(find_ballots(outcome.score, self.run.ballots)) for outcome in outcomes]
         return list_refusals(canary_answers(self.check.canaries, [own.verdict for own in outcomes], invented))
 
     @property

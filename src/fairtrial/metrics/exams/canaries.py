@@ -155,7 +155,7 @@ def canary_answers(
 _DECIDED = (Verdict.PASSED, Verdict.FAILED)
 
 
-def ballots_of(score: Score, ballots: Mapping[str, Ballot]) -> list[Ballot]:
+def find_ballots(score: Score, ballots: Mapping[str, Ballot]) -> list[Ballot]:
     """Return the ballots behind a score."""
     return [ballots[name] for name in collect_ballot_ids(score) if name in ballots]
 
