@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
 from fairtrial.records.ballot import PairAgreement
 from fairtrial.records.gate import GateDecision
 from fairtrial.records.model_usage import ModelUsage
@@ -112,3 +116,10 @@ class Summary(Displayed, frozen=True):
     notes: tuple[str, ...] = ()
     case_verdicts: dict[str, int] = {}
     attempt_rules: tuple[str, ...] = ()
+
+    def with_alarms(self, alarms: Sequence[str]) -> Summary:
+        """Return the summary of a run whose judges have changed: it does not pass, and the alarms are its reasons."""
+        if not alarms:
+            return self
+        verdict = Verdict.UNSCORED if self.verdict is Verdict.PASSED else self.verdict
+        return replace(self, verdict=verdict, reasons=(*self.reasons, *alarms))
