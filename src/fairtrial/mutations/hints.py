@@ -17,11 +17,14 @@ _MEANING = (
 _TURNS = ("turn_lost", "stopped_early", "turns_swapped")
 _TRAJECTORY = "tool_trajectory_avg_score"
 _WORDS_ONLY = "response_match_score counts common words. Add facts_match_v1, or final_response_match_v2 with a judge."
-_NO_WORDS = "No criterion compares the reply with a reference. Add facts_match_v1, or final_response_match_v2 with a judge."
+_NO_WORDS = (
+    "No criterion compares the reply with a reference. Add facts_match_v1, or final_response_match_v2 with a judge."
+)
 _FACTS_ONLY = (
     "facts_match_v1 compares numbers, dates, codes and negations, and no claim without them. Add "
     "final_response_match_v2 with a judge."
 )
+_UNJUDGED = {"facts_match_v1": _FACTS_ONLY, "response_match_score": _WORDS_ONLY}
 _DEGRADED = ("tool_removed", "tool_fails", "results_stale", "results_truncated")
 _BEHAVIOUR = (
     "The agent behaved otherwise, and the criteria accept it. If the reply is wrong, raise a threshold, or add a "
@@ -51,6 +54,4 @@ def hint(operator: str, criteria: Collection[str], *, judged: bool, invocations:
         return "The options of tool_trajectory_avg_score allow it, for example match_type or ignore_args."
     if judged:
         return _JUDGE
-    if "facts_match_v1" in criteria:
-        return _FACTS_ONLY
-    return _WORDS_ONLY if "response_match_score" in criteria else _NO_WORDS
+    return next((words for name, words in _UNJUDGED.items() if name in criteria), _NO_WORDS)
