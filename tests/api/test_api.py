@@ -408,7 +408,7 @@ def other(_trace: Trace) -> str:
         ({"criteria": {"response_match_score": 0.5}}, "response_match_score"),
         ({"only": ["a"]}, "only"),
         ({"reply_timeout": 5.0}, "reply_timeout"),
-        ({"attempts": 1}, "--attempts must be at least 2"),
+        ({"attempts": 1}, "attempts must be at least 2"),
         ({"eval_set": replace(SET, cases=SET.cases[:1])}, "eval set .* is not the same as in the run"),
     ],
 )

@@ -288,7 +288,7 @@ def test_a_url_that_cannot_be_opened_is_a_usage_error_without_its_password(url: 
     """The message names the option, and the URL without its password."""
     with pytest.raises(UsageError) as caught:
         Store(url)
-    assert str(caught.value).startswith("--store: cannot open ")
+    assert str(caught.value).startswith("store: cannot open ")
     assert "secret" not in str(caught.value) or url.startswith("sqlite")
 
 

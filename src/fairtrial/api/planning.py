@@ -27,7 +27,7 @@ from fairtrial.api.text_warnings import text_warnings
 from fairtrial.config.attempt_options import AttemptOptions
 from fairtrial.config.criterion_options import parse_threshold
 from fairtrial.config.eval_config import EvalConfig
-from fairtrial.errors import ConfigError, UsageError, collecting
+from fairtrial.errors import ConfigError, UsageError, collecting, spell
 from fairtrial.formats.adk.config_file import config as read_config
 from fairtrial.formats.adk.config_file import is_config
 from fairtrial.formats.datasets.column_roles import check_columns
@@ -187,7 +187,7 @@ def resume(plan: Plan, earlier: RunInfo) -> Plan:
     new, old = _comparable(plan.info), _comparable(earlier)
     difference = "is not the same as in the run"
     changes = [
-        f"--resume {earlier.id}: {name} {difference}: {_short(new.get(name))}, was {_short(old.get(name))}"
+        f"{spell('resume')} {earlier.id}: {name} {difference}: {_short(new.get(name))}, was {_short(old.get(name))}"
         for name in {**old, **new}
         if new.get(name) != old.get(name)
     ]
@@ -195,7 +195,9 @@ def resume(plan: Plan, earlier: RunInfo) -> Plan:
         raise UsageError("\n".join(changes))
     attempts = int(earlier.config.get("attempts", 1))
     if plan.attempts < attempts:
-        raise UsageError(f"--resume {earlier.id}: --attempts must be at least {attempts}, got {plan.attempts}")
+        raise UsageError(
+            f"{spell('resume')} {earlier.id}: {spell('attempts')} must be at least {attempts}, got {plan.attempts}"
+        )
     info = replace(plan.info, id=earlier.id, started=earlier.started, seconds=earlier.seconds)
     return Plan(**{**plan.__dict__, "info": info})
 

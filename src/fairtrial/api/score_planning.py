@@ -27,7 +27,7 @@ from fairtrial.api.planning import (
     run_info,
 )
 from fairtrial.api.text_warnings import text_warnings
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.formats.datasets.column_roles import check_columns
 from fairtrial.formats.reading import NO_COLUMNS
@@ -41,8 +41,8 @@ from fairtrial.records.trace import Trace
 from fairtrial.text.display import describe_error
 
 _NOTHING_EXPECTED = (
-    "the recordings do not contain what was expected. Give an eval set with --against, or name criteria that need no "
-    "expectation with --config"
+    "the recordings do not contain what was expected. Give an eval set with {eval_set}, or name criteria that need "
+    "no expectation with {criteria}"
 )
 
 
@@ -98,7 +98,7 @@ def plan_score(
     about_models = (*model_warnings(matched.loaded_sets, judges), *text_warnings(matched.loaded_sets))
     warnings = (*matched.notes.warnings, *matched.warnings, *about_models)
     if [origin for origin, _ in matched.notes.origins] == [loading.DEFAULTS] and not matched.expects:
-        warnings = (*warnings, _NOTHING_EXPECTED)
+        warnings = (*warnings, _NOTHING_EXPECTED.format(eval_set=spell("eval_set"), criteria=spell("criteria")))
     arguments = {
         "paths": ["memory"] if paths is None else list(map(str, paths)),
         "against": None if eval_set is None else list_names(eval_set),
@@ -154,7 +154,9 @@ class _Matching:
         """Match recordings with the cases of an eval set."""
         files = [] if paths is None else loading.sources(paths, recorded=True, traces=self.traces, **self.reading)
         if any(source.only for source in files):
-            raise UsageError("FILE:case1,case2 chooses cases of an eval set: give it to --against, or use --only")
+            raise UsageError(
+                f"FILE:case1,case2 chooses cases of an eval set: give it to {spell('eval_set')}, or use {spell('only')}"
+            )
         loaded_sets, notes = load_sets(eval_set, self.criteria, columns=self.reading["columns"], **self.settings)
         cases = loading.plan_cases(loaded_sets)
         recordings, sets = (_stored(own), None) if paths is None else loading.with_sets(files)

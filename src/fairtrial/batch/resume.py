@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 
 
 def iter_lines(path: Path) -> Iterator[bytes]:
@@ -26,5 +26,8 @@ def cut_to_whole_lines(path: Path, count: int | None = None) -> None:
                 break
             end, lines = end + len(line), lines + 1
         if count is not None and lines < count:
-            raise UsageError(f"--resume: {path}: holds {lines} lines, expected at least {count}; use a new --output")
+            raise UsageError(
+                f"{spell('resume')}: {path}: holds {lines} lines, expected at least "
+                f"{count}; use a new {spell('output')}"
+            )
         file.truncate(end)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from fairtrial.errors import FormatError, OtherContentError, UsageError
+from fairtrial.errors import FormatError, OtherContentError, UsageError, spell
 from fairtrial.formats import packed
 from fairtrial.formats.chats.joined_requests import RequestJoiner, joined_message
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
@@ -308,10 +308,12 @@ def check_useful(loaded: Loaded, *, recorded: bool) -> None:
 
 def _check_useful_table(loaded: Loaded, *, recorded: bool) -> None:
     if recorded and not loaded.recordings:
-        advice = "write --map reply=COLUMN, or give the file to --against"
+        advice = f"write {spell('columns')} reply=COLUMN, or give the file to {spell('eval_set')}"
         raise OtherContentError(loaded.path, [f"holds a table without the agent's replies; {advice}"])
     if not recorded and loaded.eval_set is None:
-        raise OtherContentError(loaded.path, ["holds a table without the user's messages; write --map input=COLUMN"])
+        raise OtherContentError(
+            loaded.path, [f"holds a table without the user's messages; write {spell('columns')} input=COLUMN"]
+        )
 
 
 def has_known_name(path: Path) -> bool:

@@ -204,7 +204,7 @@ def test_nothing_is_mutated_if_no_baseline_passes(tmp_path: Path) -> None:
 def test_a_scenario_has_no_conversation_to_change() -> None:
     """The message says what would help."""
     scenarios = EvalSet("s", (EvalCase("one", scenario=Scenario("hi", "ask")),))
-    with pytest.raises(UsageError, match="--from-run RUN"):
+    with pytest.raises(UsageError, match="from_run RUN"):
         api.mutate(scenarios, DEFAULTS)
 
 
@@ -228,7 +228,7 @@ def test_the_report_can_be_made_again_from_the_store(tmp_path: Path) -> None:
 def test_judges_are_not_asked_without_a_limit() -> None:
     """The message says how many questions there would be, and what to do."""
     judged = {"final_response_match_v2": {"threshold": 0.8, "judge_model_options": {"judge_model": "openai/gpt-4o"}}}
-    with pytest.raises(UsageError, match=r"would ask judges up to \d+ questions.*--max-calls"):
+    with pytest.raises(UsageError, match=r"would ask judges up to \d+ questions.*max_calls"):
         api.plan_mutation(CASES, judged)
     limited = Judges(models=ModelOptions(budget=Budget(max_calls=10)))
     assert api.plan_mutation(CASES, judged, judges=limited).judged == ("final_response_match_v2",)

@@ -24,7 +24,7 @@ from fairtrial.api.planning import Criteria, Notes, load_sets, run_info
 from fairtrial.api.run_batches import check_canaries
 from fairtrial.api.score_planning import check_picklable
 from fairtrial.batch.executors import Executor, InProcess
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.judge.judges import Judges
 from fairtrial.loading.data_files import find_data_files
 from fairtrial.loading.object_folders import ObjectFolder, is_object_folder
@@ -61,10 +61,13 @@ def plan_dataset(
     options.check()
     folder_tables(options.carry)
     if match == "order":
-        raise UsageError("--match order: a data set is read in parts that have no common order; match by id or query")
+        raise UsageError(
+            f"{spell('match')} order: a data set is read in parts that have no common order; match by id or query"
+        )
     if options.stratify and eval_set is not None:
         raise UsageError(
-            "--stratify: does not go with --against, because attempts at a case may be in several strata; use --sample"
+            f"{spell('stratify')}: does not go with {spell('eval_set')}, because attempts at a "
+            f"case may be in several strata; use {spell('sample')}"
         )
     if is_finished or (objects is None and (folder / MANIFEST).exists()):
         raise UsageError(f"{url}: holds the results of a finished run; give another folder")
@@ -75,7 +78,7 @@ def plan_dataset(
     cases = None if eval_set is None else tuple(loading.plan_cases(loaded_sets))
     own_criteria = _one_set_of_criteria(loaded_sets)
     for criterion in own_criteria:
-        check_picklable(criterion, "--out")
+        check_picklable(criterion, spell("out"))
     files = tuple(find_data_files(paths))
     shards = tuple(cut_into_shards(files, options.columns, notes.append))
     arguments: dict[str, Any] = {
@@ -110,7 +113,10 @@ def _sets(eval_set: EvalSets | None, criteria: Criteria, **settings: Any) -> tup
     """Return the eval sets with their criteria. Without eval sets, the criteria belong to a set without cases."""
     if eval_set is None:
         if criteria is None:
-            raise UsageError("--out needs --config, or --against with an eval set that has a configuration beside it")
+            raise UsageError(
+                f"{spell('out')} needs {spell('criteria')}, or {spell('eval_set')} "
+                "with an eval set that has a configuration beside it"
+            )
         return load_sets(EvalSet(loading.RECORDED), criteria, **settings)
     return load_sets(resolve_eval_set(eval_set), criteria, **settings)
 
@@ -119,15 +125,20 @@ def _check_batches(folder: Path, judges: Judges, objects: ObjectFolder | None) -
     check_canaries(judges.models, judges.canaries)
     if judges.models.batch is not None and objects is not None:
         raise UsageError(
-            f"--batch-api: keeps its batches in {BATCHES}, a database that needs a file system; give --out a folder on "
+            f"{spell('batch_api')}: keeps its batches in {BATCHES}, a database that needs a file "
+            f"system; give {spell('out')} a folder on "
             f"a disk, and copy it to {objects.url}"
         )
     if judges.models.batch is None and (folder / BATCHES).exists():
-        raise UsageError(f"{folder}: its questions are in batches at a provider; go on with --batch-api --resume")
+        raise UsageError(
+            f"{folder}: its questions are in batches at a provider; go on with {spell('batch_api')} {spell('resume')}"
+        )
 
 
 def _one_set_of_criteria(loaded_sets: Sequence[loading.LoadedSet]) -> tuple[Criterion, ...]:
     first = loaded_sets[0].criteria
     if any(loaded.criteria != first for loaded in loaded_sets):
-        raise UsageError("the eval sets have different criteria, and a data set has the same for all; give --config")
+        raise UsageError(
+            f"the eval sets have different criteria, and a data set has the same for all; give {spell('criteria')}"
+        )
     return first

@@ -7,7 +7,7 @@ from typing import Any
 
 from fairtrial.agents import find_agent
 from fairtrial.api.declared_agents import declared_agents
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.formats.adk.write import scenario_json
 from fairtrial.llm.model import DEFAULT_MODEL, NamedModel
 from fairtrial.llm.model_options import ModelOptions
@@ -40,7 +40,7 @@ def scenarios(
         description = describe_agent(await declared_agents(target, EvalCase("scenarios")), _documentation(target))
         if not description and not instruction:
             problem = "the agent has no instructions, tools or documentation"
-            raise UsageError(f"{problem}; describe the scenarios with --instruction")
+            raise UsageError(f"{problem}; describe the scenarios with {spell('instruction')}")
         async with ModelPool(options) as pool:
             writer = pool.connected(NamedModel(model))
             await pool.check()

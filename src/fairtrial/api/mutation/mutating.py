@@ -28,7 +28,7 @@ from fairtrial.api.mutation.mutation_sources import (
 from fairtrial.api.planning import Criteria, Plan, resume, run_info
 from fairtrial.api.stored_runs import open_store, resume_command
 from fairtrial.api.temporary_store import temporary_store
-from fairtrial.errors import ConfigError, UsageError
+from fairtrial.errors import ConfigError, UsageError, spell
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.address import address
 from fairtrial.llm.provider import price
@@ -171,7 +171,7 @@ def plan_mutation(
     own = tuple(operator for operator in operators if isinstance(operator, Operator))
     selected_operators = (*(operators_named(names, languages) if names or not own else ()), *own)
     if (from_run is None) == (eval_set is None):
-        raise UsageError("mutate needs either eval sets or a stored run (--from-run RUN), and not both")
+        raise UsageError(f"mutate needs either eval sets or a stored run ({spell('from_run')} RUN), and not both")
     if from_run is not None:
         with closing(open_store(store, create=False)) as run_store:
             from_run = run_store.run(from_run).id
@@ -226,11 +226,11 @@ def _check_applies(plan: MutationPlan) -> None:
     if not plan.baselines.pairs:
         raise UsageError(
             "no case has a fixed conversation with a reply or calls that could be changed; "
-            "run the agent first, and use the stored run: fairtrial mutate --from-run RUN"
+            f"run the agent first, and use the stored run: {spell('from_run')} RUN"
         )
     if not plan.mutants:
         raise UsageError(
-            "no operator applies to these conversations; leave out --operator and --language, "
+            f"no operator applies to these conversations; leave out {spell('operators')} and {spell('languages')}, "
             "or use eval sets whose cases expect replies or calls"
         )
 
@@ -347,7 +347,8 @@ async def _execute(
             first_reasons = "\n".join([*exclusions, *map(find_reason, results)][:5])
             raise UsageError(
                 f"no baseline passes, so that nothing was mutated:\n{first_reasons}\nMake the criteria accept the "
-                "conversations, for example with --config, or mutate a run that passed with --from-run RUN"
+                f"conversations, for example with {spell('criteria')}, or mutate a run that "
+                f"passed with {spell('from_run')} RUN"
             )
         passing = {
             position: recording

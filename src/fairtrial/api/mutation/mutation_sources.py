@@ -15,7 +15,7 @@ from fairtrial import loading
 from fairtrial.api.connection import find_models
 from fairtrial.api.criterion_thresholds import Thresholds
 from fairtrial.api.planning import Criteria, Notes, load_sets
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.judge.judges import Judges
 from fairtrial.mutations.coverage import collect_personas
 from fairtrial.mutations.operator import Rules
@@ -171,7 +171,7 @@ def _collect_criteria(origins: Sequence[Sequence[Any]]) -> Criteria:
         return Path(names[0])
     raise UsageError(
         f"the criteria of the run came from {', '.join(names) or 'nowhere'}, which cannot be read again; "
-        "name a configuration with --config"
+        f"name a configuration with {spell('criteria')}"
     )
 
 
@@ -211,6 +211,8 @@ def check_bill(judged: Sequence[str], judges: Judges, amount: str) -> None:
     limited = budget is not None and (budget.max_calls is not None or budget.max_cost is not None)
     if judged and not limited and options.cassette is None and judges.model is None:
         raise UsageError(
-            f"{', '.join(judged)} would ask judges {amount}, each with its votes; limit them with --max-calls or "
-            "--max-cost, name a judge with --judge-model, replay a --cassette, or take a --sample"
+            f"{', '.join(judged)} would ask judges {amount}, each with its votes; limit them "
+            f"with {spell('max_calls')} or "
+            f"{spell('max_cost')}, name a judge with {spell('judge_model')}, replay a "
+            f"{spell('cassette')}, or take a {spell('sample')}"
         )

@@ -16,7 +16,7 @@ from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, resolve_eval_se
 from fairtrial.api.model_warnings import model_warnings
 from fairtrial.api.planning import Criteria, Plan, list_names, load_sets, resume, run_info
 from fairtrial.api.text_warnings import text_warnings
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.judge.judges import Judges
 from fairtrial.planned_case import PlannedCase
@@ -118,7 +118,10 @@ def plan_receive(
     if not 0 < sample <= 1:
         raise UsageError(f"sample must be above 0 and at most 1, got {sample!r}")
     if eval_set is None and criteria is None:
-        raise UsageError("nothing says what to score; give criteria with --config, or an eval set with --against")
+        raise UsageError(
+            f"nothing says what to score; give criteria with {spell('criteria')}, "
+            f"or an eval set with {spell('eval_set')}"
+        )
     make_finders(people=redact == "people")  # raises if the library is missing
     judges = judges or Judges()
     expected: EvalSet | list[str | Path] = EvalSet(RECEIVED)
