@@ -11,6 +11,7 @@ from fairtrial.api.datasets.dataset_scoring import DatasetPlan as DatasetPlan
 from fairtrial.api.datasets.shard_scoring import ShardReport as ShardReport
 from fairtrial.api.decisions.auditing import audit_gate as audit_gate
 from fairtrial.api.decisions.auditing import audit_suite as audit_suite
+from fairtrial.api.decisions.comparing import CompareOptions as CompareOptions
 from fairtrial.api.decisions.comparing import check_baseline as check_baseline
 from fairtrial.api.decisions.comparing import compare as compare
 from fairtrial.api.decisions.comparing import compare_all as compare_all
@@ -58,7 +59,10 @@ from fairtrial.api.mutation.mutating import execute_mutation as execute_mutation
 from fairtrial.api.mutation.mutating import mutate as mutate
 from fairtrial.api.mutation.mutating import plan_mutation as plan_mutation
 from fairtrial.api.mutation.mutating import resume_mutation as resume_mutation
+from fairtrial.api.mutation.mutation_options import MutationOptions as MutationOptions
 from fairtrial.api.mutation.mutation_reports import mutation_report as mutation_report
+from fairtrial.api.plan_options import ReadOptions as ReadOptions
+from fairtrial.api.plan_options import RunOptions as RunOptions
 from fairtrial.api.planning import Plan as Plan
 from fairtrial.api.planning import plan_run as plan_run
 from fairtrial.api.planning import resume as resume

@@ -176,7 +176,7 @@ def test_equal_seeds_make_equal_reports() -> None:
 
 def test_a_sample_holds_all_operators_alike() -> None:
     """A sample of as many mutants as there are operators has one mutant of each."""
-    plan = api.plan_mutation(CASES, DEFAULTS, sample=12)
+    plan = api.plan_mutation(CASES, DEFAULTS, api.MutationOptions(sample=12))
     chosen = plan.selection(range(9))
     operators = [mutant.mutation.operator for _, mutant in chosen]  # type: ignore[union-attr]
     assert len(operators) == len(set(operators)) == 12
@@ -231,7 +231,8 @@ def test_judges_are_not_asked_without_a_limit() -> None:
     with pytest.raises(UsageError, match=r"would ask judges up to \d+ questions.*max_calls"):
         api.plan_mutation(CASES, judged)
     limited = Judges(models=ModelOptions(budget=Budget(max_calls=10)))
-    assert api.plan_mutation(CASES, judged, judges=limited).judged == ("final_response_match_v2",)
+    plan = api.plan_mutation(CASES, judged, run=api.RunOptions(judges=limited))
+    assert plan.judged == ("final_response_match_v2",)
 
 
 def test_options_of_a_criterion_bound_the_harmful_changes() -> None:

@@ -10,7 +10,6 @@ import msgspec
 
 from fairtrial import loading
 from fairtrial.api.arguments import check_match
-from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
 from fairtrial.api.dataset_sources import MANIFEST
 from fairtrial.api.dataset_tables import folder_tables
 from fairtrial.api.datasets.dataset_options import DatasetOptions
@@ -20,6 +19,7 @@ from fairtrial.api.datasets.shared_models import BATCHES
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, resolve_eval_set
 from fairtrial.api.labels.run_labels import label_info
 from fairtrial.api.model_warnings import model_warnings
+from fairtrial.api.plan_options import READ, ReadOptions
 from fairtrial.api.planning import Criteria, Notes, load_sets, run_info
 from fairtrial.api.run_batches import check_canaries
 from fairtrial.api.score_planning import check_picklable
@@ -41,18 +41,15 @@ def plan_dataset(
     criteria: Criteria = None,
     options: DatasetOptions = DatasetOptions(),  # noqa: B008  (a frozen record)
     *,
+    read: ReadOptions = READ,
     executor: Executor | None = None,
-    match: loading.Match = "id",
-    lenient: bool = False,
-    allow_code: bool = False,
-    thresholds: Thresholds = NO_THRESHOLDS,
     judges: Judges | None = None,
     name: str = "",
     tags: Sequence[str] = (),
 ) -> DatasetPlan:
     """Read and check everything that scoring a data set needs, but not its conversations. Raises UsageError."""
     import_extra("pyarrow", "parquet")
-    check_match(match)
+    check_match(read.match)
     judges = judges or Judges()
     objects = ObjectFolder(str(folder)) if is_object_folder(folder) else None
     is_finished = objects is not None and MANIFEST in objects.names()
@@ -60,7 +57,7 @@ def plan_dataset(
     _check_batches(folder, judges, objects)
     options.check()
     folder_tables(options.carry)
-    if match == "order":
+    if read.match == "order":
         raise UsageError(
             f"{spell('match')} order: a data set is read in parts that have no common order; match by id or query"
         )
@@ -72,9 +69,7 @@ def plan_dataset(
     if is_finished or (objects is None and (folder / MANIFEST).exists()):
         raise UsageError(f"{url}: holds the results of a finished run; give another folder")
     notes: list[str] = []
-    loaded_sets, set_notes = _sets(
-        eval_set, criteria, thresholds=thresholds, lenient=lenient, allow_code=allow_code, judges=judges
-    )
+    loaded_sets, set_notes = _sets(eval_set, criteria, read, judges)
     cases = None if eval_set is None else tuple(loading.plan_cases(loaded_sets))
     own_criteria = _one_set_of_criteria(loaded_sets)
     for criterion in own_criteria:
@@ -84,16 +79,20 @@ def plan_dataset(
     arguments: dict[str, Any] = {
         "paths": list(map(str, paths)),
         "against": None if eval_set is None else [loaded.eval_set.id for loaded in loaded_sets],
-        "config": str(criteria) if isinstance(criteria, str | Path) else None,
-        "match": match,
-        "thresholds": dict(thresholds),
-        "lenient": lenient,
-        "allow_code": allow_code,
+        "match": read.match,
+        **read.manifest(criteria),
         "judge": judges.arguments,
         "options": msgspec.to_builtins(options),
     }
     scorer = ShardScorer(
-        folder, own_criteria, cases, match, lenient, options.keep_failures, objects=objects, carry=options.carry
+        folder,
+        own_criteria,
+        cases,
+        read.match,
+        read.lenient,
+        options.keep_failures,
+        objects=objects,
+        carry=options.carry,
     )
     info = label_info(run_info("score", arguments, set_notes, loaded_sets, {}), name, tags)
     return DatasetPlan(
@@ -109,7 +108,9 @@ def plan_dataset(
     )
 
 
-def _sets(eval_set: EvalSets | None, criteria: Criteria, **settings: Any) -> tuple[list[loading.LoadedSet], Notes]:
+def _sets(
+    eval_set: EvalSets | None, criteria: Criteria, read: ReadOptions, judges: Judges
+) -> tuple[list[loading.LoadedSet], Notes]:
     """Return the eval sets with their criteria. Without eval sets, the criteria belong to a set without cases."""
     if eval_set is None:
         if criteria is None:
@@ -117,8 +118,8 @@ def _sets(eval_set: EvalSets | None, criteria: Criteria, **settings: Any) -> tup
                 f"{spell('out')} needs {spell('criteria')}, or {spell('eval_set')} "
                 "with an eval set that has a configuration beside it"
             )
-        return load_sets(EvalSet(loading.RECORDED), criteria, **settings)
-    return load_sets(resolve_eval_set(eval_set), criteria, **settings)
+        return load_sets(EvalSet(loading.RECORDED), criteria, read, judges)
+    return load_sets(resolve_eval_set(eval_set), criteria, read, judges)
 
 
 def _check_batches(folder: Path, judges: Judges, objects: ObjectFolder | None) -> None:
