@@ -103,7 +103,7 @@ def test_a_metric_may_be_named_as_its_configuration_names_it() -> None:
     write("eval_config.json", {"metrics_to_run": ["final_response_match"]})
     judges = Judges(model="ollama/judge")
     limits = {"final_response_match": 0.5}
-    plan = plan_score(["basic-dataset.json"], read=ReadOptions(thresholds=limits), run=RunOptions(judges=judges))
+    plan = plan_score(["basic-dataset.json"], reading=ReadOptions(thresholds=limits), run=RunOptions(judges=judges))
     criteria = {criterion.name: criterion.threshold for criterion in next(iter(plan.cases)).criteria}
     assert criteria["final_response_match_v2"] == 0.5
 

@@ -12,5 +12,5 @@ def with_records(given: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a plan, with the options of reading and of the run in their records."""
     names = {record: [field.name for field in fields(record)] for record in (ReadOptions, RunOptions)}
     rest = {name: value for name, value in given.items() if all(name not in found for found in names.values())}
-    read, run = (record(**{name: given[name] for name in found if name in given}) for record, found in names.items())
-    return {**rest, "read": read, "run": run}
+    reading, run = (record(**{name: given[name] for name in found if name in given}) for record, found in names.items())
+    return {**rest, "reading": reading, "run": run}

@@ -61,9 +61,9 @@ def evaluate(
     Raises UsageError before anything runs. During the run, an exception of an agent or a metric becomes a failure or an
     unscored outcome.
     """
-    read = ReadOptions(only=only, columns=columns, allow_code=allow_code)
+    reading = ReadOptions(only=only, columns=columns, allow_code=allow_code)
     run = RunOptions(attempts, concurrency, 1, reply_timeout, judges or Judges(), users, environment)
-    plan = plan_run(eval_set, agent, criteria, read, run)
+    plan = plan_run(eval_set, agent, criteria, reading, run)
     with show_bar(plan.total) as on_result:
         return execute(plan, store=store, on_result=on_result, reuse=reuse)
 
@@ -91,9 +91,9 @@ def score(
     `jobs` is the number of processes that score. With more than 1, criteria cannot ask models, and functions must be
     importable. The other arguments are those of `evaluate`.
     """
-    read = ReadOptions(only=only, columns=columns, allow_code=allow_code, match=match, traces=traces)
+    reading = ReadOptions(only=only, columns=columns, allow_code=allow_code, match=match, traces=traces)
     run = RunOptions(concurrency=concurrency, jobs=jobs, judges=judges or Judges())
-    plan = plan_score(recordings, eval_set, criteria, read, run)
+    plan = plan_score(recordings, eval_set, criteria, reading, run)
     with show_bar(plan.total) as on_result:
         return execute(plan, store=store, on_result=on_result, reuse=reuse)
 
@@ -119,9 +119,9 @@ async def aevaluate(
 
     Objects that belong to the loop, for example the client of an agent, can be used by the agent.
     """
-    read = ReadOptions(only=only, columns=columns, allow_code=allow_code)
+    reading = ReadOptions(only=only, columns=columns, allow_code=allow_code)
     run = RunOptions(attempts, concurrency, 1, reply_timeout, judges or Judges(), users, environment)
-    plan = plan_run(eval_set, agent, criteria, read, run)
+    plan = plan_run(eval_set, agent, criteria, reading, run)
     with show_bar(plan.total) as on_result:
         return await execute_in_loop(plan, store=store, on_result=on_result, reuse=reuse)
 
@@ -143,8 +143,8 @@ async def ascore(
     traces: TraceOptions = DEFAULTS,
 ) -> Run:
     """Score recordings as `score` does, in the running event loop."""
-    read = ReadOptions(only=only, columns=columns, allow_code=allow_code, match=match, traces=traces)
+    reading = ReadOptions(only=only, columns=columns, allow_code=allow_code, match=match, traces=traces)
     run = RunOptions(concurrency=concurrency, jobs=jobs, judges=judges or Judges())
-    plan = plan_score(recordings, eval_set, criteria, read, run)
+    plan = plan_score(recordings, eval_set, criteria, reading, run)
     with show_bar(plan.total) as on_result:
         return await execute_in_loop(plan, store=store, on_result=on_result, reuse=reuse)

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from fairtrial.api.attempt_planning import Attempts
-from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
+from fairtrial.api.criterion_thresholds import Thresholds
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
-from fairtrial.formats.reading import NO_COLUMNS
 from fairtrial.judge.judges import Judges
 from fairtrial.loading import Match
 from fairtrial.planned_case import Environments, Users
@@ -28,9 +27,9 @@ class ReadOptions:
 
     only: Sequence[str] = ()
     lenient: bool = False
-    columns: Mapping[str, str] = NO_COLUMNS
+    columns: Mapping[str, str] = field(default_factory=dict)
     allow_code: bool = False
-    thresholds: Thresholds = NO_THRESHOLDS
+    thresholds: Thresholds = field(default_factory=dict)
     match: Match = "id"
     traces: TraceOptions = DEFAULTS
 

@@ -100,7 +100,7 @@ def plan_run(
     eval_set: EvalSets,
     agent: str | Callable[..., Any],
     criteria: Criteria = None,
-    read: ReadOptions = READ,
+    reading: ReadOptions = READ,
     run: RunOptions = RUN,
 ) -> Plan:
     """Read and check everything that `evaluate` needs. Raises UsageError.
@@ -112,17 +112,17 @@ def plan_run(
 
     attempt_choices = options_in(run.attempts)
     check_numbers(concurrency=run.concurrency, reply_timeout=run.reply_timeout)
-    check_columns(read.columns)
-    eval_set = resolve_eval_set(eval_set, read.columns)
+    check_columns(reading.columns)
+    eval_set = resolve_eval_set(eval_set, reading.columns)
     judges = run.judges
-    loaded_sets, notes = load_sets(eval_set, criteria, read, judges, is_scored=run.is_scored)
-    cases = loading.select_cases(loading.plan_cases(loaded_sets), loaded_sets, read.case_ids)
+    loaded_sets, notes = load_sets(eval_set, criteria, reading, judges, is_scored=run.is_scored)
+    cases = loading.select_cases(loading.plan_cases(loaded_sets), loaded_sets, reading.case_ids)
     cases = with_counts(cases, loaded_sets, attempt_choices)
     most_attempts = max(case.attempts for case in cases)
     cases, user_signatures = with_users(cases, loaded_sets, run.users, judges.models)
     target = find_agent(agent)
     cases, tool_signatures, warnings = with_environments(
-        cases, loaded_sets, run.environment, judges.models, lenient=read.lenient
+        cases, loaded_sets, run.environment, judges.models, lenient=reading.lenient
     )
     check_reachable(cases, target)
     check_parts(cases, target)
@@ -132,8 +132,8 @@ def plan_run(
     arguments = {
         "paths": list_names(eval_set),
         "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", type(agent).__qualname__),
-        "only": read.case_ids,
-        **read.manifest(criteria),
+        "only": reading.case_ids,
+        **reading.manifest(criteria),
         "judge": judges.arguments,
         "attempts": most_attempts,
         "attempt_options": msgspec.to_builtins(attempt_choices),
@@ -213,14 +213,14 @@ class Notes:
 def load_sets(
     eval_set: EvalSet | list[str | Path],
     criteria: Criteria,
-    read: ReadOptions,
+    reading: ReadOptions,
     judges: Judges,
     *,
     is_scored: bool = True,
 ) -> tuple[list[loading.LoadedSet], Notes]:
     """Return eval sets with their criteria, and notes on both."""
     if isinstance(eval_set, EvalSet):
-        loaded = _criteria(criteria, read, judges) or loading.join_criteria(
+        loaded = _criteria(criteria, reading, judges) or loading.join_criteria(
             loading.DEFAULT_CONFIG, origin=loading.DEFAULTS
         )
         eval_set, digest = as_stored(eval_set, f"the eval set {eval_set.id!r}")
@@ -229,12 +229,12 @@ def load_sets(
             ((loaded.origin, loaded.sha256),),
             loaded.warnings,
             loaded.informs,
-            defaults=_defaults([loaded], read.thresholds),
+            defaults=_defaults([loaded], reading.thresholds),
         )
-        return with_thresholds([_with_criteria(eval_set, loaded)], read.thresholds), notes
-    files = loading.sources(eval_set, lenient=read.lenient, columns=read.columns)
+        return with_thresholds([_with_criteria(eval_set, loaded)], reading.thresholds), notes
+    files = loading.sources(eval_set, lenient=reading.lenient, columns=reading.columns)
     sets = [file.loaded.eval_set or EvalSet("") for file in files]
-    return load_with_criteria(files, criteria, sets, read, judges, is_scored=is_scored)
+    return load_with_criteria(files, criteria, sets, reading, judges, is_scored=is_scored)
 
 
 def as_stored(record: N, subject: str) -> tuple[N, str]:
@@ -253,14 +253,14 @@ def load_with_criteria(
     files: list[loading.Source],
     criteria: Criteria,
     sets: list[EvalSet],
-    read: ReadOptions,
+    reading: ReadOptions,
     judges: Judges,
     *,
     is_scored: bool = True,
 ) -> tuple[list[loading.LoadedSet], Notes]:
     """Return an eval set for each file with the criteria for that file, and notes on both."""
-    same_for_all = _criteria(criteria, read, judges)
-    options: dict[str, Any] = {"lenient": read.lenient, "allow_code": read.allow_code, "judges": judges}
+    same_for_all = _criteria(criteria, reading, judges)
+    options: dict[str, Any] = {"lenient": reading.lenient, "allow_code": reading.allow_code, "judges": judges}
     config_criteria = [same_for_all or loading.criteria_for(file, **options, is_scored=is_scored) for file in files]
     loaded_sets = [
         _with_criteria(eval_set, criteria, file.only, MEAN if file.loaded.kind in _ADK_KINDS else ALL)
@@ -275,9 +275,9 @@ def load_with_criteria(
         ),
         all(criteria.informs for criteria in config_criteria),
         collect_notes(files),
-        _defaults(config_criteria, read.thresholds),
+        _defaults(config_criteria, reading.thresholds),
     )
-    return with_thresholds(loaded_sets, read.thresholds), notes
+    return with_thresholds(loaded_sets, reading.thresholds), notes
 
 
 def _defaults(configs: Sequence[loading.Criteria], thresholds: Thresholds) -> tuple[str, ...]:
@@ -311,17 +311,19 @@ def collect_notes(files: Sequence[loading.Source]) -> tuple[str, ...]:
     return tuple(note for file in files for note in file.loaded.notes)
 
 
-def _criteria(criteria: Criteria, read: ReadOptions, judges: Judges) -> loading.Criteria | None:
+def _criteria(criteria: Criteria, reading: ReadOptions, judges: Judges) -> loading.Criteria | None:
     check_criteria(criteria)
     if criteria is None:
         return None
     if isinstance(criteria, str | Path):
-        return loading.criteria_in(Path(criteria), lenient=read.lenient, allow_code=read.allow_code, judges=judges)
+        return loading.criteria_in(
+            Path(criteria), lenient=reading.lenient, allow_code=reading.allow_code, judges=judges
+        )
     if not isinstance(criteria, Mapping):
         return loading.Criteria(_check_all(list(criteria)), "arguments")
     functions = {name: entry for name, entry in criteria.items() if callable(entry)}
     entries = {name: entry for name, entry in criteria.items() if name not in functions}
-    diagnostics = Diagnostics("arguments", lenient=read.lenient)
+    diagnostics = Diagnostics("arguments", lenient=reading.lenient)
     content = entries if is_config(entries) else {"criteria": entries}
     config = read_config(content, diagnostics) if entries else EvalConfig(())
     own = tuple(_check(Criterion(name, function)) for name, function in functions.items())
@@ -329,7 +331,7 @@ def _criteria(criteria: Criteria, read: ReadOptions, judges: Judges) -> loading.
     if problems and not (config.criteria or own):
         raise ConfigError(*problems)
     with collecting(problems):
-        loaded = loading.join_criteria(config, origin="arguments", own=own, lenient=read.lenient, judges=judges)
+        loaded = loading.join_criteria(config, origin="arguments", own=own, lenient=reading.lenient, judges=judges)
     if problems:
         raise ConfigError(*problems)
     return replace(loaded, warnings=(*diagnostics.warnings, *loaded.warnings))

@@ -61,18 +61,18 @@ def plan_score(
     recordings: Paths | Iterable[Recording | Trace],
     eval_set: EvalSets | None = None,
     criteria: Criteria = None,
-    read: ReadOptions = READ,
+    reading: ReadOptions = READ,
     run: RunOptions = RUN,
 ) -> Plan:
     """Read and check everything that `score` needs. Raises UsageError."""
     check_numbers(concurrency=run.concurrency, jobs=run.jobs)
-    check_match(read.match)
-    check_columns(read.columns)
+    check_match(reading.match)
+    check_columns(reading.columns)
     judges = run.judges
     paths, own = collect_recordings(recordings)
-    matching = _Matching(criteria, read, judges)
+    matching = _Matching(criteria, reading, judges)
     if eval_set is not None:
-        eval_set = resolve_eval_set(eval_set, read.columns)
+        eval_set = resolve_eval_set(eval_set, reading.columns)
         if paths is not None and not isinstance(eval_set, EvalSet):
             loading.check_stdin([*paths, *eval_set])
         matched = matching.match_against(eval_set, paths, own)
@@ -89,11 +89,11 @@ def plan_score(
     arguments = {
         "paths": ["memory"] if paths is None else list(map(str, paths)),
         "against": None if eval_set is None else list_names(eval_set),
-        "match": read.match,
-        "only": read.case_ids,
-        **read.manifest(criteria),
+        "match": reading.match,
+        "only": reading.case_ids,
+        **reading.manifest(criteria),
         "judge": judges.arguments,
-        "traces": without_defaults(read.traces),
+        "traces": without_defaults(reading.traces),
         "recordings": [[source.loaded.path, source.sha256] for source in matched.files],
     }
     return Plan(
@@ -113,62 +113,68 @@ class _Matching:
     """How recordings find their cases."""
 
     criteria: Criteria
-    read: ReadOptions
+    reading: ReadOptions
     judges: Judges
 
     @property
-    def reading(self) -> dict[str, Any]:
+    def file_options(self) -> dict[str, Any]:
         """The arguments that every reader of recordings takes."""
-        return {"lenient": self.read.lenient, "columns": self.read.columns}
+        return {"lenient": self.reading.lenient, "columns": self.reading.columns}
 
     def match_against(
         self, eval_set: EvalSet | list[str | Path], paths: list[str | Path] | None, own: Sequence[Recording]
     ) -> _Matched:
         """Match recordings with the cases of an eval set."""
-        files = [] if paths is None else loading.sources(paths, recorded=True, traces=self.read.traces, **self.reading)
+        files = (
+            []
+            if paths is None
+            else loading.sources(paths, recorded=True, traces=self.reading.traces, **self.file_options)
+        )
         if any(source.only for source in files):
             raise UsageError(
                 f"FILE:case1,case2 chooses cases of an eval set: give it to {spell('eval_set')}, or use {spell('only')}"
             )
-        loaded_sets, notes = load_sets(eval_set, self.criteria, self.read, self.judges)
+        loaded_sets, notes = load_sets(eval_set, self.criteria, self.reading, self.judges)
         cases = loading.plan_cases(loaded_sets)
         recordings, sets = (_stored(own), None) if paths is None else loading.with_sets(files)
-        recorded, unmatched = loading.match(cases, recordings, by=self.read.match, sets=sets)
+        recorded, unmatched = loading.match(cases, recordings, by=self.reading.match, sets=sets)
         return self._apply_selection(cases, recorded, loaded_sets, notes, unmatched, files)
 
     def match_files(self, paths: list[str | Path]) -> _Matched:
         """Match the recordings of files with the cases of the same files."""
-        if self.read.match != "id" or self.read.traces.tool_names:
-            return self._match_whole(loading.sources(paths, recorded=True, traces=self.read.traces, **self.reading))
-        files, index = loading.scan_sources(paths, traces=self.read.traces, **self.reading)
+        if self.reading.match != "id" or self.reading.traces.tool_names:
+            return self._match_whole(
+                loading.sources(paths, recorded=True, traces=self.reading.traces, **self.file_options)
+            )
+        files, index = loading.scan_sources(paths, traces=self.reading.traces, **self.file_options)
         return self._match_whole(files) if index is None else self._stream(files, index)
 
     def match_own(self, own: Sequence[Recording]) -> _Matched:
         """Make a case for each recording that the caller passes as an object."""
         recordings = _stored(own)
         loaded_sets, notes = load_sets(
-            _make_cases(loading.yield_case_ids(recordings)), self.criteria, self.read, self.judges
+            _make_cases(loading.yield_case_ids(recordings)), self.criteria, self.reading, self.judges
         )
         cases = loading.plan_cases(loaded_sets)
-        recorded, unmatched = loading.match(cases, recordings, by=self.read.match)
+        recorded, unmatched = loading.match(cases, recordings, by=self.reading.match)
         return self._apply_selection(cases, recorded, loaded_sets, notes, unmatched, [])
 
     def _match_whole(self, files: list[loading.Source]) -> _Matched:
         merged = loading.merge_sources(files)
         sets = list(map(_read_expected, merged))
-        loaded_sets, notes = load_with_criteria(merged, self.criteria, sets, self.read, self.judges)
+        loaded_sets, notes = load_with_criteria(merged, self.criteria, sets, self.reading, self.judges)
         cases = loading.plan_cases(loaded_sets)
-        recorded, unmatched = loading.match_each(cases, loaded_sets, merged, by=self.read.match)
+        recorded, unmatched = loading.match_each(cases, loaded_sets, merged, by=self.reading.match)
         return self._apply_selection(cases, recorded, loaded_sets, notes, unmatched, files)
 
     def _stream(self, files: list[loading.Source], index: loading.CaseIndex) -> _Matched:
         """Plan over recordings that stay in their files. Nothing is expected of them, and each has a case."""
         sets = [EvalSet(loading.RECORDED)] * len(files)
-        loaded_sets, notes = load_with_criteria(files, self.criteria, sets, self.read, self.judges)
+        loaded_sets, notes = load_with_criteria(files, self.criteria, sets, self.reading, self.judges)
         index.name_cases(loading.RECORDED)
-        loading.select_streamed(index, files, self.read.case_ids)
+        loading.select_streamed(index, files, self.reading.case_ids)
         cases = loading.StreamedCases(index, [loaded.criteria for loaded in loaded_sets])
-        recorded = loading.StreamedRecordings(files, cases, **self.reading, join=self.read.traces.join)
+        recorded = loading.StreamedRecordings(files, cases, **self.file_options, join=self.reading.traces.join)
         return _Matched(cases, recorded, loaded_sets, notes, False, collect_warnings(files), tuple(files))
 
     def _apply_selection(
@@ -181,7 +187,7 @@ class _Matching:
         files: list[loading.Source],
     ) -> _Matched:
         """Return the cases that `only` selects, with their recordings."""
-        selected = loading.select_cases(cases, loaded_sets, self.read.case_ids)
+        selected = loading.select_cases(cases, loaded_sets, self.reading.case_ids)
         expects = any(map(_expects_anything, cases))
         matching = recorded if selected is cases else recorded.for_cases(selected)
         warnings = (*collect_warnings(files), *unmatched)

@@ -180,7 +180,7 @@ def _plan(
         arguments["sample"],
         store or api.DEFAULT_URL,
     )
-    read = api.ReadOptions(
+    reading = api.ReadOptions(
         arguments["only"] or (),
         bool(arguments["lenient"]),
         allow_code=bool(arguments["allow_code"]),
@@ -190,10 +190,10 @@ def _plan(
     if agent is not None:
         if arguments["from_run"] is not None or arguments["languages"] or not paths:
             raise UsageError("--agent needs at least one EVALSET, and takes neither --from-run nor --language")
-        return api.plan_degradation(paths, agent, config, options, read, run)
+        return api.plan_degradation(paths, agent, config, options, reading, run)
     if arguments["reply_timeout"] is not None:
         raise UsageError("--reply-timeout limits an agent, and needs --agent TARGET")
-    return api.plan_mutation(paths or None, config, options, read, run)
+    return api.plan_mutation(paths or None, config, options, reading, run)
 
 
 def _refuse_inputs(outputs: Iterable[Path], inputs: Sequence[Path]) -> None:

@@ -87,7 +87,7 @@ class Common:
     output: Output
     labels: RunLabels
 
-    def read(self, columns: Mapping[str, str], **more: Any) -> api.ReadOptions:
+    def read_options(self, columns: Mapping[str, str], **more: Any) -> api.ReadOptions:
         """Return the options about reading, with the columns of tables and `more` options."""
         return api.ReadOptions(self.only, self.lenient, columns, self.allow_code, self.thresholds, **more)
 

@@ -93,7 +93,7 @@ def score(
             list(recorded),
             list(against) or None,
             common.config,
-            common.read(columns, match=match, traces=collect_traces(options)),
+            common.read_options(columns, match=match, traces=collect_traces(options)),
             api.RunOptions(concurrency=common.concurrency, jobs=jobs, judges=make_judges(options)),
         )
     plan = common.choose(plan)
@@ -122,7 +122,7 @@ def _score_dataset(
             list(against) or None,
             common.config,
             flags.options,
-            read=common.read({}, match=match),
+            reading=common.read_options({}, match=match),
             executor=flags.executor,
             judges=make_judges(options),
             name=common.labels.name,

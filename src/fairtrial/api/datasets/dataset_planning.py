@@ -41,7 +41,7 @@ def plan_dataset(
     criteria: Criteria = None,
     options: DatasetOptions = DatasetOptions(),  # noqa: B008  (a frozen record)
     *,
-    read: ReadOptions = READ,
+    reading: ReadOptions = READ,
     executor: Executor | None = None,
     judges: Judges | None = None,
     name: str = "",
@@ -49,7 +49,7 @@ def plan_dataset(
 ) -> DatasetPlan:
     """Read and check everything that scoring a data set needs, but not its conversations. Raises UsageError."""
     import_extra("pyarrow", "parquet")
-    check_match(read.match)
+    check_match(reading.match)
     judges = judges or Judges()
     objects = ObjectFolder(str(folder)) if is_object_folder(folder) else None
     is_finished = objects is not None and MANIFEST in objects.names()
@@ -57,7 +57,7 @@ def plan_dataset(
     _check_batches(folder, judges, objects)
     options.check()
     folder_tables(options.carry)
-    if read.match == "order":
+    if reading.match == "order":
         raise UsageError(
             f"{spell('match')} order: a data set is read in parts that have no common order; match by id or query"
         )
@@ -69,7 +69,7 @@ def plan_dataset(
     if is_finished or (objects is None and (folder / MANIFEST).exists()):
         raise UsageError(f"{url}: holds the results of a finished run; give another folder")
     notes: list[str] = []
-    loaded_sets, set_notes = _sets(eval_set, criteria, read, judges)
+    loaded_sets, set_notes = _sets(eval_set, criteria, reading, judges)
     cases = None if eval_set is None else tuple(loading.plan_cases(loaded_sets))
     own_criteria = _one_set_of_criteria(loaded_sets)
     for criterion in own_criteria:
@@ -79,8 +79,8 @@ def plan_dataset(
     arguments: dict[str, Any] = {
         "paths": list(map(str, paths)),
         "against": None if eval_set is None else [loaded.eval_set.id for loaded in loaded_sets],
-        "match": read.match,
-        **read.manifest(criteria),
+        "match": reading.match,
+        **reading.manifest(criteria),
         "judge": judges.arguments,
         "options": msgspec.to_builtins(options),
     }
@@ -88,8 +88,8 @@ def plan_dataset(
         folder,
         own_criteria,
         cases,
-        read.match,
-        read.lenient,
+        reading.match,
+        reading.lenient,
         options.keep_failures,
         objects=objects,
         carry=options.carry,
@@ -109,7 +109,7 @@ def plan_dataset(
 
 
 def _sets(
-    eval_set: EvalSets | None, criteria: Criteria, read: ReadOptions, judges: Judges
+    eval_set: EvalSets | None, criteria: Criteria, reading: ReadOptions, judges: Judges
 ) -> tuple[list[loading.LoadedSet], Notes]:
     """Return the eval sets with their criteria. Without eval sets, the criteria belong to a set without cases."""
     if eval_set is None:
@@ -118,8 +118,8 @@ def _sets(
                 f"{spell('out')} needs {spell('criteria')}, or {spell('eval_set')} "
                 "with an eval set that has a configuration beside it"
             )
-        return load_sets(EvalSet(loading.RECORDED), criteria, read, judges)
-    return load_sets(resolve_eval_set(eval_set), criteria, read, judges)
+        return load_sets(EvalSet(loading.RECORDED), criteria, reading, judges)
+    return load_sets(resolve_eval_set(eval_set), criteria, reading, judges)
 
 
 def _check_batches(folder: Path, judges: Judges, objects: ObjectFolder | None) -> None:

@@ -96,12 +96,12 @@ def plan_degradation(
     agent: str | Callable[..., Any],
     criteria: Criteria = None,
     options: MutationOptions = MUTATION,
-    read: ReadOptions = READ,
+    reading: ReadOptions = READ,
     run: RunOptions = RUN,
 ) -> DegradationPlan:
     """Read and check everything that `mutate` needs for an agent. Raises UsageError."""
     selection = degradations_named(options.names)
-    plan = plan_run(eval_set, agent, criteria, read, run)
+    plan = plan_run(eval_set, agent, criteria, reading, run)
     reason = plan.agent.refuses_environment if isinstance(plan.agent, RefusesEnvironment) else ""
     if reason:
         raise UsageError(f"the tools of this agent cannot be degraded: {reason}")

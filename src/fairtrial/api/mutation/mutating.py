@@ -153,7 +153,7 @@ def plan_mutation(
     eval_set: EvalSets | None = None,
     criteria: Criteria = None,
     options: MutationOptions = MUTATION,
-    read: ReadOptions = READ,
+    reading: ReadOptions = READ,
     run: RunOptions = RUN,
 ) -> MutationPlan:
     """Read and check everything that `mutate` needs. Raises UsageError."""
@@ -166,15 +166,15 @@ def plan_mutation(
     if from_run is not None:
         with closing(open_store(options.store, create=False)) as run_store:
             from_run = run_store.run(from_run).id
-            baselines = baselines_of_run(run_store, from_run, criteria, read, judges)
+            baselines = baselines_of_run(run_store, from_run, criteria, reading, judges)
     else:
-        baselines = baselines_in(resolve_eval_set(eval_set), criteria, read, judges)
+        baselines = baselines_in(resolve_eval_set(eval_set), criteria, reading, judges)
     judged = judged_criteria(case for case, _ in baselines.pairs)
     arguments = {
         "paths": [str(path) for path in baselines.paths],
         "from_run": from_run,
-        "only": read.case_ids,
-        **read.manifest(criteria),
+        "only": reading.case_ids,
+        **reading.manifest(criteria),
         "named_operators": names,
         "operators": [operator.name for operator in selected_operators],
         "languages": list(languages),
@@ -242,7 +242,7 @@ def mutate(
     passes.
     """
     options = MutationOptions(from_run, operators, languages, seed, sample, store or DEFAULT_URL)
-    read = ReadOptions(only=only, thresholds=thresholds, allow_code=allow_code)
+    reading = ReadOptions(only=only, thresholds=thresholds, allow_code=allow_code)
     run = RunOptions(concurrency=concurrency, judges=judges or Judges())
     if agent is not None:
         if from_run is not None or languages or eval_set is None or len(options.names) < len(operators):
@@ -250,9 +250,9 @@ def mutate(
                 "with an agent, mutate needs eval sets and takes names of degradations only: "
                 "leave out from_run, languages, and operators that are objects"
             )
-        degradation_plan = plan_degradation(eval_set, agent, criteria, options, read, run)
+        degradation_plan = plan_degradation(eval_set, agent, criteria, options, reading, run)
         return execute_mutation(degradation_plan, store=store).report
-    plan = plan_mutation(eval_set, criteria, options, read, run)
+    plan = plan_mutation(eval_set, criteria, options, reading, run)
     return execute_mutation(plan, store=store).report
 
 

@@ -78,13 +78,13 @@ def list_tools(cases: Iterable[EvalCase], recordings: Iterable[Recording]) -> di
 def baselines_in(
     eval_set: EvalSet | list[str | Path],
     criteria: Criteria,
-    read: ReadOptions,
+    reading: ReadOptions,
     judges: Judges,
 ) -> Baselines:
     """Return the reference conversations of eval sets as recordings."""
-    loaded_sets, notes = load_sets(eval_set, criteria, read, judges)
+    loaded_sets, notes = load_sets(eval_set, criteria, reading, judges)
     loaded_sets = [_deciding(loaded) for loaded in loaded_sets]
-    cases = loading.select_cases(loading.plan_cases(loaded_sets), loaded_sets, read.case_ids)
+    cases = loading.select_cases(loading.plan_cases(loaded_sets), loaded_sets, reading.case_ids)
     pairs = tuple((case, _reference(case)) for case in cases if _can_change(case.case.conversation))
     positions = {case.position for case, _ in pairs}
     exclusions = tuple(
@@ -120,7 +120,7 @@ def baselines_of_run(
     store: Store,
     run_id: str,
     criteria: Criteria,
-    read: ReadOptions,
+    reading: ReadOptions,
     judges: Judges,
 ) -> Baselines:
     """Return the first attempt of each case of a stored run that passed. Its criteria are read again.
@@ -131,7 +131,7 @@ def baselines_of_run(
     criteria = criteria if criteria is not None else _collect_criteria(info.config.get("criteria", []))
     expected = {case.position: case for case in store.cases(info.id)}
     sets = EvalSet("run", tuple(case.case for case in expected.values()))
-    loaded_sets, notes = load_sets(sets, criteria, read, judges)
+    loaded_sets, notes = load_sets(sets, criteria, reading, judges)
     loaded_sets = [_deciding(loaded) for loaded in loaded_sets]
     passed: dict[int, int] = {}
     for result in store.results(info.id, verdicts=[Verdict.PASSED]):

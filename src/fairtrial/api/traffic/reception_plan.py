@@ -96,7 +96,7 @@ class ReceptionPlan:
 def plan_receive(
     eval_set: EvalSets | None = None,
     criteria: Criteria = None,
-    read: ReadOptions = READ,
+    reading: ReadOptions = READ,
     run: RunOptions = RUN,
     *,
     idle: float = 60.0,
@@ -122,15 +122,15 @@ def plan_receive(
     expected: EvalSet | list[str | Path] = EvalSet(RECEIVED)
     if eval_set is not None:
         expected = resolve_eval_set(eval_set)
-    loaded_sets, notes = load_sets(expected, criteria, read, judges)
+    loaded_sets, notes = load_sets(expected, criteria, reading, judges)
     arguments = {
         "paths": [RECEIVED],
         "against": None if eval_set is None else list_names(expected),
         "idle": idle,
         "sample": sample,
-        **read.manifest(criteria),
+        **reading.manifest(criteria),
         "judge": judges.arguments,
-        "traces": without_defaults(read.traces),
+        "traces": without_defaults(reading.traces),
         "redact": redact,
     }
     plan = Plan(
@@ -140,4 +140,4 @@ def plan_receive(
         warnings=(*notes.warnings, *model_warnings(loaded_sets, judges), *text_warnings(loaded_sets)),
         judges=judges,
     )
-    return ReceptionPlan(plan, loaded_sets[0].criteria, idle, sample, read.traces, people=redact == "people")
+    return ReceptionPlan(plan, loaded_sets[0].criteria, idle, sample, reading.traces, people=redact == "people")
