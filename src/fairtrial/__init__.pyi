@@ -19,6 +19,7 @@ from fairtrial.records.case import Persona as Persona
 from fairtrial.records.case import Behavior as Behavior
 from fairtrial.records.case import SessionInput as SessionInput
 from fairtrial.records.rubric import Rubric as Rubric
+from fairtrial.records.check import Check as Check
 from fairtrial.api.eval_files import load_eval_set as load_eval_set
 from fairtrial.api.eval_files import save_eval_set as save_eval_set
 from fairtrial.api.eval_files import load_recordings as load_recordings
@@ -63,6 +64,7 @@ from fairtrial.records.model_usage import ModelUsage as ModelUsage
 # Choose criteria
 from fairtrial.metrics.text_match import ExactMatch as ExactMatch
 from fairtrial.metrics.text_match import Contains as Contains
+from fairtrial.metrics.checks import Checks as Checks
 from fairtrial.metrics.trajectory import ToolTrajectory as ToolTrajectory
 from fairtrial.metrics.response import ResponseMatch as ResponseMatch
 from fairtrial.metrics.final_state import FinalStateMatch as FinalStateMatch
@@ -168,9 +170,10 @@ from fairtrial.llm.model import CallError as CallError
 # fmt: off
 __all__ = [
     "About", "Agent", "AgentCost", "AgentDetails", "AgentError", "Agreement", "Ballot", "BatchOptions", "Behavior",
-    "Budget", "Calibration", "CallError", "Case", "CaseError", "CaseKey", "CaseResult", "Claim", "Comparison",
-    "ConfigError", "Contains", "Criterion", "CriterionSummary", "Duplicate", "Durations", "Embedder", "Endpoint",
-    "Environment", "Estimate", "EvalCase", "EvalSet", "ExactMatch", "Failure", "FairtrialError", "Fault",
+    "Budget", "Calibration", "CallError", "Case", "CaseError", "CaseKey", "CaseResult", "Check", "Checks",
+    "Claim", "Comparison", "ConfigError", "Contains", "Criterion", "CriterionSummary", "Duplicate", "Durations",
+    "Embedder", "Endpoint", "Environment", "Estimate", "EvalCase", "EvalSet", "ExactMatch", "Failure",
+    "FairtrialError", "Fault",
     "FinalResponseMatch", "FinalResponseRubrics", "FinalStateMatch", "Flakiness", "FormatError", "GateDecision",
     "GeneralQuality", "Grounding", "Hallucinations", "InferenceCallCount", "Injection", "InstructionFollowing",
     "Invocation", "InvocationDuration", "Judge", "JudgeError", "JudgeOptions", "JudgeState", "Judges", "Label",
