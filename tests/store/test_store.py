@@ -28,7 +28,7 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Quote, Range, Score
 from fairtrial.records.trace import Message, Thought, ToolResult, Trace
 from fairtrial.store import Store
-from fairtrial.store.compiled_statements import STATEMENTS
+from fairtrial.store.opening import STATEMENTS
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])

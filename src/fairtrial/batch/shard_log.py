@@ -10,11 +10,36 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from fairtrial.batch.resume import cut_to_whole_lines
 from fairtrial.errors import UsageError, spell
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Json
 from fairtrial.system.file_lock import try_to_lock
+
+
+def iter_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file, without holding the whole file."""
+    with path.open("rb") as file:
+        yield from file
+
+
+def cut_to_whole_lines(path: Path, count: int | None = None) -> None:
+    """Cut a file of JSON lines after its last whole line, or after its first `count` lines.
+
+    A crash can leave half a line. Raises UsageError if the file holds fewer than `count` whole lines.
+    """
+    end = lines = 0
+    with path.open("r+b") as file:
+        for line in file:
+            if not line.endswith(b"\n") or lines == count:
+                break
+            end, lines = end + len(line), lines + 1
+        if count is not None and lines < count:
+            raise UsageError(
+                f"{spell('resume')}: {path}: holds {lines} lines, expected at least "
+                f"{count}; use a new {spell('output')}"
+            )
+        file.truncate(end)
+
 
 Entry = TypeVar("Entry")
 

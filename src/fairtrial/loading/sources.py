@@ -23,11 +23,8 @@ from fairtrial.formats.real_tools import with_real_tools
 from fairtrial.formats.recognise import Loaded, read
 from fairtrial.formats.spans import large_files
 from fairtrial.formats.spans.large_files import large_file
-from fairtrial.loading.dataset_folders import data_files
-from fairtrial.loading.folders import walk_files
-from fairtrial.loading.input_streams import STDIN, read_stream
-from fairtrial.loading.large_eval_sets import large_eval_set
-from fairtrial.loading.session_files import belongs_to_session, with_agents
+from fairtrial.loading.folders import belongs_to_session, data_files, walk_files, with_agents
+from fairtrial.loading.input_streams import STDIN, large_eval_set, read_stream
 from fairtrial.loading.span_files import with_conversations
 from fairtrial.loading.spooled_recordings import SpooledRecordings
 from fairtrial.records.case import EvalSet

@@ -11,11 +11,37 @@ from typing import Any
 from urllib.parse import quote
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import registry
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+from sqlalchemy.util import LRUCache
 
 from fairtrial.errors import StoreError, UsageError, spell
-from fairtrial.store.compiled_statements import STATEMENTS, with_equal_dialect
 from fairtrial.store.database_errors import cannot_write, first_line, is_busy, show_url, translate_errors
 from fairtrial.store.schema import META, METADATA, RUNS, SCHEMA_VERSION
+
+STATEMENTS: LRUCache[object, object] = LRUCache(500)
+"""The compiled statements, by dialect and statement. SQLAlchemy reads and fills them."""
+
+
+class EqualSQLite(SQLiteDialect_pysqlite):
+    """SQLite of which all dialect objects are equal, so that a statement is compiled for all of them."""
+
+    supports_statement_cache = True
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EqualSQLite)
+
+    def __hash__(self) -> int:
+        return hash(EqualSQLite)
+
+
+registry.register("sqlite.equal", __name__, EqualSQLite.__name__)
+
+
+def with_equal_dialect(url: sa.URL) -> sa.URL:
+    """Return the same SQLite database's URL with that dialect. A URL that names another driver stays as it is."""
+    return url.set(drivername="sqlite+equal") if url.drivername in ("sqlite", "sqlite+pysqlite") else url
+
 
 _PATIENCE = 60.0
 """Seconds to wait for another process that writes."""

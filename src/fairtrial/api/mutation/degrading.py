@@ -10,8 +10,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets
-from fairtrial.api.mutation.mutation_options import MUTATION, MutationOptions
-from fairtrial.api.mutation.mutation_sources import check_bill, deciding_criteria, judged_criteria
+from fairtrial.api.mutation.mutation_sources import (
+    MUTATION,
+    MutationOptions,
+    check_bill,
+    deciding_criteria,
+    judged_criteria,
+)
 from fairtrial.api.plan_options import READ, RUN, ReadOptions, RunOptions
 from fairtrial.api.planning import Criteria, Plan, plan_run
 from fairtrial.errors import UsageError

@@ -15,10 +15,11 @@ from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, resolve_eval_set
 from fairtrial.api.execution import RunEvents, run_plan
 from fairtrial.api.mutation.degrading import DegradationPlan, Places, plan_degradation
-from fairtrial.api.mutation.mutation_options import MUTATION, MutationOptions
 from fairtrial.api.mutation.mutation_reports import MutationRun, find_reason, make_report
 from fairtrial.api.mutation.mutation_sources import (
+    MUTATION,
     Baselines,
+    MutationOptions,
     baselines_in,
     baselines_of_run,
     check_bill,

@@ -18,7 +18,7 @@ from fairtrial.api.planning import Criteria, Notes, load_sets
 from fairtrial.errors import UsageError, spell
 from fairtrial.judge.judges import Judges
 from fairtrial.mutations.coverage import collect_personas
-from fairtrial.mutations.operator import Rules
+from fairtrial.mutations.operator import Operator, Rules
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.protocols import ComparesCalls
 from fairtrial.records.attempt import Recording
@@ -27,7 +27,35 @@ from fairtrial.records.equality import equal_json
 from fairtrial.records.result import Criterion, Verdict
 from fairtrial.records.trace import ToolCall, Trace
 from fairtrial.store import Store
+from fairtrial.system.paths import DEFAULT_URL
 from fairtrial.text.display import compact
+from fairtrial.text.language import Language
+
+
+@dataclass(frozen=True)
+class MutationOptions:
+    """Which changes are planted, and in which conversations.
+
+    `from_run` is the id of a run in `store` whose conversations are changed. `operators` are names, import paths or
+    objects. `languages` restrict operators on replies. `sample` limits the number of mutants. Equal seeds make equal
+    mutants.
+    """
+
+    from_run: str | None = None
+    operators: Sequence[str | Operator] = ()
+    languages: Sequence[Language] = ()
+    seed: int = 0
+    sample: int | None = None
+    store: str = DEFAULT_URL
+
+    @property
+    def names(self) -> list[str]:
+        """The operators that are given by their name."""
+        return [operator for operator in self.operators if isinstance(operator, str)]
+
+
+MUTATION = MutationOptions()
+
 
 _PRIVACY = regex.compile(
     r"safety_v1|priva|personal data|confidential|개인정보|個人情報|プライバシー|隐私|隱私|個資", regex.I

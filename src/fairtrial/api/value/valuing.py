@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from fairtrial.api.value.valuation_resume import read_finished, redact_finished, skip_finished
 from fairtrial.api.value.valuation_stages import Valuation
 from fairtrial.batch.executors import ProcessPool, count_cores
-from fairtrial.batch.resume import cut_to_whole_lines, iter_lines
+from fairtrial.batch.shard_log import cut_to_whole_lines, iter_lines
 from fairtrial.batch.sinks import JsonLines, JsonStream, Parquet, Sink
 from fairtrial.errors import UsageError, lacks_extra, spell
 from fairtrial.loading.documents import TraceDefaults, document_files, documents_of_recordings
