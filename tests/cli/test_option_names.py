@@ -14,7 +14,7 @@ import commands
 import fairtrial
 from fairtrial import cli
 from fairtrial.api import DatasetOptions
-from fairtrial.cli.options.option_names import OPTION_NAMES, name_option
+from fairtrial.cli.option_names import OPTION_NAMES, name_option
 from fairtrial.errors import UsageError, spell, spelling
 
 _PACKAGE = Path(fairtrial.__file__).parent

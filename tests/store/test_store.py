@@ -229,7 +229,7 @@ def test_two_processes_write_at_once(url: str) -> None:
 
 AGENT = """
     import os, signal, sys
-    from fairtrial.api import execute, plan_run, resume
+    from fairtrial.api import RunOptions, execute, plan_run, resume
     from fairtrial.store import Store
 
     DIES_AT = sys.argv[2]
@@ -241,7 +241,7 @@ AGENT = """
             os.kill(os.getpid(), signal.SIGKILL)
         return "hello"
 
-    plan = plan_run("set.evalset.json", agent, {"response_match_score": 1.0}, concurrency=1)
+    plan = plan_run("set.evalset.json", agent, {"response_match_score": 1.0}, run=RunOptions(concurrency=1))
     again = len(sys.argv) > 3
     if again:
         plan = resume(plan, Store(sys.argv[1]).run(sys.argv[3]))

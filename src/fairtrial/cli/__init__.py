@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import click
 
 from fairtrial.cli import exit_codes
-from fairtrial.cli.options.option_names import name_option
+from fairtrial.cli.option_names import name_option
 from fairtrial.errors import FairtrialError, StoreError, nearest, spelling
 from fairtrial.system.lasting_imports import import_lastingly
 from fairtrial.system.process_end import end_process, process_kept
