@@ -65,6 +65,7 @@ from fairtrial.records.model_usage import ModelUsage as ModelUsage
 from fairtrial.metrics.text_match import ExactMatch as ExactMatch
 from fairtrial.metrics.text_match import Contains as Contains
 from fairtrial.metrics.checks import Checks as Checks
+from fairtrial.metrics.facts_grounded import FactsGrounded as FactsGrounded
 from fairtrial.metrics.facts_match import FactsMatch as FactsMatch
 from fairtrial.metrics.trajectory import ToolTrajectory as ToolTrajectory
 from fairtrial.metrics.response import ResponseMatch as ResponseMatch
@@ -203,7 +204,7 @@ __all__ = [
     "EvalCase",
     "EvalSet",
     "ExactMatch",
-    "FactsMatch",
+    "FactsGrounded", "FactsMatch",
     "Failure",
     "FairtrialError",
     "Fault",

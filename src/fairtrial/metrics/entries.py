@@ -136,6 +136,16 @@ CATALOG: dict[str, CatalogEntry] = {
             "facts_match:FactsMatch",
         ),
         CatalogEntry(
+            "facts_grounded_v1",
+            "Was the agent told each number, date, code and place of its reply?",
+            "For production traces without a reference. It notices an invented amount, date or code, and a value that "
+            "is not that of the tool's result. It needs no model.",
+            "results",
+            "invocation",
+            "yes",
+            "facts_grounded:FactsGrounded",
+        ),
+        CatalogEntry(
             "checks_v1",
             "Do the checks that you write hold for replies and arguments of calls?",
             "For what can be checked without judgement: a number, a phrase, a pattern, a JSON Schema. It needs no "

@@ -45,13 +45,16 @@ class Canonical(NamedTuple):
         return first, self.starts[end]
 
 
-@lru_cache(maxsize=1024)
 def canonicalise(text: str) -> Canonical:
     """Return a text in small half-width letters, with the numerals of four languages in digits.
 
     For example "Twelve hundred" becomes "1200", "３万５千円" becomes "35000円" and "두 개" becomes "2 개". The time is
     linear in the length of the text.
     """
+    return _remembered(text) if len(text) <= _REMEMBERED else _canonicalise(text)
+
+
+def _canonicalise(text: str) -> Canonical:
     small, starts = _fold(text)
     if "*" in small or "`" in small or "__" in small:
         edits = [(match.start(), match.end(), "") for match in _EMPHASIS.finditer(small)]
@@ -64,6 +67,11 @@ def canonicalise(text: str) -> Canonical:
             if edits:
                 small, starts = _apply(small, starts, edits)
     return Canonical(small, starts)
+
+
+_REMEMBERED = 4000
+"""The length of texts that are remembered. Longer texts would fill the memory."""
+_remembered = lru_cache(maxsize=1024)(_canonicalise)
 
 
 def _fold(text: str) -> tuple[str, Sequence[int]]:

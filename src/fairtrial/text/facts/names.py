@@ -59,7 +59,7 @@ def replaced_names(reference: str, reply: str, names: Iterable[str] = ()) -> lis
     return found
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _sentences(text: str) -> tuple[_Sentence, ...]:
     sentences: list[_Sentence] = []
     start = 0
@@ -125,13 +125,32 @@ def _inside_word(text: str, start: int, end: int) -> bool:
 
 
 @cache
-def _places() -> re.Pattern[str]:
+def _rows() -> dict[str, int]:
+    """Return the places by their names in small letters: the same number for each name of a place."""
     text = (resources.files("fairtrial.text.facts") / "places.txt").read_text(encoding="utf-8")
-    names = [
-        name
-        for line in text.splitlines()
-        if line and not line.startswith("#")
-        for name in line.split(", ")
-        if name.isascii() or len(name) > 1
+    rows = [line for line in text.splitlines() if line and not line.startswith("#")]
+    names: dict[str, int] = {}
+    for place, row in enumerate(rows):
+        for name in row.split(", "):
+            if name.isascii() or len(name) > 1:
+                names.setdefault(name, place)
+    return names
+
+
+@cache
+def _places() -> re.Pattern[str]:
+    return re.compile(any_of(_rows(), starts=True, ends=True))
+
+
+def places_in(text: str) -> list[tuple[int, int, int]]:
+    """Return the places that a text names: their offsets, and a number for each place, in all of its languages.
+
+    An English name counts only with a capital letter.
+    """
+    if len(small := text.lower()) != len(text):
+        return []
+    return [
+        (*match.span(), _rows()[match[0].replace("-", " ")])
+        for match in _places().finditer(small)
+        if match[0].replace("-", " ") in _rows() and (not match[0][0].isascii() or text[match.start()].isupper())
     ]
-    return re.compile(any_of(names))

@@ -211,7 +211,7 @@ def is_negative(text: str) -> bool:
     return any(clause.negations % 2 for clause in _clauses(text))
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=256)
 def _clauses(text: str) -> tuple[_Clause, ...]:
     whole = canonicalise(text)
     clauses: list[_Clause] = []

@@ -96,14 +96,24 @@ _SHARED = {"$": _DOLLARS, "dollar": _DOLLARS, "dollars": _DOLLARS, "¥": ("JPY",
            "달러": _DOLLARS, "ドル": _DOLLARS, "毛": ("CNY", "TWD"), "角": ("CNY", "TWD")}  # fmt: skip
 
 
-@lru_cache(maxsize=4096)
 def read_facts(text: str) -> tuple[Fact, ...]:
     """Return the facts of a text in their order, with their offsets in the text.
 
     The time is linear in the length of the text. Facts with a bound, such as "at most 5", have it in `bound`.
     """
+    return _remembered(text) if len(text) <= _REMEMBERED else _read(text)
+
+
+_REMEMBERED = 4000
+"""The length of texts whose facts are remembered. Longer texts would fill the memory."""
+
+
+def _read(text: str) -> tuple[Fact, ...]:
     whole = canonicalise(text)
     return tuple(_placed(fact, whole, text) for fact in facts_of(whole.text))
+
+
+_remembered = lru_cache(maxsize=2048)(_read)
 
 
 def _placed(fact: Fact, whole: Canonical, original: str) -> Fact:

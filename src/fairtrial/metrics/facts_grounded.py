@@ -1,0 +1,84 @@
+"""The criterion `facts_grounded_v1`: each fact of a reply stands in what the agent was told, or follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from msgspec import Meta
+
+from fairtrial.config.reader import check_options
+from fairtrial.metrics.asking import judge_each
+from fairtrial.metrics.facts_match import Ignore, Kinds, Locale
+from fairtrial.metrics.judge_context import Texts, actions, agents_at, earlier, instructions, tools, user_message
+from fairtrial.records.case import EvalCase
+from fairtrial.records.contents import Content
+from fairtrial.records.score import PartKey, Quote, Score, average_parts
+from fairtrial.records.trace import Invocation, Trace
+from fairtrial.text.facts.agreement import Reader
+from fairtrial.text.facts.evidence import Evidence, EvidenceTexts, stated
+from fairtrial.text.facts.fact import KINDS, Fact
+
+_EVIDENCE: tuple[Content, ...] = ("user", "results")
+
+
+@dataclass(frozen=True, slots=True)
+class FactsGrounded:
+    """`facts_grounded_v1`: the share of the facts of a reply that the agent was told, 0..1. A case is the mean.
+
+    Told are the messages of the user, the results of tools, the instructions, the tools, and the context of the case. A
+    number, an amount, a percentage or a time span may also follow from two told values, for example as their sum. The
+    criterion needs no reference. A reply without facts is not applicable.
+    """
+
+    kinds: Kinds = ()
+    locale: Locale = ""
+    ignore: Ignore = ()
+    computed: Annotated[
+        bool, Meta(description="whether a value that follows from two told values is grounded, for example their sum")
+    ] = True
+    names: Annotated[bool, Meta(description="whether cities and countries of the reply must be told")] = True
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    async def __call__(self, trace: Trace, case: EvalCase) -> Score:
+        """Look for the evidence of each fact of each reply, and take the mean."""
+        read = EvidenceTexts()
+
+        async def score(invocation: Invocation, index: int) -> Score:
+            return self._score(read(_told(trace, case, invocation, index)), invocation)
+
+        return await judge_each(trace, score, reads=("reply", *_EVIDENCE), reads_before=_EVIDENCE)
+
+    def _score(self, evidence: Evidence, invocation: Invocation) -> Score:
+        reply = invocation.reply
+        reader = Reader(frozenset(self.kinds or KINDS), self.locale, self.ignore)
+        facts = stated(reply, reader(reply))
+        parts = [self._part(evidence, fact, reply, place) for place, fact in enumerate(facts)]
+        for start, end in evidence.foreign_places(reply) if self.names else ():
+            name = reply[start:end]
+            key, quotes = PartKey("fact", len(parts)), (Quote(name, "reply"),)
+            parts.append(Score(0.0, f"not told: no text names {name!r}", f"name: {name}", quotes=quotes, key=key))
+        if not parts:
+            return Score(applicable=False, reason="the reply states no facts")
+        return average_parts(parts)
+
+    def _part(self, evidence: Evidence, fact: Fact, reply: str, place: int) -> Score:
+        text = reply[fact.start : fact.end].strip()
+        support = evidence.supports(fact, computed=self.computed)
+        key, label, quote = PartKey("fact", place), f"{fact.kind}: {text}", Quote(text, "reply")
+        if not support:
+            reason = f"not told: {text!r} stands in no message, result or instruction, and follows from no two of them"
+            return Score(0.0, reason, label, quotes=(quote,), key=key)
+        reason = f"told in {support.source}" if support.source else f"follows: {support.calculation}"
+        return Score(1.0, reason, label, quotes=(quote,), key=key)
+
+
+def _told(trace: Trace, case: EvalCase, invocation: Invocation, index: int) -> Texts:
+    """Return the texts that the agent had when it wrote the reply of an invocation."""
+    agents = agents_at(trace, index)
+    texts: Texts = instructions(agents) | tools(agents)
+    texts |= {"the case's context": case.context} if case.context else {}
+    texts |= earlier(trace, index, with_replies=False) | user_message(invocation, index)
+    return texts | actions(invocation, index, messages=False)

@@ -1,0 +1,124 @@
+"""The criterion `facts_grounded_v1`: evidence, calculations, and what it leaves out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairtrial import EvalCase, Invocation, Message, Score, ToolCall, ToolResult, Trace
+from fairtrial.metrics.facts_grounded import FactsGrounded
+
+CORPUS = Path(__file__).parent.parent / "facts" / "corpus"
+FLIGHT = {"flight": "HAT136", "date": "2024-05-19", "departure": "06:15", "arrival": "09:45", "price": 142}
+
+
+def score(reply: str, result: Any = FLIGHT, question: str = "What can you tell me?", **options: Any) -> Score:
+    """The score of a conversation with one message, one call and its result."""
+    invocation = Invocation(Message(question), (ToolCall("get", {}), ToolResult("get", result)), Message(reply))
+    whole = asyncio.run(FactsGrounded(**options)(Trace((invocation,)), EvalCase("case", None)))
+    return whole.parts[0]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "HAT136 leaves at 6:15 am on May 19 and costs $142.",
+        "The flight takes three and a half hours.",
+        "Two tickets cost $284.",
+    ],
+)
+def test_what_was_told_or_follows_is_grounded(reply: str) -> None:
+    """The result states it, in another form, or it follows from two values of the result and the user's message."""
+    assert score(reply, question="Two tickets, please: 2 persons.").value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("reply", "fact"),
+    [
+        ("It costs $149.", "$149"),
+        ("It is flight HAT316.", "HAT316"),
+        ("It leaves at 7:15 am.", "7:15 am"),
+        ("It leaves on May 20.", "May 20"),
+        ("5월 20일에 출발합니다.", "5월 20일"),
+        ("料金は149ドルです。", "149ドル"),
+        ("航班号是HAT163。", "HAT163"),
+    ],
+)
+def test_what_was_not_told_is_named(reply: str, fact: str) -> None:
+    """The part of the fact is 0, and its reason quotes the reply."""
+    result = score(reply)
+    assert result.value == 0.0
+    assert [quote.text for part in result.parts if part.value == 0.0 for quote in part.quotes] == [fact]
+
+
+def test_the_reason_says_where_a_fact_was_told_or_how_it_follows() -> None:
+    """A reader can check the evidence."""
+    parts = score("It costs $142, so $284 for both.", question="For 2 persons.").parts
+    assert [part.reason for part in parts] == ["told in tool result 1.2", "follows: 142 × 2"]
+
+
+@pytest.mark.parametrize(
+    ("result", "reply", "value"),
+    [
+        ({"items": [{"price": 12, "quantity": 2}, {"price": 25, "quantity": 1}]}, "The total is $49.", 1.0),
+        ({"grades": [71, 84, 90, 67]}, "The mean is 78.", 1.0),
+        ({"grades": [71, 84, 90, 67]}, "There are 4 grades.", 1.0),
+        ({"weight_kg": 12.5}, "It weighs 12,500 grams.", 1.0),
+        ({"dose_mg": 250}, "The dose is 250 g.", 0.0),
+        ({"times_per_day": 3, "days": 7}, "Take it for 10 days.", 0.0),
+        ({"rain": 0.2}, "The chance of rain is 20%.", 1.0),
+        ({"temperature": -3}, "It is 3 °C.", 0.0),
+        ({"balance": -45.2}, "You are overdrawn by £45.20.", 1.0),
+        ({"seats": []}, "There are 0 seats.", 1.0),
+    ],
+)
+def test_values_follow_from_json(result: Any, reply: str, value: float) -> None:
+    """Lists have sums, means, counts and sums of products. Keys may name units. Small counts are not added."""
+    assert score(reply, result).value == value
+
+
+def test_computed_values_can_be_refused() -> None:
+    """Then only what was told is grounded."""
+    assert score("Two tickets cost $284.", question="2 tickets", computed=False).value == 0.0
+
+
+def test_a_place_that_no_text_names_is_not_grounded() -> None:
+    """The user named Madrid, and the reply names Nairobi. In another language a place is the same."""
+    result = {"weather": "sunny", "city": "Madrid"}
+    assert score("It is 25 °C in Nairobi.", result | {"c": 25}).value == 0.5
+    assert score("마드리드는 25도입니다.", result | {"c": 25}).value == 1.0
+    assert score("It is 25 °C in Nairobi.", result | {"c": 25}, names=False).value == 1.0
+
+
+def test_the_agents_own_words_are_no_evidence() -> None:
+    """A number that only an earlier reply states is not told."""
+    first = Invocation(Message("How much is it?"), (), Message("It costs $99."))
+    second = Invocation(Message("Are you sure?"), (), Message("Yes, it costs $99."))
+    whole = asyncio.run(FactsGrounded()(Trace((first, second)), EvalCase("case", None)))
+    assert [part.value for part in whole.parts] == [0.0, 0.0]
+
+
+def test_a_reply_without_facts_does_not_apply() -> None:
+    """There is nothing to look for."""
+    assert not score("You're welcome!").applicable
+
+
+def test_a_result_that_was_not_recorded_leaves_the_reply_unscored() -> None:
+    """The missing result might have told the number."""
+    steps = (ToolCall("get", {}), ToolResult("get", None, withheld="the exporter left it out"))
+    trace = Trace((Invocation(Message("?"), steps, Message("It costs $99.")),))
+    assert asyncio.run(FactsGrounded()(trace, EvalCase("case", None))).value is None
+
+
+@pytest.mark.parametrize(("language", "alarms"), [("en", 0), ("ko", 1), ("ja", 1), ("zh-Hans", 2), ("zh-Hant", 2)])
+def test_the_replies_that_may_be_read(language: str, alarms: int) -> None:
+    """Of the grounded replies that the criterion was written with, at most this many are not all grounded."""
+    lines = (CORPUS / f"{language}.grounding.dev.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [row for row in map(json.loads, lines) if row["grounded"] is not None]
+    fails = [(row["grounded"], score(row["reply"], row["tool_results"]).value not in {None, 1.0}) for row in rows]
+    assert fails.count((True, True)) <= alarms
+    assert fails.count((False, True)) >= 7
