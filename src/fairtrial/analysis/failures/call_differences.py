@@ -22,7 +22,8 @@ _MOST_FIELDS = 3
 class CallDifference(NamedTuple):
     """A call that differs from what was expected. `place` is that of the event where the difference shows.
 
-    `before` is the call that should have come first, if the order differs.
+    `before` is the call that should have come first, if the order differs. `invocation` is the place of the turn for
+    which a missing call was expected, or None if it was expected of the whole conversation.
     """
 
     kind: CallKind
@@ -31,6 +32,7 @@ class CallDifference(NamedTuple):
     actual: ToolCall | None
     fields: tuple[str, ...] = ()
     before: str = ""
+    invocation: int | None = None
 
     @property
     def tool(self) -> str:
@@ -89,7 +91,7 @@ def aligned_differences(
             found += _from_row(conversation, row, theirs, place, reads)
             if row.relation == "missing" and not row.allowed and row.expected is not None:
                 at = _place_of_missing(conversation, row.expected, expected, pairs, index, reads)
-                found.append(CallDifference("missing", at, theirs, None))
+                found.append(CallDifference("missing", at, theirs, None, invocation=index))
         if any(row.relation == "moved" and not row.allowed for row in inside):
             found += _first_moved(conversation, pairs, expected)
     return found if any_rows else None
@@ -179,7 +181,7 @@ def own_differences(
             found.append(CallDifference(_surplus_kind(conversation, place), place, None, actual))
     for number in theirs_left:
         at = _place_of_missing(conversation, number, calls, pairs, expected[number][0], reads)
-        found.append(CallDifference("missing", at, calls[number], None))
+        found.append(CallDifference("missing", at, calls[number], None, invocation=expected[number][0]))
     found += [
         CallDifference("call_failed", pair.place, calls[pair.expected], conversation.call_at(pair.place))
         for pair in pairs

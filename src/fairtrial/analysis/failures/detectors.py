@@ -113,7 +113,10 @@ def expectations(attempt: Attempt, conversation: Conversation) -> Iterator[Ranke
     reads = tool_reads(attempt.hints)
     if case is None or not conversation.events:
         return
+    done = len(conversation.trace.invocations)
     for difference in _call_differences(attempt, conversation):
+        if difference.invocation is not None and difference.invocation >= done:
+            continue  # the turn itself is missing
         finding = _describe(conversation, difference, "expectation", "expected")
         yield Ranked(_rank(attempt, difference, reads), finding)
     for finding in state_findings(attempt, conversation, reads):

@@ -16,9 +16,9 @@ from fairtrial.text.display import call as call_text
 from fairtrial.text.display import compact, shorten
 
 _LONGEST = 300
-_NUMBER = regex.compile(r"(?<![\p{L}\d_.,-])\d+(?:[.,]\d+)*(?![\p{Latin}\d_])")
-"""A number that is no part of a word, of an id or of a longer number. Korean, Japanese and Chinese letters may follow
-it, because units stand there without a space."""
+_NUMBER = regex.compile(r"(?<![\p{Latin}\d_.,-])\d+(?:[.,]\d+)*(?![\p{Latin}\d_])")
+"""A number that is no part of a word, of an id or of a longer number. Korean, Japanese and Chinese letters may stand
+beside it, because units and words stand there without a space."""
 _GROUPS = regex.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _MOST_CHARACTERS = 20_000
 """The beginning of a text that is searched for numbers."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from fairtrial.analysis.failures.modes import CUT, assign
-from fairtrial.records.failure_mode import FailureMode, Failures, ModeChange, ModeChangeKind, ModeChanges
+from fairtrial.records.failure_mode import FailureMode, Failures, ModeChange, ModeChangeKind, ModeChanges, Signature
 from fairtrial.records.keys import CaseKey
 from fairtrial.stats.difference import paired_difference
 from fairtrial.stats.interval import LEVEL
@@ -27,21 +28,17 @@ def compare_modes(earlier: Failures, now: Failures, earlier_keys: CaseKeys, keys
     not decide anyway (Tarone 1990, Biometrics 46; Holm 1979).
     """
     common = sorted({*earlier_keys.values()} & {*keys.values()}, key=lambda key: (key.eval_set, key.case, key.digest))
-    before = _cases_of(earlier.modes, earlier, earlier_keys)
     lists = [own.signatures for own in earlier.modes]
-    joined: dict[int, int] = {}
-    for mode in now.modes:
-        targets = [assign(signature, lists, cut=CUT) for signature in mode.signatures]
-        known = [target for target in targets if target is not None]
-        if known:
-            joined[mode.number] = known[0]
-    after = _cases_of(now.modes, now, keys)
-    rows: list[tuple[FailureMode, FailureMode | None, set[CaseKey], set[CaseKey]]] = []
-    for index, old in enumerate(earlier.modes):
-        own = [mode for mode in now.modes if joined.get(mode.number) == index]
-        cases = {key for mode in own for key in after[mode.number]}
-        rows.append((old, own[0] if own else None, before[old.number] & {*common}, cases & {*common}))
-    rows += [(mode, mode, set(), after[mode.number] & {*common}) for mode in now.modes if mode.number not in joined]
+    fresh = [mode for mode in now.modes if all(assign(own, lists) is None for own in mode.signatures)]
+    place_of = _Places([*lists, *(mode.signatures for mode in fresh)], len(lists))
+    before, after = (
+        place_of.count(failures, own_keys, {*common}) for failures, own_keys in ((earlier, earlier_keys), (now, keys))
+    )
+    current = {place_of(own): mode for mode in reversed(now.modes) for own in mode.signatures}
+    rows = [
+        _Row(mode.name, current.get(place), before[place], after[place])
+        for place, mode in enumerate([*earlier.modes, *fresh])
+    ]
     return ModeChanges(
         f"cases:{len(common)}|test:McNemar, Holm|level:{LEVEL}|fairtrial:{__version__}",
         earlier.run,
@@ -52,24 +49,49 @@ def compare_modes(earlier: Failures, now: Failures, earlier_keys: CaseKeys, keys
     )
 
 
-def _cases_of(modes: Iterable[FailureMode], failures: Failures, keys: CaseKeys) -> dict[int, set[CaseKey]]:
-    cases: dict[int, set[CaseKey]] = {mode.number: set() for mode in modes}
-    for own in failures.failed:
-        if own.mode is not None and own.position in keys:
-            cases[own.mode].add(keys[own.position])
-    return cases
+class _Row(NamedTuple):
+    """A mode with its cases in the earlier run and in this run. `current` is the mode of this run, if there is one."""
+
+    name: str
+    current: FailureMode | None
+    before: set[CaseKey]
+    after: set[CaseKey]
 
 
-def _judge(
-    rows: list[tuple[FailureMode, FailureMode | None, set[CaseKey], set[CaseKey]]], common: list[CaseKey]
-) -> Iterable[ModeChange]:
-    tests = [mcnemar(len(before - after), len(after - before))[0] for _, _, before, after in rows]
-    testable = [mcnemar(0, len(before ^ after))[0] for _, _, before, after in rows]
-    family = _family(testable)
-    corrected = iter(holm([p for p, least in zip(tests, testable, strict=True) if least <= ALPHA / family]))
-    for (mode, current, before, after), least in zip(rows, testable, strict=True):
-        p = next(corrected) if least <= ALPHA / family else 1.0
-        yield _make_change(mode, current, (before, after), common, p)
+class _Places:
+    """Finds the row of a signature: a mode of the earlier run, which takes near signatures too, or a fresh mode."""
+
+    def __init__(self, modes: Sequence[Sequence[Signature]], earlier: int) -> None:
+        self._modes, self._earlier = modes, earlier
+        self._known: dict[Signature, int | None] = {}
+
+    def __call__(self, signature: Signature) -> int | None:
+        """Return the row of a signature, or None if it belongs to no mode of either run."""
+        if signature not in self._known:
+            place = assign(signature, self._modes[: self._earlier], cut=CUT)
+            if place is None:
+                fresh = range(self._earlier, len(self._modes))
+                place = next((at for at in fresh if signature in self._modes[at]), None)
+            self._known[signature] = place
+        return self._known[signature]
+
+    def count(self, failures: Failures, keys: CaseKeys, common: set[CaseKey]) -> list[set[CaseKey]]:
+        """Return the cases of each row in a run, also those whose failure is alone in its run."""
+        cases: list[set[CaseKey]] = [set() for _ in self._modes]
+        for own in failures.failed:
+            place = self(own.signature)
+            if place is not None and (key := keys.get(own.position)) in common:
+                cases[place].add(key)
+        return cases
+
+
+def _judge(rows: Sequence[_Row], common: Sequence[CaseKey]) -> Iterable[ModeChange]:
+    tests = [mcnemar(len(row.before - row.after), len(row.after - row.before))[0] for row in rows]
+    least = [mcnemar(0, len(row.before ^ row.after))[0] for row in rows]
+    limit = ALPHA / _family(least)
+    corrected = iter(holm([p for p, lowest in zip(tests, least, strict=True) if lowest <= limit]))
+    for row, lowest in zip(rows, least, strict=True):
+        yield _make_change(row, common, next(corrected) if lowest <= limit else 1.0)
 
 
 def _family(least: list[float]) -> int:
@@ -80,27 +102,19 @@ def _family(least: list[float]) -> int:
     return k
 
 
-def _make_change(
-    mode: FailureMode,
-    current: FailureMode | None,
-    cases: tuple[set[CaseKey], set[CaseKey]],
-    common: list[CaseKey],
-    p: float,
-) -> ModeChange:
-    before, after = cases
-    moves = [float(key in after) - float(key in before) for key in common]
-    paired = paired_difference(moves)
+def _make_change(row: _Row, common: Sequence[CaseKey], p: float) -> ModeChange:
+    before, after, total = len(row.before), len(row.after), len(common) or 1
+    paired = paired_difference([float(key in row.after) - float(key in row.before) for key in common])
     low, high = (-1.0, 1.0) if paired is None else paired.interval()
-    total = len(common) or 1
     change: ModeChangeKind = "unchanged"
-    if p < ALPHA and len(after) > len(before):
+    if p < ALPHA and after > before:
         change = "new" if not before else "grown"
-    elif p < ALPHA and len(after) < len(before):
+    elif p < ALPHA and after < before:
         change = "gone" if not after else "shrunk"
-    number = None if current is None else current.number
-    shares = (len(before) / total, len(after) / total)
-    name = mode.name if current is None else current.name
-    return ModeChange(change, name, number, len(before), len(after), *shares, shares[1] - shares[0], low, high, p)
+    name, number = (row.name, None) if row.current is None else (row.current.name, row.current.number)
+    return ModeChange(
+        change, name, number, before, after, before / total, after / total, (after - before) / total, low, high, p
+    )
 
 
 def _sorted(changes: Iterable[ModeChange]) -> list[ModeChange]:

@@ -26,7 +26,7 @@ NAMES: dict[str, Callable[[Signature], str]] = {
     "error": lambda own: f"{own.tool or 'a tool'} answers with an error{_after(own.template)}",
     "loop": lambda own: f"{own.tool or 'a tool'} is called again and again with an equal result",
     "claim": lambda own: "a reply states a number that nothing supports",  # noqa: ARG005
-    "language": lambda own: f"the reply is in another language{f' ({own.field})' if own.field else ''}",
+    "language": lambda own: "the reply is in another language",  # noqa: ARG005
     "refusal": lambda own: "the agent refuses",  # noqa: ARG005
     "hand_over": lambda own: f"the agent hands over to a person{f' ({own.tool})' if own.tool else ''}",
     "empty": lambda own: "the reply is empty",  # noqa: ARG005

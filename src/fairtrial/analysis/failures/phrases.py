@@ -29,7 +29,8 @@ _HAND_OVER = regex.compile(
     regex.IGNORECASE,
 )
 _HAND_OVER_TOOL = regex.compile(
-    r"(?:transfer|hand_?(?:off|over)|escalat)\w*?(?:human|agent|person|support|staff|$)", regex.IGNORECASE
+    r"(?:transfer|hand_?(?:off|over)|escalat)\w*?(?:human|agent|person|support|staff)|^hand_?(?:off|over)|^escalate",
+    regex.IGNORECASE,
 )
 _LETTERS = regex.compile(r"\p{L}")
 _ENOUGH_LETTERS = 15

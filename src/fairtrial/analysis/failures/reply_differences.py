@@ -126,9 +126,7 @@ def _compare_replies(reply: str, reference: str) -> tuple[Signature, str] | None
         return None if not reference.strip() else (Signature("empty"), "the reply is empty")
     languages = other_language(reply, reference)
     if languages is not None:
-        return Signature("language", field=f"{languages[1]} → {languages[0]}"), (
-            f"the reply is in the language {languages[0]}, the reference in {languages[1]}"
-        )
+        return Signature("language"), (f"the reply is in the language {languages[0]}, the reference in {languages[1]}")
     if refuses(reply) and not refuses(reference):
         return Signature("refusal"), "the agent refuses, and the reference does not"
     return _compare_values(reply, reference)

@@ -90,7 +90,7 @@ def changed_languages(attempt: Attempt, conversation: Conversation) -> Iterator[
             query = item_text(event.item)
         elif event.kind == "reply" and (languages := other_language(item_text(event.item), query)):
             reason = f"the user writes in the language {languages[1]}, and the agent replies in {languages[0]}"
-            yield Finding(Signature("language", field=f"{languages[1]} → {languages[0]}"), place, reason, "symptom")
+            yield Finding(Signature("language"), place, reason, "symptom")
             return
 
 
