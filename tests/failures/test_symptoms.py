@@ -7,7 +7,7 @@ import pytest
 from fairtrial import EvalCase, EvalSet, Failure, Invocation, Message, Recording, Run, ToolCall, Trace, score
 from fairtrial.analysis.failures.error_templates import error_text, make_template
 from fairtrial.analysis.failures.events import numbers
-from fairtrial.analysis.failures.phrases import hands_over, is_hand_over_tool, refuses
+from fairtrial.analysis.failures.refusal_phrases import hands_over, is_hand_over_tool, refuses
 from fairtrial.analysis.failures.tool_effects import only_reads
 from fairtrial.api.failure_modes.run_modes import failures
 from fairtrial.records.failure_mode import FailedAttempt

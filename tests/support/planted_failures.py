@@ -215,13 +215,17 @@ def _other_number(reply: str, language: str) -> str:
     return reply.replace(number, str((int(number) + 37) % 900 + 100))
 
 
+_WITHOUT_NUMBER = {
+    "en": "The payment is done.",
+    "ko": "결제가 끝났습니다.",
+    "ja": "お支払いが完了しました。",
+    "zh": "付款已经完成了。",
+}
+
+
 def _without_number(reply: str, language: str) -> str:
-    return {
-        "en": "The payment is done.",
-        "ko": "결제가 끝났습니다.",
-        "ja": "お支払いが完了しました。",
-        "zh": "付款已经完成了。",
-    }[language]
+    del reply
+    return _WITHOUT_NUMBER[language]
 
 
 def _other_language(reply: str, language: str) -> str:

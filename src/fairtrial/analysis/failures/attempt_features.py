@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fairtrial.analysis.failures.events import Conversation, is_error
-from fairtrial.analysis.failures.phrases import language
+from fairtrial.analysis.failures.refusal_phrases import language
 from fairtrial.records.case import EvalCase
 from fairtrial.records.result import CaseResult
 from fairtrial.records.trace import ToolCall, ToolResult

@@ -10,7 +10,7 @@ import regex
 from fairtrial.analysis.failures.call_differences import Reads
 from fairtrial.analysis.failures.events import Conversation, item_text, json_text, numbers
 from fairtrial.analysis.failures.findings import Attempt, Finding
-from fairtrial.analysis.failures.phrases import other_language, refuses
+from fairtrial.analysis.failures.refusal_phrases import other_language, refuses
 from fairtrial.records.equality import equal_json
 from fairtrial.records.failure_mode import Signature
 from fairtrial.records.result import Outcome, Verdict

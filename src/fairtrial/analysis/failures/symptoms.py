@@ -8,7 +8,7 @@ from fairtrial.analysis.failures.call_differences import call_key
 from fairtrial.analysis.failures.error_templates import error_text, make_template
 from fairtrial.analysis.failures.events import Conversation, is_error, item_text, numbers
 from fairtrial.analysis.failures.findings import Attempt, Finding
-from fairtrial.analysis.failures.phrases import hands_over, is_hand_over_tool, other_language, refuses
+from fairtrial.analysis.failures.refusal_phrases import hands_over, is_hand_over_tool, other_language, refuses
 from fairtrial.records.equality import equal_json
 from fairtrial.records.failure_mode import Signature
 from fairtrial.records.trace import Message, ToolCall, ToolResult
