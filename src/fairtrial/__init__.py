@@ -50,7 +50,10 @@ _HOMES = {
     "EvalCase": "fairtrial.records.case",
     "EvalSet": "fairtrial.records.case",
     "ExactMatch": "fairtrial.metrics.text_match",
+    "FailedAttempt": "fairtrial.records.failure_mode",
     "Failure": "fairtrial.records.attempt",
+    "FailureMode": "fairtrial.records.failure_mode",
+    "Failures": "fairtrial.records.failure_mode",
     "FairtrialError": "fairtrial.errors",
     "Fault": "fairtrial.records.result",
     "FinalResponseMatch": "fairtrial.metrics.response_judged",
@@ -144,6 +147,8 @@ _HOMES = {
     "compare": "fairtrial.api.decisions.comparing",
     "evaluate": "fairtrial.api.evaluation",
     "find_duplicates": "fairtrial.valuation.repetitions",
+    "failure_changes": "fairtrial.api.failure_modes.run_modes",
+    "failures": "fairtrial.api.failure_modes.run_modes",
     "flaky": "fairtrial.api.decisions.flaky_cases",
     "gate": "fairtrial.api.decisions.gating",
     "iter_recordings": "fairtrial.api.eval_files",
@@ -194,7 +199,10 @@ __all__ = [
     "EvalCase",
     "EvalSet",
     "ExactMatch",
+    "FailedAttempt",
     "Failure",
+    "FailureMode",
+    "Failures",
     "FairtrialError",
     "Fault",
     "FinalResponseMatch",
@@ -287,6 +295,8 @@ __all__ = [
     "calibrate",
     "compare",
     "evaluate",
+    "failure_changes",
+    "failures",
     "find_duplicates",
     "flaky",
     "gate",
@@ -320,6 +330,8 @@ if TYPE_CHECKING:
     from fairtrial.api.evaluation import ascore as ascore
     from fairtrial.api.evaluation import evaluate as evaluate
     from fairtrial.api.evaluation import score as score
+    from fairtrial.api.failure_modes.run_modes import failure_changes as failure_changes
+    from fairtrial.api.failure_modes.run_modes import failures as failures
     from fairtrial.api.judges.calibrating import calibrate as calibrate
     from fairtrial.api.judges.report_cards import report_card as report_card
     from fairtrial.api.mutation.mutating import mutate as mutate
@@ -395,6 +407,9 @@ if TYPE_CHECKING:
     from fairtrial.records.case import Persona as Persona
     from fairtrial.records.case import Scenario as Scenario
     from fairtrial.records.case import SessionInput as SessionInput
+    from fairtrial.records.failure_mode import FailedAttempt as FailedAttempt
+    from fairtrial.records.failure_mode import FailureMode as FailureMode
+    from fairtrial.records.failure_mode import Failures as Failures
     from fairtrial.records.flaky_case import Flakiness as Flakiness
     from fairtrial.records.gate import Claim as Claim
     from fairtrial.records.gate import GateDecision as GateDecision

@@ -67,6 +67,13 @@ _HOMES = {
     "executor_for": "fairtrial.batch.executors",
     "expect": "fairtrial.api.eval_sets.expecting",
     "export_run": "fairtrial.api.stored_runs",
+    "changes_markdown": "fairtrial.reports.failures.failure_markdown",
+    "failure_changes": "fairtrial.api.failure_modes.run_modes",
+    "failures": "fairtrial.api.failure_modes.run_modes",
+    "failures_html": "fairtrial.reports.failures.failure_html",
+    "failures_markdown": "fairtrial.reports.failures.failure_markdown",
+    "print_failures": "fairtrial.api.failure_modes.mode_reports",
+    "print_largest_modes": "fairtrial.api.failure_modes.mode_reports",
     "find_base_run": "fairtrial.api.decisions.comparing",
     "find_entry": "fairtrial.metrics.entries",
     "flaky": "fairtrial.api.decisions.flaky_cases",
@@ -233,6 +240,10 @@ if TYPE_CHECKING:
     from fairtrial.api.evaluation import evaluate as evaluate
     from fairtrial.api.evaluation import score as score
     from fairtrial.api.execution import execute as execute
+    from fairtrial.api.failure_modes.mode_reports import print_failures as print_failures
+    from fairtrial.api.failure_modes.mode_reports import print_largest_modes as print_largest_modes
+    from fairtrial.api.failure_modes.run_modes import failure_changes as failure_changes
+    from fairtrial.api.failure_modes.run_modes import failures as failures
     from fairtrial.api.judges.calibrating import calibrate as calibrate
     from fairtrial.api.judges.judge_checking import plan_judge_check as plan_judge_check
     from fairtrial.api.judges.pinging import connections as connections
@@ -360,6 +371,9 @@ if TYPE_CHECKING:
     from fairtrial.reports.decisions.gate_report import gate_markdown as gate_markdown
     from fairtrial.reports.decisions.markdown_comparison import comparison_markdown as comparison_markdown
     from fairtrial.reports.decisions.trust_report import encode_document as encode_document
+    from fairtrial.reports.failures.failure_html import failures_html as failures_html
+    from fairtrial.reports.failures.failure_markdown import changes_markdown as changes_markdown
+    from fairtrial.reports.failures.failure_markdown import failures_markdown as failures_markdown
     from fairtrial.reports.judges.calibration_report import calibration_document as calibration_document
     from fairtrial.reports.judges.calibration_report import calibration_tables as calibration_tables
     from fairtrial.reports.judges.judge_check_report import describe_miss as describe_miss

@@ -47,6 +47,7 @@ COMMAND_GROUPS = {
         "compare": "Compare runs case by case, with intervals and verdicts.",
         "plan": "Plan how many cases and attempts a question needs.",
         "flaky": "List the cases that pass in some attempts only.",
+        "failures": "Find where attempts went wrong, and group failures.",
         "mutate": "Plant changes in conversations, and report the caught ones.",
     },
     "Value": {

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from fairtrial.records.record import Displayed, Record
 from fairtrial.records.score import FaultSide
+from fairtrial.records.summary import Estimate
 
 StepKind = Literal["user", "message", "thought", "call", "result", "reply"]
 """The content at a decisive step. `message` is a message of the agent before its reply."""
@@ -72,14 +73,6 @@ class FailedAttempt(Record, frozen=True):
     length: int = 0
 
 
-class Share(Record, frozen=True):
-    """A share from 0 to 1 with its 95 % interval, clustered by case. The ends are None below two cases."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-
-
 class SharedFeature(Record, frozen=True):
     """A property that is more, or less, frequent in the cases of a mode than in the cases that passed.
 
@@ -99,6 +92,8 @@ class SharedFeature(Record, frozen=True):
 class FailureMode(Record, frozen=True):
     """A kind of failure. Modes count from 1.
 
+    `of_failures` is its share of the failed attempts, and `of_cases` the share of all cases that have it. Intervals
+    count a case, or a cluster of cases, as one unit.
     `repaired` is the number of cases that would pass if the mode was repaired: cases whose every failed attempt has
     this mode. `median_step` is the median of the places of the decisive steps in their conversations. `examples` are
     the most typical attempt, the least typical one, and the shortest one, each as `(case, attempt)`. Several signatures
@@ -112,8 +107,8 @@ class FailureMode(Record, frozen=True):
     cases: int
     attempts: int
     repaired: int
-    of_failures: Share
-    of_cases: Share
+    of_failures: Estimate
+    of_cases: Estimate
     median_step: float | None = None
     examples: tuple[tuple[str, int], ...] = ()
     shared: tuple[SharedFeature, ...] = ()
@@ -198,7 +193,7 @@ class ModeChange(Record, frozen=True):
     p: float
 
 
-class ModeChanges(Record, frozen=True, tag_field="kind", tag="failure_changes"):
+class ModeChanges(Record, frozen=True, tag_field="kind", tag="failure-changes"):
     """The modes of two runs, the earlier run first. `cases` is the number of cases that both runs hold."""
 
     signature: str

@@ -13,9 +13,10 @@ from fairtrial.analysis.failures.mode_names import name_mode
 from fairtrial.analysis.failures.modes import CUT, Group, features, group
 from fairtrial.analysis.failures.run_failures import FailureCollector
 from fairtrial.analysis.failures.shared_features import CaseFeatures, majority, shared_features
-from fairtrial.records.failure_mode import FailedAttempt, FailureMode, Failures, Share
+from fairtrial.records.failure_mode import FailedAttempt, FailureMode, Failures
+from fairtrial.records.summary import Estimate
 from fairtrial.stats.clustered import mean_of_rates
-from fairtrial.stats.interval import LEVEL
+from fairtrial.stats.interval import LEVEL, WILSON
 from fairtrial.text.display import count
 from fairtrial.version import __version__
 
@@ -93,7 +94,7 @@ def _make_mode(number: int, own: Group, members: Sequence[Member], collected: Fa
     )
 
 
-def _share(successes: Mapping[int, int], trials: Mapping[int, int], collected: FailureCollector) -> Share:
+def _share(successes: Mapping[int, int], trials: Mapping[int, int], collected: FailureCollector) -> Estimate:
     """Return a share over cases. Cases of one cluster are one unit."""
     units: dict[str, list[int]] = {}
     for position, number in trials.items():
@@ -102,9 +103,9 @@ def _share(successes: Mapping[int, int], trials: Mapping[int, int], collected: F
         unit[1] += number
     found = mean_of_rates([{"": own} for own in units.values()])
     if found is None:
-        return Share(0.0)
+        return Estimate()
     value, ends = found
-    return Share(value) if ends is None else Share(value, *ends)
+    return Estimate(value) if ends is None else Estimate(value, *ends, WILSON)
 
 
 def _examples(members: Sequence[Member]) -> tuple[tuple[str, int], ...]:
