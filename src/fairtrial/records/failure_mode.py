@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from importlib import import_module
 from typing import Any, Literal
 
+from fairtrial.errors import UsageError
 from fairtrial.records.record import Displayed, Record
 from fairtrial.records.score import FaultSide
 from fairtrial.records.summary import Estimate
@@ -142,10 +144,10 @@ class Failures(Displayed, frozen=True, tag_field="kind", tag="failures"):
                 return mode
         raise KeyError(number)
 
-    def to_frame(self) -> Any:
-        """Return the failed attempts as a data frame of pandas or Polars.
+    def to_frame(self, library: Literal["pandas", "polars"] | None = None) -> Any:
+        """Return the failed attempts as a data frame of pandas or Polars. By default, it is pandas if it is installed.
 
-        Raises ImportError if neither is installed.
+        Raises UsageError if the library is not installed.
         """
         rows = [
             {
@@ -163,11 +165,10 @@ class Failures(Displayed, frozen=True, tag_field="kind", tag="failures"):
             }
             for own in self.failed
         ]
-        try:
-            library: Any = import_module("pandas")
-        except ImportError:
-            library = import_module("polars")
-        return library.DataFrame(rows)
+        for name in ("pandas", "polars") if library is None else (library,):
+            with suppress(ImportError):
+                return import_module(name).DataFrame(rows)
+        raise UsageError(f"to_frame needs {library or 'pandas or polars'}: pip install {library or 'pandas'}")
 
 
 ModeChangeKind = Literal["new", "gone", "grown", "shrunk", "unchanged"]
