@@ -186,7 +186,7 @@ __all__ = [
     "ToolResult", "ToolTrajectory", "ToolUseQuality", "ToolUseRubrics", "Trace", "TraceOptions", "TraceSelection",
     "TraceValue", "TrajectoryQuality", "TrajectoryRubrics", "Usage", "UsageError", "UserSimulatorQuality",
     "VectorCache", "Verdict", "aevaluate", "ascore", "avalue", "calibrate", "compare", "evaluate",
-    "failure_changes", "failures", "find_duplicates", "flaky", "gate", "iter_recordings", "load_eval_set", "load_recordings", "mutate", "open_run",
-    "plan", "redact", "report_card", "route_call", "save_eval_set", "score", "select", "value",
+    "failure_changes", "failures", "find_duplicates", "flaky", "gate", "iter_recordings", "load_eval_set",
+    "load_recordings", "mutate", "open_run", "plan", "redact", "report_card", "route_call", "save_eval_set", "score", "select", "value",
 ]
 # fmt: on
