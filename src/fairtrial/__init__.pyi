@@ -187,6 +187,7 @@ __all__ = [
     "TraceValue", "TrajectoryQuality", "TrajectoryRubrics", "Usage", "UsageError", "UserSimulatorQuality",
     "VectorCache", "Verdict", "aevaluate", "ascore", "avalue", "calibrate", "compare", "evaluate",
     "failure_changes", "failures", "find_duplicates", "flaky", "gate", "iter_recordings", "load_eval_set",
-    "load_recordings", "mutate", "open_run", "plan", "redact", "report_card", "route_call", "save_eval_set", "score", "select", "value",
+    "load_recordings", "mutate", "open_run", "plan", "redact",
+    "report_card", "route_call", "save_eval_set", "score", "select", "value",
 ]
 # fmt: on
