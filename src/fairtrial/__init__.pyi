@@ -19,6 +19,7 @@ from fairtrial.records.case import Persona as Persona
 from fairtrial.records.case import Behavior as Behavior
 from fairtrial.records.case import SessionInput as SessionInput
 from fairtrial.records.rubric import Rubric as Rubric
+from fairtrial.records.check import Check as Check
 from fairtrial.api.eval_files import load_eval_set as load_eval_set
 from fairtrial.api.eval_files import save_eval_set as save_eval_set
 from fairtrial.api.eval_files import load_recordings as load_recordings
@@ -63,6 +64,7 @@ from fairtrial.records.model_usage import ModelUsage as ModelUsage
 # Choose criteria
 from fairtrial.metrics.text_match import ExactMatch as ExactMatch
 from fairtrial.metrics.text_match import Contains as Contains
+from fairtrial.metrics.checks import Checks as Checks
 from fairtrial.metrics.trajectory import ToolTrajectory as ToolTrajectory
 from fairtrial.metrics.response import ResponseMatch as ResponseMatch
 from fairtrial.metrics.final_state import FinalStateMatch as FinalStateMatch
@@ -88,7 +90,7 @@ from fairtrial.metrics.efficiency import TokenUsage as TokenUsage
 from fairtrial.metrics.efficiency import ToolCallCount as ToolCallCount
 from fairtrial.metrics.reasoning_value import ReasoningValue as ReasoningValue
 
-# Decide: compare, claim, plan, find what is flaky and why attempts fail, mutate
+# Decide: compare, claim, plan, find what is flaky, mutate
 from fairtrial.api.decisions.comparing import compare as compare
 from fairtrial.records.run_comparison import Comparison as Comparison
 from fairtrial.api.decisions.gating import gate as gate
@@ -171,23 +173,23 @@ from fairtrial.llm.model import CallError as CallError
 # fmt: off
 __all__ = [
     "About", "Agent", "AgentCost", "AgentDetails", "AgentError", "Agreement", "Ballot", "BatchOptions", "Behavior",
-    "Budget", "Calibration", "CallError", "Case", "CaseError", "CaseKey", "CaseResult", "Claim", "Comparison",
-    "ConfigError", "Contains", "Criterion", "CriterionSummary", "Duplicate", "Durations", "Embedder", "Endpoint",
-    "Environment", "Estimate", "EvalCase", "EvalSet", "ExactMatch", "Failure", "Failures", "FairtrialError", "Fault",
-    "FinalResponseMatch", "FinalResponseRubrics", "FinalStateMatch", "Flakiness", "FormatError", "GateDecision",
-    "GeneralQuality", "Grounding", "Hallucinations", "InferenceCallCount", "Injection", "InstructionFollowing",
-    "Invocation", "InvocationDuration", "Judge", "JudgeError", "JudgeOptions", "JudgeState", "Judges", "Label",
-    "Message", "Metric", "MetricError", "Model", "ModelOptions", "ModelUsage", "NamedModel", "Operator", "Outcome",
-    "PanelMember", "Part", "PartKey", "Persona", "Prompt", "Quote", "Range", "ReasoningTrace", "ReasoningValue",
-    "RecordedJudge", "Recording", "Redaction", "Reply", "ReportCard", "ResponseEvaluation", "ResponseMatch",
-    "Rubric", "Run", "RunInfo", "RunNotPassedError", "Safety", "Scenario", "Score", "SelectedTrace", "Session",
-    "SessionInput", "SimulatedToolError", "Simulator", "SimulatorError", "SizePlan", "Step", "Stopwatch",
-    "StoreError", "Summary", "TaskSuccess", "TextQuality", "Thought", "TokenUsage", "ToolCall", "ToolCallCount",
-    "ToolResult", "ToolTrajectory", "ToolUseQuality", "ToolUseRubrics", "Trace", "TraceOptions", "TraceSelection",
-    "TraceValue", "TrajectoryQuality", "TrajectoryRubrics", "Usage", "UsageError", "UserSimulatorQuality",
-    "VectorCache", "Verdict", "aevaluate", "ascore", "avalue", "calibrate", "compare", "evaluate",
-    "failure_changes", "failures", "find_duplicates", "flaky", "gate", "iter_recordings", "load_eval_set",
-    "load_recordings", "mutate", "open_run", "plan", "redact",
-    "report_card", "route_call", "save_eval_set", "score", "select", "value",
+    "Budget", "Calibration", "CallError", "Case", "CaseError", "CaseKey", "CaseResult", "Check", "Checks", "Claim",
+    "Comparison", "ConfigError", "Contains", "Criterion", "CriterionSummary", "Duplicate", "Durations", "Embedder",
+    "Endpoint", "Environment", "Estimate", "EvalCase", "EvalSet", "ExactMatch", "Failure", "Failures",
+    "FairtrialError", "Fault", "FinalResponseMatch", "FinalResponseRubrics", "FinalStateMatch", "Flakiness",
+    "FormatError", "GateDecision", "GeneralQuality", "Grounding", "Hallucinations", "InferenceCallCount",
+    "Injection", "InstructionFollowing", "Invocation", "InvocationDuration", "Judge", "JudgeError", "JudgeOptions",
+    "JudgeState", "Judges", "Label", "Message", "Metric", "MetricError", "Model", "ModelOptions", "ModelUsage",
+    "NamedModel", "Operator", "Outcome", "PanelMember", "Part", "PartKey", "Persona", "Prompt", "Quote", "Range",
+    "ReasoningTrace", "ReasoningValue", "RecordedJudge", "Recording", "Redaction", "Reply", "ReportCard",
+    "ResponseEvaluation", "ResponseMatch", "Rubric", "Run", "RunInfo", "RunNotPassedError", "Safety", "Scenario",
+    "Score", "SelectedTrace", "Session", "SessionInput", "SimulatedToolError", "Simulator", "SimulatorError",
+    "SizePlan", "Step", "Stopwatch", "StoreError", "Summary", "TaskSuccess", "TextQuality", "Thought", "TokenUsage",
+    "ToolCall", "ToolCallCount", "ToolResult", "ToolTrajectory", "ToolUseQuality", "ToolUseRubrics", "Trace",
+    "TraceOptions", "TraceSelection", "TraceValue", "TrajectoryQuality", "TrajectoryRubrics", "Usage", "UsageError",
+    "UserSimulatorQuality", "VectorCache", "Verdict", "aevaluate", "ascore", "avalue", "calibrate", "compare",
+    "evaluate", "failure_changes", "failures", "find_duplicates", "flaky", "gate", "iter_recordings",
+    "load_eval_set", "load_recordings", "mutate", "open_run", "plan", "redact", "report_card", "route_call",
+    "save_eval_set", "score", "select", "value",
 ]
 # fmt: on
