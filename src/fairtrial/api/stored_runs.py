@@ -244,9 +244,9 @@ class Run:
 
     def failures(self) -> Failures:
         """Return the decisive step of each failed attempt, and the modes of the failures."""
-        from fairtrial.api.failure_modes.run_modes import failures
+        from fairtrial.api.collected_failures import find_failures
 
-        return failures(self)
+        return find_failures(self)
 
     def add_label(self, label: Label) -> None:
         """Store a label. Earlier labels of the same attempt stay."""
