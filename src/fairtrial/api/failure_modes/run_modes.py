@@ -23,7 +23,7 @@ def failures(run: str | Path | Run, *, store: str = DEFAULT_URL, cut: float = CU
     """Return the decisive step of each failed attempt, and the modes of the failures.
 
     `run` is the beginning of the id of a stored run, or a run of this process. `cut` is the largest distance, from 0 to
-    1, at which a rare kind of failure joins another. Raises UsageError if there is no such run, or `cut` is not in 0..1.
+    1, at which a rare kind of failure joins another. Raises UsageError without such a run, or if `cut` is not in 0..1.
     """
     return find_failures(find_run(run, store), cut=cut)
 
