@@ -1,4 +1,4 @@
-"""What failures share and passes do not: real differences are found, and random ones are not claimed."""
+"""Properties that failures share and passes do not: real ones are found, and random ones are not claimed."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from fairtrial.analysis.failures.mode_counts import count_modes
-from fairtrial.analysis.failures.modes import CUT
+from fairtrial.analysis.failures.modes import LARGEST_DISTANCE
 from fairtrial.analysis.failures.run_failures import FailureCollector
 from fairtrial.errors import UsageError
 from fairtrial.records.failure_mode import Failures
@@ -14,14 +14,17 @@ from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.transcript import Transcript, transcripts
 
 
-def find_failures(run: ReportedRun, *, cut: float = CUT) -> Failures:
-    """Return the decisive step of each failed attempt, and the modes. Raises UsageError if `cut` is not in 0..1."""
-    if not 0 <= cut <= 1:
-        raise UsageError(f"cut must be from 0 to 1, got {cut:g}")
+def find_failures(run: ReportedRun, *, largest_distance: float = LARGEST_DISTANCE) -> Failures:
+    """Return the decisive step of each failed attempt, and the modes.
+
+    Raises UsageError if `largest_distance` is not in 0..1.
+    """
+    if not 0 <= largest_distance <= 1:
+        raise UsageError(f"largest_distance must be from 0 to 1, got {largest_distance:g}")
     collector = FailureCollector()
     for attempts in by_position(transcripts(run)):
         collector.add_case([(own.result, own.recording) for own in attempts], attempts[0].case)
-    return count_modes(collector, run.info.id, cut=cut)
+    return count_modes(collector, run.info.id, largest_distance=largest_distance)
 
 
 def by_position(attempts: Iterator[Transcript]) -> Iterator[list[Transcript]]:

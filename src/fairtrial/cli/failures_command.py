@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from fairtrial.records.failure_mode import Failures
 
 _HTML = click.option("--html", "html_file", metavar="FILE", type=FileToWrite(), help="Write the report as a page.")
-_CUT = click.option(
-    "--cut",
+_LARGEST_DISTANCE = click.option(
+    "--largest-distance",
     type=click.FloatRange(0, 1),
     default=0.5,
     show_default=True,
@@ -34,7 +34,7 @@ _CUT = click.option(
     "--against", metavar="EARLIER", help="Show which modes are new, gone, more or less frequent than in EARLIER."
 )
 @under("Reports", trust_flags.json_file, _HTML, trust_flags.markdown_file)
-@under("Limits", _CUT, rare=True)
+@under("Limits", _LARGEST_DISTANCE, rare=True)
 @flags.add_store_option
 def failures(
     run: str,
@@ -43,7 +43,7 @@ def failures(
     json_file: Path | None,
     html_file: Path | None,
     markdown_file: Path | None,
-    cut: float,
+    largest_distance: float,
     store: str,
 ) -> None:
     """List the failure modes of a run, those first whose repair would let most cases pass.
@@ -64,21 +64,21 @@ def failures(
     if against is not None and (mode is not None or html_file is not None):
         raise UsageError("--against compares all modes of two runs; leave out --mode and --html")
     own = api.reread(store, run)
-    found = api.failures(own, cut=cut)
+    modes = api.failures(own, largest_distance=largest_distance)
     if mode is not None:
-        _check_mode(found, mode)
+        _check_mode(modes, mode)
     changes = None if against is None else api.failure_changes(own, against, store=store)
-    trust_flags.write(found if changes is None else changes, json_file)
+    trust_flags.write(modes if changes is None else changes, json_file)
     if html_file is not None:
-        html_file.write_text(api.failures_html(found), encoding="utf-8", errors="backslashreplace")
-    markdown = api.failures_markdown(found) if changes is None else api.changes_markdown(changes, found)
+        html_file.write_text(api.failures_html(modes), encoding="utf-8", errors="backslashreplace")
+    markdown = api.failures_markdown(modes) if changes is None else api.changes_markdown(changes, modes)
     trust_flags.write_markdown([markdown], markdown_file)
     if not trust_flags.is_stdout(json_file):
-        shown = changes if changes is not None else found
-        api.print_failures(console(), shown, mode=mode, show=f"fairtrial failures {own.info.id}")
+        document = changes if changes is not None else modes
+        api.print_failures(console(), document, mode=mode, show=f"fairtrial failures {own.info.id}")
 
 
-def _check_mode(found: Failures, mode: int) -> None:
-    if mode > len(found.modes):
-        known = f"it has the modes 1 to {len(found.modes)}" if found.modes else "it has no mode"
-        raise UsageError(f"--mode: run {found.run} has no mode {mode}; {known}")
+def _check_mode(modes: Failures, mode: int) -> None:
+    if mode > len(modes.modes):
+        range_text = f"it has the modes 1 to {len(modes.modes)}" if modes.modes else "it has no mode"
+        raise UsageError(f"--mode: run {modes.run} has no mode {mode}; {range_text}")

@@ -12,7 +12,7 @@ from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import declares_failure, has_failed
 from fairtrial.records.attempt import EndedBy, Failure, Recording
 from fairtrial.records.case import EvalCase, EvalSet
-from fairtrial.records.rubric import rubric_of_told
+from fairtrial.records.rubric import make_statement_rubric
 from fairtrial.records.trace import (
     About,
     AgentDetails,
@@ -353,7 +353,9 @@ def _tau_case(case_id: str, info: Any, at: Place, reading: Diagnostics) -> EvalC
             calls.append(ToolCall(action["name"], kwargs))
         else:
             reading.wrong_type((((at, "task"), "actions"), i), "an action {'name': ..., 'kwargs': {...}}", action)
-    told = [str(text) for text in task.get("outputs") or () if isinstance(text, str | int | float)]
-    rubrics = [rubric_of_told(f"outputs_{n}", text, _TAU_REWARD, _TRAJECTORY) for n, text in enumerate(told, 1)]
+    statements = [str(text) for text in task.get("outputs") or () if isinstance(text, str | int | float)]
+    rubrics = [
+        make_statement_rubric(f"outputs_{n}", text, _TAU_REWARD, _TRAJECTORY) for n, text in enumerate(statements, 1)
+    ]
     extra = {"instruction": task.get("instruction")}
     return EvalCase(case_id, rubrics=tuple(rubrics), expected_calls=tuple(calls), extra=extra)

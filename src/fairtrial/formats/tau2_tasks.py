@@ -10,7 +10,7 @@ from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.case import EvalCase, EvalSet, Persona, Scenario
 from fairtrial.records.record import Json
-from fairtrial.records.rubric import Rubric, rubric_of_told
+from fairtrial.records.rubric import Rubric, make_statement_rubric
 from fairtrial.records.trace import ToolCall
 from fairtrial.text.display import count
 
@@ -112,7 +112,7 @@ def _rubrics(criteria: dict[str, Any], basis: Sequence[Any], at: Place, reading:
             if not isinstance(text, str):
                 reading.wrong_type(((at, key), number - 1), "a text", text)
                 continue
-            make = rubric_of_told if key == "communicate_info" else Rubric
+            make = make_statement_rubric if key == "communicate_info" else Rubric
             rubrics.append(make(f"{key}_{number}", text, f"{reward}, {role}", _TRAJECTORY))
     return tuple(rubrics)
 

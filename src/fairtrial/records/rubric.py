@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairtrial.records.record import Extra, Record
 
-_TOLD = "The agent tells the user this: "
+_PREFIX = "The agent tells the user this: "
 
 
 class Rubric(Record, frozen=True):
@@ -20,11 +20,11 @@ class Rubric(Record, frozen=True):
     extra: Extra = None
 
     @property
-    def told(self) -> str:
+    def statement(self) -> str:
         """What the agent has to tell the user, if a benchmark made the rubric of such a text. Otherwise empty."""
-        return self.text.removeprefix(_TOLD) if self.text.startswith(_TOLD) else ""
+        return self.text.removeprefix(_PREFIX) if self.text.startswith(_PREFIX) else ""
 
 
-def rubric_of_told(name: str, text: str, description: str, criterion: str) -> Rubric:
+def make_statement_rubric(name: str, text: str, description: str, criterion: str) -> Rubric:
     """Return the rubric that the agent tells the user a text."""
-    return Rubric(name, f"{_TOLD}{text}", description, criterion)
+    return Rubric(name, f"{_PREFIX}{text}", description, criterion)

@@ -41,7 +41,7 @@ def _features(result: CaseResult, conversation: Conversation, case: EvalCase | N
         yield f"takes at most {bound:,} tokens" if bound else f"takes more than {_TOKENS[-1]:,} tokens"
     for name, value in list((case.groups if case is not None else {}).items())[:_MOST_GROUPS]:
         values = value if isinstance(value, list) else [value]
-        yield from (shorten(f"{name}: {one}", 100) for one in values if isinstance(one, str | int | float))
+        yield from (shorten(f"{name}: {entry}", 100) for entry in values if isinstance(entry, str | int | float))
 
 
 def is_defining(feature: str, tools: frozenset[str], kinds: frozenset[str]) -> bool:

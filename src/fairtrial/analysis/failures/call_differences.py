@@ -20,7 +20,7 @@ _MOST_FIELDS = 3
 
 
 class CallDifference(NamedTuple):
-    """A call that differs from what was expected. `place` is that of the event where the difference shows.
+    """A call that differs from the expectation. `place` is the event at which the difference shows.
 
     `before` is the call that should have come first, if the order differs. `invocation` is the place of the turn for
     which a missing call was expected, or None if it was expected of the whole conversation.
@@ -71,7 +71,7 @@ def aligned_differences(
     conversation: Conversation, case: EvalCase, score: Score, reads: Reads
 ) -> list[CallDifference] | None:
     """Return the differences by the alignment that a criterion stored, or None if it stored none."""
-    found: list[CallDifference] = []
+    findings: list[CallDifference] = []
     any_rows = False
     for index, rows in _alignments(score):
         any_rows = True
@@ -88,13 +88,13 @@ def aligned_differences(
         for row in inside:
             theirs = None if row.expected is None else expected[row.expected]
             place = None if row.actual is None else places[row.actual]
-            found += _from_row(conversation, row, theirs, place, reads)
+            findings += _from_row(conversation, row, theirs, place, reads)
             if row.relation == "missing" and not row.allowed and row.expected is not None:
                 at = _place_of_missing(conversation, row.expected, expected, pairs, index, reads)
-                found.append(CallDifference("missing", at, theirs, None, invocation=index))
+                findings.append(CallDifference("missing", at, theirs, None, invocation=index))
         if any(row.relation == "moved" and not row.allowed for row in inside):
-            found += _first_moved(conversation, pairs, expected)
-    return found if any_rows else None
+            findings += _first_moved(conversation, pairs, expected)
+    return findings if any_rows else None
 
 
 def _alignments(score: Score) -> Iterator[tuple[int | None, Sequence[AlignedCall]]]:
@@ -148,11 +148,12 @@ def _surplus_kind(conversation: Conversation, place: int) -> CallKind:
 def _failed_for_good(conversation: Conversation, place: int, reads: Reads) -> bool:
     """Return whether a call that writes was answered with an error, and no later equal call succeeded."""
     call = conversation.call_at(place)
-    if reads(call.name) or conversation.error_of(place) is None:
+    if reads(call.name) or conversation.find_error(place) is None:
         return False
-    later = (other for other in conversation.calls if other > place)
+    later = (candidate for candidate in conversation.calls if candidate > place)
     return not any(
-        conversation.call_at(other).name == call.name and conversation.error_of(other) is None for other in later
+        conversation.call_at(candidate).name == call.name and conversation.find_error(candidate) is None
+        for candidate in later
     )
 
 
@@ -166,7 +167,7 @@ def own_differences(
     *,
     may_call: frozenset[str] = frozenset(),
 ) -> list[CallDifference]:
-    """Return the differences by matching equal calls in any order. Surplus calls that only read are no difference.
+    """Return the differences by matching equal calls in any order. Surplus calls that only read do not count.
 
     `may_call` are calls that are allowed besides the expected ones, as `call_key` writes them.
     """
@@ -174,21 +175,21 @@ def own_differences(
     places = conversation.calls[:_MOST]
     pairs, theirs_left, ours_left = _match(conversation, calls, places)
     changed, theirs_left, ours_left = _pair_changed(conversation, calls, theirs_left, ours_left)
-    found = list(changed)
+    findings = list(changed)
     for place in ours_left:
         actual = conversation.call_at(place)
         if not reads(actual.name) and call_key(actual) not in may_call:
-            found.append(CallDifference(_surplus_kind(conversation, place), place, None, actual))
+            findings.append(CallDifference(_surplus_kind(conversation, place), place, None, actual))
     for number in theirs_left:
         at = _place_of_missing(conversation, number, calls, pairs, expected[number][0], reads)
-        found.append(CallDifference("missing", at, calls[number], None, invocation=expected[number][0]))
-    found += [
+        findings.append(CallDifference("missing", at, calls[number], None, invocation=expected[number][0]))
+    findings += [
         CallDifference("call_failed", pair.place, calls[pair.expected], conversation.call_at(pair.place))
         for pair in pairs
         if _failed_for_good(conversation, pair.place, reads)
     ]
     writing = [pair for pair in pairs if not reads(calls[pair.expected].name)]
-    return found or _first_moved(conversation, writing, calls)
+    return findings or _first_moved(conversation, writing, calls)
 
 
 def call_key(call: ToolCall) -> str:
@@ -202,18 +203,18 @@ def _match(
     """Pair equal calls, in their order as far as possible. Return the pairs, and what is left of both sides."""
     free = list(places)
     pairs: list[Pair] = []
-    left: list[int] = []
+    rest: list[int] = []
     latest = -1
     for number, theirs in enumerate(calls):
         equal = [place for place in free if _is_equal(conversation.call_at(place), theirs)]
         place = next((place for place in equal if place > latest), equal[0] if equal else None)
         if place is None:
-            left.append(number)
+            rest.append(number)
             continue
         free.remove(place)
         pairs.append(Pair(number, place))
         latest = max(latest, place)
-    return pairs, left, free
+    return pairs, rest, free
 
 
 def _is_equal(ours: ToolCall, theirs: ToolCall) -> bool:
@@ -230,26 +231,28 @@ def _pair_changed(
     candidates: list[tuple[int, int, int]] = []
     for number in theirs_left:
         own = [place for place in ours_left if conversation.call_at(place).name == calls[number].name]
-        rivals = [other for other in theirs_left if calls[other].name == calls[number].name]
+        rivals = [candidate for candidate in theirs_left if calls[candidate].name == calls[number].name]
         for place in own:
             shared = _count_shared(conversation.call_at(place), calls[number])
             if shared or (len(own) == 1 and len(rivals) == 1):
                 candidates.append((-shared, place, number))
-    found: list[CallDifference] = []
+    findings: list[CallDifference] = []
     for _, place, number in sorted(candidates):
         if place in ours_left and number in theirs_left:
-            ours_left = [other for other in ours_left if other != place]
-            theirs_left = [other for other in theirs_left if other != number]
+            ours_left = [candidate for candidate in ours_left if candidate != place]
+            theirs_left = [candidate for candidate in theirs_left if candidate != number]
             actual = conversation.call_at(place)
-            found.append(CallDifference("changed", place, calls[number], actual, _differing(actual, calls[number])))
-    return found, theirs_left, ours_left
+            findings.append(
+                CallDifference("changed", place, calls[number], actual, _list_differing(actual, calls[number]))
+            )
+    return findings, theirs_left, ours_left
 
 
 def _count_shared(ours: ToolCall, theirs: ToolCall) -> int:
     return sum(name in ours.args and equal_json(ours.args[name], value) for name, value in theirs.args.items())
 
 
-def _differing(ours: ToolCall, theirs: ToolCall) -> tuple[str, ...]:
+def _list_differing(ours: ToolCall, theirs: ToolCall) -> tuple[str, ...]:
     names = sorted({*ours.args, *theirs.args})
     return tuple(
         name
@@ -283,7 +286,7 @@ def _place_of_missing(
         return min(later)
     at = conversation.last_reply(invocation)
     if at is None and invocation is not None:
-        at = conversation.end_of(invocation)
+        at = conversation.find_end(invocation)
     if at is None:
         at = conversation.last_reply()
     return len(conversation.events) - 1 if at is None and conversation.events else at
@@ -295,7 +298,7 @@ def _first_moved(
     """Return the first call that came before one that should have come earlier."""
     ordered = sorted(pairs, key=lambda pair: pair.place)
     for index, pair in enumerate(ordered):
-        skipped = [other.expected for other in ordered[index + 1 :] if other.expected < pair.expected]
+        skipped = [candidate.expected for candidate in ordered[index + 1 :] if candidate.expected < pair.expected]
         if skipped:
             actual = conversation.call_at(pair.place)
             before = expected[min(skipped)].name

@@ -20,7 +20,7 @@ from fairtrial.analysis.failures.findings import Attempt, Finding
 from fairtrial.analysis.failures.reply_differences import (
     reply_findings,
     state_findings,
-    told_findings,
+    statement_findings,
     turn_findings,
 )
 from fairtrial.analysis.failures.symptoms import SYMPTOMS, unrepaired_errors
@@ -46,7 +46,7 @@ Detector = Callable[[Attempt, Conversation], Iterator[Ranked]]
 
 
 def find_decisive(attempt: Attempt, conversation: Conversation) -> Finding:
-    """Return what went wrong first, by the first source that knows it."""
+    """Return the first fault, by the first source that knows it."""
     for detector in DETECTORS:
         ranked = sorted(
             detector(attempt, conversation),
@@ -108,7 +108,7 @@ def breaks(attempt: Attempt, conversation: Conversation) -> Iterator[Ranked]:
 
 
 def expectations(attempt: Attempt, conversation: Conversation) -> Iterator[Ranked]:
-    """Yield the differences from what the case expects: calls that write, the state, replies, and calls that read."""
+    """Yield the differences from the case: calls that write, the state, replies, and calls that read."""
     case = attempt.case
     reads = tool_reads(attempt.hints)
     if case is None or not conversation.events:
@@ -123,7 +123,7 @@ def expectations(attempt: Attempt, conversation: Conversation) -> Iterator[Ranke
         yield Ranked(0, finding)
     for finding in turn_findings(attempt, conversation):
         yield Ranked(1, finding)
-    for finding in told_findings(attempt, conversation):
+    for finding in statement_findings(attempt, conversation):
         yield Ranked(1, finding)
     for finding in reply_findings(attempt, conversation):
         yield Ranked(_SOFT + 2 if finding.signature.kind == "criterion" else _SOFT, finding)
@@ -151,9 +151,9 @@ def _call_differences(attempt: Attempt, conversation: Conversation) -> list[Call
     outcomes = sorted(attempt.result.outcomes, key=lambda outcome: outcome.verdict is not Verdict.FAILED)
     compared = False
     for outcome in outcomes:
-        found = aligned_differences(conversation, attempt.case, outcome.score, reads)
-        if found is not None:
-            return found
+        findings = aligned_differences(conversation, attempt.case, outcome.score, reads)
+        if findings is not None:
+            return findings
         compared = compared or (outcome.criterion == _TRAJECTORY and outcome.verdict is Verdict.PASSED)
     expected = expected_in(attempt.case)
     return [] if compared or expected is None else own_differences(conversation, expected, reads)
@@ -169,7 +169,7 @@ def _describe(conversation: Conversation, difference: CallDifference, evidence: 
     elif difference.kind == "moved":
         text = f"{tool} was called before {difference.before}"
     elif difference.kind == "call_failed":
-        error = None if place is None else conversation.error_of(place)
+        error = None if place is None else conversation.find_error(place)
         text = f"{tool} was called as {by}, and answered with an error: {_error(error)}"
     elif difference.kind == "repeated":
         text = f"{tool} was called again with equal arguments"
@@ -177,7 +177,7 @@ def _describe(conversation: Conversation, difference: CallDifference, evidence: 
         text = f"{tool} was called, which was {'forbidden' if difference.kind == 'forbidden' else f'not {by}'}"
     template = ""
     if place is not None and difference.kind == "call_failed":
-        error = conversation.error_of(place)
+        error = conversation.find_error(place)
         template = "" if error is None else make_template(error_text(error.response))
     field = shown_fields(difference.fields) if difference.kind == "changed" else difference.before
     return Finding(Signature(difference.kind, tool=tool, field=field, template=template), place, text, evidence)
@@ -198,13 +198,13 @@ def _argument(difference: CallDifference) -> str:
         return "arguments differ"
     name = difference.fields[0]
     got = shorten(compact(ours.args[name]), _SHOWN) if name in ours.args else "nothing"
-    wanted = shorten(compact(theirs.args[name]), _SHOWN) if name in theirs.args else "nothing"
+    expected_value = shorten(compact(theirs.args[name]), _SHOWN) if name in theirs.args else "nothing"
     more = f", and {len(difference.fields) - 1} more arguments differ" if len(difference.fields) > 1 else ""
-    return f"argument {name}: expected {wanted}, got {got}{more}"
+    return f"argument {name}: expected {expected_value}, got {got}{more}"
 
 
 def contrasts(attempt: Attempt, conversation: Conversation) -> Iterator[Ranked]:
-    """Yield where the attempt leaves what all attempts at the case that passed share."""
+    """Yield the points at which the attempt leaves the common way of all attempts that passed."""
     shared = attempt.passes
     if shared is None or not conversation.events:
         return

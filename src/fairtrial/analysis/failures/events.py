@@ -65,15 +65,15 @@ class Conversation:
     def results(self) -> dict[int, int]:
         """The places of results by the places of their calls: by id, otherwise in order among calls of one name."""
         waiting: dict[tuple[str, str], list[int]] = {}
-        found: dict[int, int] = {}
+        findings: dict[int, int] = {}
         for place, event in enumerate(self.events):
             if isinstance(event.item, ToolCall):
                 waiting.setdefault((event.item.name, event.item.id), []).append(place)
             elif isinstance(event.item, ToolResult):
                 own = waiting.get((event.item.name, event.item.id)) or waiting.get((event.item.name, ""))
                 if own:
-                    found[own.pop(0)] = place
-        return found
+                    findings[own.pop(0)] = place
+        return findings
 
     def call_at(self, place: int) -> ToolCall:
         """Return the call at a place."""
@@ -82,7 +82,7 @@ class Conversation:
             raise TypeError(f"event {place} is no call but {type(item).__name__}")
         return item
 
-    def error_of(self, place: int) -> ToolResult | None:
+    def find_error(self, place: int) -> ToolResult | None:
         """Return the result of the call at a place if the tool answered with an error."""
         at = self.results.get(place)
         result = None if at is None else self.events[at].item
@@ -93,7 +93,7 @@ class Conversation:
         own = [place for place in self.replies if invocation in (None, self.events[place].invocation)]
         return own[-1] if own else None
 
-    def end_of(self, invocation: int) -> int | None:
+    def find_end(self, invocation: int) -> int | None:
         """Return the place of the last event of an invocation, or None without that invocation."""
         own = [place for place, event in enumerate(self.events) if event.invocation == invocation]
         return own[-1] if own else None
@@ -154,7 +154,7 @@ def numbers(text: str) -> list[str]:
     For example, "1,250.00", "１２５０" and "1250" are the same number. Numbers inside of ids are none.
     """
     plain = unicodedata.normalize("NFKC", text[:_MOST_CHARACTERS])
-    return [plain_number(found) for found in _NUMBER.findall(plain)]
+    return [plain_number(findings) for findings in _NUMBER.findall(plain)]
 
 
 def plain_number(text: str) -> str:

@@ -16,7 +16,7 @@ from fairtrial.records.trace import ToolCall
 
 
 class Finding(NamedTuple):
-    """What went wrong at a place of a conversation. `place` is None if the attempt has no conversation."""
+    """A fault at a place of a conversation. `place` is None if the attempt has no conversation."""
 
     signature: Signature
     place: int | None
@@ -27,7 +27,7 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class SharedByPasses:
-    """What the attempts at a case that passed have in common.
+    """The calls and numbers that the attempts at a case that passed have in common.
 
     `calls` are the calls that all of them made, in the order of the first. `made` are the calls that any of them made,
     by name and arguments. `values` are the numbers that the replies of all of them state.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from fairtrial.analysis.failures.modes import CUT, assign
+from fairtrial.analysis.failures.modes import LARGEST_DISTANCE, assign
 from fairtrial.records.failure_mode import FailureMode, Failures, ModeChange, ModeChangeKind, ModeChanges, Signature
 from fairtrial.records.keys import CaseKey
 from fairtrial.stats.difference import paired_difference
@@ -44,7 +44,7 @@ def compare_modes(earlier: Failures, now: Failures, earlier_keys: CaseKeys, keys
         earlier.run,
         now.run,
         len(common),
-        tuple(_sorted(_judge(rows, common))),
+        tuple(_sort_changes(_judge(rows, common))),
         tuple(_notes(len(common), len({*keys.values()}), len({*earlier_keys.values()}))),
     )
 
@@ -68,7 +68,7 @@ class _Places:
     def __call__(self, signature: Signature) -> int | None:
         """Return the row of a signature, or None if it belongs to no mode of either run."""
         if signature not in self._known:
-            place = assign(signature, self._modes[: self._earlier], cut=CUT)
+            place = assign(signature, self._modes[: self._earlier], largest_distance=LARGEST_DISTANCE)
             if place is None:
                 fresh = range(self._earlier, len(self._modes))
                 place = next((at for at in fresh if signature in self._modes[at]), None)
@@ -117,7 +117,7 @@ def _make_change(row: _Row, common: Sequence[CaseKey], p: float) -> ModeChange:
     )
 
 
-def _sorted(changes: Iterable[ModeChange]) -> list[ModeChange]:
+def _sort_changes(changes: Iterable[ModeChange]) -> list[ModeChange]:
     order = {"new": 0, "grown": 1, "shrunk": 2, "gone": 3, "unchanged": 4}
     return sorted(changes, key=lambda own: (order[own.change], -abs(own.difference), -own.cases_now, own.name))
 

@@ -1,4 +1,4 @@
-"""Count the modes of collected failures, with intervals, and sort them by what repairing them would win."""
+"""Count failure modes with intervals, and sort them by the number of cases that repairing them would win."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from statistics import median
 from msgspec.structs import replace
 
 from fairtrial.analysis.failures.mode_names import name_mode
-from fairtrial.analysis.failures.modes import CUT, Group, features, group
+from fairtrial.analysis.failures.modes import LARGEST_DISTANCE, Group, features, group
 from fairtrial.analysis.failures.run_failures import FailureCollector
 from fairtrial.analysis.failures.shared_features import CaseFeatures, majority, shared_features
 from fairtrial.records.failure_mode import FailedAttempt, FailureMode, Failures
@@ -24,10 +24,12 @@ Member = tuple[FailedAttempt, frozenset[str]]
 """A failed attempt with its properties."""
 
 
-def count_modes(collected: FailureCollector, run: str, *, cut: float = CUT) -> Failures:
-    """Return the modes of all failures that were collected. A signature of one attempt alone is no mode."""
+def count_modes(collected: FailureCollector, run: str, *, largest_distance: float = LARGEST_DISTANCE) -> Failures:
+    """Return the modes of all failures that were collected. A signature of one attempt alone does not become a mode."""
     groups = [
-        own for own in group([(own.signature, own.position) for own in collected.failed], cut=cut) if own.attempts > 1
+        own
+        for own in group([(own.signature, own.position) for own in collected.failed], largest_distance=largest_distance)
+        if own.attempts > 1
     ]
     modes_by_case: dict[int, set[int]] = {}
     index_of = {signature: index for index, own in enumerate(groups) for signature in own.signatures}
@@ -50,7 +52,7 @@ def count_modes(collected: FailureCollector, run: str, *, cut: float = CUT) -> F
     )
     failed = tuple(replace(own, mode=number_of.get(own.signature)) for own in collected.failed)
     return Failures(
-        f"attempts:{collected.attempts}|cut:{cut:g}|ci:Wilson with t|level:{LEVEL}|fairtrial:{__version__}",
+        f"attempts:{collected.attempts}|distance:{largest_distance:g}|ci:{WILSON}|level:{LEVEL}|fairtrial:{__version__}",
         run,
         len(collected.cases),
         collected.attempts,
@@ -77,17 +79,21 @@ def _by_case(members: Iterable[Member]) -> CaseFeatures:
 
 
 def _make_mode(number: int, own: Group, members: Sequence[Member], collected: FailureCollector) -> FailureMode:
-    attempts = [one for one, _ in members]
-    ordinals = [one.step.ordinal for one in attempts if one.step is not None]
+    attempts = [entry for entry, _ in members]
+    ordinals = [entry.step.ordinal for entry in attempts if entry.step is not None]
     return FailureMode(
         number,
         name_mode(own.signatures),
         tuple(own.signatures),
-        Counter(one.side for one in attempts).most_common(1)[0][0],
+        Counter(entry.side for entry in attempts).most_common(1)[0][0],
         len(own.positions),
         len(attempts),
         0,
-        _share(Counter(one.position for one in attempts), Counter(one.position for one in collected.failed), collected),
+        _share(
+            Counter(entry.position for entry in attempts),
+            Counter(entry.position for entry in collected.failed),
+            collected,
+        ),
         _share(dict.fromkeys(own.positions, 1), dict.fromkeys(collected.cases, 1), collected),
         median(ordinals) if ordinals else None,
         _examples(members),
@@ -101,10 +107,10 @@ def _share(successes: Mapping[int, int], trials: Mapping[int, int], collected: F
         unit = units.setdefault(collected.clusters[position], [0, 0])
         unit[0] += successes.get(position, 0)
         unit[1] += number
-    found = mean_of_rates([{"": own} for own in units.values()])
-    if found is None:
+    findings = mean_of_rates([{"": own} for own in units.values()])
+    if findings is None:
         return Estimate()
-    value, ends = found
+    value, ends = findings
     return Estimate(value) if ends is None else Estimate(value, *ends, WILSON)
 
 

@@ -14,7 +14,7 @@ NAMES: dict[str, Callable[[Signature], str]] = {
     "missing": lambda own: f"{own.tool} is not called",
     "repeated": lambda own: f"{own.tool} is called again with equal arguments",
     "forbidden": lambda own: f"{own.tool} is called, which is forbidden",
-    "changed": lambda own: f"{own.tool}: {_differing(own.field)}",
+    "changed": lambda own: f"{own.tool}: {_describe_fields(own.field)}",
     "moved": lambda own: f"{own.tool} is called before {own.field}" if own.field else f"{own.tool} is called too early",
     "call_failed": lambda own: f"{own.tool} is called as expected, and answers with an error{_after(own.template)}",
     "state": lambda own: f"the final state differs at {own.field}" if own.field else "the final state differs",
@@ -38,7 +38,7 @@ NAMES: dict[str, Callable[[Signature], str]] = {
 
 
 def name_mode(signatures: Sequence[Signature]) -> str:
-    """Return the name of the signatures together: what all of them share stands in it, what differs is left out."""
+    """Return the name of the signatures together. It holds the properties that all of them share."""
     first = signatures[0]
     if len(signatures) == 1:
         return _name(first)
@@ -74,7 +74,7 @@ def _brief(signature: Signature) -> str:
     return words.get(signature.kind, signature.kind.replace("_", " "))
 
 
-def _differing(fields: str) -> str:
+def _describe_fields(fields: str) -> str:
     """Return which arguments differ. Without a name, several arguments do."""
     if fields and ", " not in fields:
         return f"argument {fields} differs"

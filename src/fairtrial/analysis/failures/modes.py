@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from fairtrial.records.failure_mode import Signature
 
-CUT = 0.5
+LARGEST_DISTANCE = 0.5
 """The largest distance, from 0 to 1, at which a rare signature joins a mode."""
 _RARE_CASES = 1
 """A signature of so many cases is rare."""
@@ -41,7 +41,7 @@ def features(signature: Signature) -> frozenset[str]:
     return frozenset(parts)
 
 
-def group(failures: Iterable[tuple[Signature, int]], *, cut: float = CUT) -> list[Group]:
+def group(failures: Iterable[tuple[Signature, int]], *, largest_distance: float = LARGEST_DISTANCE) -> list[Group]:
     """Return the groups of the signatures of failures, each with the position of its case.
 
     Rare groups join by average linkage on the weighted Jaccard distance, the nearest pair first. A feature weighs
@@ -54,7 +54,7 @@ def group(failures: Iterable[tuple[Signature, int]], *, cut: float = CUT) -> lis
         own.attempts += 1
         own.positions.add(position)
     groups = sorted(by_signature.values(), key=_order)
-    return sorted([*_join_rare(groups[:_MOST], cut), *groups[_MOST:]], key=_order)
+    return sorted([*_join_rare(groups[:_MOST], largest_distance), *groups[_MOST:]], key=_order)
 
 
 def _order(own: Group) -> tuple[int, int, tuple[str, ...]]:
@@ -62,7 +62,7 @@ def _order(own: Group) -> tuple[int, int, tuple[str, ...]]:
     return -len(own.positions), -own.attempts, (first.kind, first.tool, first.field, first.criterion, first.template)
 
 
-def _join_rare(groups: list[Group], cut: float) -> list[Group]:
+def _join_rare(groups: list[Group], largest_distance: float) -> list[Group]:
     """Join the nearest pair of which one is rare, until no pair is near enough.
 
     The distance to a joined group is the mean over its signatures (Lance and Williams 1967, the average linkage).
@@ -72,7 +72,7 @@ def _join_rare(groups: list[Group], cut: float) -> list[Group]:
     away = [[jaccard_distance(ours, theirs, weights) for theirs in sets] for ours in sets]
     alive = list(range(len(groups)))
     groups = list(groups)
-    while (pair := _nearest_pair(groups, alive, away, cut)) is not None:
+    while (pair := _nearest_pair(groups, alive, away, largest_distance)) is not None:
         i, j = pair
         ours, theirs = len(groups[i].signatures), len(groups[j].signatures)
         for k in alive:
@@ -83,13 +83,13 @@ def _join_rare(groups: list[Group], cut: float) -> list[Group]:
 
 
 def _nearest_pair(
-    groups: Sequence[Group], alive: Sequence[int], away: Sequence[Sequence[float]], cut: float
+    groups: Sequence[Group], alive: Sequence[int], away: Sequence[Sequence[float]], largest_distance: float
 ) -> tuple[int, int] | None:
     nearest: tuple[float, int, int] | None = None
     for j in alive:
         if groups[j].is_rare:
             for i in alive:
-                if i != j and away[i][j] <= cut and (nearest is None or (away[i][j], i, j) < nearest):
+                if i != j and away[i][j] <= largest_distance and (nearest is None or (away[i][j], i, j) < nearest):
                     nearest = (away[i][j], i, j)
     return None if nearest is None else nearest[1:]
 
@@ -109,26 +109,28 @@ def feature_weights(signatures: Iterable[Signature]) -> Mapping[str, float]:
 
 def jaccard_distance(ours: frozenset[str], theirs: frozenset[str], weights: Mapping[str, float]) -> float:
     """Return 1 - weight of the shared features / weight of all features, from 0 to 1. Unknown features weigh 1."""
-    every = math.fsum(weights.get(name, 1.0) for name in sorted(ours | theirs))
+    total_weight = math.fsum(weights.get(name, 1.0) for name in sorted(ours | theirs))
     shared = math.fsum(weights.get(name, 1.0) for name in sorted(ours & theirs))
-    return 1 - shared / every if every else 0.0
+    return 1 - shared / total_weight if total_weight else 0.0
 
 
-def assign(signature: Signature, modes: Sequence[Sequence[Signature]], *, cut: float = CUT) -> int | None:
+def assign(
+    signature: Signature, modes: Sequence[Sequence[Signature]], *, largest_distance: float = LARGEST_DISTANCE
+) -> int | None:
     """Return the index of the mode to which a signature of another run belongs, or None.
 
-    It is the mode that has the signature. Modes of several signatures also take signatures that are nearer than `cut`
-    to all of theirs on average.
+    It is the mode that has the signature. Modes of several signatures also take signatures whose mean distance from
+    all of theirs is at most `largest_distance`.
     """
     for index, own in enumerate(modes):
         if signature in own:
             return index
-    weights = feature_weights([*[one for own in modes for one in own], signature])
+    weights = feature_weights([*[entry for own in modes for entry in own], signature])
     mine = features(signature)
     best: tuple[float, int] | None = None
     for index, own in enumerate(modes):
         if len(own) > 1:
-            away = math.fsum(jaccard_distance(mine, features(one), weights) for one in own) / len(own)
-            if away <= cut and (best is None or (away, index) < best):
+            away = math.fsum(jaccard_distance(mine, features(entry), weights) for entry in own) / len(own)
+            if away <= largest_distance and (best is None or (away, index) < best):
                 best = (away, index)
     return None if best is None else best[1]

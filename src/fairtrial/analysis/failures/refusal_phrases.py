@@ -56,8 +56,8 @@ def language(text: str) -> str:
     """Return the language of a text, or an empty text if it is too short to tell."""
     if len(_LETTERS.findall(text[:200])) < _ENOUGH_LETTERS and detect_language(text) == "en":
         return ""
-    found = detect_language(text)
-    return "zh-Hant" if found == "zh" and is_traditional(text) else found
+    findings = detect_language(text)
+    return "zh-Hant" if findings == "zh" and is_traditional(text) else findings
 
 
 def other_language(reply: str, model: str) -> tuple[str, str] | None:

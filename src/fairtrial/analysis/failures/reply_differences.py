@@ -68,7 +68,7 @@ def _misses(outcome: Outcome, score: Score) -> bool:
 
 
 def reply_findings(attempt: Attempt, conversation: Conversation) -> Iterator[Finding]:
-    """Yield what is wrong with the replies that failed, the most telling difference of each first."""
+    """Yield the faults of the replies that failed, for each the most telling one."""
     for outcome in attempt.failed:
         if outcome.criterion in _NO_REPLY_CRITERIA:
             continue
@@ -86,9 +86,9 @@ def _part_findings(attempt: Attempt, conversation: Conversation, part: FailedPar
         if reference is None or reference.withheld or at is None:
             continue
         reply = item_text(conversation.events[at].item)
-        found = _compare_replies(reply, reference.text)
-        if found is not None:
-            yield Finding(found[0], at, found[1], "expectation")
+        findings = _compare_replies(reply, reference.text)
+        if findings is not None:
+            yield Finding(findings[0], at, findings[1], "expectation")
             return
     reason = shorten(" ".join(part.score.reason.split()), 300)
     if part.rubric:
@@ -108,7 +108,7 @@ def _place(conversation: Conversation, part: FailedPart) -> int | None:
                 return place
     at = conversation.last_reply(part.invocation)
     if at is None and part.invocation is not None:
-        return conversation.end_of(part.invocation)
+        return conversation.find_end(part.invocation)
     return at
 
 
@@ -121,7 +121,7 @@ def _quotes(score: Score) -> Iterator[str]:
 
 
 def _compare_replies(reply: str, reference: str) -> tuple[Signature, str] | None:
-    """Return what tells a reply from its reference, or None if the texts differ in words only."""
+    """Return the difference of a reply from its reference, or None if the texts differ in words only."""
     if not reply.strip():
         return None if not reference.strip() else (Signature("empty"), "the reply is empty")
     languages = other_language(reply, reference)
@@ -137,32 +137,36 @@ def _compare_values(reply: str, reference: str) -> tuple[Signature, str] | None:
     missing = [value for value in theirs if value not in ours]
     if not missing:
         return None
-    other = find_alike(missing[0], [value for value in ours if value not in theirs])
-    if other is None:
+    candidate = find_alike(missing[0], [value for value in ours if value not in theirs])
+    if candidate is None:
         return Signature(
             "value_missing"
         ), f"the reply does not state {shorten(missing[0], _SHOWN)}, which the reference has"
     return Signature("value_differs"), (
-        f"the reply states {shorten(other, _SHOWN)}, expected {shorten(missing[0], _SHOWN)}"
+        f"the reply states {shorten(candidate, _SHOWN)}, expected {shorten(missing[0], _SHOWN)}"
     )
 
 
-def told_findings(attempt: Attempt, conversation: Conversation) -> Iterator[Finding]:
+def statement_findings(attempt: Attempt, conversation: Conversation) -> Iterator[Finding]:
     """Yield the first number that the agent had to tell the user, and that no reply states.
 
     The place is the first reply that states another number written like it, or the last reply.
     """
     rubrics = () if attempt.case is None else attempt.case.rubrics
-    wanted = [value for rubric in rubrics if rubric.told for value in numbers(rubric.told)]
+    wanted_values = [value for rubric in rubrics if rubric.statement for value in numbers(rubric.statement)]
     stated = {place: numbers(item_text(conversation.events[place].item)) for place in conversation.replies}
-    missing = next((value for value in wanted if all(value not in own for own in stated.values())), None)
+    missing = next((value for value in wanted_values if all(value not in own for own in stated.values())), None)
     if missing is None or not stated:
         return
     shape = _SHAPE.sub("0", missing)
     for place, own in stated.items():
-        other = next((value for value in own if _SHAPE.sub("0", value) == shape and value not in wanted), None)
-        if other is not None:
-            reason = f"the agent states {shorten(other, _SHOWN)}, and had to tell the user {shorten(missing, _SHOWN)}"
+        candidate = next(
+            (value for value in own if _SHAPE.sub("0", value) == shape and value not in wanted_values), None
+        )
+        if candidate is not None:
+            reason = (
+                f"the agent states {shorten(candidate, _SHOWN)}, and had to tell the user {shorten(missing, _SHOWN)}"
+            )
             yield Finding(Signature("value_differs"), place, reason, "expectation")
             return
     reason = f"no reply states {shorten(missing, _SHOWN)}, which the agent had to tell the user"
@@ -172,7 +176,7 @@ def told_findings(attempt: Attempt, conversation: Conversation) -> Iterator[Find
 def find_alike(value: str, others: Sequence[str]) -> str | None:
     """Return the first of other values that is written like a value: digits at the same places. Or any other at all."""
     shape = _SHAPE.sub("0", value)
-    alike = (other for other in others if _SHAPE.sub("0", other) == shape)
+    alike = (candidate for candidate in others if _SHAPE.sub("0", candidate) == shape)
     return next(alike, others[0] if others else None)
 
 
@@ -183,19 +187,19 @@ def state_findings(attempt: Attempt, conversation: Conversation, reads: Reads) -
     names = {outcome.criterion for outcome in attempt.failed if outcome.verdict is Verdict.FAILED}
     if expected is None or actual is None or "final_state_match_v1" not in names:
         return
-    for key, wanted in expected.items():
-        if key in actual and equal_json(actual[key], wanted):
+    for key, wanted_values in expected.items():
+        if key in actual and equal_json(actual[key], wanted_values):
             continue
         got = shorten(compact(actual[key]), _SHOWN) if key in actual else "nothing"
-        reason = f"the final state differs at {key}: expected {shorten(compact(wanted), _SHOWN)}, got {got}"
-        place = _writer(conversation, actual.get(key), wanted, reads)
+        reason = f"the final state differs at {key}: expected {shorten(compact(wanted_values), _SHOWN)}, got {got}"
+        place = _writer(conversation, actual.get(key), wanted_values, reads)
         yield Finding(Signature("state", field=str(key)), place, reason, "expectation")
         return
 
 
-def _writer(conversation: Conversation, value: object, wanted: object, reads: Reads) -> int | None:
+def _writer(conversation: Conversation, value: object, wanted_values: object, reads: Reads) -> int | None:
     """Return the last call with the differing value in its arguments, or the last call that writes, or the reply."""
-    leaves = _differing_leaves(value, wanted)
+    leaves = _differing_leaves(value, wanted_values)
     writing = [place for place in conversation.calls if not reads(conversation.call_at(place).name)]
     for place in reversed(writing):
         values = set(_leaves(conversation.call_at(place).args))
@@ -204,8 +208,8 @@ def _writer(conversation: Conversation, value: object, wanted: object, reads: Re
     return writing[-1] if writing else conversation.last_reply()
 
 
-def _differing_leaves(value: object, wanted: object) -> list[str]:
-    ours, theirs = list(_leaves(value)), set(_leaves(wanted))
+def _differing_leaves(value: object, wanted_values: object) -> list[str]:
+    ours, theirs = list(_leaves(value)), set(_leaves(wanted_values))
     return [leaf for leaf in ours if leaf not in theirs]
 
 

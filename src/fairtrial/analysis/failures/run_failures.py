@@ -100,7 +100,7 @@ def share_passes(passed: Sequence[Conversation]) -> SharedByPasses:
         if shared[key := call_key(call)] > 0:
             ordered.append(call)
             shared[key] -= 1
-    stated = Counter(value for own in passed for value in _stated(own))
+    stated = Counter(value for own in passed for value in _collect_values(own))
     values = frozenset(value for value, number in stated.items() if number >= needed)
     return SharedByPasses(len(passed), tuple(ordered), made, values)
 
@@ -110,6 +110,6 @@ def _shared_count(key: str, counts: Sequence[Counter[str]], needed: int) -> int:
     return sorted((own[key] for own in counts), reverse=True)[needed - 1]
 
 
-def _stated(conversation: Conversation) -> set[str]:
+def _collect_values(conversation: Conversation) -> set[str]:
     texts = [item_text(conversation.events[place].item) for place in conversation.replies]
     return {value for text in texts for value in numbers(text)}

@@ -1,4 +1,4 @@
-"""What the failures of a mode share and passes do not, with a bound on false claims."""
+"""Find properties that the failures of a mode share and passes do not, with a bound on false claims."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def shared_features(
     A case is one unit. Cases with attempts of both kinds count among the failures only, so that both groups differ.
     """
     contrasts = [list(_contrasts(signatures, own, passes)) for signatures, own in modes]
-    every = [contrast for own in contrasts for contrast in own]
-    q_values = iter(benjamini_hochberg([fisher(*contrast[1:]) for contrast in every]))
-    found: list[tuple[SharedFeature, ...]] = []
+    all_contrasts = [contrast for own in contrasts for contrast in own]
+    q_values = iter(benjamini_hochberg([fisher(*contrast[1:]) for contrast in all_contrasts]))
+    claims: list[tuple[SharedFeature, ...]] = []
     for own in contrasts:
         shared = [_make(contrast, q) for contrast in own if (q := next(q_values)) <= LARGEST_Q]
-        shared.sort(key=lambda one: (one.q, -abs(one.difference), one.feature))
-        found.append(tuple(shared[:_MOST_SHARED]))
-    return found, len(every)
+        shared.sort(key=lambda entry: (entry.q, -abs(entry.difference), entry.feature))
+        claims.append(tuple(shared[:_MOST_SHARED]))
+    return claims, len(all_contrasts)
 
 
 def _contrasts(signatures: Sequence[Signature], own: CaseFeatures, passes: CaseFeatures) -> list[Contrast]:
@@ -62,8 +62,8 @@ def _contrasts(signatures: Sequence[Signature], own: CaseFeatures, passes: CaseF
         return []
     ours = Counter(name for names in own.values() for name in names)
     theirs = Counter(name for names in others for name in names)
-    tools = frozenset(one.tool for one in signatures if one.tool)
-    kinds = frozenset(one.kind for one in signatures)
+    tools = frozenset(entry.tool for entry in signatures if entry.tool)
+    kinds = frozenset(entry.kind for entry in signatures)
     names = sorted({*ours, *theirs}, key=lambda name: (-ours[name] - theirs[name], name))
     return [
         Contrast(name, ours[name], len(own), theirs[name], len(others))

@@ -71,7 +71,7 @@ def empty_replies(attempt: Attempt, conversation: Conversation) -> Iterator[Find
             continue
         if reply is None and (invocation.steps is None or conversation.last_reply(index) is not None):
             continue
-        place = conversation.end_of(index)
+        place = conversation.find_end(index)
         if place is not None and not _ends_with_hand_over(conversation, place):
             yield Finding(Signature("empty"), place, "the agent gave no reply", "symptom")
             return

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fairtrial.analysis.failures.mode_changes import compare_modes
-from fairtrial.analysis.failures.modes import CUT
+from fairtrial.analysis.failures.modes import LARGEST_DISTANCE
 from fairtrial.api.collected_failures import find_failures
 from fairtrial.api.run_sources import is_file
 from fairtrial.api.stored_runs import Run, reread
@@ -19,13 +19,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def failures(run: str | Path | Run, *, store: str = DEFAULT_URL, cut: float = CUT) -> Failures:
+def failures(
+    run: str | Path | Run, *, store: str = DEFAULT_URL, largest_distance: float = LARGEST_DISTANCE
+) -> Failures:
     """Return the decisive step of each failed attempt, and the modes of the failures.
 
-    `run` is the beginning of the id of a stored run, or a run of this process. `cut` is the largest distance, from 0 to
-    1, at which a rare kind of failure joins another. Raises UsageError without such a run, or if `cut` is not in 0..1.
+    `run` is the beginning of the id of a stored run, or a run of this process. At most at `largest_distance`, from 0 to
+    1, a rare kind of failure joins another. Raises UsageError without such a run, or if the distance is not in 0..1.
     """
-    return find_failures(find_run(run, store), cut=cut)
+    return find_failures(find_run(run, store), largest_distance=largest_distance)
 
 
 def failure_changes(run: str | Path | Run, earlier: str | Path | Run, *, store: str = DEFAULT_URL) -> ModeChanges:

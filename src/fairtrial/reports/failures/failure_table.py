@@ -55,7 +55,7 @@ def head_line(failures: Failures) -> str:
 
 
 def summary_lines(failures: Failures) -> Iterator[str]:
-    """Yield what the columns mean, what stays alone, and which attempts have no decisive step."""
+    """Yield the meaning of columns, and the numbers of attempts without a mode or without a decisive step."""
     if failures.modes:
         yield "repaired: the cases that would pass without this mode. step: the median place of the decisive step."
     if failures.alone:
@@ -67,7 +67,7 @@ def summary_lines(failures: Failures) -> Iterator[str]:
 
 
 def shared_lines(mode: FailureMode) -> Iterator[str]:
-    """Yield what the failures of a mode share and passes do not."""
+    """Yield the properties that the failures of a mode share and passes do not."""
     for own in mode.shared:
         yield f"mode {mode.number} and {describe_shared(own)}"
 
