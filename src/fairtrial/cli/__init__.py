@@ -129,8 +129,7 @@ def fairtrial() -> None:
     fairtrial COMMAND --help    options of a command; --help-all lists rare ones
     fairtrial --version         the version
 
-    Exit codes: 0 passed, 1 failed, 3 something could not be scored, 2 wrong input or usage, 4 the store failed,
-    130 interrupted.
+    Exit codes: 0 passed, 1 failed, 3 unscored, 2 usage, 4 store, 130 interrupt.
     """  # noqa: D301  (click's own mark against wrapping)
 
 
