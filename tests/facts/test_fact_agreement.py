@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from fairtrial.text.facts.agreement import Reader, compare_facts
 
 CORPUS = Path(__file__).parent / "corpus"
+LANGUAGES = ("en", "ko", "ja", "zh-Hans", "zh-Hant")
 
 
 def verdict(reference: str, reply: str) -> str:
@@ -97,7 +98,7 @@ def test_dates_of_two_orders_are_undecided() -> None:
     assert [finding.state for finding in day_first.findings] == ["found"]
 
 
-@given(st.sampled_from(("en", "ko", "ja", "zh-Hans", "zh-Hant")), st.integers(0, 400))
+@given(st.sampled_from(LANGUAGES), st.integers(0, 400))
 def test_a_text_agrees_with_itself(language: str, row: int) -> None:
     """No reference contradicts or misses itself."""
     lines = (CORPUS / f"{language}.dev.jsonl").read_text(encoding="utf-8").splitlines()
@@ -106,12 +107,20 @@ def test_a_text_agrees_with_itself(language: str, row: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "alarms", "caught"),
-    [("en", 0.10, 0.60), ("ko", 0.13, 0.62), ("ja", 0.14, 0.57), ("zh-Hans", 0.12, 0.62), ("zh-Hant", 0.16, 0.60)],
+    ("half", "language", "alarms", "caught"),
+    [
+        *(("dev", language, 0.16, 0.57) for language in LANGUAGES),
+        # The shares of docs/how-to/check-facts.md.
+        ("held", "en", 0.195, 0.605),
+        ("held", "ko", 0.165, 0.625),
+        ("held", "ja", 0.185, 0.665),
+        ("held", "zh-Hans", 0.165, 0.605),
+        ("held", "zh-Hant", 0.135, 0.615),
+    ],
 )
-def test_the_pairs_that_may_be_read(language: str, alarms: float, caught: float) -> None:
-    """On the half of the corpus that the detector was written with, at most this share of right replies fails."""
-    rows = [json.loads(line) for line in (CORPUS / f"{language}.dev.jsonl").read_text(encoding="utf-8").splitlines()]
+def test_the_pairs_of_the_corpus(half: str, language: str, alarms: float, caught: float) -> None:
+    """At most a share of the right replies fails, and at least a share of the wrong ones."""
+    rows = [json.loads(line) for line in (CORPUS / f"{language}.{half}.jsonl").read_text(encoding="utf-8").splitlines()]
     wrong = {True: 0, False: 0}
     for row in rows:
         if row["same"] is not None:

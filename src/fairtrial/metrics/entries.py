@@ -424,19 +424,21 @@ CATALOG: dict[str, CatalogEntry] = {
 }
 
 RECIPES: dict[str, tuple[str, ...]] = {
-    "ci": ("tool_trajectory_avg_score", "response_match_score"),
+    "ci": ("tool_trajectory_avg_score", "facts_match_v1"),
     "functional": ("final_response_match_v2", "hallucinations_v1"),
     "quality": ("rubric_based_final_response_quality_v1", "safety_v1"),
     "tools": ("rubric_based_tool_use_quality_v1", "tool_trajectory_avg_score"),
     "risk": ("hallucinations_v1", "safety_v1"),
     "simulation": ("per_turn_user_simulator_quality_v1", "multi_turn_task_success_v1"),
 }
-"""The criteria for each situation. The source is the decision guide of ADK's documentation (zh-TW, 2026-01)."""
+"""The criteria for each situation. The source is the decision guide of ADK's documentation (zh-TW, 2026-01).
+
+The guide has ROUGE for CI. It passes a reply with a wrong number, so facts_match_v1 stands in its place."""
 
 QUESTIONS: tuple[tuple[str, str, str], ...] = (
     ("Must it be reproducible, without anyone's judgement?", "tool_trajectory_avg_score", "ci"),
     ("Are the tool calls the right ones?", "tool_trajectory_avg_score", "ci"),
-    ("Does only the overlap of the texts matter?", "response_match_score", "ci"),
+    ("Must a wrong number, date or negation fail, without a model?", "facts_match_v1", "ci"),
     ("Does the meaning matter, not the words?", "final_response_match_v2", "functional"),
     ("Is it about tone, style, overall quality?", "rubric_based_final_response_quality_v1", "quality"),
     ("Are choice, arguments and order of tools reasonable?", "rubric_based_tool_use_quality_v1", "tools"),
@@ -444,7 +446,7 @@ QUESTIONS: tuple[tuple[str, str, str], ...] = (
     ("Must it be safe and compliant?", "safety_v1", "risk"),
     ("Do you test conversations with simulated users?", "per_turn_user_simulator_quality_v1", "simulation"),
 )
-"""The nine questions of that guide: question, criterion, situation."""
+"""Nine questions: question, criterion, situation. Eight are those of that guide, whose other one asks for ROUGE."""
 
 
 def find_entry(name: str) -> CatalogEntry:

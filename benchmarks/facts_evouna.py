@@ -1,0 +1,90 @@
+"""Facts of answers as a grader without a model: agreement with people on the answers of EVOUNA.
+
+    .venv/bin/python benchmarks/facts_evouna.py [--half held]
+
+The data are `../shared/data/evouna/nq.jsonl`: 1,007 questions of Natural Questions, the answers of five systems, and the
+verdict of a person for each. An answer is right for a criterion if it is right against one of the references. Answers
+whose references hold no fact are left out, because `facts_match_v1` does not apply to them. The dev half has the
+questions at even places, which the author of the detector has seen. Intervals resample questions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+from measuring import heading
+
+from fairtrial.text.facts.agreement import compare_facts
+from fairtrial.text.rouge import rouge, words
+
+DATA = Path(__file__).parents[2] / "shared" / "data" / "evouna" / "nq.jsonl"
+Row = tuple[str, bool, bool]
+"""The question, whether people say that the answer is right, and whether the criterion does."""
+
+
+def main(peer: str = "") -> None:  # noqa: ARG001  (each criterion runs here)
+    """Print the shares of both errors and Youden's J of each criterion."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--half", choices=("dev", "held"), default="dev")
+    arguments, _ = parser.parse_known_args()
+    lines = DATA.read_text(encoding="utf-8").splitlines()
+    questions = [json.loads(line) for line in lines][arguments.half == "held" :: 2]
+    heading(f"EVOUNA, {arguments.half} half: wrong answers that fail, right answers that fail, J")
+    rows: dict[str, list[Row]] = {"facts_match_v1": [], "ROUGE-1 >= 0.2": [], "exact match": [], "contains": []}
+    for question in questions:
+        for answer in question["answers"].values():
+            text, references = answer["text"], question["references"]
+            facts = [by_facts(reference, text) for reference in references]
+            if not any(facts) and None in facts:
+                continue
+            told: dict[str, bool] = {
+                "facts_match_v1": any(facts),
+                "ROUGE-1 >= 0.2": any(rouge(words(text), words(each)).f1 >= 0.2 for each in references),
+                "exact match": text.strip() in references,
+                "contains": any(each in text for each in references),
+            }
+            for name, right in told.items():
+                rows[name].append((question["id"], answer["correct"], right))
+    for name, each in rows.items():
+        low, high = interval(each)
+        wrong, alarms = shares(each)
+        print(
+            f"  {name:16} {wrong:6.1%} {alarms:6.1%}  J {wrong - alarms:+.2f} [{low:+.2f}, {high:+.2f}]  of {len(each)}"
+        )
+
+
+def by_facts(reference: str, reply: str) -> bool | None:
+    """Return whether a reply states the facts of a reference, or None if it has none."""
+    agreement = compare_facts(reference, reply)
+    if not agreement.findings and not agreement.contradicted:
+        return None
+    return not agreement.contradicted and all(finding.state != "missing" for finding in agreement.findings)
+
+
+def shares(rows: Sequence[Row]) -> tuple[float, float]:
+    """Return the shares of wrong answers and of right answers that fail."""
+    wrong = [not right for _, correct, right in rows if not correct]
+    alarms = [not right for _, correct, right in rows if correct]
+    return sum(wrong) / max(1, len(wrong)), sum(alarms) / max(1, len(alarms))
+
+
+def interval(rows: Sequence[Row], *, resamples: int = 500) -> tuple[float, float]:
+    """Return the 95 % interval of J over resampled questions."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row[0], []).append(row)
+    names, chance = list(groups), random.Random(0)
+    values = []
+    for _ in range(resamples):
+        wrong, alarms = shares([row for name in chance.choices(names, k=len(names)) for row in groups[name]])
+        values.append(wrong - alarms)
+    values.sort()
+    return values[int(0.025 * resamples)], values[int(0.975 * resamples)]
+
+
+if __name__ == "__main__":
+    main()
