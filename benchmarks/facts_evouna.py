@@ -2,8 +2,8 @@
 
     .venv/bin/python benchmarks/facts_evouna.py [--half held]
 
-The data are `../shared/data/evouna/nq.jsonl`: 1,007 questions of Natural Questions, the answers of five systems, and the
-verdict of a person for each. An answer is right for a criterion if it is right against one of the references. Answers
+The data are `../shared/data/evouna/nq.jsonl`: 1,007 questions of Natural Questions, the answers of five systems, and
+the verdict of a person for each. An answer is right for a criterion if it is right against one of the references. Answers
 whose references hold no fact are left out, because `facts_match_v1` does not apply to them. The dev half has the
 questions at even places, which the author of the detector has seen. Intervals resample questions.
 """
