@@ -3,9 +3,9 @@
     .venv/bin/python benchmarks/facts_evouna.py [--half held]
 
 The data are `../shared/data/evouna/nq.jsonl`: 1,007 questions of Natural Questions, the answers of five systems, and
-the verdict of a person for each. An answer is right for a criterion if it is right against one of the references. Answers
-whose references hold no fact are left out, because `facts_match_v1` does not apply to them. The dev half has the
-questions at even places, which the author of the detector has seen. Intervals resample questions.
+the verdict of a person for each. An answer is right for a criterion if it is right against one of the references.
+Answers whose references hold no fact are left out, because `facts_match_v1` does not apply to them. The dev half has
+the questions at even places, which the author of the detector has seen. Intervals resample questions.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main(peer: str = "") -> None:  # noqa: ARG001  (each criterion runs here)
                 continue
             told: dict[str, bool] = {
                 "facts_match_v1": any(facts),
-                "ROUGE-1 >= 0.2": any(rouge(words(text), words(each)).f1 >= 0.2 for each in references),
+                "ROUGE-1 >= 0.2": any(rouge(words(text), words(each)).f >= 0.2 for each in references),
                 "exact match": text.strip() in references,
                 "contains": any(each in text for each in references),
             }
