@@ -29,7 +29,10 @@ from fairtrial.api.eval_sets.new_scenarios import scenarios_file as scenarios_fi
 from fairtrial.api.evaluation import evaluate as evaluate
 from fairtrial.api.evaluation import score as score
 from fairtrial.api.execution import execute as execute
+from fairtrial.api.failure_modes.mode_guards import write_cases as write_cases
+from fairtrial.api.failure_modes.mode_guards import write_guard as write_guard
 from fairtrial.api.failure_modes.mode_reports import print_failures as print_failures
+from fairtrial.api.failure_modes.mode_reports import print_guard as print_guard
 from fairtrial.api.failure_modes.mode_reports import print_largest_modes as print_largest_modes
 from fairtrial.api.failure_modes.run_modes import failure_changes as failure_changes
 from fairtrial.api.failure_modes.run_modes import failures as failures

@@ -14,6 +14,7 @@ from fairtrial.cli.output_files import FileToWrite
 from fairtrial.errors import UsageError
 
 if TYPE_CHECKING:
+    from fairtrial.api import Run
     from fairtrial.records.failure_mode import Failures
 
 _HTML = click.option("--html", "html_file", metavar="FILE", type=FileToWrite(), help="Write the report as a page.")
@@ -33,6 +34,20 @@ _LARGEST_DISTANCE = click.option(
 @click.option(
     "--against", metavar="EARLIER", help="Show which modes are new, gone, more or less frequent than in EARLIER."
 )
+@click.option(
+    "--to-criterion",
+    "criterion_file",
+    metavar="FILE",
+    type=FileToWrite(),
+    help="Write a configuration whose criterion notices the mode. Needs --mode.",
+)
+@click.option(
+    "--to-cases",
+    "cases_file",
+    metavar="FILE",
+    type=FileToWrite(),
+    help="Write the cases of the mode as an eval set. Needs --mode.",
+)
 @under("Reports", trust_flags.json_file, _HTML, trust_flags.markdown_file)
 @under("Limits", _LARGEST_DISTANCE, rare=True)
 @flags.add_store_option
@@ -40,6 +55,8 @@ def failures(
     run: str,
     mode: int | None,
     against: str | None,
+    criterion_file: Path | None,
+    cases_file: Path | None,
     json_file: Path | None,
     html_file: Path | None,
     markdown_file: Path | None,
@@ -55,6 +72,7 @@ def failures(
     \b
     fairtrial failures 20260102
     fairtrial failures 20260102 --mode 1
+    fairtrial failures 20260102 --mode 1 --to-criterion guard.json --to-cases regression.evalset.json
     fairtrial failures 20260102 --against 20260101 --markdown comment.md
     fairtrial failures 20260102 --json failures.json --html failures.html
     """  # noqa: D301
@@ -63,6 +81,8 @@ def failures(
 
     if against is not None and (mode is not None or html_file is not None):
         raise UsageError("--against compares all modes of two runs; leave out --mode and --html")
+    if mode is None and (criterion_file is not None or cases_file is not None):
+        raise UsageError("--to-criterion and --to-cases are about one mode; it needs --mode")
     own = api.reread(store, run)
     modes = api.failures(own, largest_distance=largest_distance)
     if mode is not None:
@@ -75,7 +95,26 @@ def failures(
     trust_flags.write_markdown([markdown], markdown_file)
     if not trust_flags.is_stdout(json_file):
         document = changes if changes is not None else modes
-        api.print_failures(console(), document, mode=mode, show=f"fairtrial failures {own.info.id}")
+        show = flags.show_command(own.info.id, store).replace("fairtrial show", "fairtrial failures", 1)
+        api.print_failures(console(), document, mode=mode, show=show)
+    if mode is not None:
+        _write_guards(own, modes, mode, criterion_file, cases_file, is_quiet=trust_flags.is_stdout(json_file))
+
+
+def _write_guards(
+    run: Run, modes: Failures, number: int, criterion_file: Path | None, cases_file: Path | None, *, is_quiet: bool
+) -> None:
+    """Write the criterion and the cases of a mode, and print what they hold."""
+    from fairtrial import api
+    from fairtrial.cli.console import console
+
+    mode = modes.mode(number)
+    terminal = console(stderr=is_quiet)
+    if criterion_file is not None:
+        api.print_guard(terminal, api.write_guard(run, modes, mode, criterion_file), criterion_file)
+    if cases_file is not None:
+        cases = api.write_cases(run, modes, mode, cases_file)
+        terminal.print(f"{cases_file}: {cases} {'case' if cases == 1 else 'cases'}", markup=False, highlight=False)
 
 
 def _check_mode(modes: Failures, mode: int) -> None:

@@ -171,6 +171,23 @@ class Failures(Displayed, frozen=True, tag_field="kind", tag="failures"):
         raise UsageError(f"to_frame needs {library or 'pandas or polars'}: pip install {library or 'pandas'}")
 
 
+class GuardCheck(Record, frozen=True):
+    """A criterion that was made from a mode, and its verdicts on the attempts of the run.
+
+    It fails `caught` of the `members` of the mode, and `alarms` of the `passes`. `sensitivity` is the share of members
+    that it fails, `specificity` the share of passes that it does not fail. A `judged` criterion was not tried.
+    """
+
+    criterion: str
+    judged: bool
+    caught: int = 0
+    members: int = 0
+    alarms: int = 0
+    passes: int = 0
+    sensitivity: Estimate = Estimate()
+    specificity: Estimate = Estimate()
+
+
 ModeChangeKind = Literal["new", "gone", "grown", "shrunk", "unchanged"]
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from rich.console import Console
 
 from fairtrial.api.failure_modes.run_modes import failures
 from fairtrial.api.stored_runs import Run
-from fairtrial.records.failure_mode import Failures, ModeChanges
+from fairtrial.records.failure_mode import Failures, GuardCheck, ModeChanges
 from fairtrial.reports.failures.failure_table import (
     changes_report,
     failures_report,
+    guard_report,
     largest_report,
     mode_report,
 )
@@ -26,6 +29,11 @@ def print_failures(console: Console, shown: Failures | ModeChanges, *, mode: int
         console.print(mode_report(shown, mode))
     else:
         console.print(failures_report(shown, show=show))
+
+
+def print_guard(console: Console, check: GuardCheck, path: Path) -> None:
+    """Print the verdicts of a guard on the attempts of its run."""
+    console.print(guard_report(check, str(path)))
 
 
 def print_largest_modes(console: Console, run: Run, command: str) -> None:

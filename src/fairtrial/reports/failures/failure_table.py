@@ -8,7 +8,15 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from fairtrial.records.failure_mode import FailedAttempt, FailureMode, Failures, ModeChange, ModeChanges, SharedFeature
+from fairtrial.records.failure_mode import (
+    FailedAttempt,
+    FailureMode,
+    Failures,
+    GuardCheck,
+    ModeChange,
+    ModeChanges,
+    SharedFeature,
+)
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.numbers import DASH, interval, number, rate
 from fairtrial.reports.rows import INTERVAL, Rows
@@ -134,6 +142,23 @@ def largest_report(failures: Failures, command: str) -> RenderableType:
     ]
     title = Text.assemble(("Largest failure modes", "bold"), (f"  `{command}` shows all", "dim"))
     return Group(Text(""), title, *lines)
+
+
+def guard_report(check: GuardCheck, path: str) -> RenderableType:
+    """Return the verdicts of a guard on the attempts of the run from which it was made."""
+    head = f"{path}: {check.criterion}"
+    if check.judged:
+        return Text(visible_line(f"{head} needs a judge, so it was not tried; `fairtrial judge check` examines one"))
+    caught = f"catches {check.caught:,} of {count(check.members, 'attempt')} of the mode{_ends(check.sensitivity)}"
+    alarms = f"fails {check.alarms:,} of {count(check.passes, 'attempt')} that passed"
+    spared = f"specificity {rate(check.specificity.value)}{_ends(check.specificity)}" if check.passes else "no pass"
+    lines = (f"{head} {caught}", f"{path}: it {alarms}; {spared}")
+    return Group(*(Text(visible_line(line)) for line in lines))
+
+
+def _ends(estimate: Estimate) -> str:
+    ends = interval(estimate, percent=True)
+    return f" ({ends})" if ends else ""
 
 
 def changes_report(changes: ModeChanges) -> RenderableType:
