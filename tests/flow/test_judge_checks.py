@@ -1,4 +1,4 @@
-"""`judge check` and `judge ping` against judges on a real socket whose answers follow a rule."""
+"""`judge check` and `judge check --quick` against judges on a real socket whose answers follow a rule."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Any, *options
     enter(tmp_path, monkeypatch)
     with Loopback(script) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
-        done = fairtrial("judge", "check", "--model", MODEL, "--json", "check.json", *options)
+        done = fairtrial("judge", "check", "--judge-model", MODEL, "--json", "check.json", *options)
     file = tmp_path / "check.json"
     return done, json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
 
@@ -171,7 +171,7 @@ def test_ctrl_c_shows_the_answers_so_far(tmp_path: Path, monkeypatch: pytest.Mon
         raise KeyboardInterrupt
 
     monkeypatch.setattr(JudgeCheck, "run", run)
-    done = fairtrial("judge", "check", "--model", MODEL)
+    done = fairtrial("judge", "check", "--judge-model", MODEL)
     assert done.code == 130
     assert re.search(r"1 of 1 right, 8\d\d not asked", done.out)
 
@@ -211,11 +211,11 @@ def test_a_text_that_cannot_be_read_is_counted_apart() -> None:
 
 
 def ping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Any) -> Done:
-    """The outcome of `judge ping`."""
+    """The outcome of `judge check --quick`."""
     enter(tmp_path, monkeypatch)
     with Loopback(script) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
-        return fairtrial("judge", "ping", "--judge-model", MODEL)
+        return fairtrial("judge", "check", "--quick", "--judge-model", MODEL)
 
 
 def test_ping_counts_the_right_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

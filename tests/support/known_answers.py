@@ -1,4 +1,4 @@
-"""Judges that know the questions of `judge check` and `judge ping`, and whose answers follow a rule."""
+"""Judges that know the questions of `judge check` and `judge check --quick`, and whose answers follow a rule."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class RuleRates(Record, frozen=True):
     unread: int = 0
 
 
-class JudgeCheckReport(Record, frozen=True, tag_field="kind", tag="check"):
+class JudgeCheckReport(Record, frozen=True):
     """All answers, and the rates by model, prompt and rule. `question_count` includes questions without an answer.
 
     `refusals` are the reasons to refuse each model. It is not shown that a model without a reason is good: the rates

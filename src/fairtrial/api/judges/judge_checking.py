@@ -26,10 +26,13 @@ from fairtrial.metrics.exams.known_tasks import WRITING_PROMPTS, writing_cases
 from fairtrial.metrics.exams.refusals import ExamAnswer, list_refusals
 from fairtrial.records.judge_check import CheckResult, JudgeCheckReport, RuleRates, Share
 from fairtrial.stats.agreement import share_interval
+from fairtrial.store import Store
 from fairtrial.system.event_loop import blocking
 
 PROMPTS = (*JUDGED_PROMPTS, *WRITING_PROMPTS)
 """The prompts with a table of questions or tasks."""
+QUICK = "ping"
+"""The name of twelve easy questions, three in each language."""
 _OUTPUT_TOKENS = 150
 """The typical length of an answer to one question."""
 
@@ -78,7 +81,8 @@ class JudgeCheck:
 
     async def _run(self, on_result: Callable[[CheckResult], None]) -> None:
         async def ask(voter: NamedModel, case: KnownAnswer) -> None:
-            on_result(await case.ask(Judge((voter,), self.votes)))
+            strict = self.judges.strict_model
+            on_result(await case.ask(Judge((voter,), self.votes, self.judges.all_votes, strict_model=strict)))
 
         async with ModelPool(self.judges.models) as pool:
             connected = list(map(pool.connected, self.voters))
@@ -99,15 +103,16 @@ def plan_judge_check(
 ) -> JudgeCheck:
     """Plan the questions for each model that a configuration names, or for the model of `judges`.
 
-    `prompts` selects prompts by their names, all by default. The questions of the prompts alternate, so that a budget
-    that ends early leaves some of each. Raises ConfigError for an unknown prompt or model.
+    `prompts` selects prompts by their names, all by default, or twelve easy questions by the name "ping". The questions
+    of the prompts alternate, so that a budget that ends early leaves some of each. Raises ConfigError for an unknown
+    prompt or model.
     """
     for name in prompts:
-        if name not in PROMPTS:
+        if name not in (*PROMPTS, QUICK):
             hint = nearest(name, PROMPTS) or f"; allowed: {', '.join(PROMPTS)}"
             raise ConfigError(f"prompt {name!r} does not exist{hint}")
     tables: list[Sequence[KnownAnswer]] = [
-        (*check_cases(name), *exam_canaries(name)) if name in JUDGED_PROMPTS else writing_cases(name)
+        writing_cases(name) if name in WRITING_PROMPTS else (*check_cases(name), *exam_canaries(name))
         for name in prompts or PROMPTS
     ]
     mixed = (case for row in itertools.zip_longest(*tables) for case in row if case is not None)
@@ -121,6 +126,33 @@ def list_voters(judges: Judges, config: str | Path | None) -> tuple[NamedModel, 
     if not voters:
         raise ConfigError(f"{config}: has no criterion that asks a judge")
     return tuple(voters.values())
+
+
+def connections(judges: Judges, config: str | Path | None = None) -> dict[str, str]:
+    """Return the protocol, the address and the source of the key of each model that is checked. It holds no secret."""
+    own_models = judges.models.custom_models
+    return {
+        voter.name: address(voter.name, voter.endpoint).description
+        for voter in list_voters(judges, config)
+        if voter.model is None and voter.name not in own_models
+    }
+
+
+def estimate_cost(run_id: str, store: str, model: str) -> tuple[int, float | None]:
+    """Return the number of replies of a run's judges, and the cost of their tokens with a model, if it is known."""
+    run_store = Store(store, create=False)
+    try:
+        run = run_store.run(run_id).id
+        replies = run_store.replies(run)
+        keys = {call.key for ballot in run_store.ballots(run).values() for call in ballot.calls}
+        tokens = [(reply.input_tokens or 0, reply.output_tokens or 0) for key in keys if (reply := replies.get(key))]
+    finally:
+        run_store.close()
+    try:
+        at = address(model)
+    except ConfigError:  # a name that only its own server knows
+        return len(tokens), None
+    return len(tokens), price(at, sum(own[0] for own in tokens), sum(own[1] for own in tokens))
 
 
 def _judges_in(config: Path, judges: Judges) -> list[HasPanel]:

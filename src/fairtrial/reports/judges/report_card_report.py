@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fairtrial.records.calibration import Calibration
+from fairtrial.records.judge_check import CheckResult, JudgeCheckReport, RuleRates
 from fairtrial.records.refusal import Refusal
 from fairtrial.records.report_card import CanaryKind, GoldCheck, Probe, RecordedJudge, ReportCard
 from fairtrial.records.summary import Estimate
@@ -31,8 +32,11 @@ class GoldShape(msgspec.Struct, frozen=True):
     criterion: CriterionShape
 
 
-class ReportCardShape(msgspec.Struct, frozen=True, tag_field="kind", tag="report-card"):
-    """The report card: recorded judges, gold items, canaries and probes. Lists that nothing fills are empty."""
+class JudgeCheckShape(msgspec.Struct, frozen=True, tag_field="kind", tag="check"):
+    """A check of judges: the answers to an exam, or recorded judges, gold items, canaries and probes.
+
+    Lists that nothing fills are empty. `refusals` belong to the models of an exam, or to the criteria of canaries.
+    """
 
     signature: str
     level: float
@@ -43,6 +47,16 @@ class ReportCardShape(msgspec.Struct, frozen=True, tag_field="kind", tag="report
     canaries: tuple[CanaryKind, ...]
     probes: tuple[Probe, ...]
     refusals: dict[str, tuple[Refusal, ...]]
+    question_count: int = 0
+    rates: tuple[RuleRates, ...] = ()
+    results: tuple[CheckResult, ...] = ()
+
+
+def judge_check_document(report: JudgeCheckReport) -> JudgeCheckShape:
+    """Return the answers to an exam as a document for JSON."""
+    line = f"questions:{report.question_count}|ci:wilson|level:{LEVEL:g}|fairtrial:{__version__}"
+    own = (report.refusals, report.question_count, report.rates, report.results)
+    return JudgeCheckShape(line, LEVEL, "cases-like-these", [], (), [], (), (), *own)
 
 
 def signature(card: ReportCard) -> str:
@@ -57,13 +71,13 @@ def signature(card: ReportCard) -> str:
     return f"{items}|ci:wilson-t,loo-atanh,two-extra-t|level:{LEVEL:g}|fairtrial:{__version__}"
 
 
-def report_card_document(card: ReportCard) -> ReportCardShape:
+def report_card_document(card: ReportCard) -> JudgeCheckShape:
     """Return the report card as a document for JSON."""
     gold = [
         GoldShape(check.group, check.calls, check.cost, check.self_agreement, criterion_shape(check.calibration))
         for check in card.gold
     ]
-    return ReportCardShape(
+    return JudgeCheckShape(
         signature(card), LEVEL, "cases-like-these", [], card.judges, gold, card.canaries, card.probes, card.refusals
     )
 
