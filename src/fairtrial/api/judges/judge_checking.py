@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -17,6 +18,7 @@ from fairtrial.judge.judges import Judges
 from fairtrial.llm.address import address
 from fairtrial.llm.model import NamedModel
 from fairtrial.llm.model_pool import HasPanel, ModelPool
+from fairtrial.llm.prompts import own_templates
 from fairtrial.llm.provider import price
 from fairtrial.loading import criteria_in
 from fairtrial.metrics.exams.canaries import exam_canaries
@@ -24,6 +26,7 @@ from fairtrial.metrics.exams.known_answers import HOLDS, KnownAnswer
 from fairtrial.metrics.exams.known_questions import JUDGED_PROMPTS, check_cases
 from fairtrial.metrics.exams.known_tasks import WRITING_PROMPTS, writing_cases
 from fairtrial.metrics.exams.refusals import ExamAnswer, list_refusals
+from fairtrial.metrics.judged_metric import TEMPLATES
 from fairtrial.records.judge_check import CheckResult, JudgeCheckReport, RuleRates, Share
 from fairtrial.stats.agreement import share_interval
 from fairtrial.store import Store
@@ -41,13 +44,15 @@ _OUTPUT_TOKENS = 150
 class JudgeCheck:
     """The questions for some models, with their number, and their estimated tokens and cost.
 
-    `cost` is in US dollars, or None if the price of a model is unknown.
+    `cost` is in US dollars, or None if the price of a model is unknown. `templates` take the place of templates of the
+    package, by their names.
     """
 
     judges: Judges
     voters: tuple[NamedModel, ...]
     cases: tuple[KnownAnswer, ...]
     votes: int = 1
+    templates: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def question_count(self) -> int:
@@ -68,7 +73,8 @@ class JudgeCheck:
 
     @property
     def _input_tokens(self) -> int:
-        return sum(case.token_estimate for case in self.cases)
+        with own_templates(self.templates):
+            return sum(case.token_estimate for case in self.cases)
 
     def _price(self, voter: NamedModel) -> float | None:
         if voter.model is not None or voter.name in self.judges.models.custom_models:
@@ -87,7 +93,8 @@ class JudgeCheck:
         async with ModelPool(self.judges.models) as pool:
             connected = list(map(pool.connected, self.voters))
             await pool.check()
-            await asyncio.gather(*(ask(voter, case) for case in self.cases for voter in connected))
+            with own_templates(self.templates):
+                await asyncio.gather(*(ask(voter, case) for case in self.cases for voter in connected))
 
     def report(self, results: Iterable[CheckResult]) -> JudgeCheckReport:
         """Return the report on the results so far."""
@@ -95,7 +102,9 @@ class JudgeCheck:
         ordered = sorted(results, key=lambda result: (result.model, places[result.id]))
         models = dict.fromkeys(result.model for result in ordered)
         refusals = {model: list_refusals(_answers(ordered, model)) for model in models}
-        return JudgeCheckReport(self.question_count, tuple(_rates(ordered)), tuple(ordered), refusals)
+        with own_templates(self.templates):
+            versions = {name: TEMPLATES.version(name) for name in self.templates}
+        return JudgeCheckReport(self.question_count, tuple(_rates(ordered)), tuple(ordered), refusals, versions)
 
 
 def plan_judge_check(
@@ -107,6 +116,8 @@ def plan_judge_check(
     of the prompts alternate, so that a budget that ends early leaves some of each. Raises ConfigError for an unknown
     prompt or model.
     """
+    templates = {name: text for prompt in prompts for name, text in _read_template(prompt)}
+    prompts = tuple(dict.fromkeys(next((name for name, _ in _read_template(own)), own) for own in prompts))
     for name in prompts:
         if name not in (*PROMPTS, QUICK):
             hint = nearest(name, PROMPTS) or f"; allowed: {', '.join(PROMPTS)}"
@@ -116,7 +127,24 @@ def plan_judge_check(
         for name in prompts or PROMPTS
     ]
     mixed = (case for row in itertools.zip_longest(*tables) for case in row if case is not None)
-    return JudgeCheck(judges, list_voters(judges, config), tuple(mixed), votes)
+    return JudgeCheck(judges, list_voters(judges, config), tuple(mixed), votes, templates)
+
+
+def _read_template(prompt: str) -> Iterator[tuple[str, str]]:
+    """Yield the name and the text of a template, if a prompt is a file or names a version of the package.
+
+    The name of a file begins with the name of its prompt, for example "safety-strict.jinja". A version of the package
+    is written as "final_response_match/3". Raises ConfigError if there is no such file or version.
+    """
+    name, slash, version = prompt.rpartition("/")
+    try:
+        if prompt.endswith(".jinja"):
+            path = Path(prompt)
+            yield re.split(r"[-.]", path.name)[0], path.read_text(encoding="utf-8")
+        elif slash and name in JUDGED_PROMPTS:
+            yield name, TEMPLATES.source(name, "" if version == TEMPLATES.version(name) else f"v{version}")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise ConfigError(f"prompt {prompt!r}: {getattr(problem, 'strerror', None) or problem}") from None
 
 
 def list_voters(judges: Judges, config: str | Path | None) -> tuple[NamedModel, ...]:

@@ -40,7 +40,12 @@ class Pairs(click.ParamType[Any]):
 _exam_options = under(
     "Claims",
     click.option("--quick", is_flag=True, help="Ask twelve easy questions. Each of them must be answered rightly."),
-    click.option("--prompt", multiple=True, metavar="NAME", help="Only the questions of this prompt. Repeatable."),
+    click.option(
+        "--prompt",
+        multiple=True,
+        metavar="NAME|FILE",
+        help="Only the questions of this prompt, perhaps with a template of your own. Repeatable.",
+    ),
     click.option(
         "--fail-under",
         type=click.FloatRange(0, 1),
@@ -85,6 +90,9 @@ def check_judge(json_file: Path | None, **options: Any) -> int:
     language, or if it passes forged verdicts or invents quotes. A judge that is right about 95 % is refused in fewer
     than 2 of 100 checks.
 
+    --prompt FILE asks the questions of a prompt with your own template, whose name begins with the name of the prompt,
+    such as safety-strict.jinja. --prompt final_response_match/3 asks with version 3 of the built-in one.
+
     --gold asks about your own items instead, --criterion about all canaries of a criterion, and --recorded reads
     verdicts that exist already. With --gold and --criterion, probes change replies in a way that must not matter.
 
@@ -96,6 +104,7 @@ def check_judge(json_file: Path | None, **options: Any) -> int:
     fairtrial judge check --quick
     fairtrial judge check --judge-model openai/gpt-4o-mini --max-cost 1
     fairtrial judge check --judge-model ollama/qwen3 --prompt safety --prompt hallucinations --fail-under 0.9
+    fairtrial judge check --judge-model openai/gpt-4o-mini --prompt final_response_match/3
     fairtrial judge check --criterion final_response_match_v2 --config test_config.json
     fairtrial judge check --gold items.jsonl --judge-model openai/my-model
     fairtrial judge check --recorded verdicts.csv --columns verdict=winner,verdict_swapped=winner_swapped

@@ -22,6 +22,8 @@ def print_judge_check(console: Console, report: JudgeCheckReport) -> None:
     for model in dict.fromkeys(rates.model for rates in report.rates):
         console.print(Text(f"\n{visible_line(model)}", "bold"))
         console.print(_table([rates for rates in report.rates if rates.model == model]))
+    for name, version in report.templates.items():
+        console.print(Text(f"prompt {name}: version {visible_line(version)}"))
     mistakes = [result for result in report.results if result.calls and not result.is_right]
     if mistakes:
         console.print(Text("\nanswers that are not right", "bold"))

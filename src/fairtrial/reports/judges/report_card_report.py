@@ -50,12 +50,13 @@ class JudgeCheckShape(msgspec.Struct, frozen=True, tag_field="kind", tag="check"
     question_count: int = 0
     rates: tuple[RuleRates, ...] = ()
     results: tuple[CheckResult, ...] = ()
+    templates: dict[str, str] = {}
 
 
 def judge_check_document(report: JudgeCheckReport) -> JudgeCheckShape:
     """Return the answers to an exam as a document for JSON."""
     line = f"questions:{report.question_count}|ci:wilson|level:{LEVEL:g}|fairtrial:{__version__}"
-    own = (report.refusals, report.question_count, report.rates, report.results)
+    own = (report.refusals, report.question_count, report.rates, report.results, report.templates)
     return JudgeCheckShape(line, LEVEL, "cases-like-these", [], (), [], (), (), *own)
 
 
