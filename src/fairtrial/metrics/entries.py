@@ -70,6 +70,11 @@ class CatalogEntry:
         return "judge" in {metric_field.name for metric_field in fields(self.metric)}
 
     @property
+    def compares_replies(self) -> bool:
+        """Whether it compares each reply with its expectation without a model, so that it may decide before a judge."""
+        return self.unit == "invocation" and self.needs in {"reference", "checks"} and not self.judged
+
+    @property
     def range_words(self) -> str:
         """The range, and the better direction. For example: "0..1 up"."""
         high = "" if self.range.high is None else f"{self.range.high:g}"

@@ -32,6 +32,21 @@ class Valid(Record, frozen=True):
     pass_rate: Estimate = Estimate()
 
 
+class Cascade(Record, frozen=True):
+    """How the criterion that is asked before a judge did over a run, in invocations.
+
+    It made `decisions` about some, and the judge got `questions` about the others. It answered about `audited`
+    decisions, and decided `overruled` of them otherwise: `error` is their share, the mean over cases.
+    """
+
+    criterion: str
+    decisions: int = 0
+    questions: int = 0
+    audited: int = 0
+    overruled: int = 0
+    error: Estimate = Estimate()
+
+
 class CriterionSummary(Record, frozen=True):
     """One criterion over all attempts: the mean of its values, its pass rate, and the number of each verdict.
 
@@ -41,6 +56,7 @@ class CriterionSummary(Record, frozen=True):
     attempts whose outcome is unscored because the agent failed. They do not count in `unscored` again.
     `valid` is None if the results do not say which attempts are valid. `possible` is the range that the mean could have
     if everything was scored. It is None if nothing is unscored, or if the range of the criterion is unbounded.
+    `cascade` is None if no criterion is asked before the judge.
     """
 
     criterion: str
@@ -67,6 +83,7 @@ class CriterionSummary(Record, frozen=True):
     possible: tuple[float, float] | None = None
     self_agreement_interval: tuple[float, float] | None = None
     panel_agreement_interval: tuple[float, float] | None = None
+    cascade: Cascade | None = None
 
 
 class RunUsage(Record, frozen=True):
