@@ -17,7 +17,7 @@ from fairtrial.metrics.response_judged import FinalResponseMatch
 from fairtrial.records.case import EvalCase
 from fairtrial.records.check import Check
 from fairtrial.records.result import CaseResult, Outcome
-from fairtrial.records.score import Score
+from fairtrial.records.score import Quote, Score, average_parts
 from fairtrial.records.summary import CriterionSummary
 from fairtrial.records.trace import Trace
 from fairtrial.testing import ScriptedModel
@@ -98,23 +98,23 @@ def test_what_does_not_apply_decides_nothing() -> None:
 
 
 @dataclass(frozen=True)
-class _Contradictions:
-    """A criterion that finds two things, and says whether a low value is a contradiction."""
+class _Facts:
+    """A criterion that misses one fact, and may find another contradicted."""
+
+    contradicted: bool
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:  # noqa: ARG002
-        reply = trace.invocations[0].reply
-        return Score(0.0 if "not" in reply or "silence" in reply else 1.0, "a reason")
-
-    def contradicts(self, score: Score) -> bool:
-        return score.reason == "a reason" and score.value == 0 and not self.missing
-
-    missing: bool = False
+        told, said = Quote("Friday", "expected"), Quote("Monday", "actual")
+        missing = Score(0.0, "missing", quotes=(told,))
+        return average_parts(
+            [missing, Score(0.0, "contradicted", quotes=(told, said)) if self.contradicted else missing]
+        )
 
 
-@pytest.mark.parametrize(("missing", "calls"), [(False, 0), (True, 3)])
-def test_a_missing_fact_is_put_to_the_judge_and_a_contradiction_is_not(missing: bool, calls: int) -> None:
-    """A criterion that knows the difference fails a reply only if it contradicts."""
-    bench, metric = cascade(first=FirstCriterion("facts", _Contradictions(missing=missing), 1.0))
+@pytest.mark.parametrize(("contradicted", "calls"), [(True, 0), (False, 3)])
+def test_a_missing_fact_is_put_to_the_judge_and_a_contradiction_is_not(contradicted: bool, calls: int) -> None:
+    """A part that quotes the expectation alone says that something is missing."""
+    bench, metric = cascade(first=FirstCriterion("facts", _Facts(contradicted), 1.0))
     score(metric, *pair("It does not arrive."))
     assert len(bench.prompts) == calls
 

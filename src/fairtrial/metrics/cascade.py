@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
@@ -25,20 +25,12 @@ _MOST_QUOTES = 4
 Decision = Literal["pass", "fail", "ask"]
 
 
-@runtime_checkable
-class KnowsContradictions(Protocol):
-    """A metric that knows whether a low score is a contradiction, or only something that it did not find."""
-
-    def contradicts(self, score: Score) -> bool:
-        """Return whether a reply contradicts its reference."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class FirstCriterion:
     """A criterion that is asked before the judge: its metric, and the value below which a reply fails.
 
-    Without a threshold, no reply fails. A metric that knows contradictions fails a reply only if there is one.
+    Without a threshold, no reply fails. A reply also does not fail if it only lacks something: if each part that fails
+    quotes the expectation and not the reply, as for a missing fact.
     """
 
     name: str
@@ -63,11 +55,8 @@ class FirstCriterion:
         if ends is None:
             return "ask"
         low, high = ends
-        if isinstance(self.metric, KnowsContradictions):
-            if self.metric.contradicts(score):
-                return "fail"
-        elif self.threshold is not None and high < self.threshold:
-            return "fail"
+        if self.threshold is not None and high < self.threshold:
+            return "ask" if _lacks_only(score) else "fail"
         return "pass" if low >= (1.0 if self.threshold is None else self.threshold) else "ask"
 
 
@@ -143,6 +132,12 @@ def explain(score: Score, *, failing: bool) -> Score:
     reason = "; ".join(leaf.reason for leaf in leaves[:_MOST_REASONS])
     quotes = tuple(quote for leaf in leaves for quote in leaf.quotes)[:_MOST_QUOTES]
     return Score(0.0, reason, quotes=quotes)
+
+
+def _lacks_only(score: Score) -> bool:
+    """Return whether each part that fails quotes the expectation alone: it is missing, and nothing contradicts it."""
+    failing = [leaf for leaf in _leaves(score) if leaf.value is not None and leaf.value < 1]
+    return all(leaf.quotes and all(quote.source == "expected" for quote in leaf.quotes) for leaf in failing)
 
 
 def _leaves(score: Score) -> Iterator[Score]:
