@@ -29,6 +29,10 @@ from fairtrial.api.eval_sets.new_scenarios import scenarios_file as scenarios_fi
 from fairtrial.api.evaluation import evaluate as evaluate
 from fairtrial.api.evaluation import score as score
 from fairtrial.api.execution import execute as execute
+from fairtrial.api.failure_modes.mode_reports import print_failures as print_failures
+from fairtrial.api.failure_modes.mode_reports import print_largest_modes as print_largest_modes
+from fairtrial.api.failure_modes.run_modes import failure_changes as failure_changes
+from fairtrial.api.failure_modes.run_modes import failures as failures
 from fairtrial.api.judges.calibrating import calibrate as calibrate
 from fairtrial.api.judges.judge_checking import plan_judge_check as plan_judge_check
 from fairtrial.api.judges.pinging import connections as connections
@@ -155,6 +159,9 @@ from fairtrial.platforms.forwarding import Forwarder as Forwarder
 from fairtrial.reports.decisions.gate_report import gate_markdown as gate_markdown
 from fairtrial.reports.decisions.markdown_comparison import comparison_markdown as comparison_markdown
 from fairtrial.reports.decisions.trust_report import encode_document as encode_document
+from fairtrial.reports.failures.failure_html import failures_html as failures_html
+from fairtrial.reports.failures.failure_markdown import changes_markdown as changes_markdown
+from fairtrial.reports.failures.failure_markdown import failures_markdown as failures_markdown
 from fairtrial.reports.judges.calibration_report import calibration_document as calibration_document
 from fairtrial.reports.judges.calibration_report import calibration_tables as calibration_tables
 from fairtrial.reports.judges.judge_check_report import describe_miss as describe_miss

@@ -48,6 +48,7 @@ COMMAND_GROUPS = {
         "compare": "Compare runs case by case, with intervals and verdicts.",
         "plan": "Plan how many cases and attempts a question needs.",
         "flaky": "List the cases that pass in some attempts only.",
+        "failures": "Find where attempts went wrong, and group failures.",
         "mutate": "Plant changes in conversations, and report the caught ones.",
     },
     "Value": {
@@ -129,8 +130,7 @@ def fairtrial() -> None:
     fairtrial COMMAND --help    options of a command; --help-all lists rare ones
     fairtrial --version         the version
 
-    Exit codes: 0 passed, 1 failed, 3 something could not be scored, 2 wrong input or usage, 4 the store failed,
-    130 interrupted.
+    Exit codes: 0 passed, 1 failed, 3 unscored, 2 usage, 4 store, 130 interrupt.
     """  # noqa: D301  (click's own mark against wrapping)
 
 
