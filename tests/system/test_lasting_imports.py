@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+from fairtrial.system.lasting_imports import import_lastingly, lasting_names
+from fairtrial.system.lazy_names import LazyNames
 
 _STATES = """
 import gc, json
@@ -38,3 +42,11 @@ def test_a_test_session_ends_with_the_line_of_pytest(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, check=False, text=True, cwd=tmp_path, env=environment)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[-1].startswith("1 passed")
+
+
+def test_names_of_packages_last_in_the_command_line_only() -> None:
+    """Users of Python get what they imported collected like everything else."""
+    before = LazyNames.find_module
+    with lasting_names():
+        assert LazyNames.find_module is import_lastingly
+    assert LazyNames.find_module is before is importlib.import_module

@@ -131,7 +131,7 @@ def test_a_body_that_is_too_long_is_refused(site: Site, store: Store) -> None:
         ({"extra": 1}, 400, "the body must be a LabelRequest"),
         ({"number": 99}, 404, "queue 1 has no item 99"),
         ({"window": "window-b1"}, 409, "another window has this item"),
-        ({"labeler": "\x00"}, 404, "--as: must be a name"),
+        ({"labeler": "\x00"}, 404, "labeler: must be a name"),
         ({"window": "' OR 1=1"}, 404, "window: must be 8 to 64 letters"),
     ],
     ids=str,

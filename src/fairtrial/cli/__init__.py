@@ -15,7 +15,7 @@ import click
 from fairtrial.cli import exit_codes
 from fairtrial.cli.option_names import name_option
 from fairtrial.errors import FairtrialError, StoreError, nearest, spelling
-from fairtrial.system.lasting_imports import import_lastingly
+from fairtrial.system.lasting_imports import import_lastingly, lasting_names
 from fairtrial.system.process_end import end_process, process_kept
 from fairtrial.system.unreadable_rows import EXPLANATION, take_unreadable_rows
 from fairtrial.version import __version__
@@ -176,7 +176,7 @@ def main(args: Sequence[str] | None = None) -> None:
 def _exit_code(args: Sequence[str] | None) -> int:
     """Run a command, and return the exit code that the command decides. SystemExit of other code does not decide it."""
     try:
-        with process_kept(), spelling(name_option):
+        with process_kept(), spelling(name_option), lasting_names():
             return int(fairtrial.main(args, prog_name="fairtrial", standalone_mode=False) or exit_codes.OK)
     except SystemExit as error:
         from fairtrial.text.display import describe_error, visible

@@ -28,10 +28,6 @@ def _form(name: str, plant: Plant, after: str, weight: int, defect: str) -> Oper
     return Operator(name, "harmful", plant, (_OPENS, after), LANGUAGES, weight, "form", defect)
 
 
-def _turns(name: str, plant: Plant, example: tuple[str, str], weight: int, defect: str) -> Operator:
-    return Operator(name, "harmful", plant, example, (), weight, "calls", defect)
-
-
 def _harmless(
     name: str,
     plant: Plant,
@@ -179,11 +175,11 @@ OPERATORS: dict[str, Operator] = {
             "form",
             "A reader of the reply cannot parse a field.",
         ),
-        _turns("turn_lost", turns.turn_lost, ("turns 1, 2, 3", "turns 1, 3"), 9, "A message gets no answer."),
-        _turns(
+        _calls("turn_lost", turns.turn_lost, ("turns 1, 2, 3", "turns 1, 3"), 9, "A message gets no answer."),
+        _calls(
             "stopped_early", turns.stopped_early, ("turns 1, 2, 3", "turns 1, 2"), 9, "The conversation breaks off."
         ),
-        _turns(
+        _calls(
             "turns_swapped", turns.turns_swapped, ("turns 1, 2", "turns 2, 1"), 7, "Answers arrive in the wrong order."
         ),
         _harmless(

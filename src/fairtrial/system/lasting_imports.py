@@ -5,7 +5,11 @@ from __future__ import annotations
 import gc
 import importlib
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
+
+from fairtrial.system.lazy_names import LazyNames
 
 
 def import_lastingly(module: str) -> ModuleType:
@@ -21,3 +25,14 @@ def import_lastingly(module: str) -> ModuleType:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@contextmanager
+def lasting_names() -> Iterator[None]:
+    """Let names of packages be imported lastingly in a block."""
+    before = LazyNames.find_module
+    LazyNames.find_module = staticmethod(import_lastingly)  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        LazyNames.find_module = staticmethod(before)

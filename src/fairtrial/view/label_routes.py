@@ -43,11 +43,11 @@ class LabelRoutes:
 
     def labels(self, request: Request) -> Response:
         """Return the criteria of a run that people can label, and its queues."""
-        return _json(self._viewer.labels.labels(request.path_params["run"]))
+        return send_json(self._viewer.labels.labels(request.path_params["run"]))
 
     def agreement(self, request: Request) -> Response:
         """Return how far people agree with each other and with the judges."""
-        return _json(self._viewer.agreement(request.path_params["run"]))
+        return send_json(self._viewer.agreement(request.path_params["run"]))
 
     async def open(self, request: Request) -> Response:
         """Draw a queue, or find it."""
@@ -88,8 +88,9 @@ def _queue(request: Request) -> tuple[str, int]:
 
 
 async def _send_answer(call: Callable[..., Any], *arguments: Any) -> Response:
-    return _json(await run_in_threadpool(call, *arguments))
+    return send_json(await run_in_threadpool(call, *arguments))
 
 
-def _json(view: Any) -> Response:
+def send_json(view: Any) -> Response:
+    """Return a view as a response."""
     return Response(api.encode_view(view), media_type="application/json")

@@ -22,7 +22,7 @@ from starlette.routing import Route
 from fairtrial import api
 from fairtrial.errors import FairtrialError, StoreError, UsageError
 from fairtrial.text.display import visible_line
-from fairtrial.view.label_routes import BadRequestError, LabelRoutes
+from fairtrial.view.label_routes import BadRequestError, LabelRoutes, send_json
 
 _PAUSE = 0.25
 """Seconds between two looks at the store while a page is open."""
@@ -65,11 +65,11 @@ class ViewerApp:
     def runs(self, request: Request) -> Response:
         """Return a page of the list of runs."""
         values = request.query_params
-        return _json(self._viewer.runs(text=values.get("q", ""), before=values.get("before", "")))
+        return send_json(self._viewer.runs(text=values.get("q", ""), before=values.get("before", "")))
 
     def open(self, request: Request) -> Response:
         """Return a run, or two runs with their comparison."""
-        return _json(self._viewer.open(request.path_params["run"], request.query_params.get("base", "")))
+        return send_json(self._viewer.open(request.path_params["run"], request.query_params.get("base", "")))
 
     def cases(self, request: Request) -> Response:
         """Return the positions of the cases that a query finds."""
@@ -83,18 +83,18 @@ class ViewerApp:
             flags,  # type: ignore[arg-type]
             values.get("q", ""),
         )
-        return _json(self._viewer.find_cases(request.path_params["run"], query, values.get("base", "")))
+        return send_json(self._viewer.find_cases(request.path_params["run"], query, values.get("base", "")))
 
     def rows(self, request: Request) -> Response:
         """Return the rows of the cases at some positions."""
         words = request.query_params.get("at", "").split(",")
         positions = [int(word) for word in words if word.isascii() and word.isdigit() and len(word) < 10]
-        return _json(self._viewer.rows(request.path_params["run"], positions))
+        return send_json(self._viewer.rows(request.path_params["run"], positions))
 
     def attempt(self, request: Request) -> Response:
         """Return everything about an attempt."""
         values = request.path_params
-        return _json(self._viewer.attempt(values["run"], values["position"], values["attempt"]))
+        return send_json(self._viewer.attempt(values["run"], values["position"], values["attempt"]))
 
     async def runs_events(self, request: Request) -> Response:  # noqa: ARG002
         """Tell a page when the list of runs looks different."""
@@ -150,10 +150,6 @@ class _TemporaryFile(FileResponse):
             await super().__call__(scope, receive, send)
         finally:
             await run_in_threadpool(shutil.rmtree, self._folder, ignore_errors=True)
-
-
-def _json(view: Any) -> Response:
-    return Response(api.encode_view(view), media_type="application/json")
 
 
 def _public(error: FairtrialError) -> str:
