@@ -54,6 +54,7 @@ from fairtrial.formats.jsontext import (
 )
 from fairtrial.formats.large_text import LargeText
 from fairtrial.formats.reading import MOST_PROBLEMS, NO_COLUMNS, Diagnostics, Place
+from fairtrial.formats.skills import skill_files
 from fairtrial.formats.spans import otlp_protobuf, readers
 from fairtrial.formats.spans.large_files import LargeFile
 from fairtrial.formats.spans.otlp_batch import decode_batch
@@ -246,6 +247,8 @@ def _object(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
         return Loaded(reading.path, "eval set result", expected, recordings)
     if agents_cli_config.is_config(keys, whole.get("custom_metrics", whole.get("customMetrics"))):
         return Loaded(reading.path, "EvalConfig", config=agents_cli_config.config(whole, reading))
+    if (of_skill := skill_files.read_document(whole, reading, stem)) is not None:
+        return Loaded(reading.path, *of_skill)
     if keys & {"criteria", "custom_metrics", "customMetrics"}:
         return Loaded(reading.path, "EvalConfig", config=config_file.config(whole, reading))
     return _recorded_object(whole, reading, stem)
@@ -400,6 +403,8 @@ def _array(top: list[Any], reading: Diagnostics, stem: str, *, are_lines: bool =
     first = items[0] if items else None
     if (traces := _traces(items, reading, stem)) is not None:
         return traces
+    if skill_files.is_query(first):
+        return Loaded(reading.path, *skill_files.read_list(items, reading, stem))
     if tau2_tasks.is_task(first):
         return Loaded(reading.path, tau2_tasks.KIND, tau2_tasks.read_tasks(items, reading, stem))
     if messages.is_tau(first):

@@ -8,6 +8,7 @@ from typing import Literal
 from fairtrial.records.record import Extra, Json, Record
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Invocation, ToolCall
+from fairtrial.records.workspace import Check, Workspace
 
 
 class Behavior(Record, frozen=True):
@@ -59,7 +60,8 @@ class EvalCase(Record, frozen=True):
     `approvals` decide, by the name of the tool, about calls that need a decision. About other calls, the next message
     of the user decides. `expected_failure` is a piece of the error that must end the conversation, for example the name
     of a guardrail. Cases with the same `cluster` resemble each other, for example copies of one template: intervals
-    take them for one unit. `groups` are names or texts by which results can be divided, for example by customer.
+    take them for one unit. `groups` are names or texts by which results can be divided, for example by customer. `workspace` are
+    the files and the skill of a coding agent, and `checks` are properties that no model has to judge.
     """
 
     id: str
@@ -76,6 +78,8 @@ class EvalCase(Record, frozen=True):
     expected_failure: str = ""
     cluster: str = ""
     groups: dict[str, Json] = {}
+    workspace: Workspace | None = None
+    checks: tuple[Check, ...] = ()
 
 
 class Case(Record, frozen=True):

@@ -15,6 +15,7 @@ from fairtrial.records.case import Behavior, EvalCase, Persona, Scenario, Sessio
 from fairtrial.records.record import Json, Record, default_values
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Invocation, Message, Part, Thought, ToolCall, ToolResult, Trace
+from fairtrial.records.workspace import CaseFile, Check, Workspace
 
 _SHORT_LENGTH = 12
 _KEY_LENGTH = 16
@@ -35,7 +36,12 @@ KEY_FIELDS: dict[type[msgspec.Struct], tuple[str, ...]] = {
         "context",
         "approvals",
         "expected_failure",
+        "workspace",
+        "checks",
     ),
+    Workspace: ("files", "triggers"),
+    CaseFile: ("source", "target", "sha256"),
+    Check: tuple(Check.__struct_fields__),
     Invocation: ("user", "steps", "final_response", "rubrics"),
     Message: ("text", "parts"),
     Part: ("mime_type", "uri", "data", "name"),
