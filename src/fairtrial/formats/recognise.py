@@ -403,10 +403,8 @@ def _array(top: list[Any], reading: Diagnostics, stem: str, *, are_lines: bool =
     first = items[0] if items else None
     if (traces := _traces(items, reading, stem)) is not None:
         return traces
-    if skill_files.is_query(first):
-        return Loaded(reading.path, *skill_files.read_list(items, reading, stem))
-    if tau2_tasks.is_task(first):
-        return Loaded(reading.path, tau2_tasks.KIND, tau2_tasks.read_tasks(items, reading, stem))
+    if (of_list := _cases_of_list(items, first, reading, stem)) is not None:
+        return of_list
     if messages.is_tau(first):
         tasks, recordings = messages.tau_bench(items, reading)
         return Loaded(reading.path, "tau-bench results", tasks, recordings)
@@ -417,6 +415,15 @@ def _array(top: list[Any], reading: Diagnostics, stem: str, *, are_lines: bool =
     if is_chat(first):
         return _items(items, CHATS, reading)
     return _by_hand(items, first, reading, stem)
+
+
+def _cases_of_list(items: list[Any], first: Any, reading: Diagnostics, stem: str) -> Loaded | None:
+    """Return the cases in a list of trigger queries or of tasks of tau2-bench, or None."""
+    if skill_files.is_query(first):
+        return Loaded(reading.path, *skill_files.read_list(items, reading, stem))
+    if tau2_tasks.is_task(first):
+        return Loaded(reading.path, tau2_tasks.KIND, tau2_tasks.read_tasks(items, reading, stem))
+    return None
 
 
 def _by_hand(items: list[Any], first: Any, reading: Diagnostics, stem: str) -> Loaded:

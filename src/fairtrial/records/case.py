@@ -60,8 +60,8 @@ class EvalCase(Record, frozen=True):
     `approvals` decide, by the name of the tool, about calls that need a decision. About other calls, the next message
     of the user decides. `expected_failure` is a piece of the error that must end the conversation, for example the name
     of a guardrail. Cases with the same `cluster` resemble each other, for example copies of one template: intervals
-    take them for one unit. `groups` are names or texts by which results can be divided, for example by customer. `workspace` are
-    the files and the skill of a coding agent, and `checks` are properties that no model has to judge.
+    take them for one unit. `groups` are names or texts by which results can be divided, for example by customer.
+    `workspace` are the files and the skill of a coding agent, and `checks` are properties that no model has to judge.
     """
 
     id: str

@@ -51,7 +51,7 @@ CHECK_TYPES: dict[str, CheckType] = {
 
 _NEEDS_LIMIT = ("csv_rows", "calls", "tokens", "seconds")
 _LISTS = {_TEXTS: "text", "paths": "paths", "tools": "tools", "skills": "skills"}
-_KEYS = {"text": _TEXTS, "texts": _TEXTS, "schema": "schema"}
+_KEYS = {"text": _TEXTS}
 
 
 def read_checks(raw: Any, at: Place, reading: Diagnostics) -> tuple[Check, ...]:
@@ -75,7 +75,7 @@ def read_check(raw: Any, at: Place, reading: Diagnostics) -> Check | None:
         reading.error((at, "type"), f"must be one of {', '.join(CHECK_TYPES)}, got {kind!r:.80}{hint}")
         return None
     own, before = CHECK_TYPES[kind], len(reading.errors)
-    fields = {_KEYS.get(key, key): value for key, value in raw.items()}
+    fields: dict[str, Any] = {_KEYS.get(str(key), str(key)): value for key, value in raw.items()}
     for key in fields.keys() - {"type", "name", *own.needs, *own.takes}:
         known = ("type", "name", *own.needs, *own.takes)
         reading.error((at, key), f"is not a key of the check {kind!r}{nearest(key, known) or f'; known are {known}'}")

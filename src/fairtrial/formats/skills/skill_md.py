@@ -61,4 +61,4 @@ def with_description(data: bytes, description: str) -> bytes:
     header = yaml.safe_load(data[fences[0].end() : fences[1].start()])
     header["description"] = description
     text = yaml.safe_dump(header, allow_unicode=True, sort_keys=False, width=10_000)
-    return data[: fences[0].end()] + b"\n" + text.encode() + data[fences[1].start() :]
+    return b"".join((data[: fences[0].end()], b"\n", text.encode(), data[fences[1].start() :]))
