@@ -108,6 +108,10 @@ _HOMES = {
     "plan_judge_check": "fairtrial.api.judges.judge_checking",
     "plan_mutation": "fairtrial.api.mutation.mutating",
     "plan_run": "fairtrial.api.planning",
+    "is_skill_run": "fairtrial.api.skills.skill_planning",
+    "plan_skill_run": "fairtrial.api.skills.skill_planning",
+    "skill_options_in": "fairtrial.api.skills.skill_planning",
+    "SkillOptions": "fairtrial.api.skills.skill_planning",
     "plan_score": "fairtrial.api.score_planning",
     "plan_waves": "fairtrial.api.waves",
     "print_cases": "fairtrial.api.reporting",
@@ -285,6 +289,10 @@ if TYPE_CHECKING:
     from fairtrial.api.run_slices import print_slices as print_slices
     from fairtrial.api.run_views import format_numbers as format_numbers
     from fairtrial.api.score_planning import plan_score as plan_score
+    from fairtrial.api.skills.skill_planning import SkillOptions as SkillOptions
+    from fairtrial.api.skills.skill_planning import is_skill_run as is_skill_run
+    from fairtrial.api.skills.skill_planning import plan_skill_run as plan_skill_run
+    from fairtrial.api.skills.skill_planning import skill_options_in as skill_options_in
     from fairtrial.api.starting import EXAMPLES as EXAMPLES
     from fairtrial.api.starting import write_project as write_project
     from fairtrial.api.starting import write_starter as write_starter

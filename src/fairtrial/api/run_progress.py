@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from fairtrial.analysis.aggregation import SummaryBuilder, aggregate
 from fairtrial.api.planning import now
-from fairtrial.api.stored_runs import clustered
+from fairtrial.api.stored_runs import clustered, measure_stored
 from fairtrial.errors import StoreError
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.gate import GateDecision
@@ -104,7 +104,8 @@ class RunProgress:
     ) -> tuple[Summary, RunInfo]:
         """Store the end of the run, and return its numbers over all its results."""
         summary = clustered(self._summarize(ballots), self._store, self.info)
-        summary = replace(summary, decision=decision, notes=(*summary.notes, *notes))
+        leads = self._variant_notes() if info_has_variants(self._info) else []
+        summary = replace(summary, decision=decision, notes=(*leads, *summary.notes, *notes))
         info = replace(
             self.info,
             finished=now(),
@@ -114,6 +115,13 @@ class RunProgress:
         )
         self._store.finish(info, summary)
         return summary, info
+
+    def _variant_notes(self) -> list[str]:
+        """Return what the run says about the variants of a skill."""
+        from fairtrial.api.skills.variant_notes import variant_notes
+
+        store, info = self._store, self._info
+        return variant_notes(measure_stored(store, info), store.cases(info.id), store.results(info.id))
 
     def _summarize(self, ballots: Mapping[str, Ballot]) -> Summary:
         """Return the numbers of the run over all its results. Raises StoreError if a result cannot be read."""
@@ -133,6 +141,11 @@ class RunProgress:
         if skipped := store.count_skipped_results():
             raise StoreError(f"{count(skipped, 'result')} of this run cannot be read again")
         return summary
+
+
+def info_has_variants(info: RunInfo) -> bool:
+    """Whether a run tests variants of a skill."""
+    return bool(info.config.get("variants"))
 
 
 def _pass_rate(summary: Summary) -> float | None:

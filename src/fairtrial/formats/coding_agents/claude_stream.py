@@ -45,7 +45,8 @@ def read_output(lines: Sequence[Any], reading: Diagnostics, stem: str) -> Record
 
 def read_stream(lines: Sequence[Any], reading: Diagnostics) -> Stream:
     """Return the entries, the tools and the end of an output."""
-    session, tools, end = "", (), StreamEnd()
+    session, end = "", StreamEnd()
+    tools: tuple[str, ...] = ()
     own: list[tuple[int, dict[str, Any]]] = []
     inner: dict[str, list[tuple[int, dict[str, Any]]]] = {}
     for place, line in enumerate(lines):

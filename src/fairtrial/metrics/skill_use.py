@@ -1,0 +1,152 @@
+"""The criteria of skills: the checks that need no model, and whether an agent used the skill when it should."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from fairtrial.records.case import EvalCase
+from fairtrial.records.record import Json
+from fairtrial.records.score import PartKey, Score, average_parts
+from fairtrial.records.state_delta import StateDelta, read_delta
+from fairtrial.records.trace import Invocation, ToolCall, ToolResult, Trace
+from fairtrial.records.workspace import Check, Order
+from fairtrial.text.text_checks import TEXT_CHECKS, Decision, decide_number, decide_text
+
+_SKILL_TOOLS = ("skill", "activate_skill", "use_skill", "load_skill")
+_SKILL_ARGUMENTS = ("skill", "name", "skill_name", "command")
+_SKILL_FILE = re.compile(r"([^\s/\\'\"]{1,100})[/\\]SKILL\.md\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """`checks_v1`: the share of the case's checks that hold, 0..1. No model is asked."""
+
+    def __call__(self, trace: Trace, case: EvalCase) -> Score:
+        """Decide the checks of the reply and of the steps, and read the others from the state delta."""
+        if not case.checks:
+            return Score(applicable=False, reason="the case has no checks")
+        if trace.broken:
+            return Score(None, trace.broken)
+        delta = read_delta(trace)
+        parts = [_part(check, number, trace, delta) for number, check in enumerate(case.checks, 1)]
+        return average_parts(parts)
+
+
+def _part(check: Check, number: int, trace: Trace, delta: StateDelta | None) -> Score:
+    passed, reason = _decide(check, trace, delta)
+    value = None if passed is None else float(passed)
+    key = PartKey("question", id=f"check {number}")
+    return Score(value, reason, label=check.title, key=key, side="infrastructure" if passed is None else None)
+
+
+def _decide(check: Check, trace: Trace, delta: StateDelta | None) -> Decision:
+    if check.type in TEXT_CHECKS and not check.path:
+        withheld = next((each.final_response.withheld for each in trace.invocations if each.final_response), "")
+        return Decision(None, withheld) if withheld else decide_text(check, _reply(trace))
+    if check.type in ("exists", "absent", "changes_only", "command", *TEXT_CHECKS):
+        results = [result for result in (delta.checks if delta is not None else ()) if result.check == check]
+        if not results:
+            return Decision(None, "the recording does not hold the result: the check needs a workspace")
+        return Decision(results[0].passed, results[0].reason)
+    if trace.incomplete:
+        return Decision(None, trace.incomplete)
+    return _decide_steps(check, trace)
+
+
+def _reply(trace: Trace) -> str:
+    return "\n".join(invocation.reply for invocation in trace.invocations)
+
+
+def _decide_steps(check: Check, trace: Trace) -> Decision:
+    if check.type == "tokens":
+        totals = [usage.total_tokens for each in trace.invocations for usage in each.all_usages or ()]
+        numbers = [total for total in totals if total is not None]
+        return decide_number(check, sum(numbers), "tokens") if numbers else Decision(None, "no tokens are recorded")
+    if check.type == "seconds":
+        seconds = [each.durations.total for each in trace.invocations if each.durations is not None]
+        known = [each for each in seconds if each is not None]
+        return decide_number(check, sum(known), "seconds") if known else Decision(None, "no time is recorded")
+    calls = [call.name for call in _calls(trace)]
+    if check.type == "calls":
+        own = [name for name in calls if not check.tools or name in check.tools]
+        return decide_number(check, len(own), "calls")
+    if check.type == "avoids_tools":
+        found = [tool for tool in check.tools if tool in calls]
+        return Decision(not found, f"called {', '.join(found)}" if found else "called none of them")
+    used = [*used_skills(trace)] if check.type == "uses_skills" else calls
+    return _in_order(check.tools, used, check.order)
+
+
+def _calls(trace: Trace) -> Iterator[ToolCall]:
+    for invocation in trace.invocations:
+        yield from invocation.tool_calls
+        yield from invocation.inner_tool_calls
+
+
+def _in_order(wanted: Sequence[str], used: Sequence[str], order: Order) -> Decision:
+    shown = ", ".join(used[:20]) or "nothing"
+    if order == "exact":
+        return Decision(list(wanted) == list(used), f"used {shown}")
+    if order == "in_order":
+        rest = iter(used)
+        missing = next((name for name in wanted if name not in rest), None)
+        return Decision(missing is None, f"{missing} is missing in {shown}" if missing else f"used {shown}")
+    missing = next((name for name in wanted if wanted.count(name) > used.count(name)), None)
+    return Decision(missing is None, f"{missing} is missing in {shown}" if missing else f"used {shown}")
+
+
+@dataclass(frozen=True, slots=True)
+class SkillTrigger:
+    """`skill_trigger_v1`: 1 if the agent used the skill exactly when the case says that it should, else 0."""
+
+    def __call__(self, trace: Trace, case: EvalCase) -> Score:
+        """Look for the skill among the calls: the harness's own tool, or a read of its SKILL.md."""
+        own = case.workspace
+        if own is None or own.triggers is None:
+            return Score(applicable=False, reason="the case does not say whether the skill should be used")
+        if own.variant == "without":
+            return Score(applicable=False, reason="the skill is not installed")
+        if not own.skill:
+            return Score(None, "the case does not name its skill", side="expectation")
+        if trace.broken or trace.incomplete:
+            return Score(None, trace.broken or trace.incomplete)
+        used = list(dict.fromkeys(used_skills(trace)))
+        triggered = own.skill in used
+        others = [name for name in used if name != own.skill]
+        what = f"used {own.skill}" if triggered else f"did not use {own.skill}"
+        reason = what + (f", and used {', '.join(others)}" if others else "")
+        return Score(float(triggered == own.triggers), reason, label="triggered" if triggered else "quiet")
+
+
+def used_skills(trace: Trace) -> Iterator[str]:
+    """Yield the names of the skills that an agent used, in the order of its calls. A call that failed is no use."""
+    for invocation in trace.invocations:
+        yield from _skills_of(invocation)
+
+
+def _skills_of(invocation: Invocation) -> Iterator[str]:
+    failed = {step.id for step in invocation.steps or () if isinstance(step, ToolResult) and step.is_error and step.id}
+    for call in (*invocation.tool_calls, *invocation.inner_tool_calls):
+        if call.id and call.id in failed:
+            continue
+        if call.name.lower() in _SKILL_TOOLS:
+            value = next((call.args[key] for key in _SKILL_ARGUMENTS if isinstance(call.args.get(key), str)), "")
+            if value:
+                yield str(value).removeprefix("/").split()[0].rpartition(":")[2]
+        else:
+            for text in _texts(call.args):
+                yield from dict.fromkeys(_SKILL_FILE.findall(text))
+
+
+def _texts(value: Json) -> Iterator[str]:
+    """Yield the texts of paths and commands among arguments. The content of a file that is written does not count."""
+    items = value.items() if isinstance(value, dict) else ()
+    for key, item in items:
+        if key in ("content", "new_string", "old_string", "contents", "text"):
+            continue
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, list):
+            yield from (each for each in item if isinstance(each, str))
