@@ -118,10 +118,11 @@ class RunProgress:
 
     def _variant_notes(self) -> list[str]:
         """Return what the run says about the variants of a skill."""
-        from fairtrial.api.skills.variant_notes import variant_notes
+        from fairtrial.api.skills.variant_notes import mean_costs, variant_notes
 
         store, info = self._store, self._info
-        return variant_notes(measure_stored(store, info), store.cases(info.id), store.results(info.id))
+        costs = mean_costs(recording for _, recording in store.recordings(info.id))
+        return variant_notes(measure_stored(store, info), store.cases(info.id), store.results(info.id), costs)
 
     def _summarize(self, ballots: Mapping[str, Ballot]) -> Summary:
         """Return the numbers of the run over all its results. Raises StoreError if a result cannot be read."""

@@ -33,6 +33,7 @@ from fairtrial.records.workspace import CaseFile, Workspace
 from fairtrial.text.display import count
 
 WITH, WITHOUT, OLD = "with", "without", "old"
+_SANDBOX_NOTES = {"none": ": nothing but its own manners keeps the agent in its workspace", "bwrap": ""}
 ATTEMPTS = 3
 """The attempts at each case with each variant, if nobody says how many."""
 _OWN_PARTS = ("references", "scripts", "assets")
@@ -107,6 +108,8 @@ def plan_skill_run(
     prepared = tuple(_with_variant(own, variant, sources_of) for variant in variants for own in sets)
     baselines = tuple(own.id for own in prepared if own.id.rpartition("@")[2] in (WITHOUT, OLD))
     origins = tuple((source.loaded.path, source.sha256) for source in sources)
+    program = f" {target.program}" if target.program else ""
+    notes.insert(0, f"agent {target.harness.name}{program}, sandbox {target.sandbox}{_SANDBOX_NOTES[target.sandbox]}")
     warnings = (*skill.warnings, *(warning for source in sources for warning in source.loaded.warnings))
     plan = plan_run(
         PreparedSets(prepared, origins, warnings, tuple(notes)),

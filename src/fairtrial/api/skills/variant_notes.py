@@ -9,11 +9,13 @@ from fairtrial.analysis.comparison import compare_runs
 from fairtrial.analysis.measured_run import CASES, MeasuredRun
 from fairtrial.analysis.variants import SIGN, select_variant, variants_in
 from fairtrial.errors import UsageError
+from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
 from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.result import CaseResult
 from fairtrial.records.run_comparison import ComparedMeasure, Comparison
 from fairtrial.records.score import Score
+from fairtrial.records.state_delta import read_delta
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.decisions.comparison_table import change_ends, format_signed
 from fairtrial.reports.numbers import interval, rate
@@ -22,12 +24,17 @@ from fairtrial.text.display import count
 
 _TOKENS, _SECONDS, _TRIGGER = "token_usage_v1", "invocation_duration_v1", "skill_trigger_v1"
 _WITH, _WITHOUT, _OLD = "with", "without", "old"
-_BASES = {_WITHOUT: "without it", _OLD: "with the old version"}
+_BASES = {_WITHOUT: "no skill", _OLD: "the old version"}
 _SHOWN = 5
 
 
-def variant_notes(run: MeasuredRun, cases: Iterable[ExpectedCase], results: Iterable[CaseResult]) -> list[str]:
-    """Return the sentences about the variants of a run, the most important first. A run without variants has none."""
+def variant_notes(
+    run: MeasuredRun, cases: Iterable[ExpectedCase], results: Iterable[CaseResult], costs: Mapping[str, float]
+) -> list[str]:
+    """Return the sentences about the variants of a run, the most important first. A run without variants has none.
+
+    `costs` are the mean costs of an attempt by variant, in US dollars, as far as the agent reports them.
+    """
     variants = variants_in(run)
     if not variants:
         return []
@@ -37,24 +44,25 @@ def variant_notes(run: MeasuredRun, cases: Iterable[ExpectedCase], results: Iter
     for base in bases:
         for variant in variants:
             if variant not in _BASES:
-                notes += _difference_notes(run, base, variant)
+                notes += _difference_notes(run, base, variant, costs)
     return [*notes, *_assertion_notes(results, variants)]
 
 
-def _difference_notes(run: MeasuredRun, base: str, variant: str) -> Iterator[str]:
+def _difference_notes(run: MeasuredRun, base: str, variant: str, costs: Mapping[str, float]) -> Iterator[str]:
     try:
         (comparison,) = compare_runs(select_variant(run, base), [select_variant(run, variant)])
     except UsageError as error:
         yield f"{variant} and {base} cannot be compared: {error}"
         return
-    yield difference_sentence(comparison, base, variant)
+    money = f", {costs[variant] - costs[base]:+.4f} $" if {base, variant} <= costs.keys() else ""
+    yield difference_sentence(comparison, base, variant, money)
     yield from _silent_cases(run, base, variant)
 
 
-def difference_sentence(comparison: Comparison, base: str, variant: str) -> str:
+def difference_sentence(comparison: Comparison, base: str, variant: str, money: str = "") -> str:
     """Return what a variant is worth, for example "with the skill +31 points (+12 … +47 points), 4 of 11 cases better".
 
-    Missing attempts are named, because they could change the difference.
+    `money` is the difference of the costs in words. Missing attempts are named: they could change the difference.
     """
     rows = {row.measure: row for row in comparison.rows}
     own = rows[CASES]
@@ -69,7 +77,7 @@ def difference_sentence(comparison: Comparison, base: str, variant: str) -> str:
     costs = [
         cost for measure, unit in ((_TOKENS, "tokens"), (_SECONDS, "s")) if (cost := _cost(rows.get(measure), unit))
     ]
-    text += f"; {', '.join(costs)} a case" if costs else ""
+    text += f"; {', '.join(costs)}{money} an attempt" if costs else ""
     missing = sum(own.missing)
     return text + (f"; {count(missing, 'attempt')} without a verdict" if missing else "")
 
@@ -90,10 +98,11 @@ def _silent_cases(run: MeasuredRun, base: str, variant: str) -> Iterator[str]:
         for place, key in enumerate(part.keys):
             if (sample := part.columns[CASES].sample(place)) is not None:
                 rates[key.case][name] = sample.mean
-    for value, what in ((1.0, "always pass"), (0.0, "never pass")):
+    for value, what in ((1.0, "every attempt passes"), (0.0, "no attempt passes")):
         names = [case for case, own in rates.items() if own == {base: value, variant: value}]
         if names:
-            yield f"{count(len(names), 'case')} {what}, with {variant} and {base}, and say nothing: {_list(names)}"
+            both = f"with {variant!r} and with {base!r}"
+            yield f"{what} {both}, so that the case says nothing about the skill: {_list(names)}"
 
 
 def _list(names: Sequence[str]) -> str:
@@ -181,3 +190,17 @@ def _leaves(score: Score) -> Iterator[Score]:
             yield from _leaves(part)
         elif part.value is not None and part.title:
             yield part
+
+
+def mean_costs(recordings: Iterable[Recording]) -> dict[str, float]:
+    """Return the mean cost of an attempt by variant. A variant of which an attempt reports no cost is left out."""
+    costs: dict[str, list[float | None]] = defaultdict(list)
+    for recording in recordings:
+        delta = read_delta(recording.trace)
+        costs[recording.eval_set.rpartition(SIGN)[2]].append(None if delta is None else delta.cost)
+    means = {}
+    for variant, values in costs.items():
+        known = [value for value in values if value is not None]
+        if len(known) == len(values):
+            means[variant] = sum(known) / len(known)
+    return means
