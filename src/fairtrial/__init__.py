@@ -35,6 +35,7 @@ _HOMES = {
     "CaseError": "fairtrial.errors",
     "CaseKey": "fairtrial.records.keys",
     "CaseResult": "fairtrial.records.result",
+    "Checks": "fairtrial.metrics.skill_use",
     "Claim": "fairtrial.records.gate",
     "Comparison": "fairtrial.records.run_comparison",
     "ConfigError": "fairtrial.errors",
@@ -112,6 +113,7 @@ _HOMES = {
     "Simulator": "fairtrial.protocols",
     "SimulatorError": "fairtrial.errors",
     "SizePlan": "fairtrial.records.size_plan",
+    "SkillTrigger": "fairtrial.metrics.skill_use",
     "Step": "fairtrial.records.trace",
     "Stopwatch": "fairtrial.agents.stopwatch",
     "StoreError": "fairtrial.errors",
@@ -179,6 +181,7 @@ __all__ = [
     "CaseError",
     "CaseKey",
     "CaseResult",
+    "Checks",
     "Claim",
     "Comparison",
     "ConfigError",
@@ -256,6 +259,7 @@ __all__ = [
     "Simulator",
     "SimulatorError",
     "SizePlan",
+    "SkillTrigger",
     "Step",
     "Stopwatch",
     "StoreError",
@@ -373,6 +377,8 @@ if TYPE_CHECKING:
     from fairtrial.metrics.rubrics import TrajectoryRubrics as TrajectoryRubrics
     from fairtrial.metrics.safety import Safety as Safety
     from fairtrial.metrics.simulator import UserSimulatorQuality as UserSimulatorQuality
+    from fairtrial.metrics.skill_use import Checks as Checks
+    from fairtrial.metrics.skill_use import SkillTrigger as SkillTrigger
     from fairtrial.metrics.text_match import Contains as Contains
     from fairtrial.metrics.text_match import ExactMatch as ExactMatch
     from fairtrial.metrics.trajectory import ToolTrajectory as ToolTrajectory

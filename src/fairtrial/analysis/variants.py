@@ -27,8 +27,8 @@ def select_variant(run: MeasuredRun, variant: str) -> MeasuredRun:
     """
     places = [place for place, key in enumerate(run.keys) if key.eval_set.endswith(f"{SIGN}{variant}")]
     if not places:
-        known = ", ".join(variants_in(run)) or "none"
-        raise UsageError(f"run {run.info.id} has no variant {variant!r}; its variants: {known}")
+        variants = ", ".join(variants_in(run)) or "none"
+        raise UsageError(f"run {run.info.id} has no variant {variant!r}; its variants: {variants}")
     return with_fields(
         run,
         info=replace(run.info, id=f"{run.info.id}{SIGN}{variant}"),

@@ -117,7 +117,7 @@ class RunProgress:
         return summary, info
 
     def _variant_notes(self) -> list[str]:
-        """Return what the run says about the variants of a skill."""
+        """Return the sentences about the variants of a skill."""
         from fairtrial.api.skills.variant_notes import mean_costs, variant_notes
 
         store, info = self._store, self._info

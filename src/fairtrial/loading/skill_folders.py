@@ -26,18 +26,18 @@ _MOST_TASKS = 10_000
 def find_skill(folder: Path) -> Path:
     """Return the folder of the skill in a folder: the folder itself, or the only one below `skills/`.
 
-    Raises UsageError if there is no skill, or several.
+    Raises UsageError if it holds none, or several.
     """
     if (folder / FILE).is_file():
         return folder
-    found = sorted({path.parent for path in folder.glob(f"skills/*/{FILE}")})
-    found = found or sorted({path.parent for path in folder.glob(f".*/skills/*/{FILE}")})
-    if not found:
+    paths = sorted({path.parent for path in folder.glob(f"skills/*/{FILE}")})
+    paths = paths or sorted({path.parent for path in folder.glob(f".*/skills/*/{FILE}")})
+    if not paths:
         raise UsageError(f"{folder}: holds no {FILE}, neither here nor in skills/NAME/")
-    if len(found) > 1:
-        names = ", ".join(str(path.relative_to(folder)) for path in found[:5])
+    if len(paths) > 1:
+        names = ", ".join(str(path.relative_to(folder)) for path in paths[:5])
         raise UsageError(f"{folder}: holds several skills; give one of them: {names}")
-    return found[0]
+    return paths[0]
 
 
 def read_skill_at(folder: Path) -> Skill:
@@ -65,9 +65,9 @@ def eval_files(folder: Path) -> list[Path]:
 
 def _files_in(folder: Path) -> list[Path]:
     places = [folder, folder / EVALS]
-    named = [place / name for place in places for name in _NAMES if (place / name).is_file()]
+    eval_paths = [place / name for place in places for name in _NAMES if (place / name).is_file()]
     triggers = [path for place in places for pattern in _TRIGGERS for path in sorted(place.glob(pattern))]
-    return [*dict.fromkeys((*named, *triggers))]
+    return [*dict.fromkeys((*eval_paths, *triggers))]
 
 
 def is_skill_folder(path: Path) -> bool:
@@ -75,7 +75,7 @@ def is_skill_folder(path: Path) -> bool:
     return path.is_dir() and bool(_files_in(path) or ((path / FILE).is_file() and eval_files(path)))
 
 
-def root_of(eval_file: Path) -> Path:
+def find_root(eval_file: Path) -> Path:
     """Return the folder that the paths in an eval file begin at: the folder of the skill, above `evals/`."""
     folder = eval_file.resolve().parent
     return folder.parent if folder.name == EVALS else folder
@@ -102,8 +102,8 @@ def read_suite(path: Path, data: bytes, *, lenient: bool) -> tuple[Loaded, str] 
         else:
             reading.warning(((), "tasks"), f"{file.name} holds no task with inputs and a prompt, and is left out")
     eval_set = waza.read_spec(spec, tasks, reading)
-    for each in (reading, *(own for _, own in tasks)):
-        each.finish()
+    for diagnostics in (reading, *(own for _, own in tasks)):
+        diagnostics.finish()
     notes = [f"{own.path}: {note}" for _, own in tasks for note in own.notes]
     warnings = [*reading.warnings, *(warning for _, own in tasks for warning in own.warnings)]
     loaded = Loaded(str(path), waza.KIND, eval_set, warnings=tuple(warnings), notes=(*reading.notes, *notes))
@@ -116,10 +116,10 @@ def _task_files(folder: Path, patterns: Sequence[str], path: str) -> list[Path]:
     for pattern in patterns:
         if escapes(pattern):
             raise FormatError(path, [f"/tasks: must stay inside of the folder, got {pattern!r:.80}"])
-        found = sorted(file for file in folder.glob(pattern) if file.is_file())[:_MOST_TASKS]
-        if not found:
+        paths = sorted(file for file in folder.glob(pattern) if file.is_file())[:_MOST_TASKS]
+        if not paths:
             raise FormatError(path, [f"/tasks: no file matches {pattern!r}"])
-        for file in found:
+        for file in paths:
             if not file.resolve().is_relative_to(home):
                 raise FormatError(path, [f"/tasks: {file.name} leads out of the folder"])
             files[file] = None

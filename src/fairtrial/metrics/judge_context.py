@@ -99,7 +99,7 @@ def produced_files(trace: Trace, index: int) -> Texts:
     for number, file in enumerate(delta.files[:_MOST_FILES], 1):
         shown = file.diff[: min(left, _LONGEST_FILE)]
         left -= len(shown)
-        cut = "\n(the rest is not shown)" if file.cut or len(shown) < len(file.diff) else ""
+        cut = "\n(the rest is not shown)" if file.is_cut or len(shown) < len(file.diff) else ""
         texts[f"file {number}"] = f"{file.path}: {file.change}, {file.size} bytes\n{shown}{cut}"
     omitted = delta.omitted + max(0, len(delta.files) - _MOST_FILES)
     if omitted or not delta.files:

@@ -43,7 +43,7 @@ def _part(check: Check, number: int, trace: Trace, delta: StateDelta | None) -> 
 
 def _decide(check: Check, trace: Trace, delta: StateDelta | None) -> Decision:
     if check.type in TEXT_CHECKS and not check.path:
-        withheld = next((each.final_response.withheld for each in trace.invocations if each.final_response), "")
+        withheld = next((item.final_response.withheld for item in trace.invocations if item.final_response), "")
         return Decision(None, withheld) if withheld else decide_text(check, _reply(trace))
     if check.type in ("exists", "absent", "changes_only", "command", *TEXT_CHECKS):
         results = [result for result in (delta.checks if delta is not None else ()) if result.check == check]
@@ -61,22 +61,22 @@ def _reply(trace: Trace) -> str:
 
 def _decide_steps(check: Check, trace: Trace) -> Decision:
     if check.type == "tokens":
-        totals = [usage.total_tokens for each in trace.invocations for usage in each.all_usages or ()]
+        totals = [usage.total_tokens for item in trace.invocations for usage in item.all_usages or ()]
         numbers = [total for total in totals if total is not None]
         return decide_number(check, sum(numbers), "tokens") if numbers else Decision(None, "no tokens are recorded")
     if check.type == "seconds":
-        seconds = [each.durations.total for each in trace.invocations if each.durations is not None]
-        known = [each for each in seconds if each is not None]
-        return decide_number(check, sum(known), "seconds") if known else Decision(None, "no time is recorded")
+        durations = [item.durations.total for item in trace.invocations if item.durations is not None]
+        seconds = [total for total in durations if total is not None]
+        return decide_number(check, sum(seconds), "seconds") if seconds else Decision(None, "no time is recorded")
     calls = [call.name for call in _calls(trace)]
     if check.type == "calls":
         own = [name for name in calls if not check.tools or name in check.tools]
         return decide_number(check, len(own), "calls")
     if check.type == "avoids_tools":
-        found = [tool for tool in check.tools if tool in calls]
-        return Decision(not found, f"called {', '.join(found)}" if found else "called none of them")
-    used = [*used_skills(trace)] if check.type == "uses_skills" else calls
-    return _in_order(check.tools, used, check.order)
+        tools = [tool for tool in check.tools if tool in calls]
+        return Decision(not tools, f"called {', '.join(tools)}" if tools else "called none of them")
+    names = [*used_skills(trace)] if check.type == "uses_skills" else calls
+    return _in_order(check.tools, names, check.order)
 
 
 def _calls(trace: Trace) -> Iterator[ToolCall]:
@@ -85,16 +85,16 @@ def _calls(trace: Trace) -> Iterator[ToolCall]:
         yield from invocation.inner_tool_calls
 
 
-def _in_order(wanted: Sequence[str], used: Sequence[str], order: Order) -> Decision:
-    shown = ", ".join(used[:20]) or "nothing"
+def _in_order(expected: Sequence[str], names: Sequence[str], order: Order) -> Decision:
+    name_list = ", ".join(names[:20]) or "nothing"
     if order == "exact":
-        return Decision(list(wanted) == list(used), f"used {shown}")
+        return Decision(list(expected) == list(names), f"used {name_list}")
     if order == "in_order":
-        rest = iter(used)
-        missing = next((name for name in wanted if name not in rest), None)
-        return Decision(missing is None, f"{missing} is missing in {shown}" if missing else f"used {shown}")
-    missing = next((name for name in wanted if wanted.count(name) > used.count(name)), None)
-    return Decision(missing is None, f"{missing} is missing in {shown}" if missing else f"used {shown}")
+        rest = iter(names)
+        missing = next((name for name in expected if name not in rest), None)
+        return Decision(missing is None, f"{missing} is missing in {name_list}" if missing else f"used {name_list}")
+    missing = next((name for name in expected if expected.count(name) > names.count(name)), None)
+    return Decision(missing is None, f"{missing} is missing in {name_list}" if missing else f"used {name_list}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,21 +112,21 @@ class SkillTrigger:
             return Score(None, "the case does not name its skill", side="expectation")
         if trace.broken or trace.incomplete:
             return Score(None, trace.broken or trace.incomplete)
-        used = list(dict.fromkeys(used_skills(trace)))
-        triggered = own.skill in used
-        others = [name for name in used if name != own.skill]
-        what = f"used {own.skill}" if triggered else f"did not use {own.skill}"
-        reason = what + (f", and used {', '.join(others)}" if others else "")
+        names = list(dict.fromkeys(used_skills(trace)))
+        triggered = own.skill in names
+        other_names = [name for name in names if name != own.skill]
+        summary = f"used {own.skill}" if triggered else f"did not use {own.skill}"
+        reason = summary + (f", and used {', '.join(other_names)}" if other_names else "")
         return Score(float(triggered == own.triggers), reason, label="triggered" if triggered else "quiet")
 
 
 def used_skills(trace: Trace) -> Iterator[str]:
-    """Yield the names of the skills that an agent used, in the order of its calls. A call that failed is no use."""
+    """Yield the names of the skills that an agent used, in the order of its calls. Failed calls do not count."""
     for invocation in trace.invocations:
-        yield from _skills_of(invocation)
+        yield from _yield_skills(invocation)
 
 
-def _skills_of(invocation: Invocation) -> Iterator[str]:
+def _yield_skills(invocation: Invocation) -> Iterator[str]:
     failed = {step.id for step in invocation.steps or () if isinstance(step, ToolResult) and step.is_error and step.id}
     for call in (*invocation.tool_calls, *invocation.inner_tool_calls):
         if call.id and call.id in failed:
@@ -149,4 +149,4 @@ def _texts(value: Json) -> Iterator[str]:
         if isinstance(item, str):
             yield item
         elif isinstance(item, list):
-            yield from (each for each in item if isinstance(each, str))
+            yield from (text for text in item if isinstance(text, str))

@@ -1,4 +1,4 @@
-"""The state delta of an attempt: what an agent left in its workspace, and the checks that were decided there."""
+"""The state delta of an attempt: the files that an agent changed, and the checks of the workspace."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STATE_KEY = "workspace"
 class FileChange(Record, frozen=True):
     """A file that the agent added, changed or removed.
 
-    `size` is in bytes. `diff` is a unified diff, or the beginning of an added text; it is empty for other contents.
+    `size` is in bytes. `diff` is a unified diff, or the beginning of an added text, and empty for other contents.
     `cut` says that it is not the whole.
     """
 
@@ -24,7 +24,7 @@ class FileChange(Record, frozen=True):
     change: Literal["added", "changed", "removed"]
     size: int = 0
     diff: str = ""
-    cut: bool = False
+    is_cut: bool = False
 
 
 class CheckResult(Record, frozen=True):
@@ -38,8 +38,8 @@ class CheckResult(Record, frozen=True):
 class StateDelta(Record, frozen=True):
     """The difference between a workspace before and after an attempt.
 
-    `omitted` counts further changes that are not listed. `cost` is what the program reports, in US dollars. `program`
-    is the version of the program, and `sandbox` what kept it in its workspace.
+    `omitted` counts further changes that are not listed. `cost` is in US dollars, as the program reports it.
+    `program` is the version of the program, and `sandbox` the name of its sandbox.
     """
 
     files: tuple[FileChange, ...] = ()

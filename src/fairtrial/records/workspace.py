@@ -39,7 +39,7 @@ class Check(Record, frozen=True):
     """A property that a program decides without a model, for example that a file exists.
 
     `type` names the check. `docs/reference/checks.md` lists the fields of each type. `path` is a path or a glob in the
-    workspace; without it, a check of texts is about the reply.
+    workspace. Without it, a check of texts is about the reply.
     """
 
     type: str

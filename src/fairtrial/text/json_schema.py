@@ -33,7 +33,7 @@ _LIMITS: dict[str, tuple[str, Callable[[Any, Any], bool], Callable[[Any], Any]]]
 _KEYWORDS = {"type", "properties", "required", "additionalProperties", "items", "enum", "const", "pattern", *_LIMITS}
 _ANNOTATIONS = {"$schema", "$id", "title", "description", "default", "examples", "$comment"}
 _MOST_SECONDS = 2.0
-_SHOWN = 80
+_LONGEST_VALUE = 80
 
 
 def unknown_keywords(schema: Any) -> list[str]:
@@ -43,8 +43,8 @@ def unknown_keywords(schema: Any) -> list[str]:
     unknown = [key for key in schema if key not in _KEYWORDS | _ANNOTATIONS]
     inner = [*(schema.get("properties") or {}).values()] if isinstance(schema.get("properties"), dict) else []
     inner += [schema[key] for key in ("items", "additionalProperties") if key in schema]
-    for each in inner:
-        unknown += unknown_keywords(each)
+    for inner_schema in inner:
+        unknown += unknown_keywords(inner_schema)
     return list(dict.fromkeys(unknown))
 
 
@@ -58,12 +58,12 @@ def problems(value: Any, schema: Any, at: str = "") -> Iterator[str]:
     kinds = schema.get("type", list(_TYPES))
     kinds = [kinds] if isinstance(kinds, str) else kinds
     if not any(_TYPES[kind](value) for kind in kinds if kind in _TYPES):
-        yield f"{place}: must be {' or '.join(kinds)}, got {shorten(compact(value), _SHOWN)}"
+        yield f"{place}: must be {' or '.join(kinds)}, got {shorten(compact(value), _LONGEST_VALUE)}"
         return
     if "enum" in schema and value not in schema["enum"]:
-        yield f"{place}: must be one of {compact(schema['enum'])}, got {shorten(compact(value), _SHOWN)}"
+        yield f"{place}: must be one of {compact(schema['enum'])}, got {shorten(compact(value), _LONGEST_VALUE)}"
     if "const" in schema and value != schema["const"]:
-        yield f"{place}: must be {compact(schema['const'])}, got {shorten(compact(value), _SHOWN)}"
+        yield f"{place}: must be {compact(schema['const'])}, got {shorten(compact(value), _LONGEST_VALUE)}"
     yield from _limits(value, schema, place)
     if isinstance(value, dict):
         yield from _members(value, schema, at)
@@ -75,24 +75,24 @@ def problems(value: Any, schema: Any, at: str = "") -> Iterator[str]:
 def _limits(value: Any, schema: dict[str, Any], place: str) -> Iterator[str]:
     for keyword, (kind, fits, measure) in _LIMITS.items():
         if keyword in schema and _TYPES[kind](value) and not fits(measure(value), schema[keyword]):
-            yield f"{place}: breaks {keyword} {schema[keyword]}, got {shorten(compact(value), _SHOWN)}"
+            yield f"{place}: breaks {keyword} {schema[keyword]}, got {shorten(compact(value), _LONGEST_VALUE)}"
     pattern = schema.get("pattern")
     if pattern is not None and isinstance(value, str):
         try:
-            found = regex.search(pattern, value, timeout=_MOST_SECONDS)
+            match = regex.search(pattern, value, timeout=_MOST_SECONDS)
         except TimeoutError:
             yield f"{place}: the pattern {pattern!r} took more than {_MOST_SECONDS:g} seconds"
             return
-        if found is None:
-            yield f"{place}: does not match {pattern!r}, got {shorten(compact(value), _SHOWN)}"
+        if match is None:
+            yield f"{place}: does not match {pattern!r}, got {shorten(compact(value), _LONGEST_VALUE)}"
 
 
 def _members(value: dict[str, Any], schema: dict[str, Any], at: str) -> Iterator[str]:
-    members, others = schema.get("properties") or {}, schema.get("additionalProperties", True)
+    members, default = schema.get("properties") or {}, schema.get("additionalProperties", True)
     for key in schema.get("required", ()):
         if key not in value:
             yield f"{at or '/'}: lacks {key!r}"
     for key, member in value.items():
-        own = members.get(key, others)
+        own = members.get(key, default)
         if own is not True:
             yield from problems(member, own, f"{at}/{key}")

@@ -1,4 +1,4 @@
-"""Decide checks of texts: whether a reply, or a file, contains, matches or is what a check asks for."""
+"""Decide checks of texts: a reply or a file contains a text, matches a pattern, or is JSON or a table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairtrial.text.display import shorten
 from fairtrial.text.json_schema import problems
 
 _MOST_SECONDS = 5.0
-_SHOWN = 120
+_LONGEST_TEXT = 120
 _MOST_PROBLEMS = 3
 TEXT_CHECKS = ("contains", "not_contains", "matches", "not_matches", "json", "csv_rows")
 
@@ -37,13 +37,13 @@ def decide_text(check: Check, text: str) -> Decision:
     return _rows(check, text)
 
 
-def decide_number(check: Check, number: float, what: str) -> Decision:
+def decide_number(check: Check, number: float, unit: str) -> Decision:
     """Return whether a number is within the limits of a check. `what` names it, for example "files"."""
     if check.at_least is not None and number < check.at_least:
-        return Decision(False, f"{number:g} {what}, at least {check.at_least:g} are needed")
+        return Decision(False, f"{number:g} {unit}, at least {check.at_least:g} are needed")
     if check.at_most is not None and number > check.at_most:
-        return Decision(False, f"{number:g} {what}, at most {check.at_most:g} are allowed")
-    return Decision(True, f"{number:g} {what}")
+        return Decision(False, f"{number:g} {unit}, at most {check.at_most:g} are allowed")
+    return Decision(True, f"{number:g} {unit}")
 
 
 def _contains(check: Check, text: str) -> Decision:
@@ -51,35 +51,35 @@ def _contains(check: Check, text: str) -> Decision:
         return value.casefold() if check.ignore_case else value
 
     whole = fold(text)
-    found = [each for each in check.texts if fold(each) in whole]
-    missing = [each for each in check.texts if each not in found]
+    present = [item for item in check.texts if fold(item) in whole]
+    missing = [item for item in check.texts if item not in present]
     if check.type == "not_contains":
-        shown = ", ".join(repr(shorten(each, _SHOWN)) for each in found)
-        return Decision(not found, f"found {shown}" if found else "found none of the texts")
-    shown = ", ".join(repr(shorten(each, _SHOWN)) for each in missing)
-    return Decision(not missing, f"did not find {shown}" if missing else "found every text")
+        quoted = ", ".join(repr(shorten(item, _LONGEST_TEXT)) for item in present)
+        return Decision(not present, f"found {quoted}" if present else "found none of the texts")
+    quoted = ", ".join(repr(shorten(item, _LONGEST_TEXT)) for item in missing)
+    return Decision(not missing, f"did not find {quoted}" if missing else "found every text")
 
 
 def _matches(check: Check, text: str) -> Decision:
     flags = regex.IGNORECASE if check.ignore_case else 0
     try:
-        found = regex.search(check.pattern, text, flags, timeout=_MOST_SECONDS)
+        match = regex.search(check.pattern, text, flags, timeout=_MOST_SECONDS)
     except TimeoutError:
         return Decision(None, f"the pattern took more than {_MOST_SECONDS:g} seconds")
-    if found is None:
+    if match is None:
         return Decision(check.type == "not_matches", "found no match")
-    return Decision(check.type == "matches", f"found {shorten(found[0], _SHOWN)!r}")
+    return Decision(check.type == "matches", f"found {shorten(match[0], _LONGEST_TEXT)!r}")
 
 
 def _json(check: Check, text: str) -> Decision:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        return Decision(False, f"is not JSON: {shorten(str(error), _SHOWN)}")
+        return Decision(False, f"is not JSON: {shorten(str(error), _LONGEST_TEXT)}")
     if check.json_schema is None:
         return Decision(True, "is JSON")
-    found = [problem for problem, _ in zip(problems(value, check.json_schema), range(_MOST_PROBLEMS), strict=False)]
-    return Decision(not found, "; ".join(found) if found else "fits the schema")
+    places = [problem for problem, _ in zip(problems(value, check.json_schema), range(_MOST_PROBLEMS), strict=False)]
+    return Decision(not places, "; ".join(places) if places else "fits the schema")
 
 
 def _rows(check: Check, text: str) -> Decision:

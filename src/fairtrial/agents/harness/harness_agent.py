@@ -30,7 +30,7 @@ from fairtrial.text.redaction.redact import without_secrets
 
 _LARGEST_OUTPUT = 64 * 2**20
 _KEPT_ERRORS = 2000
-_SHOWN = 300
+_LONGEST_CAUSE = 300
 DEFAULT_SECONDS = 600.0
 
 
@@ -125,7 +125,7 @@ class HarnessSession:
         self._before = take_snapshot(self._workspace)
 
     async def send(self, message: str) -> AsyncIterator[Item]:
-        """Run the program with a message, and yield what its log says. Steps before a failure are yielded, too."""
+        """Run the program with a message, and yield the items of its log, also those before a failure."""
         if self._process is not None:
             raise AgentError("a command-line agent takes one message an attempt")
         output, errors, problem = await self._run(message)
@@ -161,7 +161,9 @@ class HarnessSession:
         by_input = b"" if PROMPT in " ".join(self._agent.harness.command) else message.encode()
         try:
             async with asyncio.timeout(self._agent.seconds):
-                await asyncio.gather(_write(process, by_input), _read(process, output), _read_tail(process, errors))
+                await asyncio.gather(
+                    _write(process, by_input), _read_output(process, output), _read_tail(process, errors)
+                )
                 await process.wait()
         except TimeoutError:
             problem = f"no reply within {self._agent.seconds:g} seconds"
@@ -169,7 +171,7 @@ class HarnessSession:
             problem = f"the program wrote more than {_LARGEST_OUTPUT:,} bytes"
         await end_group(process)
         lines = without_secrets(errors.decode(errors="replace")).strip().splitlines()
-        return bytes(output), shorten(lines[-1], _SHOWN) if lines else "", problem
+        return bytes(output), shorten(lines[-1], _LONGEST_CAUSE) if lines else "", problem
 
     def _command(self, message: str) -> list[str]:
         harness, model = self._agent.harness, self._agent.model
@@ -181,13 +183,13 @@ class HarnessSession:
         return [*words[:at], *options, *words[at:]]
 
     def _raise_failure(self, log: HarnessLog, errors: str, problem: str) -> None:
-        """Raise what went wrong. A log that ends early, or that names the provider, is an outage."""
+        """Raise the failure of the program. A log that ends early, or that names the provider, is an outage."""
         if problem:
             raise AgentError(problem)
         code = self._process.returncode if self._process is not None else 0
         name = self._agent.harness.name
         if log.end.failure:
-            cause = shorten(without_secrets(log.end.failure), _SHOWN)
+            cause = shorten(without_secrets(log.end.failure), _LONGEST_CAUSE)
             raise HarnessOutageError(f"{name}: {cause}") if log.end.is_outage else AgentError(f"{name}: {cause}")
         if not log.end.is_whole or (code and not log.items):
             what = f"ended with the code {code}" if code else "ended"
@@ -198,7 +200,7 @@ class HarnessSession:
             raise UsageError(f"{name}: its log is not read in full: {log.problems[0]}")
 
     async def end(self) -> None:
-        """Kill what still runs."""
+        """Kill the program if it still runs."""
         if self._process is not None and self._process.returncode is None:
             await end_group(self._process)
 
@@ -215,7 +217,7 @@ async def _write(process: Process, data: bytes) -> None:
     process.stdin.close()
 
 
-async def _read(process: Process, output: bytearray) -> None:
+async def _read_output(process: Process, output: bytearray) -> None:
     assert process.stdout is not None  # noqa: S101  (it is a pipe)
     while chunk := await process.stdout.read(65536):
         output += chunk

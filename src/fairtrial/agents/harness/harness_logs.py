@@ -24,7 +24,7 @@ _STREAMS: dict[str, StreamReader] = {
 
 
 class HarnessLog(NamedTuple):
-    """What a log says: the steps and tokens of the agent in their order, its tools, and its end.
+    """The content of a log: the steps and tokens of the agent in their order, its tools, and its end.
 
     `problems` are the parts of the log that are not read.
     """
@@ -36,17 +36,21 @@ class HarnessLog(NamedTuple):
 
 
 def read_log(data: bytes, kind: Log) -> HarnessLog:
-    """Return what the output of a program says. Lines that are not JSON are left out, as programs print notes."""
+    """Return the content of the output of a program. Lines that are not JSON are left out, as programs print notes."""
     if kind == "text":
         return HarnessLog([Message(data.decode(errors="replace").strip())], (), StreamEnd(is_whole=True))
-    lines = [line for each in data.splitlines() if (line := _decode(each)) is not None]
+    lines = [line for invocation in data.splitlines() if (line := _decode(invocation)) is not None]
     reading = Diagnostics(kind)
     if kind == "codex":
         return _codex(lines, reading)
     stream = _STREAMS[kind](lines, reading)
     invocations = assemble(stream.entries, "", ()).invocations
     usages = [entry for entry in stream.entries if isinstance(entry, Usage)]
-    items = [item for each in invocations for item in (*(each.steps or ()), *filter(None, (each.final_response,)))]
+    items = [
+        item
+        for invocation in invocations
+        for item in (*(invocation.steps or ()), *filter(None, (invocation.final_response,)))
+    ]
     opening = assemble(stream.entries, "", ()).opening
     return HarnessLog([*usages, *opening, *items], stream.tools, stream.end, tuple(reading.errors))
 
@@ -63,9 +67,9 @@ def _codex(lines: Sequence[dict[str, Any]], reading: Diagnostics) -> HarnessLog:
             items.append(Usage(*tokens, reasoning, cached))
     for invocation in recording.trace.invocations:
         items += [*(invocation.steps or ()), *filter(None, (invocation.final_response,))]
-    ended = any(line.get("type") in ("turn.completed", "turn.failed") for line in lines)
+    is_complete = any(line.get("type") in ("turn.completed", "turn.failed") for line in lines)
     failure = recording.trace.broken
-    return HarnessLog(items, (), StreamEnd(ended, failure, bool(failure)), tuple(reading.errors))
+    return HarnessLog(items, (), StreamEnd(is_complete, failure, bool(failure)), tuple(reading.errors))
 
 
 def _decode(line: bytes) -> dict[str, Any] | None:

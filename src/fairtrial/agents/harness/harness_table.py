@@ -19,11 +19,11 @@ _VERSION_SECONDS = 20
 
 
 class Harness(Record, frozen=True):
-    """How a command-line agent is started, where it looks for skills, and how its log reads.
+    """A command-line agent: its command, its folder of skills, and the kind of its log.
 
     The prompt goes to standard input unless the command holds `{prompt}`. `skills` is a folder in the workspace.
-    `model_options` are added to the command if a model is named; `{model}` stands for it. `version` is the command that
-    prints the version. `credentials` are the variables and files that a user is likely to need, named in messages.
+    `model_options` are added to the command if a model is named, in the place of `{model}`. `version` is the command
+    that prints the version. `credentials` are the variables and files that a user is likely to need.
     """
 
     name: str
@@ -142,10 +142,10 @@ def program_version(harness: Harness) -> str:
     if not harness.version:
         return ""
     try:
-        done = subprocess.run(  # noqa: S603  (the command is of the table, or of a file that the user gave)
+        process = subprocess.run(  # noqa: S603  (the command is of the table, or of a file that the user gave)
             harness.version, capture_output=True, timeout=_VERSION_SECONDS, check=False, stdin=subprocess.DEVNULL
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UsageError(f"{harness.version[0]} does not start: {error}") from None
-    lines = done.stdout.decode(errors="replace").strip().splitlines()
+    lines = process.stdout.decode(errors="replace").strip().splitlines()
     return lines[0][:80] if lines else ""

@@ -35,21 +35,23 @@ _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY
 """Passed on unless they hold a password."""
 
 
-def choose_sandbox(asked: str | None) -> Sandbox:
+def choose_sandbox(choice: str | None) -> Sandbox:
     """Return the sandbox of a run: the one that is asked for, else bwrap if it is there, else none.
 
     Raises UsageError if the sandbox that is asked for is not there.
     """
     has_bwrap = shutil.which("bwrap") is not None
-    if asked is None:
+    if choice is None:
         return "bwrap" if has_bwrap else "none"
-    if asked == "bwrap":
+    if choice == "bwrap":
         if not has_bwrap:
             raise UsageError("--sandbox bwrap: no program bwrap is on PATH; it is in the package bubblewrap")
         return "bwrap"
-    if asked == "none":
+    if choice == "none":
         return "none"
-    raise UsageError(f"--sandbox: must be one of {', '.join(SANDBOXES)}, got {asked!r:.40}{nearest(asked, SANDBOXES)}")
+    raise UsageError(
+        f"--sandbox: must be one of {', '.join(SANDBOXES)}, got {choice!r:.40}{nearest(choice, SANDBOXES)}"
+    )
 
 
 def check_credentials(names: Sequence[str], environment: Mapping[str, str] = os.environ) -> None:

@@ -52,13 +52,13 @@ def find_files(workspace: Path, pattern: str) -> list[Path]:
 
 def _decide(check: Check, workspace: Path, changes: Sequence[FileChange]) -> Decision:
     if check.type == "changes_only":
-        others = [change.path for change in changes if not any(fits(change.path, glob) for glob in check.paths)]
-        shown = ", ".join(map(repr, others[:_SHOWN_FILES]))
-        return Decision(not others, f"changed {shown}" if others else "no other file changed")
+        other_paths = [change.path for change in changes if not any(fits(change.path, glob) for glob in check.paths)]
+        details = ", ".join(map(repr, other_paths[:_SHOWN_FILES]))
+        return Decision(not other_paths, f"changed {details}" if other_paths else "no other file changed")
     files = find_files(workspace, check.path)
     if check.type == "absent":
-        shown = ", ".join(str(path.relative_to(workspace)) for path in files[:_SHOWN_FILES])
-        return Decision(not files, f"found {shown}" if files else "found no file")
+        details = ", ".join(str(path.relative_to(workspace)) for path in files[:_SHOWN_FILES])
+        return Decision(not files, f"found {details}" if files else "found no file")
     if check.type == "exists":
         limits = check if (check.at_least, check.at_most) != (None, None) else None
         if limits is not None:
@@ -108,8 +108,8 @@ async def _run(check: Check, workspace: Path, environment: dict[str, str], wrap:
         return Decision(False, f"the command took more than {_COMMAND_SECONDS:g} seconds")
     finally:
         await end_group(process)
-    shown = shorten(tail.decode(errors="replace").strip(), _SHOWN_OUTPUT)
-    reason = f"ended with the code {code}" + (f": {shown}" if shown and code != check.exit_code else "")
+    details = shorten(tail.decode(errors="replace").strip(), _SHOWN_OUTPUT)
+    reason = f"ended with the code {code}" + (f": {details}" if details and code != check.exit_code else "")
     return Decision(code == check.exit_code, reason)
 
 

@@ -1,4 +1,4 @@
-"""Make the workspace of an attempt, and compare what stands there before and after."""
+"""Make the workspace of an attempt, and compare its files before and after."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LARGEST_COPY = 500 * 2**20
 _NOT_A_FILE = "not a regular file"
 
 
-class Seen(NamedTuple):
+class FileState(NamedTuple):
     """A file as it stands: its size, a digest of its content, and its text if it is a short text."""
 
     size: int
@@ -35,7 +35,7 @@ class Seen(NamedTuple):
     text: str | None
 
 
-Snapshot = dict[str, Seen]
+Snapshot = dict[str, FileState]
 """The files of a folder by their path in it."""
 
 
@@ -92,15 +92,15 @@ def copy_folder(source: Path, target: Path, root: Path, leave_out: Callable[[Pat
             shutil.copy2(path, place)
 
 
-def digest_of(path: Path, leave_out: Callable[[Path], bool] = lambda _: False) -> str:
+def hash_path(path: Path, leave_out: Callable[[Path], bool] = lambda _: False) -> str:
     """Return the SHA-256 of a file, or of a folder with the names in it."""
     if path.is_file():
         return hashlib.sha256(path.read_bytes()).hexdigest()
     total = hashlib.sha256()
-    for each in _walk(path):
-        if each.is_file() and not leave_out(each):
-            total.update(f"{each.relative_to(path).as_posix()}\0{len(each.read_bytes())}\0".encode())
-            total.update(each.read_bytes())
+    for file in _walk(path):
+        if file.is_file() and not leave_out(file):
+            total.update(f"{file.relative_to(path).as_posix()}\0{len(file.read_bytes())}\0".encode())
+            total.update(file.read_bytes())
     return total.hexdigest()
 
 
@@ -124,31 +124,31 @@ def take_snapshot(workspace: Path) -> Snapshot:
 
     At most 20,000 files are looked at, so that an agent cannot fill the memory.
     """
-    seen: Snapshot = {}
+    states: Snapshot = {}
     for path in _walk(workspace):
         mode = path.lstat().st_mode
         if stat.S_ISDIR(mode):
             continue
-        if len(seen) >= _MOST_FILES:
+        if len(states) >= _MOST_FILES:
             break
-        seen[path.relative_to(workspace).as_posix()] = _look_at(path, mode)
-    return seen
+        states[path.relative_to(workspace).as_posix()] = _look_at(path, mode)
+    return states
 
 
-def _look_at(path: Path, mode: int) -> Seen:
+def _look_at(path: Path, mode: int) -> FileState:
     size = path.lstat().st_size
     if stat.S_ISLNK(mode):
         target = path.readlink()
-        return Seen(size, f"link {target}", f"link to {target}")
+        return FileState(size, f"link {target}", f"link to {target}")
     if not stat.S_ISREG(mode):
-        return Seen(size, _NOT_A_FILE, None)
+        return FileState(size, _NOT_A_FILE, None)
     if size > _LARGEST_HASHED:
-        return Seen(size, f"{size} bytes", None)
+        return FileState(size, f"{size} bytes", None)
     try:
         data = path.read_bytes()
     except OSError as error:  # the agent may take away the right to read
-        return Seen(size, f"unreadable: {error.errno}", None)
-    return Seen(size, hashlib.sha256(data).hexdigest(), _text(data))
+        return FileState(size, f"unreadable: {error.errno}", None)
+    return FileState(size, hashlib.sha256(data).hexdigest(), _text(data))
 
 
 def _text(data: bytes) -> str | None:
@@ -166,29 +166,29 @@ def compare(before: Snapshot, after: Snapshot) -> tuple[tuple[FileChange, ...], 
     Diffs are bounded, and secrets in them are replaced.
     """
     paths = [path for path in sorted({*before, *after}) if _differ(before.get(path), after.get(path))]
-    left, changes = _LONGEST_TOGETHER, []
+    budget, changes = _LONGEST_TOGETHER, []
     for path in paths[:_MOST_LISTED]:
-        change = _change(path, before.get(path), after.get(path), left)
-        left -= len(change.diff)
+        change = _change(path, before.get(path), after.get(path), budget)
+        budget -= len(change.diff)
         changes.append(change)
     return tuple(changes), max(0, len(paths) - _MOST_LISTED)
 
 
-def _differ(before: Seen | None, after: Seen | None) -> bool:
+def _differ(before: FileState | None, after: FileState | None) -> bool:
     return before is None or after is None or before.digest != after.digest
 
 
-def _change(path: str, before: Seen | None, after: Seen | None, left: int) -> FileChange:
+def _change(path: str, before: FileState | None, after: FileState | None, budget: int) -> FileChange:
     if after is None:
         return FileChange(path, "removed", before.size if before else 0)
-    longest = max(0, min(_LONGEST_DIFF, left))
+    longest = max(0, min(_LONGEST_DIFF, budget))
     if before is None:
         text, kind = after.text or "", "added"
     else:
         text, kind = _diff(before.text, after.text), "changed"
     text = without_secrets(text)
-    cut = len(text) > longest or (after.text is None and after.size > 0)
-    return FileChange(path, "added" if kind == "added" else "changed", after.size, text[:longest], cut)
+    is_cut = len(text) > longest or (after.text is None and after.size > 0)
+    return FileChange(path, "added" if kind == "added" else "changed", after.size, text[:longest], is_cut)
 
 
 def _diff(before: str | None, after: str | None) -> str:

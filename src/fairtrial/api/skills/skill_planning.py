@@ -18,7 +18,7 @@ from fairtrial.agents import COMMAND_LINE_AGENTS, find_agent
 from fairtrial.agents.harness.harness_agent import HarnessAgent, SkillSource
 from fairtrial.agents.harness.harness_table import program_version
 from fairtrial.agents.harness.sandbox import check_credentials, choose_sandbox
-from fairtrial.agents.harness.workspaces import copy_folder, digest_of, find_source
+from fairtrial.agents.harness.workspaces import copy_folder, find_source, hash_path
 from fairtrial.api.attempt_planning import Attempts
 from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
 from fairtrial.api.planning import Criteria, Plan, PreparedSets, plan_run
@@ -27,7 +27,7 @@ from fairtrial.errors import UsageError
 from fairtrial.formats.skills.skill_files import KINDS, TRIGGER_KIND
 from fairtrial.formats.skills.skill_md import FILE, Skill
 from fairtrial.judge.judges import Judges
-from fairtrial.loading.skill_folders import EVALS, eval_files, find_skill, read_skill_at, root_of
+from fairtrial.loading.skill_folders import EVALS, eval_files, find_root, find_skill, read_skill_at
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.workspace import CaseFile, Workspace
 from fairtrial.text.display import count
@@ -67,7 +67,7 @@ def _skill_folder(path: str) -> Path | None:
     """Return the folder of a skill that a path means: the skill, its repository, or one of its eval files."""
     place = Path(path)
     if place.is_file() and place.suffix in (".json", ".yaml", ".yml"):
-        place = root_of(place)
+        place = find_root(place)
         return place if place.is_dir() and ((place / FILE).is_file() or any(place.glob(f"skills/*/{FILE}"))) else None
     is_there = place.is_dir() and ((place / FILE).is_file() or any(place.glob(f"skills/*/{FILE}")))
     return place if is_there else None
@@ -92,15 +92,15 @@ def plan_skill_run(
 
     Without `criteria`, the checks and the rubrics of the cases decide. With `trigger`, the use of the skill decides.
     """
-    given = _skill_folder(path)
-    if given is None:
+    start = _skill_folder(path)
+    if start is None:
         raise UsageError(f"{path}: holds no {FILE}")
-    folder = find_skill(given)
+    folder = find_skill(start)
     skill = read_skill_at(folder)
-    files = [Path(path)] if Path(path).is_file() else eval_files(given) or eval_files(folder)
+    files = [Path(path)] if Path(path).is_file() else eval_files(start) or eval_files(folder)
     if not files:
         raise UsageError(f"{path}: the skill has no eval files; `fairtrial init --skill {path}` writes them")
-    sources, root = loading.sources(files, lenient=lenient), root_of(files[0])
+    sources, root = loading.sources(files, lenient=lenient), find_root(files[0])
     sets, notes = _select_sets(sources, options, skill, folder, root)
     sources_of = _variants(folder, skill, options)
     target = _equip(agent, options, root, sources_of, reply_timeout)
@@ -163,23 +163,23 @@ def _select_sets(
     """Return the eval sets with the cases that the run is about, and notes about the others."""
     sets: list[EvalSet] = []
     notes = [note for source in sources for note in source.loaded.notes]
-    left_out = 0
+    omitted = 0
     for source in sources:
         eval_set = source.loaded.eval_set
         if eval_set is None or source.loaded.kind not in (*KINDS, TRIGGER_KIND):
             raise UsageError(f"{source.loaded.path}: holds {source.loaded.kind}, and no cases of a skill")
         asks = [case for case in eval_set.cases if _is_asked(case, source.loaded.kind, trigger=options.trigger)]
-        left_out += len(eval_set.cases) - len(asks)
+        omitted += len(eval_set.cases) - len(asks)
         if asks:
             cases = tuple(_prepare(case, skill.name, folder, root, notes) for case in asks)
             sets.append(replace(eval_set, cases=cases, extra=None))
     if not sets:
-        what = "no case says whether the skill should be used" if options.trigger else "no case asks for work"
+        problem = "no case says whether the skill should be used" if options.trigger else "no case asks for work"
         advice = "write trigger queries" if options.trigger else "ask with --trigger whether the skill fires"
-        raise UsageError(f"{sources[0].loaded.path}: {what}; {advice}")
-    if left_out:
+        raise UsageError(f"{sources[0].loaded.path}: {problem}; {advice}")
+    if omitted:
         kind = "ask for work" if options.trigger else "only ask whether the skill fires, which --trigger runs"
-        notes.append(f"left out {count(left_out, 'case')} that {kind}")
+        notes.append(f"left out {count(omitted, 'case')} that {kind}")
     return sets, list(dict.fromkeys(notes))
 
 
@@ -199,7 +199,7 @@ def _prepare(case: EvalCase, skill: str, folder: Path, root: Path, notes: list[s
             continue
         if source is None:
             raise UsageError(f"{root}: holds no {file.source!r}, which the case {case.id!r} gives to the agent")
-        files.append(replace(file, sha256=digest_of(source)))
+        files.append(replace(file, sha256=hash_path(source)))
     return replace(case, workspace=Workspace(tuple(files), skill, own.triggers), extra=None)
 
 
@@ -250,7 +250,7 @@ def _prepare_skill(folder: Path, name: str) -> SkillSource:
 
     copy = temporary_folder("skill") / "skill"
     copy_folder(folder, copy, folder, leave_out)
-    return SkillSource(str(copy), digest_of(copy), name)
+    return SkillSource(str(copy), hash_path(copy), name)
 
 
 def _equip(

@@ -42,7 +42,7 @@ def version_at(name: str, folder: Path, target: Path) -> Path:
 
 def _git(folder: Path, *words: str, problem: str) -> bytes:
     try:
-        done = subprocess.run(  # noqa: S603  (git, with a revision that begins with no dash)
+        process = subprocess.run(  # noqa: S603  (git, with a revision that begins with no dash)
             ["git", "-C", str(folder), *words],  # noqa: S607
             capture_output=True,
             timeout=_SECONDS,
@@ -51,9 +51,9 @@ def _git(folder: Path, *words: str, problem: str) -> bytes:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UsageError(f"{problem} git does not start: {error}") from None
-    if done.returncode != 0:
-        lines = done.stderr.decode(errors="replace").strip().splitlines()
+    if process.returncode != 0:
+        lines = process.stderr.decode(errors="replace").strip().splitlines()
         raise UsageError(f"{problem} {lines[-1] if lines else 'git does not know it'}")
-    if len(done.stdout) > _LARGEST:
+    if len(process.stdout) > _LARGEST:
         raise UsageError(f"{problem} it is larger than {_LARGEST:,} bytes")
-    return done.stdout
+    return process.stdout

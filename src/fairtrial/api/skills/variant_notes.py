@@ -1,4 +1,4 @@
-"""The sentences that lead the report of a skill: what the skill is worth, what it costs, and what says nothing."""
+"""The sentences that lead the report of a skill: its worth, its cost, and the cases that say nothing about it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from fairtrial.text.display import count
 _TOKENS, _SECONDS, _TRIGGER = "token_usage_v1", "invocation_duration_v1", "skill_trigger_v1"
 _WITH, _WITHOUT, _OLD = "with", "without", "old"
 _BASES = {_WITHOUT: "no skill", _OLD: "the old version"}
-_SHOWN = 5
+_MOST_NAMED = 5
 
 
 def variant_notes(
@@ -60,7 +60,7 @@ def _difference_notes(run: MeasuredRun, base: str, variant: str, costs: Mapping[
 
 
 def difference_sentence(comparison: Comparison, base: str, variant: str, money: str = "") -> str:
-    """Return what a variant is worth, for example "with the skill +31 points (+12 … +47 points), 4 of 11 cases better".
+    """Return the worth of a variant, for example "with the skill +31 points (+12 … +47 points), 4 of 11 cases better".
 
     `money` is the difference of the costs in words. Missing attempts are named: they could change the difference.
     """
@@ -70,9 +70,9 @@ def difference_sentence(comparison: Comparison, base: str, variant: str, money: 
     if own.difference is None:
         return f"{subject} compared with {_BASES[base]}: no case has a verdict in both"
     ends = change_ends(own)
-    shown = f" ({ends})" if ends else f" (no interval: {own.why or 'too few cases'})"
+    ends_text = f" ({ends})" if ends else f" (no interval: {own.why or 'too few cases'})"
     worse = f"{own.worse} worse" if own.worse else "none worse"
-    text = f"{subject} {format_signed(own, own.difference)}{shown} compared with {_BASES[base]}"
+    text = f"{subject} {format_signed(own, own.difference)}{ends_text} compared with {_BASES[base]}"
     text += f": {own.better} of {count(own.cases, 'case')} better, {worse}; {own.verdict or 'no verdict'}"
     costs = [
         cost for measure, unit in ((_TOKENS, "tokens"), (_SECONDS, "s")) if (cost := _cost(rows.get(measure), unit))
@@ -98,16 +98,16 @@ def _silent_cases(run: MeasuredRun, base: str, variant: str) -> Iterator[str]:
         for place, key in enumerate(part.keys):
             if (sample := part.columns[CASES].sample(place)) is not None:
                 rates[key.case][name] = sample.mean
-    for value, what in ((1.0, "every attempt passes"), (0.0, "no attempt passes")):
+    for value, phrase in ((1.0, "every attempt passes"), (0.0, "no attempt passes")):
         names = [case for case, own in rates.items() if own == {base: value, variant: value}]
         if names:
             both = f"with {variant!r} and with {base!r}"
-            yield f"{what} {both}, so that the case says nothing about the skill: {_list(names)}"
+            yield f"{phrase} {both}, so that the case says nothing about the skill: {_list(names)}"
 
 
 def _list(names: Sequence[str]) -> str:
-    rest = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + rest
+    rest = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + rest
 
 
 def _trigger_notes(run: MeasuredRun, variants: Sequence[str], cases: dict[int, EvalCase]) -> Iterator[str]:
@@ -138,14 +138,16 @@ def _name(variant: str) -> str:
     return {_WITH: "the skill", _OLD: "the old version"}.get(variant, f"the description {variant!r}")
 
 
-def _share(shares: Sequence[tuple[str, float]], what: str, kind: str, name: str) -> str:
+def _share(shares: Sequence[tuple[str, float]], phrase: str, kind: str, name: str) -> str:
     if not shares:
         return ""
     values = [share for _, share in shares]
     mean = sum(values) / len(values)
     ends = bounded_interval(values)
-    shown = f", {interval(Estimate(mean, *ends), percent=True)}" if ends is not None else ", no interval from one query"
-    return f"{what} on {rate(mean)} of {_queries(len(shares))} {kind} ({name}{shown})"
+    ends_text = (
+        f", {interval(Estimate(mean, *ends), percent=True)}" if ends is not None else ", no interval from one query"
+    )
+    return f"{phrase} on {rate(mean)} of {_queries(len(shares))} {kind} ({name}{ends_text})"
 
 
 def _queries(number: int) -> str:
@@ -164,16 +166,16 @@ def _assertion_notes(results: Iterable[CaseResult], variants: Sequence[str]) -> 
                 counts[result.case_id, part.title][variant].append(float(part.value or 0.0))
     names: dict[str, list[str]] = defaultdict(list)
     for (case, title), by_variant in counts.items():
-        if what := _describe_assertion(by_variant, len(variants)):
-            names[what].append(f"{case}: {title}")
-    for what, places in names.items():
-        yield f"{count(len(places), 'assertion')} {what}: {_list(places)}"
+        if phrase := _describe_assertion(by_variant, len(variants)):
+            names[phrase].append(f"{case}: {title}")
+    for phrase, places in names.items():
+        yield f"{count(len(places), 'assertion')} {phrase}: {_list(places)}"
 
 
 def _describe_assertion(by_variant: Mapping[str, Sequence[float]], variants: int) -> str:
-    """Return what is remarkable about the values of an assertion, or an empty text."""
+    """Return a remark about the values of an assertion, or an empty text."""
     own = by_variant.get(_WITH, ())
-    values = [value for each in by_variant.values() for value in each]
+    values = [value for value_list in by_variant.values() for value in value_list]
     if not own or len(by_variant) < variants:
         return ""
     if variants > 1 and min(values) == 1:
@@ -200,7 +202,7 @@ def mean_costs(recordings: Iterable[Recording]) -> dict[str, float]:
         costs[recording.eval_set.rpartition(SIGN)[2]].append(None if delta is None else delta.cost)
     means = {}
     for variant, values in costs.items():
-        known = [value for value in values if value is not None]
-        if len(known) == len(values):
-            means[variant] = sum(known) / len(known)
+        known_values = [value for value in values if value is not None]
+        if len(known_values) == len(values):
+            means[variant] = sum(known_values) / len(known_values)
     return means

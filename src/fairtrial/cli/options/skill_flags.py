@@ -47,10 +47,10 @@ def skill_options(command: Callable[..., Any]) -> Callable[..., Any]:
         descriptions: tuple[str, ...],
         credentials: tuple[str, ...],
         sandbox: str | None,
-        **others: Any,
+        **more_options: Any,
     ) -> Any:
         skill = api.SkillOptions(versus, trigger, descriptions, credentials, sandbox)
-        return command(*args, skill=skill, **others)
+        return command(*args, skill=skill, **more_options)
 
     return flags.with_options(
         call_with_skill,

@@ -102,9 +102,9 @@ def _usage(usage: dict[str, Any], model: str) -> Usage:
 
 def _end(line: dict[str, Any]) -> StreamEnd:
     cost = line.get("total_cost_usd")
-    known = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None
+    dollars = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None
     if line.get("is_error") is not True:
-        return StreamEnd(is_whole=True, cost=known)
+        return StreamEnd(is_whole=True, cost=dollars)
     text = text_at(line, "result") or text_at(line, "subtype") or "the agent reports an error"
     is_outage = text.startswith(_API_ERROR) or isinstance(line.get("api_error_status"), int)
-    return StreamEnd(is_whole=True, failure=text, is_outage=is_outage, cost=known)
+    return StreamEnd(is_whole=True, failure=text, is_outage=is_outage, cost=dollars)

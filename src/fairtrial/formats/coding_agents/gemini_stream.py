@@ -14,7 +14,7 @@ from fairtrial.records.trace import Message, ToolCall, Usage
 
 KIND = "gemini --output-format stream-json"
 _NO_PROMPT = "the output of gemini does not hold the prompt"
-_KNOWN = ("init", "message", "tool_use", "tool_result", "error", "result")
+_EVENT_TYPES = ("init", "message", "tool_use", "tool_result", "error", "result")
 
 
 def is_line(value: Any) -> bool:
@@ -56,7 +56,9 @@ def read_stream(lines: Sequence[Any], reading: Diagnostics) -> Stream:
             end = _end(line, failure)
             entries.append(_usage(object_at(line, "stats"), model))
         else:
-            reading.error(((), place), f"is an event of the type {kind!r:.40}, which is not read; known are {_KNOWN}")
+            reading.error(
+                ((), place), f"is an event of the type {kind!r:.40}, which is not read; known are {_EVENT_TYPES}"
+            )
     return Stream(entries, session, (), end)
 
 

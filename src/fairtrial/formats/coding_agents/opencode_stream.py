@@ -15,12 +15,12 @@ from fairtrial.records.trace import Message, ToolCall, Usage
 KIND = "opencode run --format json"
 _NO_PROMPT = "opencode run --format json does not write the prompt"
 _SILENT = ("step_start", "start", "snapshot", "patch")
-_KNOWN = ("text", "reasoning", "tool_use", "step_start", "step_finish", "error")
+_EVENT_TYPES = ("text", "reasoning", "tool_use", "step_start", "step_finish", "error")
 
 
 def is_line(value: Any) -> bool:
     """Whether a line belongs to such an output."""
-    return isinstance(value, dict) and isinstance(value.get("sessionID"), str) and value.get("type") in _KNOWN
+    return isinstance(value, dict) and isinstance(value.get("sessionID"), str) and value.get("type") in _EVENT_TYPES
 
 
 def read_output(lines: Sequence[Any], reading: Diagnostics, stem: str) -> Recording:
@@ -54,7 +54,9 @@ def read_stream(lines: Sequence[Any], reading: Diagnostics) -> Stream:
                 text_at(object_at(error, "data"), "message") or text_at(error, "name") or "an error without a text"
             )
         elif kind not in _SILENT:
-            reading.error(((), place), f"is an event of the type {kind!r:.40}, which is not read; known are {_KNOWN}")
+            reading.error(
+                ((), place), f"is an event of the type {kind!r:.40}, which is not read; known are {_EVENT_TYPES}"
+            )
     is_whole = bool(failure) or reason not in ("", "tool-calls")
     return Stream(entries, session, (), StreamEnd(is_whole, failure, bool(failure), cost if priced else None))
 
@@ -71,7 +73,7 @@ def _call(part: dict[str, Any]) -> list[Entry]:
 
 def _usage(tokens: dict[str, Any]) -> Usage:
     cache = object_at(tokens, "cache")
-    read, written, own = number_at(cache, "read"), number_at(cache, "write"), number_at(tokens, "input")
-    total = None if own is None else own + (read or 0) + (written or 0)
+    cache_read, cache_write, own = number_at(cache, "read"), number_at(cache, "write"), number_at(tokens, "input")
+    total = None if own is None else own + (cache_read or 0) + (cache_write or 0)
     reasoning, output = number_at(tokens, "reasoning"), number_at(tokens, "output")
-    return Usage(total, None if output is None else output + (reasoning or 0), reasoning, read)
+    return Usage(total, None if output is None else output + (reasoning or 0), reasoning, cache_read)

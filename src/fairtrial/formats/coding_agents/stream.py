@@ -26,7 +26,7 @@ class StreamEnd(Record, frozen=True):
 
 
 class Stream(NamedTuple):
-    """What a stream holds: its entries in their order, the id of the session, the declared tools, and its end."""
+    """The content of a stream: its entries in their order, the id of the session, the declared tools, and its end."""
 
     entries: list[Entry]
     session: str
@@ -44,10 +44,10 @@ def stream_recording(stream: Stream, stem: str, no_prompt: str) -> Recording:
     if not any(isinstance(entry, UserMessage) for entry in entries):
         entries = [UserMessage(Message("", withheld=no_prompt)), *entries]
     declarations = tuple({"name": name} for name in stream.tools)
-    broken = stream.end.failure or ("" if stream.end.is_whole else "the output ends before the agent's last event")
+    cause = stream.end.failure or ("" if stream.end.is_whole else "the output ends before the agent's last event")
     cost = {"cost_usd": stream.end.cost} if stream.end.cost is not None else None
     trace = assemble(entries, "", declarations)
-    trace = Trace(trace.invocations, stream.session, broken=broken, extra=cost, opening=trace.opening)
-    if not broken:
+    trace = Trace(trace.invocations, stream.session, broken=cause, extra=cost, opening=trace.opening)
+    if not cause:
         return Recording(stream.session or stem, trace)
-    return Recording(stream.session or stem, trace, failure=Failure("infrastructure", broken), ended_by="failure")
+    return Recording(stream.session or stem, trace, failure=Failure("infrastructure", cause), ended_by="failure")

@@ -15,7 +15,7 @@ _TEXTS = "texts"
 
 
 class CheckType(NamedTuple):
-    """A type of check: what it asks, the keys that it needs, and the other keys that it takes.
+    """A type of check: its question, the keys that it needs, and the other keys that it takes.
 
     `place` says what a check looks at: the reply or a file (`text`), the workspace at the end of an attempt
     (`workspace`), or the steps of the agent (`steps`).
@@ -77,8 +77,9 @@ def read_check(raw: Any, at: Place, reading: Diagnostics) -> Check | None:
     own, before = CHECK_TYPES[kind], len(reading.errors)
     fields: dict[str, Any] = {_KEYS.get(str(key), str(key)): value for key, value in raw.items()}
     for key in fields.keys() - {"type", "name", *own.needs, *own.takes}:
-        known = ("type", "name", *own.needs, *own.takes)
-        reading.error((at, key), f"is not a key of the check {kind!r}{nearest(key, known) or f'; known are {known}'}")
+        known_keys = ("type", "name", *own.needs, *own.takes)
+        hint = nearest(key, known_keys) or f"; known are {', '.join(known_keys)}"
+        reading.error((at, key), f"is not a key of the check {kind!r}{hint}")
     for key in own.needs:
         if key not in fields:
             reading.error(at, f"the check {kind!r} must have {'text' if key == _TEXTS else key!r}")

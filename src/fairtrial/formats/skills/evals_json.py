@@ -138,7 +138,7 @@ def _assertions(
             if not beginning and (proposal := propose_check(text)) is not None:
                 reading.notes.append(
                     f"{reading.pointer(place)}: could be a check without a model: "
-                    f"{compact(_shown(proposal))} for {text!r:.120}"
+                    f"{compact(_write_check(proposal))} for {text!r:.120}"
                 )
     return tuple(rubrics), tuple(checks)
 
@@ -147,13 +147,13 @@ _CONTENTS = (("must_have", "The result has: "), ("must_not_have", "The result do
 _SHORT = {"assertions": "assertion", "expectations": "expectation", "must_have": "has", "must_not_have": "has-not"}
 
 
-def _shown(check: Check) -> dict[str, Any]:
+def _write_check(check: Check) -> dict[str, Any]:
     """Return a check as a file writes it."""
     fields = without_defaults(check)
-    return {_WRITTEN.get(key, key): value for key, value in fields.items()}
+    return {_FILE_KEYS.get(key, key): value for key, value in fields.items()}
 
 
-_WRITTEN = {"json_schema": "schema"}
+_FILE_KEYS = {"json_schema": "schema"}
 
 
 def _as_list(fields: dict[str, Any], key: str, at: Place, reading: Diagnostics) -> list[Any]:
@@ -170,13 +170,15 @@ def _assertion(raw: Any, at: Place, reading: Diagnostics) -> tuple[str, str]:
     text = next((raw[key] for key in _ASSERTION_TEXT if isinstance(raw.get(key), str) and raw[key].strip()), "")
     kind = raw.get("type")
     if kind is not None and kind not in _JUDGED_TYPES:
-        known = ", ".join(CHECK_TYPES)
+        check_names = ", ".join(CHECK_TYPES)
         if not text:
             reading.error(
-                (at, "type"), f"is not a check, and has no text to judge, got {kind!r:.80}; checks are {known}"
+                (at, "type"), f"is not a check, and has no text to judge, got {kind!r:.80}; checks are {check_names}"
             )
             return "", ""
-        reading.warning((at, "type"), f"is not a check, and is judged as a text, got {kind!r:.80}; checks are {known}")
+        reading.warning(
+            (at, "type"), f"is not a check, and is judged as a text, got {kind!r:.80}; checks are {check_names}"
+        )
     if not text:
         reading.error(at, f"must have a text: one of {', '.join(_ASSERTION_TEXT)}")
         return "", ""

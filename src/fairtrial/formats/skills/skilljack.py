@@ -70,8 +70,8 @@ def _case(
             rubrics.append(Rubric(name, text, type=FINAL_RESPONSE))
         if isinstance(criterion, dict) and "weight" in criterion:
             unread["/tasks/*/criteria/*/weight"] += 1
-    known = {"id", "prompt", "deterministic", "expected_skill_load", "golden_checklist", "criteria"}
-    unread.update(f"/tasks/*/{key}" for key in task if key not in known)
+    known_keys = {"id", "prompt", "deterministic", "expected_skill_load", "golden_checklist", "criteria"}
+    unread.update(f"/tasks/*/{key}" for key in task if key not in known_keys)
     unread.update(f"/tasks/*/deterministic/{key}" for key in exact if key not in _DETERMINISTIC)
     return EvalCase(
         own_id,

@@ -15,7 +15,7 @@ KIND = "trigger queries of an Agent Skill"
 _QUERY = ("query", "prompt")
 _SHOULD = ("should_trigger", "shouldTrigger")
 _SIDES = (("should_trigger_prompts", True), ("should_not_trigger_prompts", False))
-_READ = {*_QUERY, *_SHOULD, "id", "name", "category", "reason", "confidence"}
+_READ_KEYS = {*_QUERY, *_SHOULD, "id", "name", "category", "reason", "confidence"}
 
 
 def is_query(value: Any) -> bool:
@@ -43,8 +43,8 @@ def read_queries(whole: dict[str, Any], reading: Diagnostics, stem: str) -> Eval
     for key, triggers in _SIDES:
         placed += [(item, triggers, (((), key), i)) for i, item in enumerate(reading.array(whole, key, ()))]
     skill = next((whole[key] for key in ("skill_name", "skill") if isinstance(whole.get(key), str)), "")
-    known = {"queries", "skill_name", "skill", *(key for key, _ in _SIDES)}
-    if unread := [key for key in whole if key not in known]:
+    known_keys = {"queries", "skill_name", "skill", *(key for key, _ in _SIDES)}
+    if unread := [key for key in whole if key not in known_keys]:
         reading.notes.append(f"not read: {', '.join(f'/{key}' for key in unread)}")
     return _eval_set(placed, skill, stem, reading)
 
@@ -58,7 +58,7 @@ def _eval_set(placed: list[tuple[Any, bool | None, Place]], skill: str, stem: st
         if not isinstance(raw, dict):
             reading.wrong_type(at, "a query such as {'query': ..., 'should_trigger': true}", item)
             continue
-        unread.update(key for key in raw if key not in _READ)
+        unread.update(key for key in raw if key not in _READ_KEYS)
         query = next((raw[key] for key in _QUERY if key in raw), None)
         triggers = next((raw[key] for key in _SHOULD if key in raw), side)
         if not isinstance(query, str) or not query.strip():
@@ -76,7 +76,7 @@ def _eval_set(placed: list[tuple[Any, bool | None, Place]], skill: str, stem: st
     if unread:
         reading.notes.append(f"not read: {', '.join(f'{key} ({number} times)' for key, number in unread.items())}")
     sides = {case.workspace.triggers for case in cases if case.workspace is not None}
-    for side, what in ((True, "should trigger"), (False, "should not trigger")):
+    for side, kind in ((True, "should trigger"), (False, "should not trigger")):
         if cases and side not in sides:
-            reading.warning((), f"holds no query that {what}, so that only one kind of mistake can be seen")
+            reading.warning((), f"holds no query that {kind}, so that only one kind of mistake can be seen")
     return EvalSet(f"{skill or stem}-trigger" if skill else stem, tuple(cases), name=skill)

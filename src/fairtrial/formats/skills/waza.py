@@ -52,8 +52,8 @@ def read_spec(
     trials = config.get("trials_per_task")
     if isinstance(trials, int) and not isinstance(trials, bool) and trials > 1:
         reading.notes.append(f"/config/trials_per_task is {trials}: run with --attempts {trials}")
-    read = {"name", "description", "skill", "version", "graders", "tasks"}
-    unread = [f"/{key}" for key in spec if key not in {*read, "config"}]
+    read_keys = {"name", "description", "skill", "version", "graders", "tasks"}
+    unread = [f"/{key}" for key in spec if key not in {*read_keys, "config"}]
     unread += [f"/config/{key}" for key in config if key != "trials_per_task"]
     if unread:
         reading.notes.append(f"not read: {', '.join(unread)}")

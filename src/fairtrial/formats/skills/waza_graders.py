@@ -25,14 +25,14 @@ _EXPRESSION = 200
 
 @dataclass(frozen=True)
 class Grading:
-    """What graders ask for: checks, and rubrics for a judge."""
+    """The demands of graders: checks, and rubrics for a judge."""
 
     checks: tuple[Check, ...] = ()
     rubrics: tuple[Rubric, ...] = ()
 
-    def joined(self, other: Grading) -> Grading:
-        """Return what both ask for."""
-        return Grading((*self.checks, *other.checks), (*self.rubrics, *other.rubrics))
+    def joined(self, grading: Grading) -> Grading:
+        """Return the demands of both."""
+        return Grading((*self.checks, *grading.checks), (*self.rubrics, *grading.rubrics))
 
 
 def read_graders(raw: Any, at: Place, reading: Diagnostics) -> Grading:
@@ -78,8 +78,8 @@ def texts_at(fields: dict[str, Any], key: str, at: Place, reading: Diagnostics) 
     return tuple(texts)
 
 
-def _unread(config: dict[str, Any], known: set[str], at: Place, reading: Diagnostics) -> None:
-    for key in config.keys() - known:
+def _unread(config: dict[str, Any], known_keys: set[str], at: Place, reading: Diagnostics) -> None:
+    for key in config.keys() - known_keys:
         reading.notes.append(f"{reading.pointer((at, key))}: {_NO_TWIN}")
 
 
@@ -94,12 +94,12 @@ def _text(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) ->
             yield Check(kind, name, texts=texts, ignore_case=ignore_case)
     for key, kind in (("regex_match", "matches"), ("regex_not_match", "not_matches")):
         for pattern in texts_at(config, key, at, reading):
-            yield Check(kind, _numbered(name, pattern), pattern=pattern)
-    known = {"contains", "contains_cs", "not_contains", "not_contains_cs", "regex_match", "regex_not_match"}
-    _unread(config, known, at, reading)
+            yield Check(kind, _add_detail(name, pattern), pattern=pattern)
+    known_keys = {"contains", "contains_cs", "not_contains", "not_contains_cs", "regex_match", "regex_not_match"}
+    _unread(config, known_keys, at, reading)
 
 
-def _numbered(name: str, detail: str) -> str:
+def _add_detail(name: str, detail: str) -> str:
     return f"{name}: {detail}" if name else detail
 
 
@@ -113,7 +113,7 @@ def _path(path: str, at: Place, reading: Diagnostics) -> str:
 def _file(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) -> Iterator[Check]:
     for key, kind in (("must_exist", "exists"), ("must_not_exist", "absent")):
         for path in texts_at(config, key, at, reading):
-            yield Check(kind, _numbered(name, f"{kind} {path}"), _path(path, (at, key), reading))
+            yield Check(kind, _add_detail(name, f"{kind} {path}"), _path(path, (at, key), reading))
     for i, item in enumerate(reading.array(config, "content_patterns", at)):
         place: Place = ((at, "content_patterns"), i)
         if not isinstance(item, dict):
@@ -122,7 +122,7 @@ def _file(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) ->
         path = _path(reading.required(item, "path", place), place, reading)
         for key, kind in (("must_match", "matches"), ("must_not_match", "not_matches")):
             for pattern in texts_at(item, key, place, reading):
-                yield Check(kind, _numbered(name, f"{path} {kind} {pattern}"), path, pattern=pattern)
+                yield Check(kind, _add_detail(name, f"{path} {kind} {pattern}"), path, pattern=pattern)
     _unread(config, {"must_exist", "must_not_exist", "content_patterns"}, at, reading)
 
 
@@ -134,12 +134,12 @@ def _behavior(config: dict[str, Any], name: str, at: Place, reading: Diagnostics
     ):
         limit = reading.number(config, key, at)
         if limit:  # 0 is waza's "no limit"
-            yield Check(kind, _numbered(name, f"{kind} at most {limit * factor:g}"), at_most=limit * factor)
+            yield Check(kind, _add_detail(name, f"{kind} at most {limit * factor:g}"), at_most=limit * factor)
     for key, kind in (("required_tools", "uses_tools"), ("forbidden_tools", "avoids_tools")):
         if tools := texts_at(config, key, at, reading):
-            yield Check(kind, _numbered(name, f"{kind} {', '.join(tools)}"), tools=tools)
-    known = {"max_tool_calls", "max_tokens", "max_duration_ms", "required_tools", "forbidden_tools"}
-    _unread(config, known, at, reading)
+            yield Check(kind, _add_detail(name, f"{kind} {', '.join(tools)}"), tools=tools)
+    known_keys = {"max_tool_calls", "max_tokens", "max_duration_ms", "required_tools", "forbidden_tools"}
+    _unread(config, known_keys, at, reading)
 
 
 def _sequence(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) -> Iterator[Check]:
@@ -179,7 +179,7 @@ def _tools(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) -
             else:
                 reading.notes.append(f"{reading.pointer(((at, key), i))}: {_NO_TWIN}")
         if names:
-            yield Check(kind, _numbered(name, f"{kind} {', '.join(names)}"), tools=tuple(names))
+            yield Check(kind, _add_detail(name, f"{kind} {', '.join(names)}"), tools=tuple(names))
     _unread(config, {"expect_tools", "reject_tools"}, at, reading)
 
 
@@ -197,12 +197,12 @@ def _diff(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) ->
             reading.wrong_type(place, "an object with 'path'", item)
             continue
         path = _path(reading.required(item, "path", place), place, reading)
-        yield Check("exists", _numbered(name, f"exists {path}"), path)
+        yield Check("exists", _add_detail(name, f"exists {path}"), path)
         texts = texts_at(item, "contains", place, reading)
         for sign, kind in (("+", "contains"), ("-", "not_contains")):
             own = tuple(text[1:] if text[:1] in "+-" else text for text in texts if (text[:1] == "-") == (sign == "-"))
             if own:
-                yield Check(kind, _numbered(name, f"{path} {kind} {', '.join(own)}"), path, own)
+                yield Check(kind, _add_detail(name, f"{path} {kind} {', '.join(own)}"), path, own)
         _unread(item, {"path", "contains"}, place, reading)
     _unread(config, {"expected_files"}, at, reading)
 
@@ -210,25 +210,25 @@ def _diff(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) ->
 _EXPRESSIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Check]], ...] = (
     (
         re.compile(r"len\(output\) > (\d{1,6})"),
-        lambda found: Check("matches", pattern=rf"(?s).{{{int(found[1]) + 1}}}"),
+        lambda match: Check("matches", pattern=rf"(?s).{{{int(match[1]) + 1}}}"),
     ),
     (
         re.compile(r"len\(output\) < (\d{1,6})"),
-        lambda found: Check("not_matches", pattern=rf"(?s).{{{found[1]}}}"),
+        lambda match: Check("not_matches", pattern=rf"(?s).{{{match[1]}}}"),
     ),
     (
         re.compile(r"(['\"])([^'\"\\]+)\1 (not )?in output(\.lower\(\))?"),
-        lambda found: Check(
-            "not_contains" if found[3] else "contains", texts=(found[2],), ignore_case=found[4] is not None
+        lambda match: Check(
+            "not_contains" if match[3] else "contains", texts=(match[2],), ignore_case=match[4] is not None
         ),
     ),
     (
         re.compile(r"duration_ms < (\d{1,9})"),
-        lambda found: Check("seconds", at_most=int(found[1]) / 1000),
+        lambda match: Check("seconds", at_most=int(match[1]) / 1000),
     ),
     (
         re.compile(r"len\(tool_calls\) > (\d{1,6})"),
-        lambda found: Check("calls", at_least=float(int(found[1]) + 1)),
+        lambda match: Check("calls", at_least=float(int(match[1]) + 1)),
     ),
 )
 """Python expressions of the grader `code` that have a twin. Nothing is evaluated."""
@@ -236,7 +236,7 @@ _EXPRESSIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Check]], ..
 
 def _code(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) -> Iterator[Check]:
     for i, expression in enumerate(texts_at(config, "assertions", at, reading)):
-        found = next(
+        match = next(
             (
                 make(match)
                 for pattern, make in _EXPRESSIONS
@@ -244,11 +244,11 @@ def _code(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) ->
             ),
             None,
         )
-        if found is None:
+        if match is None:
             place: Place = ((at, "assertions"), i)
             reading.notes.append(f"{reading.pointer(place)}: the expression {expression!r:.120} {_NO_TWIN}")
         else:
-            yield Check(**{**_fields(found), "name": _numbered(name, expression)})
+            yield Check(**{**_fields(match), "name": _add_detail(name, expression)})
     _unread(config, {"assertions"}, at, reading)
 
 
