@@ -42,7 +42,9 @@ def find_skill(prompt: str) -> Path | None:
     words = {word.strip(".,?!").lower() for word in prompt.split()}
     asks = "sales" in words and bool({"report", "summary", "summarise"} & words)
     skills = sorted(Path(".claude/skills").glob("*/SKILL.md")) if asks else []
-    return next((path for path in skills if "sales" in path.read_text().split("---")[1]), None)
+    return next(
+        (path for path in skills if "sales" in path.read_text().partition("description:")[2].splitlines()[0]), None
+    )
 
 
 def summarise(path: Path, *, writes_report: bool) -> str:

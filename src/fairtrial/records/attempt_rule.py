@@ -65,8 +65,10 @@ class AttemptRules(Record, frozen=True):
         return self.cases.get(eval_set, {}).get(case_id) or self.eval_sets.get(eval_set, ALL)
 
     def to_json(self) -> Json:
-        """Return the rules as they stand in the manifest of a run."""
-        return msgspec.to_builtins(self)
+        """Return the rules as they stand in the manifest of a run. Only runs with baselines name them."""
+        rules: dict[str, Json] = msgspec.to_builtins(self)
+        baselines = rules.pop("baselines")
+        return {**rules, "baselines": list(baselines)} if baselines else rules
 
 
 def rules_in(config: Mapping[str, Any]) -> AttemptRules:

@@ -85,7 +85,7 @@ def difference_sentence(comparison: Comparison, base: str, variant: str, money: 
 def _cost(row: ComparedMeasure | None, unit: str) -> str:
     if row is None or row.difference is None:
         return ""
-    value = row.difference
+    value = round(row.difference, 1) + 0.0  # no minus before a zero
     digits = f"{value:+,.0f}" if abs(value) >= 10 or unit == "tokens" else f"{value:+.1f}"
     return f"{digits} {unit}"
 
