@@ -31,6 +31,7 @@ _PASSED_ON = (
     "PYTHONPATH",
     "VIRTUAL_ENV",
 )
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108  (a folder that may hold the program)
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy")
 """Passed on unless they hold a password."""
 
@@ -113,6 +114,8 @@ def wrap(command: Sequence[str], sandbox: Sandbox, workspace: Path, home: Path) 
         return list(command)
     program = shutil.which(command[0]) or command[0]
     options = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    if any(word.startswith(_SHARED_MEMORY) for word in command):  # the sandbox has a /dev of its own
+        options += ["--ro-bind", _SHARED_MEMORY, _SHARED_MEMORY]
     options += [word for folder in _hidden(Path(program)) for word in ("--tmpfs", folder)]
     for folder in (workspace, home):
         options += ["--bind", str(folder), str(folder)]
