@@ -25,7 +25,7 @@ from fairtrial.protocols import Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.state_delta import STATE_KEY, StateDelta, read_delta
 from fairtrial.records.trace import Message, ToolCall, ToolResult, Trace, Usage
-from fairtrial.records.workspace import CaseFile, Check, Workspace
+from fairtrial.records.workspace import CaseFile, Workspace, WorkspaceCheck
 
 LOG = """
 import json, os, pathlib, sys
@@ -80,9 +80,9 @@ def fail(target: HarnessAgent, error: type[Exception]) -> tuple[list[Item], str]
     return items, str(raised.value)
 
 
-def checked(folder: Path, script: str, *checks: Check) -> list[tuple[bool | None, str]]:
+def checked(folder: Path, script: str, *checks: WorkspaceCheck) -> list[tuple[bool | None, str]]:
     """The decisions about checks after a script has run."""
-    _, delta = run(agent(folder, f"{script}\nend()"), EvalCase("c", checks=checks))
+    _, delta = run(agent(folder, f"{script}\nend()"), EvalCase("c", workspace=Workspace(checks=checks)))
     return [(result.passed, result.reason) for result in delta.checks]
 
 
@@ -249,25 +249,35 @@ def test_a_program_without_a_log_replies_with_its_output(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("script", "check", "passed"),
     [
-        ("", Check("exists", path="a.txt"), False),
-        ("open('a.txt', 'w')", Check("exists", path="*.txt"), True),
-        ("open('a.txt', 'w')", Check("exists", path="*.txt", at_least=2), False),
-        ("open('a.txt', 'w')", Check("absent", path="a.txt"), False),
-        ("open('a.txt', 'w').write('noon')", Check("contains", path="a.txt", texts=("NOON",), ignore_case=True), True),
-        ("open('a.txt', 'w').write('noon')", Check("not_matches", path="a.txt", pattern="no+n"), False),
+        ("", WorkspaceCheck("exists", path="a.txt"), False),
+        ("open('a.txt', 'w')", WorkspaceCheck("exists", path="*.txt"), True),
+        ("open('a.txt', 'w')", WorkspaceCheck("exists", path="*.txt", at_least=2), False),
+        ("open('a.txt', 'w')", WorkspaceCheck("absent", path="a.txt"), False),
+        (
+            "open('a.txt', 'w').write('noon')",
+            WorkspaceCheck("contains", path="a.txt", texts=("NOON",), ignore_case=True),
+            True,
+        ),
+        ("open('a.txt', 'w').write('noon')", WorkspaceCheck("not_matches", path="a.txt", pattern="no+n"), False),
         (
             "open('a.json', 'w').write('{\"a\": 1}')",
-            Check("json", path="a.json", json_schema={"required": ["b"]}),
+            WorkspaceCheck("json", path="a.json", json_schema={"required": ["b"]}),
             False,
         ),
-        ("open('a.csv', 'w').write('h\\n1\\n2\\n')", Check("csv_rows", path="a.csv", at_least=2, at_most=2), True),
-        ("open('a.txt', 'w')", Check("changes_only", paths=("*.md",)), False),
-        ("open('a.txt', 'w')", Check("command", command=("test", "-f", "a.txt")), True),
-        ("", Check("command", command=("sh", "-c", "echo no; exit 4"), exit_code=0), False),
-        ("", Check("command", command=("no-such-program-here",)), None),
+        (
+            "open('a.csv', 'w').write('h\\n1\\n2\\n')",
+            WorkspaceCheck("csv_rows", path="a.csv", at_least=2, at_most=2),
+            True,
+        ),
+        ("open('a.txt', 'w')", WorkspaceCheck("changes_only", paths=("*.md",)), False),
+        ("open('a.txt', 'w')", WorkspaceCheck("command", command=("test", "-f", "a.txt")), True),
+        ("", WorkspaceCheck("command", command=("sh", "-c", "echo no; exit 4"), exit_code=0), False),
+        ("", WorkspaceCheck("command", command=("no-such-program-here",)), None),
     ],
 )
-def test_checks_of_the_workspace_are_decided(tmp_path: Path, script: str, check: Check, passed: bool | None) -> None:
+def test_checks_of_the_workspace_are_decided(
+    tmp_path: Path, script: str, check: WorkspaceCheck, passed: bool | None
+) -> None:
     """Each check looks at the workspace as the agent left it."""
     ((decision, reason),) = checked(tmp_path, script, check)
     if check.command == ("no-such-program-here",) and decision is False:  # the sandbox starts, and the program does not
@@ -280,7 +290,10 @@ def test_a_link_out_of_the_workspace_proves_nothing(tmp_path: Path) -> None:
     """A file outside is no file of the workspace, and its text stands in no diff."""
     (tmp_path / "secret.txt").write_text("the secret")
     script = f"os.symlink({str(tmp_path / 'secret.txt')!r}, 'link.txt')"
-    _, delta = run(agent(tmp_path, f"{script}\nend()"), EvalCase("c", checks=(Check("exists", path="link.txt"),)))
+    _, delta = run(
+        agent(tmp_path, f"{script}\nend()"),
+        EvalCase("c", workspace=Workspace(checks=(WorkspaceCheck("exists", path="link.txt"),))),
+    )
     assert delta.checks[0].passed is False
     assert "the secret" not in json.dumps(delta.state)
 

@@ -16,7 +16,7 @@ from fairtrial.formats.skills.proposals import propose_check
 from fairtrial.formats.skills.skill_md import read_skill, with_description
 from fairtrial.loading import sources
 from fairtrial.records.case import EvalCase
-from fairtrial.records.workspace import CaseFile, Check, Workspace
+from fairtrial.records.workspace import CaseFile, Workspace, WorkspaceCheck
 
 SKILL = b"---\nname: tides\ndescription: Tells the tides.\n---\n# Tides\n"
 
@@ -72,7 +72,7 @@ def test_checks_alone_need_no_judge() -> None:
     """With checks and without assertions, the expected output is a note for people."""
     case = only({"prompt": "Hi", "expected_output": "A table.", "checks": [{"type": "exists", "path": "tides.md"}]})
     assert case.rubrics == ()
-    assert case.checks == (Check("exists", path="tides.md"),)
+    assert workspace(case).checks == (WorkspaceCheck("exists", path="tides.md"),)
 
 
 def test_must_have_lists_are_rubrics_of_both_signs() -> None:
@@ -154,7 +154,7 @@ def test_mistakes_in_checks_are_errors_with_their_place(check: Any, problem: str
 def test_an_assertion_with_the_type_of_a_check_is_one() -> None:
     """An assertion can be a check in the same list."""
     case = only({"prompt": "Hi", "assertions": [{"type": "contains", "text": "noon"}, "It is short."]})
-    assert case.checks == (Check("contains", texts=("noon",)),)
+    assert workspace(case).checks == (WorkspaceCheck("contains", texts=("noon",)),)
     assert [rubric.text for rubric in case.rubrics] == ["It is short."]
 
 
@@ -177,17 +177,17 @@ def test_a_misspelt_key_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("text", "check"),
     [
-        ("report.md exists", Check("exists", path="report.md")),
-        ("The file out/data.json is valid JSON.", Check("json", path="out/data.json")),
-        ("The output includes the value 18.", Check("contains", texts=("18",))),
-        ('The reply contains "high tide"', Check("contains", texts=("high tide",))),
-        ("At least 3 .md files are created", Check("exists", path="**/*.md", at_least=3)),
+        ("report.md exists", WorkspaceCheck("exists", path="report.md")),
+        ("The file out/data.json is valid JSON.", WorkspaceCheck("json", path="out/data.json")),
+        ("The output includes the value 18.", WorkspaceCheck("contains", texts=("18",))),
+        ('The reply contains "high tide"', WorkspaceCheck("contains", texts=("high tide",))),
+        ("At least 3 .md files are created", WorkspaceCheck("exists", path="**/*.md", at_least=3)),
         ("The report is friendly.", None),
         ("report.md exists, and explains the tides", None),
         ("The output does not include the value 18.", None),
     ],
 )
-def test_assertions_that_a_program_can_decide_are_proposed(text: str, check: Check | None) -> None:
+def test_assertions_that_a_program_can_decide_are_proposed(text: str, check: WorkspaceCheck | None) -> None:
     """A proposal needs the whole assertion: a part of it would be forgotten."""
     assert propose_check(text) == check
 
@@ -196,7 +196,7 @@ def test_a_proposal_is_a_note_and_not_a_check() -> None:
     """Nobody's assertion becomes a check in silence."""
     loaded = read({"prompt": "Hi", "assertions": ["report.md exists"]})
     assert loaded.eval_set is not None
-    assert loaded.eval_set.cases[0].checks == ()
+    assert workspace(loaded.eval_set.cases[0]).checks == ()
     assert 'could be a check without a model: {"path": "report.md", "type": "exists"}' in "\n".join(loaded.notes)
 
 
@@ -251,11 +251,11 @@ def test_the_tasks_of_a_specification_are_read_with_its_graders(tmp_path: Path) 
     (source,) = sources([tmp_path / "eval.yaml"])
     assert source.loaded.eval_set is not None
     (case,) = source.loaded.eval_set.cases
-    assert case.checks == (
-        Check("contains", texts=("noon",), ignore_case=True),
-        Check("not_matches", "calm: panic", pattern="panic"),
-        Check("calls", "few: calls at most 5", at_most=5),
-        Check("avoids_tools", "few: avoids_tools bash", tools=("bash",)),
+    assert workspace(case).checks == (
+        WorkspaceCheck("contains", texts=("noon",), ignore_case=True),
+        WorkspaceCheck("not_matches", "calm: panic", pattern="panic"),
+        WorkspaceCheck("calls", "few: calls at most 5", at_most=5),
+        WorkspaceCheck("avoids_tools", "few: avoids_tools bash", tools=("bash",)),
     )
     notes = "\n".join(source.loaded.notes)
     assert "run with --attempts 4" in notes
@@ -286,7 +286,7 @@ def test_expressions_are_translated_and_never_evaluated(tmp_path: Path) -> None:
     }
     loaded = load(task, str(tmp_path / "task.json"))
     assert loaded.eval_set is not None
-    assert [(check.type, check.pattern or check.texts) for check in loaded.eval_set.cases[0].checks] == [
+    assert [(check.type, check.pattern or check.texts) for check in workspace(loaded.eval_set.cases[0]).checks] == [
         ("matches", "(?s).{3}"),
         ("not_contains", ("x",)),
     ]
@@ -306,8 +306,8 @@ def test_tasks_of_skilljack_are_read() -> None:
     loaded = load(document, "tasks.json")
     assert loaded.eval_set is not None
     first, second = loaded.eval_set.cases
-    assert (first.checks, [rubric.text for rubric in first.rubrics]) == (
-        (Check("contains", texts=("OK",)),),
+    assert (workspace(first).checks, [rubric.text for rubric in first.rubrics]) == (
+        (WorkspaceCheck("contains", texts=("OK",)),),
         ["Friendly"],
     )
     assert (workspace(first).triggers, workspace(second).triggers) == (True, False)

@@ -13,7 +13,6 @@ from fairtrial.formats.recognise import Loaded
 from fairtrial.formats.skills import waza
 from fairtrial.formats.skills.checks import escapes
 from fairtrial.formats.skills.skill_md import FILE, Skill, read_skill
-from fairtrial.loading.folders import walk_files
 
 EVALS = "evals"
 _NAMES = ("evals.json", "eval.yaml", "eval.yml", "tasks.yaml", "tasks.yml")
@@ -124,8 +123,3 @@ def _task_files(folder: Path, patterns: Sequence[str], path: str) -> list[Path]:
                 raise FormatError(path, [f"/tasks: {file.name} leads out of the folder"])
             files[file] = None
     return list(files)
-
-
-def skills_below(folder: Path) -> list[Path]:
-    """Return the folders of all skills below a folder."""
-    return [path.parent for path in walk_files(folder, (FILE,))]

@@ -121,6 +121,17 @@ CATALOG: dict[str, CatalogEntry] = {
             "text_match:Contains",
         ),
         CatalogEntry(
+            "checks_v1",
+            "Do the checks that you write hold for replies and arguments of calls?",
+            "For what can be checked without judgement: a number, a phrase, a pattern, a JSON Schema. It needs no "
+            "model.",
+            "checks",
+            "invocation",
+            "yes",
+            "checks:Checks",
+            sample={"threshold": 1.0, "checks": [{"not_contains": ["as an AI", "TODO"], "ignore_case": True}]},
+        ),
+        CatalogEntry(
             "response_match_score",
             "How many words does the reply share with the reference (ROUGE)?",
             "A cheap and reproducible measure of overlap. It does not notice a negation: if the meaning matters, use "
@@ -231,13 +242,13 @@ CATALOG: dict[str, CatalogEntry] = {
             sample={"threshold": 0.8, "judge_model_options": _JUDGE},
         ),
         CatalogEntry(
-            "checks_v1",
-            "Do the checks of the case hold, which need no model?",
+            "workspace_checks_v1",
+            "Do the checks of the workspace hold, which need no model?",
             "For files that a coding agent has to write, commands that have to succeed, and texts that a reply needs.",
-            "checks",
+            "checks of a workspace",
             "conversation",
             "yes",
-            "skill_use:Checks",
+            "skill_use:WorkspaceChecks",
         ),
         CatalogEntry(
             "skill_trigger_v1",

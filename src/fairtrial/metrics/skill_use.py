@@ -11,7 +11,7 @@ from fairtrial.records.record import Json
 from fairtrial.records.score import PartKey, Score, average_parts
 from fairtrial.records.state_delta import StateDelta, read_delta
 from fairtrial.records.trace import Invocation, ToolCall, ToolResult, Trace
-from fairtrial.records.workspace import Check, Order
+from fairtrial.records.workspace import Order, WorkspaceCheck
 from fairtrial.text.text_checks import TEXT_CHECKS, Decision, decide_number, decide_text
 
 _SKILL_TOOLS = ("skill", "activate_skill", "use_skill", "load_skill")
@@ -20,28 +20,29 @@ _SKILL_FILE = re.compile(r"([^\s/\\'\"]{1,100})[/\\]SKILL\.md\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Checks:
-    """`checks_v1`: the share of the case's checks that hold, 0..1. No model is asked."""
+class WorkspaceChecks:
+    """`workspace_checks_v1`: the share of the checks of a workspace that hold, 0..1. No model is asked."""
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Decide the checks of the reply and of the steps, and read the others from the state delta."""
-        if not case.checks:
-            return Score(applicable=False, reason="the case has no checks")
+        checks = case.workspace.checks if case.workspace is not None else ()
+        if not checks:
+            return Score(applicable=False, reason="the case has no checks of a workspace")
         if trace.broken:
             return Score(None, trace.broken)
         delta = read_delta(trace)
-        parts = [_part(check, number, trace, delta) for number, check in enumerate(case.checks, 1)]
+        parts = [_part(check, number, trace, delta) for number, check in enumerate(checks, 1)]
         return average_parts(parts)
 
 
-def _part(check: Check, number: int, trace: Trace, delta: StateDelta | None) -> Score:
+def _part(check: WorkspaceCheck, number: int, trace: Trace, delta: StateDelta | None) -> Score:
     passed, reason = _decide(check, trace, delta)
     value = None if passed is None else float(passed)
-    key = PartKey("question", id=f"check {number}")
+    key = PartKey("check", id=f"check {number}")
     return Score(value, reason, label=check.title, key=key, side="infrastructure" if passed is None else None)
 
 
-def _decide(check: Check, trace: Trace, delta: StateDelta | None) -> Decision:
+def _decide(check: WorkspaceCheck, trace: Trace, delta: StateDelta | None) -> Decision:
     if check.type in TEXT_CHECKS and not check.path:
         withheld = next((item.final_response.withheld for item in trace.invocations if item.final_response), "")
         return Decision(None, withheld) if withheld else decide_text(check, _reply(trace))
@@ -59,7 +60,7 @@ def _reply(trace: Trace) -> str:
     return "\n".join(invocation.reply for invocation in trace.invocations)
 
 
-def _decide_steps(check: Check, trace: Trace) -> Decision:
+def _decide_steps(check: WorkspaceCheck, trace: Trace) -> Decision:
     if check.type == "tokens":
         totals = [usage.total_tokens for item in trace.invocations for usage in item.all_usages or ()]
         numbers = [total for total in totals if total is not None]

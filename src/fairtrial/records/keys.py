@@ -12,10 +12,11 @@ from typing import Any
 import msgspec
 
 from fairtrial.records.case import Behavior, EvalCase, Persona, Scenario, SessionInput
+from fairtrial.records.check import Check
 from fairtrial.records.record import Json, Record, default_values
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Invocation, Message, Part, Thought, ToolCall, ToolResult, Trace
-from fairtrial.records.workspace import CaseFile, Check, Workspace
+from fairtrial.records.workspace import CaseFile, Workspace, WorkspaceCheck
 
 _SHORT_LENGTH = 12
 _KEY_LENGTH = 16
@@ -36,18 +37,29 @@ KEY_FIELDS: dict[type[msgspec.Struct], tuple[str, ...]] = {
         "context",
         "approvals",
         "expected_failure",
-        "workspace",
         "checks",
+        "workspace",
     ),
-    Workspace: ("files", "triggers"),
-    CaseFile: ("source", "target", "sha256"),
-    Check: tuple(Check.__struct_fields__),
-    Invocation: ("user", "steps", "final_response", "rubrics"),
+    Invocation: ("user", "steps", "final_response", "rubrics", "checks"),
     Message: ("text", "parts"),
     Part: ("mime_type", "uri", "data", "name"),
     Thought: ("text",),
     ToolCall: ("name", "args"),
     ToolResult: ("name", "response", "is_error"),
+    Check: (
+        "kind",
+        "value",
+        "checks",
+        "tool",
+        "argument",
+        "calls",
+        "ignore_case",
+        "fenced",
+        "threshold",
+    ),
+    Workspace: ("files", "triggers", "checks"),
+    CaseFile: ("source", "target", "sha256"),
+    WorkspaceCheck: tuple(name for name in WorkspaceCheck.__struct_fields__ if name != "name"),
     Rubric: ("id", "text", "description", "type"),
     Scenario: ("starting_prompt", "conversation_plan", "persona"),
     Persona: ("id", "description", "behaviors"),

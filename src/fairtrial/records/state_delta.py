@@ -7,7 +7,7 @@ from typing import Literal
 from fairtrial.records.decoding import convert
 from fairtrial.records.record import Json, Record, without_defaults
 from fairtrial.records.trace import Trace
-from fairtrial.records.workspace import Check
+from fairtrial.records.workspace import WorkspaceCheck
 
 STATE_KEY = "workspace"
 """The key of the state delta in the final state of a trace."""
@@ -30,7 +30,7 @@ class FileChange(Record, frozen=True):
 class CheckResult(Record, frozen=True):
     """A check that was decided in the workspace. `passed` is None if it could not be decided."""
 
-    check: Check
+    check: WorkspaceCheck
     passed: bool | None
     reason: str = ""
 

@@ -21,25 +21,11 @@ class CaseFile(Record, frozen=True):
     sha256: str = ""
 
 
-class Workspace(Record, frozen=True):
-    """The files of a case, and the skill that the case is about.
-
-    `skill` is the name of the skill. `triggers` says whether the agent should use the skill, or None if the case does
-    not ask. `variant` is the version that stands in the workspace: `with`, `without`, `old`, or the name of another
-    description. It is empty outside of a comparison.
-    """
-
-    files: tuple[CaseFile, ...] = ()
-    skill: str = ""
-    triggers: bool | None = None
-    variant: str = ""
-
-
-class Check(Record, frozen=True):
+class WorkspaceCheck(Record, frozen=True):
     """A property that a program decides without a model, for example that a file exists.
 
-    `type` names the check. `docs/reference/checks.md` lists the fields of each type. `path` is a path or a glob in the
-    workspace. Without it, a check of texts is about the reply.
+    `type` names the check. `docs/reference/workspace-checks.md` lists the fields of each type. `path` is a path or a
+    glob in the workspace. Without it, a check of texts is about the reply.
     """
 
     type: str
@@ -69,3 +55,19 @@ class Check(Record, frozen=True):
             if number is not None
         ]
         return " ".join(filter(None, [self.type, *details, *numbers]))
+
+
+class Workspace(Record, frozen=True):
+    """The files of a case, and the skill that the case is about.
+
+    `skill` is the name of the skill. `triggers` says whether the agent should use the skill, or None if the case does
+    not ask. `variant` is the version that stands in the workspace: `with`, `without`, `old`, or the name of another
+    description. It is empty outside of a comparison. `checks` are about the files that the agent leaves,
+    its steps and its reply.
+    """
+
+    files: tuple[CaseFile, ...] = ()
+    skill: str = ""
+    triggers: bool | None = None
+    variant: str = ""
+    checks: tuple[WorkspaceCheck, ...] = ()

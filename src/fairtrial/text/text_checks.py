@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import regex
 
-from fairtrial.records.workspace import Check
+from fairtrial.records.workspace import WorkspaceCheck
 from fairtrial.text.display import shorten
 from fairtrial.text.json_schema import problems
 
@@ -26,7 +26,7 @@ class Decision(NamedTuple):
     reason: str
 
 
-def decide_text(check: Check, text: str) -> Decision:
+def decide_text(check: WorkspaceCheck, text: str) -> Decision:
     """Return whether a check of a text holds."""
     if check.type in ("contains", "not_contains"):
         return _contains(check, text)
@@ -37,7 +37,7 @@ def decide_text(check: Check, text: str) -> Decision:
     return _rows(check, text)
 
 
-def decide_number(check: Check, number: float, unit: str) -> Decision:
+def decide_number(check: WorkspaceCheck, number: float, unit: str) -> Decision:
     """Return whether a number is within the limits of a check. `what` names it, for example "files"."""
     if check.at_least is not None and number < check.at_least:
         return Decision(False, f"{number:g} {unit}, at least {check.at_least:g} are needed")
@@ -46,7 +46,7 @@ def decide_number(check: Check, number: float, unit: str) -> Decision:
     return Decision(True, f"{number:g} {unit}")
 
 
-def _contains(check: Check, text: str) -> Decision:
+def _contains(check: WorkspaceCheck, text: str) -> Decision:
     def fold(value: str) -> str:
         return value.casefold() if check.ignore_case else value
 
@@ -60,7 +60,7 @@ def _contains(check: Check, text: str) -> Decision:
     return Decision(not missing, f"did not find {quoted}" if missing else "found every text")
 
 
-def _matches(check: Check, text: str) -> Decision:
+def _matches(check: WorkspaceCheck, text: str) -> Decision:
     flags = regex.IGNORECASE if check.ignore_case else 0
     try:
         match = regex.search(check.pattern, text, flags, timeout=_MOST_SECONDS)
@@ -71,7 +71,7 @@ def _matches(check: Check, text: str) -> Decision:
     return Decision(check.type == "matches", f"found {shorten(match[0], _LONGEST_TEXT)!r}")
 
 
-def _json(check: Check, text: str) -> Decision:
+def _json(check: WorkspaceCheck, text: str) -> Decision:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -82,7 +82,7 @@ def _json(check: Check, text: str) -> Decision:
     return Decision(not places, "; ".join(places) if places else "fits the schema")
 
 
-def _rows(check: Check, text: str) -> Decision:
+def _rows(check: WorkspaceCheck, text: str) -> Decision:
     try:
         rows = [row for row in csv.reader(io.StringIO(text)) if row]
     except csv.Error as error:

@@ -135,7 +135,7 @@ class HarnessSession:
         self._raise_failure(log, errors, problem)
         files, omitted = compare(self._before, take_snapshot(self._workspace))
         checks = await decide_checks(
-            self._case.checks,
+            self._case.workspace.checks if self._case.workspace is not None else (),
             self._workspace,
             files,
             self._environment,

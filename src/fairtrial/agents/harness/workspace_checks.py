@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fairtrial.records.state_delta import CheckResult, FileChange
-from fairtrial.records.workspace import Check
+from fairtrial.records.workspace import WorkspaceCheck
 from fairtrial.text.display import shorten
 from fairtrial.text.globs import fits
 from fairtrial.text.text_checks import TEXT_CHECKS, Decision, decide_number, decide_text
@@ -25,7 +25,7 @@ Run = Callable[[Sequence[str]], list[str]]
 """Wraps a command, so that it runs in the sandbox of the attempt."""
 
 
-def is_of_workspace(check: Check) -> bool:
+def is_of_workspace(check: WorkspaceCheck) -> bool:
     """Whether a check needs the workspace, and not only the recording."""
     return check.type in ("exists", "absent", "changes_only", "command") or (
         check.type in TEXT_CHECKS and bool(check.path)
@@ -33,7 +33,11 @@ def is_of_workspace(check: Check) -> bool:
 
 
 async def decide_checks(
-    checks: Sequence[Check], workspace: Path, changes: Sequence[FileChange], environment: dict[str, str], wrap: Run
+    checks: Sequence[WorkspaceCheck],
+    workspace: Path,
+    changes: Sequence[FileChange],
+    environment: dict[str, str],
+    wrap: Run,
 ) -> tuple[CheckResult, ...]:
     """Return the results of the checks that need a workspace. Commands come last, because they may change files."""
     own = [check for check in checks if is_of_workspace(check)]
@@ -50,7 +54,7 @@ def find_files(workspace: Path, pattern: str) -> list[Path]:
     return [path for path in found if path.is_file() and path.resolve().is_relative_to(home)]
 
 
-def _decide(check: Check, workspace: Path, changes: Sequence[FileChange]) -> Decision:
+def _decide(check: WorkspaceCheck, workspace: Path, changes: Sequence[FileChange]) -> Decision:
     if check.type == "changes_only":
         other_paths = [change.path for change in changes if not any(fits(change.path, glob) for glob in check.paths)]
         details = ", ".join(map(repr, other_paths[:_SHOWN_FILES]))
@@ -67,7 +71,7 @@ def _decide(check: Check, workspace: Path, changes: Sequence[FileChange]) -> Dec
     return _decide_texts(check, files)
 
 
-def _decide_texts(check: Check, files: Sequence[Path]) -> Decision:
+def _decide_texts(check: WorkspaceCheck, files: Sequence[Path]) -> Decision:
     """Return whether a check of texts holds for every file that matches its path."""
     if not files:
         return Decision(False, f"no file matches {check.path!r}")
@@ -84,7 +88,7 @@ def _decide_texts(check: Check, files: Sequence[Path]) -> Decision:
     return Decision(True, f"{files[0].name}: {decision.reason}" if len(files) == 1 else f"all {len(files)} files fit")
 
 
-async def _run(check: Check, workspace: Path, environment: dict[str, str], wrap: Run) -> Decision:
+async def _run(check: WorkspaceCheck, workspace: Path, environment: dict[str, str], wrap: Run) -> Decision:
     try:
         process = await asyncio.create_subprocess_exec(
             *wrap(check.command),

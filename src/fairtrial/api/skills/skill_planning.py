@@ -37,7 +37,8 @@ _SANDBOX_NOTES = {"none": ": nothing but its own manners keeps the agent in its 
 ATTEMPTS = 3
 """The attempts at each case with each variant, if nobody says how many."""
 _OWN_PARTS = ("references", "scripts", "assets")
-_RUBRICS, _CHECKS, _TRIGGER = "rubric_based_final_response_quality_v1", "checks_v1", "skill_trigger_v1"
+_RUBRICS, _TRIGGER = "rubric_based_final_response_quality_v1", "skill_trigger_v1"
+_CHECKS, _WORKSPACE_CHECKS = "checks_v1", "workspace_checks_v1"
 
 
 @dataclass(frozen=True)
@@ -200,7 +201,7 @@ def _prepare(case: EvalCase, skill: str, folder: Path, root: Path, notes: list[s
         if source is None:
             raise UsageError(f"{root}: holds no {file.source!r}, which the case {case.id!r} gives to the agent")
         files.append(replace(file, sha256=hash_path(source)))
-    return replace(case, workspace=Workspace(tuple(files), skill, own.triggers), extra=None)
+    return replace(case, workspace=replace(own, files=tuple(files), skill=skill), extra=None)
 
 
 def _is_of_skill(path: Path, folder: Path) -> bool:
@@ -289,6 +290,8 @@ def _default_criteria(sets: Sequence[EvalSet], *, trigger: bool) -> dict[str, An
         return {_TRIGGER: 1.0}
     cases = [case for own in sets for case in own.cases]
     criteria: dict[str, Any] = {}
+    if any(case.workspace.checks for case in cases if case.workspace is not None):
+        criteria[_WORKSPACE_CHECKS] = 1.0
     if any(case.checks for case in cases):
         criteria[_CHECKS] = 1.0
     if any(case.rubrics for case in cases):

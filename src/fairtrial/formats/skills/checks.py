@@ -8,7 +8,7 @@ import regex
 
 from fairtrial.errors import nearest
 from fairtrial.formats.reading import Diagnostics, Place
-from fairtrial.records.workspace import Check
+from fairtrial.records.workspace import WorkspaceCheck
 from fairtrial.text.json_schema import unknown_keywords
 
 _TEXTS = "texts"
@@ -54,17 +54,7 @@ _LISTS = {_TEXTS: "text", "paths": "paths", "tools": "tools", "skills": "skills"
 _KEYS = {"text": _TEXTS}
 
 
-def read_checks(raw: Any, at: Place, reading: Diagnostics) -> tuple[Check, ...]:
-    """Return a list of checks. Every mistake is an error with its place."""
-    if raw is None:
-        return ()
-    if not isinstance(raw, list):
-        reading.wrong_type(at, "an array of checks", raw)
-        return ()
-    return tuple(check for i, item in enumerate(raw) if (check := read_check(item, (at, i), reading)) is not None)
-
-
-def read_check(raw: Any, at: Place, reading: Diagnostics) -> Check | None:
+def read_check(raw: Any, at: Place, reading: Diagnostics) -> WorkspaceCheck | None:
     """Return a check, or None with an error."""
     if not isinstance(raw, dict):
         reading.wrong_type(at, "a check such as {'type': 'exists', 'path': 'report.md'}", raw)
@@ -85,7 +75,7 @@ def read_check(raw: Any, at: Place, reading: Diagnostics) -> Check | None:
             reading.error(at, f"the check {kind!r} must have {'text' if key == _TEXTS else key!r}")
     if kind in _NEEDS_LIMIT and not fields.keys() & {"at_least", "at_most"}:
         reading.error(at, f"the check {kind!r} must have 'at_least' or 'at_most'")
-    check = Check(
+    check = WorkspaceCheck(
         kind,
         reading.text(fields, "name", at),
         relative_path(fields, "path", at, reading),

@@ -10,13 +10,15 @@ from msgspec.structs import replace
 
 from fairtrial.formats.reading import Diagnostics, Names, Place
 from fairtrial.formats.skills.case_files import read_files
-from fairtrial.formats.skills.checks import CHECK_TYPES, read_check, read_checks
+from fairtrial.formats.skills.checks import CHECK_TYPES, read_check
 from fairtrial.formats.skills.proposals import propose_check
+from fairtrial.formats.written_checks import read_checks as read_reply_checks
 from fairtrial.records.case import EvalCase, EvalSet
+from fairtrial.records.check import Check
 from fairtrial.records.record import without_defaults
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Invocation, Message
-from fairtrial.records.workspace import Check, Workspace
+from fairtrial.records.workspace import Workspace, WorkspaceCheck
 from fairtrial.text.display import compact, count
 
 KIND = "evals of an Agent Skill"
@@ -69,10 +71,15 @@ def read_evals(whole: dict[str, Any], reading: Diagnostics, stem: str) -> EvalSe
     if unread:
         names = ", ".join(name if number == 1 else f"{name} ({number} times)" for name, number in unread.items())
         reading.notes.append(f"not read, and kept: {names}")
-    silent = sum(not case.rubrics and not case.checks for case in cases)
+    silent = sum(_expects_nothing(case) for case in cases)
     if silent:
         reading.warning((), f"{count(silent, 'case')} of {len(cases)} expect nothing, so that nothing can be graded")
     return EvalSet(skill or stem, tuple(cases), name=skill, extra=extra)
+
+
+def _expects_nothing(case: EvalCase) -> bool:
+    own = case.workspace or Workspace()
+    return not (case.rubrics or case.checks or own.checks) and own.triggers is None
 
 
 def _case(raw: Any, number: int, skill: str, parent: Place, reading: Diagnostics, unread: Counter[str]) -> EvalCase:
@@ -81,10 +88,10 @@ def _case(raw: Any, number: int, skill: str, parent: Place, reading: Diagnostics
     unread.update(f"/{parent[1]}/*/{name}" for name in extra or {})
     prompt = reading.required(fields, "prompt", at)
     expected = reading.text(fields, "expected_output", at)
-    own_checks = read_checks(fields.get("checks"), (at, "checks"), reading)
+    reply_checks, own_checks = _checks(fields, at, reading)
     rubrics, checks = _assertions(fields, at, reading)
     checks = (*own_checks, *checks)
-    if expected and (rubrics or not checks):
+    if expected and (rubrics or not (checks or reply_checks)):
         rubrics = (Rubric("expected_output", f"The result is as described: {expected}", type=FINAL_RESPONSE), *rubrics)
     triggers = fields.get("should_trigger")
     if triggers is not None and not isinstance(triggers, bool):
@@ -97,9 +104,26 @@ def _case(raw: Any, number: int, skill: str, parent: Place, reading: Diagnostics
         rubrics=rubrics,
         extra=extra,
         groups={} if category is None else {"category": category},
-        workspace=Workspace(read_files(fields.get("files"), prompt, (at, "files"), reading), skill, triggers),
-        checks=checks,
+        checks=reply_checks,
+        workspace=Workspace(
+            read_files(fields.get("files"), prompt, (at, "files"), reading), skill, triggers, checks=checks
+        ),
     )
+
+
+def _checks(
+    fields: dict[str, Any], at: Place, reading: Diagnostics
+) -> tuple[tuple[Check, ...], tuple[WorkspaceCheck, ...]]:
+    """Return the checks of replies and calls, and those with a `type`, which are about the workspace."""
+    replies: list[Check] = []
+    workspace: list[WorkspaceCheck] = []
+    for i, raw in enumerate(reading.array(fields, "checks", at)):
+        place: Place = ((at, "checks"), i)
+        if isinstance(raw, dict) and "type" not in raw:
+            replies += read_reply_checks(raw, place, reading)
+        elif (check := read_check(raw, place, reading)) is not None:
+            workspace.append(check)
+    return tuple(replies), tuple(workspace)
 
 
 def _case_id(fields: dict[str, Any], number: int, at: Place, reading: Diagnostics) -> str:
@@ -118,10 +142,10 @@ def _case_id(fields: dict[str, Any], number: int, at: Place, reading: Diagnostic
 
 def _assertions(
     fields: dict[str, Any], at: Place, reading: Diagnostics
-) -> tuple[tuple[Rubric, ...], tuple[Check, ...]]:
+) -> tuple[tuple[Rubric, ...], tuple[WorkspaceCheck, ...]]:
     """Return the textual assertions as rubrics, and the assertions that are checks."""
     rubrics: list[Rubric] = []
-    checks: list[Check] = []
+    checks: list[WorkspaceCheck] = []
     for key, beginning in (("assertions", ""), ("expectations", ""), *_CONTENTS):
         for i, raw in enumerate(_as_list(fields, key, at, reading)):
             place: Place = ((at, key), i)
@@ -147,7 +171,7 @@ _CONTENTS = (("must_have", "The result has: "), ("must_not_have", "The result do
 _SHORT = {"assertions": "assertion", "expectations": "expectation", "must_have": "has", "must_not_have": "has-not"}
 
 
-def _write_check(check: Check) -> dict[str, Any]:
+def _write_check(check: WorkspaceCheck) -> dict[str, Any]:
     """Return a check as a file writes it."""
     fields = without_defaults(check)
     return {_FILE_KEYS.get(key, key): value for key, value in fields.items()}

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from fairtrial.records.workspace import Check
+from fairtrial.records.workspace import WorkspaceCheck
 
 _LONGEST = 300
 _FILE = r"[`\"']?(?P<path>[\w./-]{1,80}\.\w{1,8})[`\"']?"
-_PROPOSALS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Check]], ...] = (
+_PROPOSALS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], WorkspaceCheck]], ...] = (
     (
         re.compile(rf"^(?:the |a |an )?(?:file )?{_FILE} (?:is|contains) valid JSON\.?$", re.IGNORECASE),
-        lambda match: Check("json", path=match["path"]),
+        lambda match: WorkspaceCheck("json", path=match["path"]),
     ),
     (
         re.compile(r"^the (?:output|reply|response) is valid JSON\.?$", re.IGNORECASE),
-        lambda _: Check("json"),
+        lambda _: WorkspaceCheck("json"),
     ),
     (
         re.compile(
@@ -24,7 +24,7 @@ _PROPOSALS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Check]], ...]
             r"(?:exists|is created|was created|is written|is produced|is created or updated)\b[^,;]{0,60}$",
             re.IGNORECASE,
         ),
-        lambda match: Check("exists", path=match["path"]),
+        lambda match: WorkspaceCheck("exists", path=match["path"]),
     ),
     (
         re.compile(
@@ -32,14 +32,14 @@ _PROPOSALS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Check]], ...]
             r"[`\"'“](?P<text>[^`\"'”]{1,120})[`\"'”]\.?$",
             re.IGNORECASE,
         ),
-        lambda match: Check("contains", texts=(match["text"],)),
+        lambda match: WorkspaceCheck("contains", texts=(match["text"],)),
     ),
     (
         re.compile(
             r"^the (?:output|reply|response) (?:contains|includes|has) the value (?P<text>-?\d[\d.,]{0,20}?)\.?$",
             re.IGNORECASE,
         ),
-        lambda match: Check("contains", texts=(match["text"],)),
+        lambda match: WorkspaceCheck("contains", texts=(match["text"],)),
     ),
     (
         re.compile(
@@ -47,12 +47,12 @@ _PROPOSALS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Check]], ...]
             r"(?:created|written|produced)\b[^,;]{0,60}$",
             re.IGNORECASE,
         ),
-        lambda match: Check("exists", path=f"**/*{match['suffix']}", at_least=float(match["number"])),
+        lambda match: WorkspaceCheck("exists", path=f"**/*{match['suffix']}", at_least=float(match["number"])),
     ),
 )
 
 
-def propose_check(text: str) -> Check | None:
+def propose_check(text: str) -> WorkspaceCheck | None:
     """Return a check that decides an assertion without a model, or None. Nobody uses it unless a person writes it.
 
     For example, "report.md exists" becomes the check `exists` of that path.

@@ -10,7 +10,7 @@ from fairtrial.formats.skills.evals_json import FINAL_RESPONSE
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Invocation, Message
-from fairtrial.records.workspace import Check, Workspace
+from fairtrial.records.workspace import Workspace, WorkspaceCheck
 
 KIND = "tasks of skilljack-evals"
 _MARKS = ("expected_skill_load", "golden_checklist", "deterministic")
@@ -51,13 +51,13 @@ def _case(
     triggers = exact.get("expect_skill_activation")
     if not isinstance(triggers, bool):
         triggers = None if expected is None else expected != "none"
-    checks: list[Check] = []
+    checks: list[WorkspaceCheck] = []
     if isinstance(exact.get("expect_marker"), str):
-        checks.append(Check("contains", texts=(exact["expect_marker"],)))
+        checks.append(WorkspaceCheck("contains", texts=(exact["expect_marker"],)))
     if isinstance(exact.get("expect_tool_calls"), list):
-        checks.append(Check("uses_tools", tools=tuple(map(str, exact["expect_tool_calls"]))))
+        checks.append(WorkspaceCheck("uses_tools", tools=tuple(map(str, exact["expect_tool_calls"]))))
     if isinstance(exact.get("expect_no_tool_calls"), list):
-        checks.append(Check("avoids_tools", tools=tuple(map(str, exact["expect_no_tool_calls"]))))
+        checks.append(WorkspaceCheck("avoids_tools", tools=tuple(map(str, exact["expect_no_tool_calls"]))))
     rubrics = [
         Rubric(f"checklist-{i}", text, type=FINAL_RESPONSE)
         for i, text in enumerate(reading.array(task, "golden_checklist", at), 1)
@@ -77,6 +77,5 @@ def _case(
         own_id,
         (Invocation(Message(prompt)),),
         rubrics=tuple(rubrics),
-        workspace=Workspace(skill=skill, triggers=triggers),
-        checks=tuple(checks),
+        workspace=Workspace(skill=skill, triggers=triggers, checks=tuple(checks)),
     )

@@ -12,7 +12,7 @@ from fairtrial.formats.skills.case_files import read_files
 from fairtrial.formats.skills.waza_graders import Grading, read_graders, texts_at
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.trace import Invocation, Message
-from fairtrial.records.workspace import Check, Workspace
+from fairtrial.records.workspace import Workspace, WorkspaceCheck
 
 KIND = "evals of waza"
 TASK_KIND = "task of waza"
@@ -93,23 +93,23 @@ def _case(task: dict[str, Any], skill: str, reading: Diagnostics, shared: Gradin
             read_files(inputs.get("files"), prompt, (at, "files"), reading),
             skill,
             triggers if isinstance(triggers, bool) else None,
+            checks=(*checks, *grading.checks),
         ),
-        checks=(*checks, *grading.checks),
     )
 
 
-def _expectations(task: dict[str, Any], reading: Diagnostics) -> list[Check]:
+def _expectations(task: dict[str, Any], reading: Diagnostics) -> list[WorkspaceCheck]:
     """Return the checks of `expected`. waza compares texts without regard to case."""
     at: Place = ((), "expected")
     expected = reading.mapping(task, "expected", ()) or {}
-    checks: list[Check] = []
+    checks: list[WorkspaceCheck] = []
     if contained := texts_at(expected, "output_contains", at, reading):
-        checks.append(Check("contains", texts=contained, ignore_case=True))
+        checks.append(WorkspaceCheck("contains", texts=contained, ignore_case=True))
     if refused := texts_at(expected, "output_not_contains", at, reading):
-        checks.append(Check("not_contains", texts=refused, ignore_case=True))
+        checks.append(WorkspaceCheck("not_contains", texts=refused, ignore_case=True))
     if any_of := texts_at(expected, "output_contains_any", at, reading):
         pattern = "|".join(regex.escape(text, literal_spaces=True) for text in any_of)
-        checks.append(Check("matches", pattern=pattern, ignore_case=True))
+        checks.append(WorkspaceCheck("matches", pattern=pattern, ignore_case=True))
     behavior = reading.mapping(expected, "behavior", at) or {}
     for key, kind, factor in (
         ("max_tool_calls", "calls", 1.0),
@@ -117,7 +117,7 @@ def _expectations(task: dict[str, Any], reading: Diagnostics) -> list[Check]:
         ("max_tokens", "tokens", 1.0),
     ):
         if (limit := reading.number(behavior, key, (at, "behavior"))) is not None:
-            checks.append(Check(kind, at_most=limit * factor))
+            checks.append(WorkspaceCheck(kind, at_most=limit * factor))
     unread = [f"/expected/{key}" for key in expected if key not in _EXPECTED_READ]
     unread += [f"/expected/behavior/{key}" for key in behavior if key not in _BEHAVIOR_READ]
     if unread:

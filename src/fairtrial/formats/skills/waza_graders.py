@@ -10,7 +10,7 @@ from typing import Any
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.skills.checks import escapes
 from fairtrial.records.rubric import Rubric
-from fairtrial.records.workspace import Check, Order
+from fairtrial.records.workspace import Order, WorkspaceCheck
 
 _ORDERS: dict[str, Order] = {
     "exact_match": "exact",
@@ -27,7 +27,7 @@ _EXPRESSION = 200
 class Grading:
     """The demands of graders: checks, and rubrics for a judge."""
 
-    checks: tuple[Check, ...] = ()
+    checks: tuple[WorkspaceCheck, ...] = ()
     rubrics: tuple[Rubric, ...] = ()
 
     def joined(self, grading: Grading) -> Grading:
@@ -83,7 +83,7 @@ def _unread(config: dict[str, Any], known_keys: set[str], at: Place, reading: Di
         reading.notes.append(f"{reading.pointer((at, key))}: {_NO_TWIN}")
 
 
-def _text(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) -> Iterator[Check]:
+def _text(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) -> Iterator[WorkspaceCheck]:
     for key, kind, ignore_case in (
         ("contains", "contains", True),
         ("contains_cs", "contains", False),
@@ -91,10 +91,10 @@ def _text(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) ->
         ("not_contains_cs", "not_contains", False),
     ):
         if texts := texts_at(config, key, at, reading):
-            yield Check(kind, name, texts=texts, ignore_case=ignore_case)
+            yield WorkspaceCheck(kind, name, texts=texts, ignore_case=ignore_case)
     for key, kind in (("regex_match", "matches"), ("regex_not_match", "not_matches")):
         for pattern in texts_at(config, key, at, reading):
-            yield Check(kind, _add_detail(name, pattern), pattern=pattern)
+            yield WorkspaceCheck(kind, _add_detail(name, pattern), pattern=pattern)
     known_keys = {"contains", "contains_cs", "not_contains", "not_contains_cs", "regex_match", "regex_not_match"}
     _unread(config, known_keys, at, reading)
 
@@ -110,10 +110,10 @@ def _path(path: str, at: Place, reading: Diagnostics) -> str:
     return path.removeprefix("./")
 
 
-def _file(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) -> Iterator[Check]:
+def _file(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) -> Iterator[WorkspaceCheck]:
     for key, kind in (("must_exist", "exists"), ("must_not_exist", "absent")):
         for path in texts_at(config, key, at, reading):
-            yield Check(kind, _add_detail(name, f"{kind} {path}"), _path(path, (at, key), reading))
+            yield WorkspaceCheck(kind, _add_detail(name, f"{kind} {path}"), _path(path, (at, key), reading))
     for i, item in enumerate(reading.array(config, "content_patterns", at)):
         place: Place = ((at, "content_patterns"), i)
         if not isinstance(item, dict):
@@ -122,11 +122,11 @@ def _file(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) ->
         path = _path(reading.required(item, "path", place), place, reading)
         for key, kind in (("must_match", "matches"), ("must_not_match", "not_matches")):
             for pattern in texts_at(item, key, place, reading):
-                yield Check(kind, _add_detail(name, f"{path} {kind} {pattern}"), path, pattern=pattern)
+                yield WorkspaceCheck(kind, _add_detail(name, f"{path} {kind} {pattern}"), path, pattern=pattern)
     _unread(config, {"must_exist", "must_not_exist", "content_patterns"}, at, reading)
 
 
-def _behavior(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) -> Iterator[Check]:
+def _behavior(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) -> Iterator[WorkspaceCheck]:
     for key, kind, factor in (
         ("max_tool_calls", "calls", 1.0),
         ("max_tokens", "tokens", 1.0),
@@ -134,17 +134,17 @@ def _behavior(config: dict[str, Any], name: str, at: Place, reading: Diagnostics
     ):
         limit = reading.number(config, key, at)
         if limit:  # 0 is waza's "no limit"
-            yield Check(kind, _add_detail(name, f"{kind} at most {limit * factor:g}"), at_most=limit * factor)
+            yield WorkspaceCheck(kind, _add_detail(name, f"{kind} at most {limit * factor:g}"), at_most=limit * factor)
     for key, kind in (("required_tools", "uses_tools"), ("forbidden_tools", "avoids_tools")):
         if tools := texts_at(config, key, at, reading):
-            yield Check(kind, _add_detail(name, f"{kind} {', '.join(tools)}"), tools=tools)
+            yield WorkspaceCheck(kind, _add_detail(name, f"{kind} {', '.join(tools)}"), tools=tools)
     known_keys = {"max_tool_calls", "max_tokens", "max_duration_ms", "required_tools", "forbidden_tools"}
     _unread(config, known_keys, at, reading)
 
 
-def _sequence(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) -> Iterator[Check]:
+def _sequence(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) -> Iterator[WorkspaceCheck]:
     if tools := texts_at(config, "expected_actions", at, reading):
-        yield Check("uses_tools", name, tools=tools, order=_order(config, "matching_mode", at, reading))
+        yield WorkspaceCheck("uses_tools", name, tools=tools, order=_order(config, "matching_mode", at, reading))
     _unread(config, {"expected_actions", "matching_mode"}, at, reading)
 
 
@@ -156,7 +156,7 @@ def _order(config: dict[str, Any], key: str, at: Place, reading: Diagnostics) ->
     return _ORDERS[mode]
 
 
-def _skills(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) -> Iterator[Check]:
+def _skills(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) -> Iterator[WorkspaceCheck]:
     skills = texts_at(config, "required_skills", at, reading)
     order = _order(config, "mode", at, reading)
     if config.get("allow_extra") is False and order == "in_order":
@@ -164,11 +164,11 @@ def _skills(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) 
     elif config.get("allow_extra") is False and order == "any":
         reading.notes.append(f"{reading.pointer((at, 'allow_extra'))}: {_NO_TWIN} for skills in any order")
     if skills:
-        yield Check("uses_skills", name, tools=skills, order=order)
+        yield WorkspaceCheck("uses_skills", name, tools=skills, order=order)
     _unread(config, {"required_skills", "mode", "allow_extra"}, at, reading)
 
 
-def _tools(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) -> Iterator[Check]:
+def _tools(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) -> Iterator[WorkspaceCheck]:
     for key, kind in (("expect_tools", "uses_tools"), ("reject_tools", "avoids_tools")):
         names: list[str] = []
         for i, item in enumerate(reading.array(config, key, at)):
@@ -179,62 +179,62 @@ def _tools(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) -
             else:
                 reading.notes.append(f"{reading.pointer(((at, key), i))}: {_NO_TWIN}")
         if names:
-            yield Check(kind, _add_detail(name, f"{kind} {', '.join(names)}"), tools=tuple(names))
+            yield WorkspaceCheck(kind, _add_detail(name, f"{kind} {', '.join(names)}"), tools=tuple(names))
     _unread(config, {"expect_tools", "reject_tools"}, at, reading)
 
 
-def _schema(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) -> Iterator[Check]:
+def _schema(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) -> Iterator[WorkspaceCheck]:
     schema = reading.mapping(config, "schema", at)
     if schema is not None:
-        yield Check("json", name, json_schema=schema)
+        yield WorkspaceCheck("json", name, json_schema=schema)
     _unread(config, {"schema"}, at, reading)
 
 
-def _diff(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) -> Iterator[Check]:
+def _diff(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) -> Iterator[WorkspaceCheck]:
     for i, item in enumerate(reading.array(config, "expected_files", at)):
         place: Place = ((at, "expected_files"), i)
         if not isinstance(item, dict):
             reading.wrong_type(place, "an object with 'path'", item)
             continue
         path = _path(reading.required(item, "path", place), place, reading)
-        yield Check("exists", _add_detail(name, f"exists {path}"), path)
+        yield WorkspaceCheck("exists", _add_detail(name, f"exists {path}"), path)
         texts = texts_at(item, "contains", place, reading)
         for sign, kind in (("+", "contains"), ("-", "not_contains")):
             own = tuple(text[1:] if text[:1] in "+-" else text for text in texts if (text[:1] == "-") == (sign == "-"))
             if own:
-                yield Check(kind, _add_detail(name, f"{path} {kind} {', '.join(own)}"), path, own)
+                yield WorkspaceCheck(kind, _add_detail(name, f"{path} {kind} {', '.join(own)}"), path, own)
         _unread(item, {"path", "contains"}, place, reading)
     _unread(config, {"expected_files"}, at, reading)
 
 
-_EXPRESSIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Check]], ...] = (
+_EXPRESSIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], WorkspaceCheck]], ...] = (
     (
         re.compile(r"len\(output\) > (\d{1,6})"),
-        lambda match: Check("matches", pattern=rf"(?s).{{{int(match[1]) + 1}}}"),
+        lambda match: WorkspaceCheck("matches", pattern=rf"(?s).{{{int(match[1]) + 1}}}"),
     ),
     (
         re.compile(r"len\(output\) < (\d{1,6})"),
-        lambda match: Check("not_matches", pattern=rf"(?s).{{{match[1]}}}"),
+        lambda match: WorkspaceCheck("not_matches", pattern=rf"(?s).{{{match[1]}}}"),
     ),
     (
         re.compile(r"(['\"])([^'\"\\]+)\1 (not )?in output(\.lower\(\))?"),
-        lambda match: Check(
+        lambda match: WorkspaceCheck(
             "not_contains" if match[3] else "contains", texts=(match[2],), ignore_case=match[4] is not None
         ),
     ),
     (
         re.compile(r"duration_ms < (\d{1,9})"),
-        lambda match: Check("seconds", at_most=int(match[1]) / 1000),
+        lambda match: WorkspaceCheck("seconds", at_most=int(match[1]) / 1000),
     ),
     (
         re.compile(r"len\(tool_calls\) > (\d{1,6})"),
-        lambda match: Check("calls", at_least=float(int(match[1]) + 1)),
+        lambda match: WorkspaceCheck("calls", at_least=float(int(match[1]) + 1)),
     ),
 )
 """Python expressions of the grader `code` that have a twin. Nothing is evaluated."""
 
 
-def _code(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) -> Iterator[Check]:
+def _code(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) -> Iterator[WorkspaceCheck]:
     for i, expression in enumerate(texts_at(config, "assertions", at, reading)):
         match = next(
             (
@@ -248,15 +248,15 @@ def _code(config: dict[str, Any], name: str, at: Place, reading: Diagnostics) ->
             place: Place = ((at, "assertions"), i)
             reading.notes.append(f"{reading.pointer(place)}: the expression {expression!r:.120} {_NO_TWIN}")
         else:
-            yield Check(**{**_fields(match), "name": _add_detail(name, expression)})
+            yield WorkspaceCheck(**{**_fields(match), "name": _add_detail(name, expression)})
     _unread(config, {"assertions"}, at, reading)
 
 
-def _fields(check: Check) -> dict[str, Any]:
+def _fields(check: WorkspaceCheck) -> dict[str, Any]:
     return {field: getattr(check, field) for field in check.__struct_fields__}
 
 
-_GRADERS: dict[str, Callable[[dict[str, Any], str, Place, Diagnostics], Iterator[Check]]] = {
+_GRADERS: dict[str, Callable[[dict[str, Any], str, Place, Diagnostics], Iterator[WorkspaceCheck]]] = {
     "text": _text,
     "file": _file,
     "behavior": _behavior,
