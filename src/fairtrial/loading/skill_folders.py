@@ -11,7 +11,7 @@ from fairtrial.formats import yaml_text
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import Loaded
 from fairtrial.formats.skills import waza
-from fairtrial.formats.skills.checks import escapes
+from fairtrial.formats.skills.check_types import escapes
 from fairtrial.formats.skills.skill_md import FILE, Skill, read_skill
 
 EVALS = "evals"

@@ -95,12 +95,12 @@ def produced_files(trace: Trace, index: int) -> Texts:
     if delta is None:
         return {}
     texts: Texts = {}
-    left = _LONGEST_FILES
+    budget = _LONGEST_FILES
     for number, file in enumerate(delta.files[:_MOST_FILES], 1):
-        shown = file.diff[: min(left, _LONGEST_FILE)]
-        left -= len(shown)
-        cut = "\n(the rest is not shown)" if file.is_cut or len(shown) < len(file.diff) else ""
-        texts[f"file {number}"] = f"{file.path}: {file.change}, {file.size} bytes\n{shown}{cut}"
+        excerpt = file.diff[: min(budget, _LONGEST_FILE)]
+        budget -= len(excerpt)
+        ending = "\n(the rest is not shown)" if file.is_cut or len(excerpt) < len(file.diff) else ""
+        texts[f"file {number}"] = f"{file.path}: {file.change}, {file.size} bytes\n{excerpt}{ending}"
     omitted = delta.omitted + max(0, len(delta.files) - _MOST_FILES)
     if omitted or not delta.files:
         texts["other files"] = f"{omitted} more files changed" if omitted else "the agent changed no file"

@@ -12,7 +12,7 @@ from fairtrial.records.score import PartKey, Score, average_parts
 from fairtrial.records.state_delta import StateDelta, read_delta
 from fairtrial.records.trace import Invocation, ToolCall, ToolResult, Trace
 from fairtrial.records.workspace import Order, WorkspaceCheck
-from fairtrial.text.text_checks import TEXT_CHECKS, Decision, decide_number, decide_text
+from fairtrial.text.text_decisions import TEXT_CHECKS, Decision, decide_number, decide_text
 
 _SKILL_TOOLS = ("skill", "activate_skill", "use_skill", "load_skill")
 _SKILL_ARGUMENTS = ("skill", "name", "skill_name", "command")

@@ -14,7 +14,7 @@ from fairtrial.records.state_delta import CheckResult, FileChange
 from fairtrial.records.workspace import WorkspaceCheck
 from fairtrial.text.display import shorten
 from fairtrial.text.globs import fits
-from fairtrial.text.text_checks import TEXT_CHECKS, Decision, decide_number, decide_text
+from fairtrial.text.text_decisions import TEXT_CHECKS, Decision, decide_number, decide_text
 
 _LARGEST_TEXT = 5_000_000
 _COMMAND_SECONDS = 120.0

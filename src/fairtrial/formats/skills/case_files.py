@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from fairtrial.formats.reading import Diagnostics, Place
-from fairtrial.formats.skills.checks import escapes
+from fairtrial.formats.skills.check_types import escapes
 from fairtrial.records.workspace import CaseFile
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from fairtrial.formats.reading import Diagnostics, Names, Place
 from fairtrial.formats.skills.case_files import read_files
-from fairtrial.formats.skills.checks import CHECK_TYPES, read_check
+from fairtrial.formats.skills.check_types import CHECK_TYPES, read_check
 from fairtrial.formats.skills.proposals import propose_check
 from fairtrial.formats.written_checks import read_checks as read_reply_checks
 from fairtrial.records.case import EvalCase, EvalSet

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairtrial.formats.reading import Diagnostics, Place
-from fairtrial.formats.skills.checks import escapes
+from fairtrial.formats.skills.check_types import escapes
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.workspace import Order, WorkspaceCheck
 
