@@ -1,5 +1,4 @@
 from fairtrial.api.attempt_filter import AttemptFilter as AttemptFilter
-from fairtrial.api.case_checks import CaseCheck as CaseCheck
 from fairtrial.api.case_checks import check_case as check_case
 from fairtrial.api.case_places import problem_places as problem_places
 from fairtrial.api.checking import Checked as Checked
@@ -11,8 +10,8 @@ from fairtrial.api.datasets.dataset_scoring import DatasetPlan as DatasetPlan
 from fairtrial.api.datasets.shard_scoring import ShardReport as ShardReport
 from fairtrial.api.decisions.auditing import audit_gate as audit_gate
 from fairtrial.api.decisions.auditing import audit_suite as audit_suite
+from fairtrial.api.decisions.comparing import CompareOptions as CompareOptions
 from fairtrial.api.decisions.comparing import check_baseline as check_baseline
-from fairtrial.api.decisions.comparing import compare as compare
 from fairtrial.api.decisions.comparing import compare_all as compare_all
 from fairtrial.api.decisions.comparing import compare_with_baseline as compare_with_baseline
 from fairtrial.api.decisions.comparing import find_base_run as find_base_run
@@ -20,11 +19,9 @@ from fairtrial.api.decisions.flaky_cases import flaky as flaky
 from fairtrial.api.decisions.gating import claims_in as claims_in
 from fairtrial.api.decisions.gating import gate as gate
 from fairtrial.api.decisions.size_planning import plan as plan
-from fairtrial.api.eval_files import iter_recordings as iter_recordings
 from fairtrial.api.eval_files import load_eval_set as load_eval_set
 from fairtrial.api.eval_files import load_recordings as load_recordings
 from fairtrial.api.eval_files import save_eval_set as save_eval_set
-from fairtrial.api.eval_sets.converting import Converted as Converted
 from fairtrial.api.eval_sets.converting import convert as convert
 from fairtrial.api.eval_sets.expecting import expect as expect
 from fairtrial.api.eval_sets.new_scenarios import scenarios as scenarios
@@ -32,6 +29,10 @@ from fairtrial.api.eval_sets.new_scenarios import scenarios_file as scenarios_fi
 from fairtrial.api.evaluation import evaluate as evaluate
 from fairtrial.api.evaluation import score as score
 from fairtrial.api.execution import execute as execute
+from fairtrial.api.failure_modes.mode_reports import print_failures as print_failures
+from fairtrial.api.failure_modes.mode_reports import print_largest_modes as print_largest_modes
+from fairtrial.api.failure_modes.run_modes import failure_changes as failure_changes
+from fairtrial.api.failure_modes.run_modes import failures as failures
 from fairtrial.api.judges.calibrating import calibrate as calibrate
 from fairtrial.api.judges.judge_checking import plan_judge_check as plan_judge_check
 from fairtrial.api.judges.pinging import connections as connections
@@ -59,10 +60,12 @@ from fairtrial.api.mutation.mutating import mutate as mutate
 from fairtrial.api.mutation.mutating import plan_mutation as plan_mutation
 from fairtrial.api.mutation.mutating import resume_mutation as resume_mutation
 from fairtrial.api.mutation.mutation_reports import mutation_report as mutation_report
+from fairtrial.api.mutation.mutation_sources import MutationOptions as MutationOptions
+from fairtrial.api.plan_options import ReadOptions as ReadOptions
+from fairtrial.api.plan_options import RunOptions as RunOptions
 from fairtrial.api.planning import Plan as Plan
 from fairtrial.api.planning import plan_run as plan_run
 from fairtrial.api.planning import resume as resume
-from fairtrial.api.project_files import Project as Project
 from fairtrial.api.project_files import ProjectKey as ProjectKey
 from fairtrial.api.project_files import check_project as check_project
 from fairtrial.api.project_files import find_project as find_project
@@ -117,9 +120,7 @@ from fairtrial.api.traffic.pushing import push as push
 from fairtrial.api.traffic.pushing import scores_to_push as scores_to_push
 from fairtrial.api.traffic.receiving import Receiver as Receiver
 from fairtrial.api.traffic.receiving import open_receiver as open_receiver
-from fairtrial.api.traffic.reception_plan import ReceptionPlan as ReceptionPlan
 from fairtrial.api.traffic.reception_plan import plan_receive as plan_receive
-from fairtrial.api.value.selecting import select as select
 from fairtrial.api.value.selecting import select_files as select_files
 from fairtrial.api.viewer.view_index import CaseQuery as CaseQuery
 from fairtrial.api.viewer.viewing import StoreViewer as StoreViewer
@@ -157,12 +158,14 @@ from fairtrial.metrics.entries import QUESTIONS as QUESTIONS
 from fairtrial.metrics.entries import RECIPES as RECIPES
 from fairtrial.metrics.entries import CatalogEntry as CatalogEntry
 from fairtrial.metrics.entries import find_entry as find_entry
-from fairtrial.mutations.operator import Operator as Operator
 from fairtrial.mutations.table import OPERATORS as OPERATORS
 from fairtrial.platforms.forwarding import Forwarder as Forwarder
 from fairtrial.reports.decisions.gate_report import gate_markdown as gate_markdown
 from fairtrial.reports.decisions.markdown_comparison import comparison_markdown as comparison_markdown
 from fairtrial.reports.decisions.trust_report import encode_document as encode_document
+from fairtrial.reports.failures.failure_html import failures_html as failures_html
+from fairtrial.reports.failures.failure_markdown import changes_markdown as changes_markdown
+from fairtrial.reports.failures.failure_markdown import failures_markdown as failures_markdown
 from fairtrial.reports.judges.calibration_report import calibration_document as calibration_document
 from fairtrial.reports.judges.calibration_report import calibration_tables as calibration_tables
 from fairtrial.reports.judges.judge_check_report import describe_miss as describe_miss
@@ -185,5 +188,4 @@ from fairtrial.reports.views.label_shapes import QueueRequest as QueueRequest
 from fairtrial.reports.views.label_shapes import WindowRequest as WindowRequest
 from fairtrial.simulate.degradation import DEGRADATIONS as DEGRADATIONS
 from fairtrial.system.paths import DEFAULT_URL as DEFAULT_URL
-from fairtrial.valuation.single import shared_cache as shared_cache
 from fairtrial.valuation.single import value as value

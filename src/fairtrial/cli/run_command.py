@@ -161,21 +161,20 @@ def _plan(
     judges: api.Judges,
 ) -> api.Plan:
     """Return the plan of a run: of a skill with its variants, or of any other eval sets."""
-    shared: dict[str, Any] = {
-        "concurrency": concurrency,
-        "judges": judges,
-        **{name: arguments[name] for name in ("reply_timeout", "only", "lenient", "allow_code", "thresholds")},
-    }
     paths, agent, config = arguments["paths"], arguments["agent"], arguments["config"]
+    names = ("only", "lenient", "allow_code", "thresholds")
+    reading = api.ReadOptions(columns=arguments["columns"] or {}, **{name: arguments[name] for name in names})
+    running = api.RunOptions(attempts, concurrency, reply_timeout=arguments["reply_timeout"], judges=judges)
     stored = None if earlier is None else api.skill_options_in(earlier.config)
     if stored is not None or api.is_skill_run(paths, agent):
         options = stored if stored is not None and skill == api.SkillOptions() else skill
-        number = attempts if attempts != api.AttemptOptions() else None
-        return api.plan_skill_run(paths[0], agent, options, criteria=config, attempts=number, **shared)
+        return api.plan_skill_run(paths[0], agent, options, config, reading, running)
     if skill != api.SkillOptions():
-        names = "--versus, --trigger, --description, --credentials and --sandbox"
-        raise UsageError(f"{names} need a folder with SKILL.md, and claude, codex, gemini, opencode or harness:FILE")
-    return api.plan_run(paths, agent, config, attempts=attempts, columns=arguments["columns"] or {}, **shared)
+        options_of_skills = "--versus, --trigger, --description, --credentials and --sandbox"
+        raise UsageError(
+            f"{options_of_skills} need a folder with SKILL.md, and claude, codex, gemini, opencode or harness:FILE"
+        )
+    return api.plan_run(paths, agent, config, reading, running)
 
 
 def _earlier_claims(stored: Any) -> list[Claim]:

@@ -20,13 +20,13 @@ from fairtrial.agents.harness.harness_table import program_version
 from fairtrial.agents.harness.sandbox import check_credentials, choose_sandbox
 from fairtrial.agents.harness.workspaces import copy_folder, find_source, hash_path
 from fairtrial.api.attempt_planning import Attempts
-from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
+from fairtrial.api.plan_options import READ, RUN, ReadOptions, RunOptions
 from fairtrial.api.planning import Criteria, Plan, PreparedSets, plan_run
 from fairtrial.api.skills.skill_versions import version_at
+from fairtrial.config.attempt_options import AttemptOptions
 from fairtrial.errors import UsageError
 from fairtrial.formats.skills.skill_files import KINDS, TRIGGER_KIND
 from fairtrial.formats.skills.skill_md import FILE, Skill
-from fairtrial.judge.judges import Judges
 from fairtrial.loading.skill_folders import EVALS, eval_files, find_root, find_skill, read_skill_at
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.workspace import CaseFile, Workspace
@@ -78,16 +78,9 @@ def plan_skill_run(
     path: str,
     agent: str,
     options: SkillOptions,
-    *,
     criteria: Criteria = None,
-    attempts: Attempts = None,
-    concurrency: int = 8,
-    reply_timeout: float | None = None,
-    only: Sequence[str] = (),
-    lenient: bool = False,
-    allow_code: bool = False,
-    thresholds: Thresholds = NO_THRESHOLDS,
-    judges: Judges | None = None,
+    reading: ReadOptions = READ,
+    running: RunOptions = RUN,
 ) -> Plan:
     """Plan a run of the cases of a skill with each variant of it. Raises UsageError before anything runs.
 
@@ -100,11 +93,13 @@ def plan_skill_run(
     skill = read_skill_at(folder)
     files = [Path(path)] if Path(path).is_file() else eval_files(start) or eval_files(folder)
     if not files:
-        raise UsageError(f"{path}: the skill has no eval files; `fairtrial init --skill {path}` writes them")
-    sources, root = loading.sources(files, lenient=lenient), find_root(files[0])
+        raise UsageError(
+            f"{path}: the skill has no eval files; write evals/evals.json, see docs/how-to/test-a-skill.md"
+        )
+    sources, root = loading.sources(files, lenient=reading.lenient), find_root(files[0])
     sets, notes = _select_sets(sources, options, skill, folder, root)
     sources_of = _variants(folder, skill, options)
-    target = _equip(agent, options, root, sources_of, reply_timeout)
+    target = _equip(agent, options, root, sources_of, running.reply_timeout)
     variants = list(dict(sources_of))
     prepared = tuple(_with_variant(own, variant, sources_of) for variant in variants for own in sets)
     baselines = tuple(own.id for own in prepared if own.id.rpartition("@")[2] in (WITHOUT, OLD))
@@ -116,25 +111,25 @@ def plan_skill_run(
         PreparedSets(prepared, origins, warnings, tuple(notes)),
         target,
         criteria if criteria is not None else _default_criteria(sets, trigger=options.trigger),
-        attempts=ATTEMPTS if attempts is None else attempts,
-        concurrency=concurrency,
-        only=only,
-        lenient=lenient,
-        allow_code=allow_code,
-        thresholds=thresholds,
-        judges=judges,
+        reading,
+        with_fields(running, attempts=_count_attempts(running.attempts), reply_timeout=None),
     )
     rules = replace(plan.info.attempt_rules, baselines=baselines)
     own_config = {
         "paths": [path],
         "agent": agent,
-        "reply_timeout": reply_timeout,
+        "reply_timeout": running.reply_timeout,
         "skill": _as_json(options),
         "variants": variants,
         "attempt_rules": rules.to_json(),
     }
     info = replace(plan.info, config={**plan.info.config, **own_config})
     return with_fields(plan, info=info, cases=_interleave(plan))
+
+
+def _count_attempts(attempts: Attempts) -> Attempts:
+    """Return the attempts of the caller, or 3 if the caller says nothing."""
+    return ATTEMPTS if attempts is None or attempts == AttemptOptions() else attempts
 
 
 def _as_json(options: SkillOptions) -> dict[str, Any]:

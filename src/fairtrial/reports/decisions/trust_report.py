@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from fairtrial.records.audit import GateAudit, SuiteAudit
+from fairtrial.records.failure_mode import Failures, ModeChanges
 from fairtrial.records.flaky_case import Flakiness
 from fairtrial.records.gate import GateDecision
 from fairtrial.records.judge_check import JudgeCheckReport
@@ -27,6 +28,8 @@ Document = (
     | JudgeCheckReport
     | GateAudit
     | SuiteAudit
+    | Failures
+    | ModeChanges
 )
 """Everything that a command with `--json` writes about runs that exist already."""
 
