@@ -67,6 +67,8 @@ from fairtrial.metrics.text_match import Contains as Contains
 from fairtrial.metrics.checks import Checks as Checks
 from fairtrial.metrics.facts_match import FactsMatch as FactsMatch
 from fairtrial.metrics.facts_grounded import FactsGrounded as FactsGrounded
+from fairtrial.metrics.skill_use import WorkspaceChecks as WorkspaceChecks
+from fairtrial.metrics.skill_use import SkillTrigger as SkillTrigger
 from fairtrial.metrics.trajectory import ToolTrajectory as ToolTrajectory
 from fairtrial.metrics.response import ResponseMatch as ResponseMatch
 from fairtrial.metrics.final_state import FinalStateMatch as FinalStateMatch
@@ -178,21 +180,21 @@ __all__ = [
     "Budget", "Calibration", "CallError", "Case", "CaseError", "CaseKey", "CaseResult", "Check", "Checks", "Claim",
     "Comparison", "ConfigError", "Contains", "Criterion", "CriterionSummary", "Duplicate", "Durations", "Embedder",
     "Endpoint", "Environment", "Estimate", "EvalCase", "EvalSet", "ExactMatch", "FactsGrounded", "FactsMatch",
-    "Failure", "Failures",
-    "FairtrialError", "Fault", "FinalResponseMatch", "FinalResponseRubrics", "FinalStateMatch", "Flakiness",
-    "FormatError", "GateDecision", "GeneralQuality", "Grounding", "Hallucinations", "InferenceCallCount",
-    "Injection", "InstructionFollowing", "Invocation", "InvocationDuration", "Judge", "JudgeError", "JudgeOptions",
-    "JudgeState", "Judges", "Label", "Message", "Metric", "MetricError", "Model", "ModelOptions", "ModelUsage",
-    "NamedModel", "Operator", "Outcome", "PanelMember", "Part", "PartKey", "Persona", "Prompt", "Quote", "Range",
-    "ReasoningTrace", "ReasoningValue", "RecordedJudge", "Recording", "Redaction", "Reply", "ReportCard",
-    "ResponseEvaluation", "ResponseMatch", "Rubric", "Run", "RunInfo", "RunNotPassedError", "Safety", "Scenario",
-    "Score", "SelectedTrace", "Session", "SessionInput", "SimulatedToolError", "Simulator", "SimulatorError",
-    "SizePlan", "Step", "Stopwatch", "StoreError", "Summary", "TaskSuccess", "TextQuality", "Thought", "TokenUsage",
-    "ToolCall", "ToolCallCount", "ToolResult", "ToolTrajectory", "ToolUseQuality", "ToolUseRubrics", "Trace",
-    "TraceOptions", "TraceSelection", "TraceValue", "TrajectoryQuality", "TrajectoryRubrics", "Usage", "UsageError",
-    "UserSimulatorQuality", "VectorCache", "Verdict", "aevaluate", "ascore", "avalue", "calibrate", "compare",
-    "evaluate", "failure_changes", "failures", "find_duplicates", "flaky", "gate", "iter_recordings",
-    "load_eval_set", "load_recordings", "mutate", "open_run", "plan", "redact", "report_card", "route_call",
-    "save_eval_set", "score", "select", "value",
+    "Failure", "Failures", "FairtrialError", "Fault", "FinalResponseMatch", "FinalResponseRubrics",
+    "FinalStateMatch", "Flakiness", "FormatError", "GateDecision", "GeneralQuality", "Grounding", "Hallucinations",
+    "InferenceCallCount", "Injection", "InstructionFollowing", "Invocation", "InvocationDuration", "Judge",
+    "JudgeError", "JudgeOptions", "JudgeState", "Judges", "Label", "Message", "Metric", "MetricError", "Model",
+    "ModelOptions", "ModelUsage", "NamedModel", "Operator", "Outcome", "PanelMember", "Part", "PartKey", "Persona",
+    "Prompt", "Quote", "Range", "ReasoningTrace", "ReasoningValue", "RecordedJudge", "Recording", "Redaction",
+    "Reply", "ReportCard", "ResponseEvaluation", "ResponseMatch", "Rubric", "Run", "RunInfo", "RunNotPassedError",
+    "Safety", "Scenario", "Score", "SelectedTrace", "Session", "SessionInput", "SimulatedToolError", "Simulator",
+    "SimulatorError", "SizePlan", "SkillTrigger", "Step", "Stopwatch", "StoreError", "Summary", "TaskSuccess",
+    "TextQuality", "Thought", "TokenUsage", "ToolCall", "ToolCallCount", "ToolResult", "ToolTrajectory",
+    "ToolUseQuality", "ToolUseRubrics", "Trace", "TraceOptions", "TraceSelection", "TraceValue",
+    "TrajectoryQuality", "TrajectoryRubrics", "Usage", "UsageError", "UserSimulatorQuality", "VectorCache",
+    "Verdict", "WorkspaceChecks", "aevaluate", "ascore", "avalue", "calibrate", "compare", "evaluate",
+    "failure_changes", "failures", "find_duplicates", "flaky", "gate", "iter_recordings", "load_eval_set",
+    "load_recordings", "mutate", "open_run", "plan", "redact", "report_card", "route_call", "save_eval_set",
+    "score", "select", "value",
 ]
 # fmt: on

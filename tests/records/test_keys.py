@@ -14,6 +14,7 @@ from fairtrial.records.check import Check
 from fairtrial.records.keys import KEY_FIELDS, CaseKey, case_key, digest
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Invocation, Message, Part, Thought, ToolCall, ToolResult, Trace
+from fairtrial.records.workspace import CaseFile, Workspace, WorkspaceCheck
 from loading import written
 
 CASE = case(turn(call("f", x=1), reply="hello"), name="order_status")
@@ -111,6 +112,9 @@ def test_every_field_of_a_case_counts_or_is_known_not_to() -> None:
         ToolCall: {"id", "author", "extra", "model"} | TIMES | CAPTURE,
         ToolResult: {"id", "author", "extra", "approval", "injected", "inner"} | TIMES | CAPTURE,
         Check: {"name"},
+        Workspace: {"skill", "variant"},
+        CaseFile: set(),
+        WorkspaceCheck: {"name"},
         Rubric: {"extra"},
         Scenario: {"extra"},
         Persona: {"extra"},

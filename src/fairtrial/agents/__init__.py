@@ -32,6 +32,7 @@ KINDS: dict[str, _Kind] = {
     "responses": _Kind("endpoints.openai_responses"),
     "endpoint": _Kind("endpoints.json_endpoint"),
     "process": _Kind("endpoints.process"),
+    "harness": _Kind("harness.harness_agent"),
     "a2a": _Kind("a2a"),
     "adk": _Kind("adk", ("google.adk:BaseAgent", "google.adk:BaseNode", "google.adk:App")),
     "adk-server": _Kind("endpoints.adk_server"),
@@ -51,6 +52,9 @@ KINDS: dict[str, _Kind] = {
 """Every kind of target by its prefix."""
 
 
+COMMAND_LINE_AGENTS = ("claude", "codex", "gemini", "opencode")
+"""The command-line agents that are known by their names."""
+
 PLUGINS = "fairtrial.agents"
 """The group of entry points with which packages add kinds of targets."""
 
@@ -63,6 +67,8 @@ def find_agent(target: str | Any) -> Agent:
     if not isinstance(target, str):
         return _around(target, f"agent: must be a function or 'module:function', got {type(target).__name__}")
     prefix, colon, rest = target.partition(":")
+    if not colon and target.partition("#")[0] in COMMAND_LINE_AGENTS:
+        return find_agent(f"harness:{target}")
     if prefix in KINDS:
         try:
             agent: Agent = _module(KINDS[prefix]).agent_at(target)

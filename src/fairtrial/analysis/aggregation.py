@@ -81,6 +81,8 @@ class SummaryBuilder:
 
     def add(self, result: CaseResult, verdicts: Sequence[Verdict] | None = None) -> None:
         """Count the result of one attempt. The verdicts of its outcomes are computed if they are not given."""
+        if result.eval_set in self._rules.baselines:
+            return
         place = (result.position, result.attempt)
         self.is_in_file_order = self.is_in_file_order and place > self._place
         if result.position != self._place[0] and len(self._run.open_cases) >= _MOST_OPEN:

@@ -104,6 +104,16 @@ class CaseColumn:
         squares = max(0, valued - 1) * variance + valued * missing / count * (mean - value) ** 2
         return CaseSample((valued * mean + missing * value) / count, squares / (count - 1) if count > 1 else 0.0, count)
 
+    def select(self, cases: Sequence[int]) -> CaseColumn:
+        """Return the column of some of the cases, in the given order."""
+        column = CaseColumn()
+        known = [case for case in cases if case < len(self._means)]
+        column._means.extend([self._means[case] for case in known])
+        column._variances.extend([self._variances[case] for case in known])
+        column._counts.extend([self._counts[case] for case in known])
+        column._missing.extend([self._missing[case] for case in known])
+        return column
+
     def missing(self, case: int) -> int:
         """Return the number of attempts of a case that have no value, and should have one."""
         return self._missing[case] if case < len(self._missing) else 0

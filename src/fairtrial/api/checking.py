@@ -22,6 +22,7 @@ from fairtrial.simulate.user import check_persona
 from fairtrial.text.display import count
 
 _PATTERNS = (*loading.RECORDED_NAMES, "*config.yaml", "*config.yml", "*.evalset.yaml", "*.evalset.yml")
+_OF_SKILLS = ("SKILL.md", "eval.yaml", "eval.yml", "tasks.yaml", "tasks.yml", "trigger*.yaml", "trigger*.yml")
 
 
 class Checked(Record, frozen=True):

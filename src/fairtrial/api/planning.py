@@ -66,6 +66,16 @@ None stands for the nearest test_config.json."""
 
 
 @dataclass(frozen=True)
+class PreparedSets:
+    """Eval sets that were read and changed, for example for the variants of a skill, and the origins of their files."""
+
+    sets: tuple[EvalSet, ...]
+    origins: tuple[tuple[str, str | None], ...]
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Plan:
     """A run that has not started yet. All inputs are read and checked.
 
@@ -97,7 +107,7 @@ class Plan:
 
 
 def plan_run(
-    eval_set: EvalSets,
+    eval_set: EvalSets | PreparedSets,
     agent: str | Callable[..., Any],
     criteria: Criteria = None,
     reading: ReadOptions = READ,
@@ -113,7 +123,7 @@ def plan_run(
     attempt_choices = options_in(run.attempts)
     check_numbers(concurrency=run.concurrency, reply_timeout=run.reply_timeout)
     check_columns(reading.columns)
-    eval_set = resolve_eval_set(eval_set, reading.columns)
+    eval_set = eval_set if isinstance(eval_set, PreparedSets) else resolve_eval_set(eval_set, reading.columns)
     judges = run.judges
     loaded_sets, notes = load_sets(eval_set, criteria, reading, judges, is_scored=run.is_scored)
     cases = loading.select_cases(loading.plan_cases(loaded_sets), loaded_sets, reading.case_ids)
@@ -211,7 +221,7 @@ class Notes:
 
 
 def load_sets(
-    eval_set: EvalSet | list[str | Path],
+    eval_set: EvalSet | PreparedSets | list[str | Path],
     criteria: Criteria,
     reading: ReadOptions,
     judges: Judges,
@@ -219,6 +229,19 @@ def load_sets(
     is_scored: bool = True,
 ) -> tuple[list[loading.LoadedSet], Notes]:
     """Return eval sets with their criteria, and notes on both."""
+    if isinstance(eval_set, PreparedSets):
+        loaded = _criteria(criteria, reading, judges)
+        if loaded is None:
+            raise UsageError("prepared eval sets need criteria")
+        stored = [as_stored(own, f"the eval set {own.id!r}")[0] for own in eval_set.sets]
+        notes = Notes(
+            eval_set.origins,
+            ((loaded.origin, loaded.sha256),),
+            (*eval_set.warnings, *loaded.warnings),
+            loaded.informs,
+            eval_set.notes,
+        )
+        return with_thresholds([_with_criteria(own, loaded) for own in stored], reading.thresholds), notes
     if isinstance(eval_set, EvalSet):
         loaded = _criteria(criteria, reading, judges) or loading.join_criteria(
             loading.DEFAULT_CONFIG, origin=loading.DEFAULTS
@@ -368,8 +391,10 @@ def _check(criterion: Criterion) -> Criterion:
     return replace(criterion, threshold=threshold, signature=criterion.signature or signature(criterion.metric))
 
 
-def list_names(eval_set: EvalSet | list[str | Path]) -> list[str]:
+def list_names(eval_set: EvalSet | PreparedSets | list[str | Path]) -> list[str]:
     """Return the id of an eval set, or the paths of files, for the run's manifest."""
+    if isinstance(eval_set, PreparedSets):
+        return [path for path, _ in eval_set.origins]
     return [eval_set.id] if isinstance(eval_set, EvalSet) else list(map(str, eval_set))
 
 

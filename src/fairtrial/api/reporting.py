@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from typing import Protocol
 
 from rich.console import Console
+from rich.text import Text
 
 from fairtrial.api.attempt_filter import Selection, selection_line
 from fairtrial.records.audit import GateAudit, SuiteAudit
@@ -71,7 +72,11 @@ def print_run(
     """
     large = sum(run.summary.cases.values()) > LISTED and not everything
     rules = run.info.attempt_rules
-    cases = run.cases_not_passed(limit=DETAILED) if large else by_case(run.cases, rules)
+    all_cases = run.cases_not_passed(limit=DETAILED) if large else by_case(run.cases, rules)
+    cases = all_cases if verbose else (case for case in all_cases if case.results[0].eval_set not in rules.baselines)
+    if rules.baselines or run.info.config.get("variants"):
+        for note in run.summary.notes[:1]:
+            console.print(Text(visible_line(note), "bold"))
     print_report(
         console,
         run.info,

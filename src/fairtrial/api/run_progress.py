@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from fairtrial.analysis.aggregation import SummaryBuilder, aggregate
 from fairtrial.api.planning import now
-from fairtrial.api.stored_runs import clustered
+from fairtrial.api.stored_runs import clustered, measure_stored
 from fairtrial.errors import StoreError
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.gate import GateDecision
@@ -108,7 +108,8 @@ class RunProgress:
         A run with `alarms` about its judges does not pass: it is unscored, and the alarms are its reasons.
         """
         summary = clustered(self._summarize(ballots), self._store, self.info)
-        summary = replace(summary, decision=decision, notes=(*summary.notes, *notes)).with_alarms(alarms)
+        leads = self._variant_notes() if info_has_variants(self._info) else []
+        summary = replace(summary, decision=decision, notes=(*leads, *summary.notes, *notes)).with_alarms(alarms)
         info = replace(
             self.info,
             finished=now(),
@@ -118,6 +119,14 @@ class RunProgress:
         )
         self._store.finish(info, summary)
         return summary, info
+
+    def _variant_notes(self) -> list[str]:
+        """Return the sentences about the variants of a skill."""
+        from fairtrial.api.skills.variant_notes import mean_costs, variant_notes
+
+        store, info = self._store, self._info
+        costs = mean_costs(recording for _, recording in store.recordings(info.id))
+        return variant_notes(measure_stored(store, info), store.cases(info.id), store.results(info.id), costs)
 
     def _summarize(self, ballots: Mapping[str, Ballot]) -> Summary:
         """Return the numbers of the run over all its results. Raises StoreError if a result cannot be read."""
@@ -137,6 +146,11 @@ class RunProgress:
         if skipped := store.count_skipped_results():
             raise StoreError(f"{count(skipped, 'result')} of this run cannot be read again")
         return summary
+
+
+def info_has_variants(info: RunInfo) -> bool:
+    """Whether a run tests variants of a skill."""
+    return bool(info.config.get("variants"))
 
 
 def _pass_rate(summary: Summary) -> float | None:

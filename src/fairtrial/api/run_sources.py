@@ -11,6 +11,7 @@ import msgspec
 
 from fairtrial.analysis.measured_run import Measure, MeasuredRun, PlacedCase, measure_run
 from fairtrial.analysis.sequential import WaveTable, take_waves
+from fairtrial.analysis.variants import SIGN, select_variant
 from fairtrial.api.calibrations import calibrations, labelled_outcomes
 from fairtrial.api.case_groups import groups_by_position, with_clusters
 from fairtrial.api.dataset_sources import is_folder_of_results, measure_folder
@@ -39,8 +40,12 @@ def measured(
 ) -> MeasuredRun:
     """Return the numbers of a run. Raises UsageError if there is no such run, or the file cannot be read.
 
-    With `cluster`, cases with the same values of that property are one cluster, whatever clusters they declare.
+    With `cluster`, cases with the same values of that property are one cluster, whatever clusters they declare. The
+    name of a variant behind a run, as in `20261120@without`, chooses the cases of one variant of a skill.
     """
+    if isinstance(run, str) and SIGN in run and not is_file(run):
+        name, _, variant = run.rpartition(SIGN)
+        return select_variant(measured(name, store, valid_only=valid_only, cluster=cluster), variant)
     own = _make_measured(run, store, valid_only=valid_only)
     if cluster is not None:
         with_clusters(own, groups_by_position(yield_cases(run, store), cluster, own.info.id))

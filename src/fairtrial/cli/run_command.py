@@ -14,6 +14,7 @@ from fairtrial.cli.options.dotenv_files import read_environment
 from fairtrial.cli.options.judge_flags import judge_options, make_judges
 from fairtrial.cli.options.project_flags import project_options
 from fairtrial.cli.options.resumption import earlier_run, read_arguments
+from fairtrial.cli.options.skill_flags import skill_options
 from fairtrial.cli.output import Common, RunGate, common_options, run_and_report
 from fairtrial.errors import UsageError
 
@@ -46,6 +47,7 @@ _UNTIL_DECIDED = click.option(
 @project_options
 @under("Agent", _AGENT, flags.attempts)
 @under("Agent", flags.reply_timeout, rare=True)
+@skill_options
 @under("Input", flags.columns)
 @under("Store", _RESUME)
 @under("Claims", _UNTIL_DECIDED)
@@ -67,6 +69,7 @@ def run(
     claims: list[Claim],
     against: str | None,
     even_so: bool,
+    skill: api.SkillOptions,
     common: Common,
     **judge: Any,
 ) -> int:
@@ -77,6 +80,7 @@ def run(
     \b
     fairtrial run evals/ --agent shop.agent:reply
     fairtrial run questions.csv --agent shop.agent:reply --map input=question,expected=answer
+    fairtrial run path/to/skill --agent claude --credentials ANTHROPIC_API_KEY
 
     Options that are left out come from fairtrial.toml. With claims, the exit code is about them: 0 if all hold, 1 if
     one does not, 3 if one is undecided.
@@ -87,9 +91,12 @@ def run(
     The agent is a function, sync or async. It receives the conversation so far (a fairtrial.Trace whose last
     invocation holds the user's message) and returns a reply, or yields steps: strings, fairtrial.ToolCall,
     fairtrial.ToolResult, ... Other targets are http://HOST/v1#MODEL, responses:URL, adk-server:URL,
-    langgraph-server:URL, a2a:URL, endpoint:FILE, process:COMMAND, adk:FOLDER, and KIND:MODULE:NAME for an agent of a
-    framework: agent-framework, agno, claude, crewai, google-genai, langgraph, llama-index, openai-agents, pydantic-ai,
-    smolagents, strands.
+    langgraph-server:URL, a2a:URL, endpoint:FILE, process:COMMAND, harness:FILE, adk:FOLDER, and KIND:MODULE:NAME for
+    an agent of a framework: agent-framework, agno, claude, crewai, google-genai, langgraph, llama-index,
+    openai-agents, pydantic-ai, smolagents, strands.
+
+    A folder with SKILL.md and evals/evals.json is a skill. With claude, codex, gemini, opencode or harness:FILE, each
+    case runs with the skill and without it, in a clean workspace, 3 attempts each.
 
     \b
     fairtrial run shop.evalset.json --agent shop.agent:reply --attempts 4 --json results.json
@@ -124,25 +131,10 @@ def run(
         claims = _earlier_claims(decided["claims"])
     if until_decided and not claims:
         raise click.UsageError("--until-decided needs a claim, such as --at-least 0.8", ctx)
+    count = _attempts(attempts, earlier, api.MOST_ATTEMPTS if until_decided else None)
+    judges = make_judges(judge, earlier.config.get("judge") or {} if earlier else None)
     with common.output.only_report_on_stdout():
-        plan = api.plan_run(
-            arguments["paths"],
-            arguments["agent"],
-            arguments["config"],
-            api.ReadOptions(
-                arguments["only"],
-                arguments["lenient"],
-                arguments["columns"] or {},
-                arguments["allow_code"],
-                arguments["thresholds"],
-            ),
-            api.RunOptions(
-                _attempts(attempts, earlier, api.MOST_ATTEMPTS if until_decided else None),
-                common.concurrency,
-                reply_timeout=arguments["reply_timeout"],
-                judges=make_judges(judge, earlier.config.get("judge") or {} if earlier else None),
-            ),
-        )
+        plan = _plan(arguments, skill, earlier, count, common.concurrency, judges)
     plan = common.choose(plan)
     if until_decided:
         url = api.DEFAULT_URL if common.store == "none" else common.store
@@ -158,6 +150,31 @@ def run(
         reuse=judge["reuse"],
         gate=None if until_decided or not claims else RunGate(tuple(claims), against, even_so),
     )
+
+
+def _plan(
+    arguments: dict[str, Any],
+    skill: api.SkillOptions,
+    earlier: RunInfo | None,
+    attempts: api.AttemptOptions,
+    concurrency: int,
+    judges: api.Judges,
+) -> api.Plan:
+    """Return the plan of a run: of a skill with its variants, or of any other eval sets."""
+    paths, agent, config = arguments["paths"], arguments["agent"], arguments["config"]
+    names = ("only", "lenient", "allow_code", "thresholds")
+    reading = api.ReadOptions(columns=arguments["columns"] or {}, **{name: arguments[name] for name in names})
+    running = api.RunOptions(attempts, concurrency, reply_timeout=arguments["reply_timeout"], judges=judges)
+    stored = None if earlier is None else api.skill_options_in(earlier.config)
+    if stored is not None or api.is_skill_run(paths, agent):
+        options = stored if stored is not None and skill == api.SkillOptions() else skill
+        return api.plan_skill_run(paths[0], agent, options, config, reading, running)
+    if skill != api.SkillOptions():
+        options_of_skills = "--versus, --trigger, --description, --credentials and --sandbox"
+        raise UsageError(
+            f"{options_of_skills} need a folder with SKILL.md, and claude, codex, gemini, opencode or harness:FILE"
+        )
+    return api.plan_run(paths, agent, config, reading, running)
 
 
 def _earlier_claims(stored: Any) -> list[Claim]:

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from fairtrial.formats import claude_code, codex, inspect_logs, mini_swe_agent, swe_agent, tau2_bench
+from fairtrial.formats.coding_agents import claude_stream, gemini_stream, opencode_stream
 from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.attempt import Recording
@@ -55,6 +56,9 @@ def log_in_lines(lines: list[Any], reading: Diagnostics, stem: str) -> AgentLog 
         return _session_log("Codex session", [codex.read_session(lines, reading, stem)], reading)
     if any(map(codex.is_exec_line, first_lines)):
         return _session_log("codex exec --json", [codex.read_exec(lines, reading, stem)], reading)
+    for stream in (claude_stream, gemini_stream, opencode_stream):
+        if any(map(stream.is_line, first_lines)):
+            return _session_log(stream.KIND, [stream.read_output(lines, reading, stem)], reading)
     return None
 
 

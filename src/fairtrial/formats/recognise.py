@@ -54,6 +54,7 @@ from fairtrial.formats.jsontext import (
 )
 from fairtrial.formats.large_text import LargeText
 from fairtrial.formats.reading import MOST_PROBLEMS, NO_COLUMNS, Diagnostics, Place
+from fairtrial.formats.skills import skill_files
 from fairtrial.formats.spans import otlp_protobuf, readers
 from fairtrial.formats.spans.large_files import LargeFile
 from fairtrial.formats.spans.otlp_batch import decode_batch
@@ -246,6 +247,8 @@ def _object(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
         return Loaded(reading.path, "eval set result", expected, recordings)
     if agents_cli_config.is_config(keys, whole.get("custom_metrics", whole.get("customMetrics"))):
         return Loaded(reading.path, "EvalConfig", config=agents_cli_config.config(whole, reading))
+    if (of_skill := skill_files.read_document(whole, reading, stem)) is not None:
+        return Loaded(reading.path, *of_skill)
     if keys & {"criteria", "custom_metrics", "customMetrics"}:
         return Loaded(reading.path, "EvalConfig", config=config_file.config(whole, reading))
     return _recorded_object(whole, reading, stem)
@@ -400,8 +403,8 @@ def _array(top: list[Any], reading: Diagnostics, stem: str, *, are_lines: bool =
     first = items[0] if items else None
     if (traces := _traces(items, reading, stem)) is not None:
         return traces
-    if tau2_tasks.is_task(first):
-        return Loaded(reading.path, tau2_tasks.KIND, tau2_tasks.read_tasks(items, reading, stem))
+    if (of_list := _cases_of_list(items, first, reading, stem)) is not None:
+        return of_list
     if messages.is_tau(first):
         tasks, recordings = messages.tau_bench(items, reading)
         return Loaded(reading.path, "tau-bench results", tasks, recordings)
@@ -412,6 +415,15 @@ def _array(top: list[Any], reading: Diagnostics, stem: str, *, are_lines: bool =
     if is_chat(first):
         return _items(items, CHATS, reading)
     return _by_hand(items, first, reading, stem)
+
+
+def _cases_of_list(items: list[Any], first: Any, reading: Diagnostics, stem: str) -> Loaded | None:
+    """Return the cases in a list of trigger queries or of tasks of tau2-bench, or None."""
+    if skill_files.is_query(first):
+        return Loaded(reading.path, *skill_files.read_list(items, reading, stem))
+    if tau2_tasks.is_task(first):
+        return Loaded(reading.path, tau2_tasks.KIND, tau2_tasks.read_tasks(items, reading, stem))
+    return None
 
 
 def _by_hand(items: list[Any], first: Any, reading: Diagnostics, stem: str) -> Loaded:

@@ -25,6 +25,7 @@ from fairtrial.formats.spans import large_files
 from fairtrial.formats.spans.large_files import large_file
 from fairtrial.loading.folders import belongs_to_session, data_files, walk_files, with_agents
 from fairtrial.loading.input_streams import STDIN, large_eval_set, read_stream
+from fairtrial.loading.skill_folders import eval_files, is_skill_folder, read_suite
 from fairtrial.loading.span_files import with_conversations
 from fairtrial.loading.spooled_recordings import SpooledRecordings
 from fairtrial.records.case import EvalSet
@@ -135,6 +136,8 @@ def read_part(
         data = with_agents(path, path.read_bytes())
     except OSError as error:
         raise FormatError(str(path), [error.strerror or str(error)]) from None
+    if (suite := read_suite(path, data, lenient=lenient)) is not None:
+        return suite
     loaded = read(data, str(path), lenient=lenient, columns=columns, as_reference=as_reference)
     return loaded, hashlib.sha256(data).hexdigest() if hashed else ""
 
@@ -284,8 +287,9 @@ def find_files(paths: Sequence[str | Path], *, recorded: bool) -> Iterator[Found
     for given in paths:
         with no_such_path(given):
             path, only = _split(str(given))
-            files = _files(path, RECORDED_NAMES if recorded else _PATTERNS)
-            notes = _omission_notes(path, files, recorded=recorded)
+            of_skill = [] if recorded or not is_skill_folder(path) else eval_files(path)
+            files = of_skill or _files(path, RECORDED_NAMES if recorded else _PATTERNS)
+            notes = () if of_skill else _omission_notes(path, files, recorded=recorded)
         for file in files:
             yield FoundFile(file, str(path if path.is_dir() else file.parent), only, notes, path.is_dir())
             notes = ()

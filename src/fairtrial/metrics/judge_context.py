@@ -7,8 +7,12 @@ from itertools import accumulate
 
 from fairtrial.records.contents import placeholder, readable
 from fairtrial.records.record import Json
+from fairtrial.records.state_delta import read_delta
 from fairtrial.records.trace import AgentDetails, Invocation, Message, ToolCall, ToolResult, Trace
 from fairtrial.text.display import compact
+
+_LONGEST_FILE, _LONGEST_FILES, _MOST_FILES = 8_000, 40_000, 50
+"""Characters of one file and of all files, and the number of files, that a judge sees."""
 
 Texts = dict[str, str]
 """Texts by name, in the order in which the judge sees them. For example, `{"reply 1": "It is sunny."}`."""
@@ -83,6 +87,24 @@ def _grounding(invocation: Invocation, before_step: int | None) -> list[Json]:
 def reply(invocation: Invocation, index: int, *, interim: bool = False) -> Texts:
     """Return the agent's reply, behind its earlier messages if `interim`."""
     return {f"reply {index + 1}": full_reply(invocation, interim=interim)}
+
+
+def produced_files(trace: Trace, index: int) -> Texts:
+    """Return the files that a coding agent left in its workspace, beside its last reply. Their texts are bounded."""
+    delta = read_delta(trace) if index == len(trace.invocations) - 1 else None
+    if delta is None:
+        return {}
+    texts: Texts = {}
+    budget = _LONGEST_FILES
+    for number, file in enumerate(delta.files[:_MOST_FILES], 1):
+        excerpt = file.diff[: min(budget, _LONGEST_FILE)]
+        budget -= len(excerpt)
+        ending = "\n(the rest is not shown)" if file.is_cut or len(excerpt) < len(file.diff) else ""
+        texts[f"file {number}"] = f"{file.path}: {file.change}, {file.size} bytes\n{excerpt}{ending}"
+    omitted = delta.omitted + max(0, len(delta.files) - _MOST_FILES)
+    if omitted or not delta.files:
+        texts["other files"] = f"{omitted} more files changed" if omitted else "the agent changed no file"
+    return texts
 
 
 def full_reply(invocation: Invocation, *, interim: bool) -> str:

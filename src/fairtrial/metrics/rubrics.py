@@ -22,6 +22,7 @@ from fairtrial.metrics.judge_context import (
     all_replies,
     earlier,
     instructions,
+    produced_files,
     reply,
     tools,
     user_message,
@@ -272,7 +273,7 @@ class TrajectoryRubrics(RubricMetric):
     def show(self, trace: Trace) -> tuple[Texts, Texts]:
         """Return the instructions and tools as the context, and the conversation as the subject."""
         agents = agents_at(trace)
-        return instructions(agents) | tools(agents), whole(trace)
+        return instructions(agents) | tools(agents), whole(trace) | produced_files(trace, len(trace.invocations) - 1)
 
 
 def reply_in_context(trace: Trace, index: int, *, interim: bool = False) -> tuple[Texts, Texts]:
@@ -280,7 +281,7 @@ def reply_in_context(trace: Trace, index: int, *, interim: bool = False) -> tupl
     invocation, agents = trace.invocations[index], agents_at(trace, index)
     context = instructions(agents) | tools(agents) | earlier(trace, index) | user_message(invocation, index)
     context |= actions(invocation, index, messages=not interim)
-    return context, reply(invocation, index, interim=interim)
+    return context, reply(invocation, index, interim=interim) | produced_files(trace, index)
 
 
 def _check_types(own: Sequence[Rubric], kind: str) -> None:

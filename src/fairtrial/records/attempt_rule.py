@@ -50,18 +50,25 @@ MEAN = AttemptRule("mean")
 
 
 class AttemptRules(Record, frozen=True):
-    """The rules of a run: by eval set, and for some cases by eval set and id. The rule of any other case is "all"."""
+    """The rules of a run: by eval set, and for some cases by eval set and id. The rule of any other case is "all".
+
+    `baselines` are eval sets that only serve a comparison, for example the cases without the skill. Their attempts are
+    stored, and do not count for the numbers and the verdict of the run.
+    """
 
     eval_sets: Mapping[str, AttemptRule] = {}
     cases: Mapping[str, Mapping[str, AttemptRule]] = {}
+    baselines: tuple[str, ...] = ()
 
     def find_rule(self, eval_set: str, case_id: str) -> AttemptRule:
         """Return the rule of a case."""
         return self.cases.get(eval_set, {}).get(case_id) or self.eval_sets.get(eval_set, ALL)
 
     def to_json(self) -> Json:
-        """Return the rules as they stand in the manifest of a run."""
-        return msgspec.to_builtins(self)
+        """Return the rules as they stand in the manifest of a run. Only runs with baselines name them."""
+        rules: dict[str, Json] = msgspec.to_builtins(self)
+        baselines = rules.pop("baselines")
+        return {**rules, "baselines": list(baselines)} if baselines else rules
 
 
 def rules_in(config: Mapping[str, Any]) -> AttemptRules:

@@ -9,6 +9,7 @@ from fairtrial.records.check import Check
 from fairtrial.records.record import Extra, Json, Record
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Invocation, ToolCall
+from fairtrial.records.workspace import Workspace
 
 
 class Behavior(Record, frozen=True):
@@ -61,7 +62,8 @@ class EvalCase(Record, frozen=True):
     of the user decides. `expected_failure` is a piece of the error that must end the conversation, for example the name
     of a guardrail. Cases with the same `cluster` resemble each other, for example copies of one template: intervals
     take them for one unit. `groups` are names or texts by which results can be divided, for example by customer.
-    `checks` are about the last reply, and about the calls of the whole conversation.
+    `checks` are about the last reply, and about the calls of the whole conversation. `workspace` are the files and the
+    skill of a coding agent.
     """
 
     id: str
@@ -79,6 +81,7 @@ class EvalCase(Record, frozen=True):
     cluster: str = ""
     groups: dict[str, Json] = {}
     checks: tuple[Check, ...] = ()
+    workspace: Workspace | None = None
 
 
 class Case(Record, frozen=True):

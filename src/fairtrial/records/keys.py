@@ -16,6 +16,7 @@ from fairtrial.records.check import Check
 from fairtrial.records.record import Json, Record, default_values
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Invocation, Message, Part, Thought, ToolCall, ToolResult, Trace
+from fairtrial.records.workspace import CaseFile, Workspace, WorkspaceCheck
 
 _SHORT_LENGTH = 12
 _KEY_LENGTH = 16
@@ -37,6 +38,7 @@ KEY_FIELDS: dict[type[msgspec.Struct], tuple[str, ...]] = {
         "approvals",
         "expected_failure",
         "checks",
+        "workspace",
     ),
     Invocation: ("user", "steps", "final_response", "rubrics", "checks"),
     Message: ("text", "parts"),
@@ -55,6 +57,9 @@ KEY_FIELDS: dict[type[msgspec.Struct], tuple[str, ...]] = {
         "fenced",
         "threshold",
     ),
+    Workspace: ("files", "triggers", "checks"),
+    CaseFile: ("source", "target", "sha256"),
+    WorkspaceCheck: tuple(name for name in WorkspaceCheck.__struct_fields__ if name != "name"),
     Rubric: ("id", "text", "description", "type"),
     Scenario: ("starting_prompt", "conversation_plan", "persona"),
     Persona: ("id", "description", "behaviors"),

@@ -1,0 +1,1 @@
+"""Run command-line agents, each attempt in a clean workspace of its own."""

@@ -1,0 +1,232 @@
+"""Sessions with a command-line agent. Each session has a workspace, a home and processes of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+import tempfile
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+from fairtrial.agents.harness.harness_logs import HarnessLog, read_log
+from fairtrial.agents.harness.harness_table import MODEL, PROMPT, Harness, find_harness
+from fairtrial.agents.harness.sandbox import Sandbox, choose_sandbox, make_environment, wrap
+from fairtrial.agents.harness.workspace_checks import decide_checks, end_group
+from fairtrial.agents.harness.workspaces import Snapshot, compare, place_files, take_snapshot
+from fairtrial.errors import AgentError, UsageError
+from fairtrial.formats.skills.skill_md import FILE, with_description
+from fairtrial.protocols import Environment, Item
+from fairtrial.records.case import EvalCase
+from fairtrial.records.state_delta import StateDelta
+from fairtrial.records.trace import About, AgentDetails
+from fairtrial.records.workspace import Workspace
+from fairtrial.text.display import shorten
+from fairtrial.text.redaction.redact import without_secrets
+
+_LARGEST_OUTPUT = 64 * 2**20
+_KEPT_ERRORS = 2000
+_LONGEST_CAUSE = 300
+DEFAULT_SECONDS = 600.0
+
+
+class HarnessOutageError(ConnectionError):
+    """The program, or the provider that it needs, did not do its work. The agent is not to blame."""
+
+
+@dataclass(frozen=True, slots=True)
+class SkillSource:
+    """A version of a skill to install: its folder without its eval files, prepared for copying, and its digest.
+
+    `description` replaces the description in its header. Without a folder, nothing is installed.
+    """
+
+    folder: str = field(default="", repr=False)
+    sha256: str = ""
+    name: str = ""
+    description: str = ""
+
+
+def agent_at(target: str) -> HarnessAgent:
+    """Return the agent of `harness:NAME`, `harness:NAME#MODEL` or `harness:FILE`. Raises UsageError."""
+    name, _, model = target.partition(":")[2].partition("#")
+    return HarnessAgent(find_harness(name), model)
+
+
+@dataclass(frozen=True, slots=True)
+class HarnessAgent:
+    """A command-line agent. A case gets a fresh folder with its files and with the version of the skill it asks for.
+
+    `root` is the folder that the paths of the cases begin at. `skills` are the versions by the variant of a case.
+    """
+
+    harness: Harness
+    model: str = ""
+    root: str = field(default="", repr=False)
+    skills: tuple[tuple[str, SkillSource], ...] = ()
+    credentials: tuple[str, ...] = field(default=(), repr=False)
+    sandbox: Sandbox = field(default_factory=lambda: choose_sandbox(None))
+    seconds: float = DEFAULT_SECONDS
+    program: str = ""
+    refuses_environment: ClassVar[str] = "a command-line agent runs its tools itself"
+
+    @asynccontextmanager
+    async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[HarnessSession]:  # noqa: ARG002
+        """Make the workspace. It is removed at the end, with everything that the agent left outside of it."""
+        folder = Path(tempfile.mkdtemp(prefix="fairtrial-"))
+        session = HarnessSession(self, case, folder)
+        try:
+            session.prepare()
+            yield session
+        finally:
+            await session.end()
+            shutil.rmtree(folder, onerror=_make_removable)
+
+
+def _make_removable(function: object, path: str, _: object) -> None:
+    """Remove a path although the agent took away the right to do so."""
+    with contextlib.suppress(OSError):
+        Path(path).parent.chmod(0o700)
+        Path(path).chmod(0o700)
+        if callable(function):
+            function(path)
+
+
+class HarnessSession:
+    """One attempt: one message, and what the agent did."""
+
+    def __init__(self, agent: HarnessAgent, case: EvalCase, folder: Path) -> None:
+        self.about: About | None = None
+        self._agent = agent
+        self._case = case
+        self._workspace, self._home = folder / "workspace", folder / "home"
+        self._environment: dict[str, str] = {}
+        self._before: Snapshot = {}
+        self._process: Process | None = None
+
+    def prepare(self) -> None:
+        """Copy the files of the case and the skill. Raises UsageError if that is not possible."""
+        own = self._case.workspace or Workspace()
+        self._workspace.mkdir(mode=0o700)
+        self._home.mkdir(mode=0o700)
+        place_files(own.files, Path(self._agent.root), self._workspace)
+        source = dict(self._agent.skills).get(own.variant)
+        if source is not None and source.folder:
+            target = self._workspace / self._agent.harness.skills / source.name
+            shutil.copytree(source.folder, target)
+            if source.description:
+                header = target / FILE
+                header.write_bytes(with_description(header.read_bytes(), source.description))
+        self._environment = make_environment(self._home, self._agent.credentials)
+        self._before = take_snapshot(self._workspace)
+
+    async def send(self, message: str) -> AsyncIterator[Item]:
+        """Run the program with a message, and yield the items of its log, also those before a failure."""
+        if self._process is not None:
+            raise AgentError("a command-line agent takes one message an attempt")
+        output, errors, problem = await self._run(message)
+        log = read_log(output, self._agent.harness.log)
+        for item in log.items:
+            yield item
+        self._raise_failure(log, errors, problem)
+        files, omitted = compare(self._before, take_snapshot(self._workspace))
+        checks = await decide_checks(
+            self._case.workspace.checks if self._case.workspace is not None else (),
+            self._workspace,
+            files,
+            self._environment,
+            lambda command: wrap(command, self._agent.sandbox, self._workspace, self._home),
+        )
+        delta = StateDelta(files, omitted, checks, log.end.cost, self._agent.program, self._agent.sandbox)
+        details = AgentDetails(self._agent.harness.name, tool_declarations=tuple({"name": name} for name in log.tools))
+        self.about = About((details,), delta.state)
+
+    async def _run(self, message: str) -> tuple[bytes, str, str]:
+        """Return the output of the program, the end of its errors, and the reason if it had to be stopped."""
+        command = self._command(message)
+        self._process = process = await asyncio.create_subprocess_exec(
+            *wrap(command, self._agent.sandbox, self._workspace, self._home),
+            cwd=self._workspace,
+            env=self._environment,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            start_new_session=True,
+        )
+        output, errors, problem = bytearray(), bytearray(), ""
+        by_input = b"" if PROMPT in " ".join(self._agent.harness.command) else message.encode()
+        try:
+            async with asyncio.timeout(self._agent.seconds):
+                await asyncio.gather(
+                    _write(process, by_input), _read_output(process, output), _read_tail(process, errors)
+                )
+                await process.wait()
+        except TimeoutError:
+            problem = f"no reply within {self._agent.seconds:g} seconds"
+        except _TooMuchOutputError:
+            problem = f"the program wrote more than {_LARGEST_OUTPUT:,} bytes"
+        await end_group(process)
+        lines = without_secrets(errors.decode(errors="replace")).strip().splitlines()
+        return bytes(output), shorten(lines[-1], _LONGEST_CAUSE) if lines else "", problem
+
+    def _command(self, message: str) -> list[str]:
+        harness, model = self._agent.harness, self._agent.model
+        words = [word.replace(PROMPT, message) for word in harness.command]
+        options = [word.replace(MODEL, model) for word in harness.model_options] if model else []
+        if not options:
+            return words
+        at = 1 if len(words) < 2 or words[1].startswith("-") else 2  # behind a subcommand, such as `codex exec`
+        return [*words[:at], *options, *words[at:]]
+
+    def _raise_failure(self, log: HarnessLog, errors: str, problem: str) -> None:
+        """Raise the failure of the program. A log that ends early, or that names the provider, is an outage."""
+        if problem:
+            raise AgentError(problem)
+        code = self._process.returncode if self._process is not None else 0
+        name = self._agent.harness.name
+        if log.end.failure:
+            cause = shorten(without_secrets(log.end.failure), _LONGEST_CAUSE)
+            raise HarnessOutageError(f"{name}: {cause}") if log.end.is_outage else AgentError(f"{name}: {cause}")
+        if not log.end.is_whole or (code and not log.items):
+            what = f"ended with the code {code}" if code else "ended"
+            raise HarnessOutageError(f"{name} {what}, and its log breaks off{f': {errors}' if errors else ''}")
+        if code and self._agent.harness.log == "text":
+            raise AgentError(f"{name} ended with the code {code}{f': {errors}' if errors else ''}")
+        if log.problems:
+            raise UsageError(f"{name}: its log is not read in full: {log.problems[0]}")
+
+    async def end(self) -> None:
+        """Kill the program if it still runs."""
+        if self._process is not None and self._process.returncode is None:
+            await end_group(self._process)
+
+
+class _TooMuchOutputError(Exception):
+    """The program writes more than anybody reads."""
+
+
+async def _write(process: Process, data: bytes) -> None:
+    assert process.stdin is not None  # noqa: S101  (it is a pipe)
+    with contextlib.suppress(ConnectionError):  # a program that reads no input is not wrong
+        process.stdin.write(data)
+        await process.stdin.drain()
+    process.stdin.close()
+
+
+async def _read_output(process: Process, output: bytearray) -> None:
+    assert process.stdout is not None  # noqa: S101  (it is a pipe)
+    while chunk := await process.stdout.read(65536):
+        output += chunk
+        if len(output) > _LARGEST_OUTPUT:
+            raise _TooMuchOutputError
+
+
+async def _read_tail(process: Process, errors: bytearray) -> None:
+    assert process.stderr is not None  # noqa: S101  (it is a pipe)
+    while chunk := await process.stderr.read(65536):
+        errors += chunk
+        del errors[:-_KEPT_ERRORS]

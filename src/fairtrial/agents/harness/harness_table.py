@@ -1,0 +1,151 @@
+"""The command-line agents that are known, and agents that a file describes."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any, Literal
+
+from fairtrial.errors import UsageError, nearest
+from fairtrial.formats.option_files import read_options
+from fairtrial.records.record import Record
+
+Log = Literal["claude", "codex", "gemini", "opencode", "text"]
+LOGS: tuple[Log, ...] = ("claude", "codex", "gemini", "opencode", "text")
+PROMPT, FOLDER, MODEL = "{prompt}", "{folder}", "{model}"
+_KEYS = ("command", "skills", "log", "version", "model_options", "credentials")
+_VERSION_SECONDS = 20
+
+
+class Harness(Record, frozen=True):
+    """A command-line agent: its command, its folder of skills, and the kind of its log.
+
+    The prompt goes to standard input unless the command holds `{prompt}`. `skills` is a folder in the workspace.
+    `model_options` are added to the command if a model is named, in the place of `{model}`. `version` is the command
+    that prints the version. `credentials` are the variables and files that a user is likely to need.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    skills: str
+    log: Log
+    version: tuple[str, ...] = ()
+    model_options: tuple[str, ...] = ()
+    credentials: tuple[str, ...] = ()
+
+
+HARNESSES: dict[str, Harness] = {
+    harness.name: harness
+    for harness in (
+        Harness(
+            "claude",
+            (
+                "claude",
+                "-p",
+                "--output-format",
+                "stream-json",
+                "--verbose",
+                "--permission-mode",
+                "bypassPermissions",
+                "--setting-sources",
+                "project",
+            ),
+            ".claude/skills",
+            "claude",
+            ("claude", "--version"),
+            ("--model", MODEL),
+            ("ANTHROPIC_API_KEY", "~/.claude/.credentials.json"),
+        ),
+        Harness(
+            "codex",
+            ("codex", "exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-"),
+            ".agents/skills",
+            "codex",
+            ("codex", "--version"),
+            ("--model", MODEL),
+            ("CODEX_API_KEY", "OPENAI_API_KEY", "~/.codex/auth.json"),
+        ),
+        Harness(
+            "gemini",
+            ("gemini", "--output-format", "stream-json", "--approval-mode", "yolo"),
+            ".gemini/skills",
+            "gemini",
+            ("gemini", "--version"),
+            ("--model", MODEL),
+            ("GEMINI_API_KEY", "~/.gemini/oauth_creds.json"),
+        ),
+        Harness(
+            "opencode",
+            ("opencode", "run", "--format", "json"),
+            ".opencode/skills",
+            "opencode",
+            ("opencode", "--version"),
+            ("--model", MODEL),
+            ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "~/.local/share/opencode/auth.json"),
+        ),
+    )
+}
+
+
+def find_harness(text: str) -> Harness:
+    """Return the known agent of a name, or the agent that a file describes. Raises UsageError."""
+    if text in HARNESSES:
+        harness = HARNESSES[text]
+        if shutil.which(harness.command[0]) is None:
+            raise UsageError(f"no program {harness.command[0]!r} is on PATH; nothing is installed for you")
+        return harness
+    path = Path(text)
+    if not path.is_file():
+        raise UsageError(f"is neither {', '.join(HARNESSES)} nor a file{nearest(text, HARNESSES)}")
+    return _read_harness(path)
+
+
+def _read_harness(path: Path) -> Harness:
+    options = read_options(path.read_bytes(), str(path))
+    if not isinstance(options, dict):
+        raise UsageError(f"{path}: must be an object with the keys {', '.join(_KEYS)}")
+    problems = [f"/{key}: is not a known key{nearest(key, _KEYS)}" for key in options if key not in _KEYS]
+    command = _words(options, "command", problems)
+    if not command:
+        problems.append("/command: must be an array of words, such as ['my-agent', '--json']")
+    skills, log = options.get("skills"), options.get("log", "text")
+    if not isinstance(skills, str) or skills.startswith(("/", "~")) or ".." in Path(skills).parts:
+        problems.append("/skills: must be a folder in the workspace, such as .claude/skills")
+    if log not in LOGS:
+        problems.append(f"/log: must be one of {', '.join(LOGS)}, got {log!r:.40}")
+    version, model = _words(options, "version", problems), _words(options, "model_options", problems)
+    credentials = _words(options, "credentials", problems)
+    if problems:
+        raise UsageError("\n".join(f"{path}: {problem}" for problem in problems))
+    folder = str(path.resolve().parent)
+    words = tuple(word.replace(FOLDER, folder) for word in command)
+    if shutil.which(words[0]) is None:
+        raise UsageError(f"{path}: /command/0: no program {words[0]!r} is on PATH")
+    version = tuple(word.replace(FOLDER, folder) for word in version)
+    return Harness(path.stem, words, str(skills), log, version, model, credentials)
+
+
+def _words(options: dict[str, Any], key: str, problems: list[str]) -> tuple[str, ...]:
+    raw = options.get(key, [])
+    if not isinstance(raw, list) or not all(isinstance(word, str) for word in raw):
+        problems.append(f"/{key}: must be an array of texts")
+        return ()
+    return tuple(raw)
+
+
+def program_version(harness: Harness) -> str:
+    """Return the version that a program prints, or an empty text if it has no command for that.
+
+    Raises UsageError if the program does not start.
+    """
+    if not harness.version:
+        return ""
+    try:
+        process = subprocess.run(  # noqa: S603  (the command is of the table, or of a file that the user gave)
+            harness.version, capture_output=True, timeout=_VERSION_SECONDS, check=False, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UsageError(f"{harness.version[0]} does not start: {error}") from None
+    lines = process.stdout.decode(errors="replace").strip().splitlines()
+    return lines[0][:80] if lines else ""

@@ -1,0 +1,132 @@
+"""Keep a program in its workspace: its environment, its home, and the sandbox that it runs in."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, get_args
+
+from fairtrial.errors import UsageError, nearest
+
+Sandbox = Literal["bwrap", "none"]
+SANDBOXES: tuple[str, ...] = get_args(Sandbox)
+_PASSED_ON = (
+    "PATH",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TERM",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    "REQUESTS_CA_BUNDLE",
+    "NO_PROXY",
+    "no_proxy",
+    "NVM_DIR",
+    "PYTHONPATH",
+    "VIRTUAL_ENV",
+)
+_SHARED_MEMORY = "/dev/shm"  # noqa: S108  (a folder that may hold the program)
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy")
+"""Passed on unless they hold a password."""
+
+
+def choose_sandbox(choice: str | None) -> Sandbox:
+    """Return the sandbox of a run: the one that is asked for, else bwrap if it is there, else none.
+
+    Raises UsageError if the sandbox that is asked for is not there.
+    """
+    has_bwrap = shutil.which("bwrap") is not None
+    if choice is None:
+        return "bwrap" if has_bwrap else "none"
+    if choice == "bwrap":
+        if not has_bwrap:
+            raise UsageError("--sandbox bwrap: no program bwrap is on PATH; it is in the package bubblewrap")
+        return "bwrap"
+    if choice == "none":
+        return "none"
+    raise UsageError(
+        f"--sandbox: must be one of {', '.join(SANDBOXES)}, got {choice!r:.40}{nearest(choice, SANDBOXES)}"
+    )
+
+
+def check_credentials(names: Sequence[str], environment: Mapping[str, str] = os.environ) -> None:
+    """Raise UsageError for a credential that is not there.
+
+    A credential is a variable of the environment, a variable with a value (`NAME=VALUE`), or a file below the home of
+    the user (`~/.codex/auth.json`).
+    """
+    for name in names:
+        if name.startswith("~/"):
+            path = Path(name).expanduser()
+            if ".." in Path(name).parts or not path.is_file():
+                raise UsageError(f"--credentials {name}: no such file in your home")
+        elif "=" not in name and name not in environment:
+            raise UsageError(f"--credentials {name}: the variable is not set")
+
+
+def make_environment(
+    home: Path, credentials: Sequence[str], environment: Mapping[str, str] = os.environ
+) -> dict[str, str]:
+    """Return the environment of a program: a list of harmless variables, a home of its own, and the credentials.
+
+    A file among the credentials is copied to the same place in the home.
+    """
+    passed = {name: environment[name] for name in _PASSED_ON if name in environment}
+    passed |= {name: value for name, value in environment.items() if name.startswith("LC_")}
+    passed |= {name: environment[name] for name in _PROXIES if name in environment and "@" not in environment[name]}
+    temporary = home / "tmp"
+    temporary.mkdir(parents=True, exist_ok=True)
+    passed |= {
+        "HOME": str(home),
+        "TMPDIR": str(temporary),
+        "XDG_CONFIG_HOME": str(home / ".config"),
+        "XDG_DATA_HOME": str(home / ".local" / "share"),
+        "XDG_STATE_HOME": str(home / ".local" / "state"),
+        "XDG_CACHE_HOME": str(home / ".cache"),
+    }
+    for name in credentials:
+        if name.startswith("~/"):
+            target = home / name.removeprefix("~/")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(Path(name).expanduser(), target)
+            target.chmod(0o600)
+        elif "=" in name:
+            key, _, value = name.partition("=")
+            passed[key] = value
+        else:
+            passed[name] = environment[name]
+    return passed
+
+
+def wrap(command: Sequence[str], sandbox: Sandbox, workspace: Path, home: Path) -> list[str]:
+    """Return a command that runs inside of a sandbox.
+
+    With bwrap, the program sees the machine, writes only to its workspace and its home, and has processes of its own.
+    The home of the user is empty there, unless the program itself stands in it.
+    """
+    if sandbox == "none":
+        return list(command)
+    program = shutil.which(command[0]) or command[0]
+    options = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    if any(word.startswith(_SHARED_MEMORY) for word in command):  # the sandbox has a /dev of its own
+        options += ["--ro-bind", _SHARED_MEMORY, _SHARED_MEMORY]
+    options += [word for folder in _hidden(Path(program)) for word in ("--tmpfs", folder)]
+    for folder in (workspace, home):
+        options += ["--bind", str(folder), str(folder)]
+    options += ["--unshare-pid", "--unshare-ipc", "--die-with-parent", "--new-session", "--chdir", str(workspace)]
+    return ["bwrap", *options, "--", program, *command[1:]]
+
+
+def _hidden(program: Path) -> list[str]:
+    """Return the folders of the user's home that hold skills and credentials of command-line agents."""
+    home = Path.home()
+    names = (".claude", ".codex", ".gemini", ".agents", ".config", ".ssh", ".aws", ".gnupg", ".local/share/opencode")
+    resolved = program.resolve()
+    folders = [home / name for name in names if (home / name).is_dir()]
+    return [str(folder) for folder in folders if not resolved.is_relative_to(folder.resolve())]

@@ -1,0 +1,42 @@
+"""Divide a run by the variants of a skill: the same cases with it, without it, or with an older version."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import replace as with_fields
+
+from msgspec.structs import replace
+
+from fairtrial.analysis.measured_run import MeasuredRun
+from fairtrial.errors import UsageError
+
+SIGN = "@"
+"""The sign between an eval set, or a run, and the name of a variant: `csv-report@without`."""
+
+
+def variants_in(run: MeasuredRun) -> list[str]:
+    """Return the names of the variants of a run, in the order of its cases."""
+    names = (key.eval_set.rpartition(SIGN) for key in run.keys)
+    return list(dict.fromkeys(name for _, sign, name in names if sign))
+
+
+def select_variant(run: MeasuredRun, variant: str) -> MeasuredRun:
+    """Return the part of a run that is about one variant. Its id is that of the run with the variant.
+
+    Raises UsageError if the run does not have the variant.
+    """
+    places = [place for place, key in enumerate(run.keys) if key.eval_set.endswith(f"{SIGN}{variant}")]
+    if not places:
+        variants = ", ".join(variants_in(run)) or "none"
+        raise UsageError(f"run {run.info.id} has no variant {variant!r}; its variants: {variants}")
+    return with_fields(
+        run,
+        info=replace(run.info, id=f"{run.info.id}{SIGN}{variant}"),
+        keys=[run.keys[place] for place in places],
+        names=[run.keys[place].case for place in places],
+        positions=[run.positions[place] for place in places],
+        columns={name: column.select(places) for name, column in run.columns.items()},
+        case_attempts=array("I", [run.attempts_at(place) for place in places]),
+        case_verdicts=[run.case_verdicts[place] for place in places],
+        clusters=[run.clusters[place] for place in places] if run.clusters else (),
+    )

@@ -1,0 +1,208 @@
+"""The sentences that lead the report of a skill: its worth, its cost, and the cases that say nothing about it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from fairtrial.analysis.comparison import compare_runs
+from fairtrial.analysis.measured_run import CASES, MeasuredRun
+from fairtrial.analysis.variants import SIGN, select_variant, variants_in
+from fairtrial.errors import UsageError
+from fairtrial.records.attempt import Recording
+from fairtrial.records.case import EvalCase
+from fairtrial.records.expectation import ExpectedCase
+from fairtrial.records.result import CaseResult
+from fairtrial.records.run_comparison import ComparedMeasure, Comparison
+from fairtrial.records.score import Score
+from fairtrial.records.state_delta import read_delta
+from fairtrial.records.summary import Estimate
+from fairtrial.reports.decisions.comparison_table import change_ends, format_signed
+from fairtrial.reports.numbers import interval, rate
+from fairtrial.stats.interval import bounded_interval
+from fairtrial.text.display import count
+
+_TOKENS, _SECONDS, _TRIGGER = "token_usage_v1", "invocation_duration_v1", "skill_trigger_v1"
+_WITH, _WITHOUT, _OLD = "with", "without", "old"
+_BASES = {_WITHOUT: "no skill", _OLD: "the old version"}
+_MOST_NAMED = 5
+
+
+def variant_notes(
+    run: MeasuredRun, cases: Iterable[ExpectedCase], results: Iterable[CaseResult], costs: Mapping[str, float]
+) -> list[str]:
+    """Return the sentences about the variants of a run, the most important first. A run without variants has none.
+
+    `costs` are the mean costs of an attempt by variant, in US dollars, as far as the agent reports them.
+    """
+    variants = variants_in(run)
+    if not variants:
+        return []
+    by_position = {case.position: case.case for case in cases}
+    notes = list(_trigger_notes(run, variants, by_position))
+    bases = [variant for variant in variants if variant in _BASES]
+    for base in bases:
+        for variant in variants:
+            if variant not in _BASES:
+                notes += _difference_notes(run, base, variant, costs)
+    return [*notes, *_assertion_notes(results, variants)]
+
+
+def _difference_notes(run: MeasuredRun, base: str, variant: str, costs: Mapping[str, float]) -> Iterator[str]:
+    try:
+        (comparison,) = compare_runs(select_variant(run, base), [select_variant(run, variant)])
+    except UsageError as error:
+        yield f"{variant} and {base} cannot be compared: {error}"
+        return
+    money = f", {costs[variant] - costs[base]:+.4f} $" if {base, variant} <= costs.keys() else ""
+    yield difference_sentence(comparison, base, variant, money)
+    yield from _silent_cases(run, base, variant)
+
+
+def difference_sentence(comparison: Comparison, base: str, variant: str, money: str = "") -> str:
+    """Return the worth of a variant, for example "with the skill +31 points (+12 … +47 points), 4 of 11 cases better".
+
+    `money` is the difference of the costs in words. Missing attempts are named: they could change the difference.
+    """
+    rows = {row.measure: row for row in comparison.rows}
+    own = rows[CASES]
+    subject = "with the skill" if variant == _WITH else f"with the description {variant!r}"
+    if own.difference is None:
+        return f"{subject} compared with {_BASES[base]}: no case has a verdict in both"
+    ends = change_ends(own)
+    ends_text = f" ({ends})" if ends else f" (no interval: {own.why or 'too few cases'})"
+    worse = f"{own.worse} worse" if own.worse else "none worse"
+    text = f"{subject} {format_signed(own, own.difference)}{ends_text} compared with {_BASES[base]}"
+    text += f": {own.better} of {count(own.cases, 'case')} better, {worse}; {own.verdict or 'no verdict'}"
+    costs = [
+        cost for measure, unit in ((_TOKENS, "tokens"), (_SECONDS, "s")) if (cost := _cost(rows.get(measure), unit))
+    ]
+    text += f"; {', '.join(costs)}{money} an attempt" if costs else ""
+    missing = sum(own.missing)
+    return text + (f"; {count(missing, 'attempt')} without a verdict" if missing else "")
+
+
+def _cost(row: ComparedMeasure | None, unit: str) -> str:
+    if row is None or row.difference is None:
+        return ""
+    value = round(row.difference, 1) + 0.0  # no minus before a zero
+    digits = f"{value:+,.0f}" if abs(value) >= 10 or unit == "tokens" else f"{value:+.1f}"
+    return f"{digits} {unit}"
+
+
+def _silent_cases(run: MeasuredRun, base: str, variant: str) -> Iterator[str]:
+    """Yield the cases that pass always, or never, with both variants: they say nothing about the skill."""
+    rates: dict[str, dict[str, float]] = defaultdict(dict)
+    for name in (base, variant):
+        part = select_variant(run, name)
+        for place, key in enumerate(part.keys):
+            if (sample := part.columns[CASES].sample(place)) is not None:
+                rates[key.case][name] = sample.mean
+    for value, phrase in ((1.0, "every attempt passes"), (0.0, "no attempt passes")):
+        names = [case for case, own in rates.items() if own == {base: value, variant: value}]
+        if names:
+            both = f"with {variant!r} and with {base!r}"
+            yield f"{phrase} {both}, so that the case says nothing about the skill: {_list(names)}"
+
+
+def _list(names: Sequence[str]) -> str:
+    rest = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + rest
+
+
+def _trigger_notes(run: MeasuredRun, variants: Sequence[str], cases: dict[int, EvalCase]) -> Iterator[str]:
+    """Yield how often the skill fires when it should, and stays quiet when it should, with intervals over queries."""
+    if _TRIGGER not in run.columns:
+        return
+    for variant in variants:
+        if variant == _WITHOUT:
+            continue
+        part = select_variant(run, variant)
+        shares: dict[bool, list[tuple[str, float]]] = {True: [], False: []}
+        for place, position in enumerate(part.positions):
+            sample = part.columns[_TRIGGER].sample(place)
+            workspace = cases[position].workspace if position in cases else None
+            if sample is not None and workspace is not None and workspace.triggers is not None:
+                shares[workspace.triggers].append((part.keys[place].case, sample.mean))
+        sentences = [
+            _share(shares[True], "fires", "that should", "sensitivity"),
+            _share(shares[False], "stays quiet", "that should not fire", "specificity"),
+        ]
+        yield f"{_name(variant)}: {'; '.join(filter(None, sentences))}"
+        wrong = [f"{case} ({rate(share)} right)" for own in shares.values() for case, share in own if share < 1]
+        if wrong:
+            yield f"{_name(variant)}: wrong on {_queries(len(wrong))}: {_list(wrong)}"
+
+
+def _name(variant: str) -> str:
+    return {_WITH: "the skill", _OLD: "the old version"}.get(variant, f"the description {variant!r}")
+
+
+def _share(shares: Sequence[tuple[str, float]], phrase: str, kind: str, name: str) -> str:
+    if not shares:
+        return ""
+    values = [share for _, share in shares]
+    mean = sum(values) / len(values)
+    ends = bounded_interval(values)
+    ends_text = (
+        f", {interval(Estimate(mean, *ends), percent=True)}" if ends is not None else ", no interval from one query"
+    )
+    return f"{phrase} on {rate(mean)} of {_queries(len(shares))} {kind} ({name}{ends_text})"
+
+
+def _queries(number: int) -> str:
+    return "1 query" if number == 1 else f"{number:,} queries"
+
+
+def _assertion_notes(results: Iterable[CaseResult], variants: Sequence[str]) -> Iterator[str]:
+    """Yield the assertions that always hold, that never hold, and those on which the attempts disagree."""
+    counts: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for result in results:
+        variant = result.eval_set.rpartition(SIGN)[2]
+        for outcome in result.outcomes:
+            if outcome.threshold is None or outcome.criterion == _TRIGGER:
+                continue
+            for part in _leaves(outcome.score):
+                counts[result.case_id, part.title][variant].append(float(part.value or 0.0))
+    names: dict[str, list[str]] = defaultdict(list)
+    for (case, title), by_variant in counts.items():
+        if phrase := _describe_assertion(by_variant, len(variants)):
+            names[phrase].append(f"{case}: {title}")
+    for phrase, places in names.items():
+        yield f"{count(len(places), 'assertion')} {phrase}: {_list(places)}"
+
+
+def _describe_assertion(by_variant: Mapping[str, Sequence[float]], variants: int) -> str:
+    """Return a remark about the values of an assertion, or an empty text."""
+    own = by_variant.get(_WITH, ())
+    values = [value for value_list in by_variant.values() for value in value_list]
+    if not own or len(by_variant) < variants:
+        return ""
+    if variants > 1 and min(values) == 1:
+        return "hold always, with every variant"
+    if max(values) == 0:
+        return "never hold"
+    return "hold in some attempts only" if len(own) > 1 and 0 < sum(own) < len(own) else ""
+
+
+def _leaves(score: Score) -> Iterator[Score]:
+    """Yield the parts with a value that have no parts of their own."""
+    for part in score.parts:
+        if part.parts:
+            yield from _leaves(part)
+        elif part.value is not None and part.title:
+            yield part
+
+
+def mean_costs(recordings: Iterable[Recording]) -> dict[str, float]:
+    """Return the mean cost of an attempt by variant. A variant of which an attempt reports no cost is left out."""
+    costs: dict[str, list[float | None]] = defaultdict(list)
+    for recording in recordings:
+        delta = read_delta(recording.trace)
+        costs[recording.eval_set.rpartition(SIGN)[2]].append(None if delta is None else delta.cost)
+    means = {}
+    for variant, values in costs.items():
+        known_values = [value for value in values if value is not None]
+        if len(known_values) == len(values):
+            means[variant] = sum(known_values) / len(known_values)
+    return means

@@ -1,0 +1,1 @@
+"""Read the output of command-line agents: the streams of Claude Code, Gemini CLI and OpenCode."""

@@ -1,0 +1,181 @@
+"""A skill is tested with it, without it, with an old version, and for its trigger."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commands import Done, fairtrial
+from fairtrial import api
+from fairtrial.errors import UsageError
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SKILL = EXAMPLES / "sales-report"
+AGENT = f"harness:{EXAMPLES / 'scripted-agent.json'}"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a copy of the example's skill."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(SKILL, tmp_path / "sales-report")
+    return tmp_path
+
+
+def run(*more: str, skill: str = "sales-report", attempts: int = 1) -> Done:
+    """Test the skill in the current folder."""
+    options = ("--agent", AGENT, "--attempts", str(attempts), "--sandbox", "none", "--json", "run.json")
+    return fairtrial("run", skill, *options, *more)
+
+
+def report() -> dict[str, Any]:
+    """The JSON report of the run."""
+    document: dict[str, Any] = json.loads(Path("run.json").read_text())
+    return document
+
+
+def drop_step(folder: Path, words: str) -> None:
+    """Remove the lines with some words from the skill."""
+    path = folder / "sales-report" / "SKILL.md"
+    path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if words not in line))
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_difference_is_the_first_line() -> None:
+    """Two of three cases need the skill, so that it is worth 67 points, and no case is worse."""
+    done = run()
+    assert done.code == 0
+    lead = next(line for line in done.out.splitlines() if not line.startswith("criteria:"))
+    assert lead.startswith("with the skill +67 points (")
+    notes = report()["run"]["notes"]
+    assert "compared with no skill: 2 of 3 cases better, none worse; no difference shown" in notes[0]
+    assert "+1,280 tokens" in notes[0]  # a third more: 2 messages of 960 tokens in 2 of 3 cases
+    assert "best-month-only" in notes[1]
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_verdict_is_about_the_skill_alone() -> None:
+    """Attempts without the skill fail, and are stored, and do not fail the run."""
+    done = run(attempts=2)
+    document = report()
+    verdicts = {(own["eval_set"].rpartition("@")[2], own["case_id"]): own["verdict"] for own in document["attempts"]}
+    assert verdicts["without", "three-months"] == "failed"
+    assert verdicts["with", "three-months"] == "passed"
+    assert document["run"]["counts"] == {"passed": 6}
+    assert "✓ PASSED" in done.out
+    assert "sales-report@without:three-months" not in done.out
+
+
+@pytest.mark.usefixtures("folder")
+def test_variants_compare_and_gate_like_runs() -> None:
+    """A variant of a run is named behind it, wherever a run is."""
+    run()
+    run_id = report()["run"]["id"]
+    compared = fairtrial("compare", f"{run_id}@without", f"{run_id}@with", "--json", "-")
+    assert compared.code == 0
+    (cases, *_) = json.loads(compared.out)["rows"]
+    assert (cases["better"], cases["worse"], round(cases["difference"], 3)) == (2, 0, 0.667)
+    assert fairtrial("gate", f"{run_id}@with", "--at-least", "0.1").code == 0
+    assert fairtrial("gate", f"{run_id}@without", "--at-least", "0.9").code == 1
+    problem = fairtrial("compare", f"{run_id}@old", f"{run_id}@with")
+    assert "has no variant 'old'; its variants: with, without" in problem.err
+
+
+def test_an_old_version_comes_from_git(folder: Path) -> None:
+    """A skill is compared with the last commit, and the working tree is not touched."""
+    for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"]):
+        subprocess.run(["git", *words], check=True, cwd=folder)
+    drop_step(folder, "description")
+    (folder / "sales-report" / "SKILL.md").write_text("---\nname: sales-report\ndescription: Nothing.\n---\n")
+    run("--versus", "HEAD")
+    assert "with the skill -67 points" in report()["run"]["notes"][0]
+    assert "compared with the old version" in report()["run"]["notes"][0]
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", ["no-such-revision", "--output=x"])
+def test_a_version_that_is_not_there_is_refused(name: str) -> None:
+    """A name that is neither a folder nor a revision is an error, also if it looks like an option."""
+    done = run(f"--versus={name}")
+    assert (done.code, "--versus" in done.err) == (2, True)
+
+
+@pytest.mark.usefixtures("folder")
+def test_triggers_have_sensitivity_and_specificity() -> None:
+    """The example misses one of three queries, and is quiet on all others."""
+    done = run("--trigger")
+    assert done.code == 1
+    lead, wrong, *_ = report()["run"]["notes"]
+    assert "fires on 67 % of 3 queries that should (sensitivity" in lead
+    assert "stays quiet on 100 % of 3 queries that should not fire (specificity" in lead
+    assert "wrong on 1 query: yes-3" in wrong
+
+
+def test_descriptions_are_tried_side_by_side(folder: Path) -> None:
+    """Another description changes when the skill fires."""
+    (folder / "vague.txt").write_text("Does many things.")
+    run("--trigger", "--description", "vague.txt")
+    notes = "\n".join(report()["run"]["notes"])
+    assert "the description 'vague': fires on 0 % of 3 queries" in notes
+
+
+def test_a_run_goes_on_where_it_stopped(folder: Path) -> None:
+    """A resumed run repeats no attempt, and keeps its options; another skill is refused."""
+    run()
+    first = report()
+    again = fairtrial("run", "--resume", first["run"]["id"], "--attempts", "2", "--json", "run.json")
+    assert again.code == 0
+    second = report()
+    assert len(second["attempts"]) == 2 * len(first["attempts"])
+    again_first = [own["trace"] for own in second["attempts"] if own["attempt"] == 1]
+    assert again_first == [own["trace"] for own in first["attempts"]]
+    drop_step(folder, "Reply")
+    refused = fairtrial("run", "--resume", first["run"]["id"], "--attempts", "3")
+    assert "signature of agent is not the same" in refused.err
+
+
+def test_nothing_is_left_behind(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No workspace stays, and the home of the user and the skill are as they were."""
+    temporary = folder / "tmp"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    run()
+    assert [path for path in temporary.iterdir() if not path.name.startswith("fairtrial-skill-")] == []
+    assert not (folder / "sales-report" / "report.md").exists()
+
+
+def test_the_skill_does_not_bring_its_answers_along(folder: Path) -> None:
+    """The agent never sees the eval files, which tell the expected answers."""
+    probe = folder / "probe.json"
+    shown = "find .claude -type f | sort"
+    probe.write_text(json.dumps({"command": ["sh", "-c", shown], "skills": ".claude/skills", "log": "text"}))
+    fairtrial("run", "sales-report", "--agent", f"harness:{probe}", "--attempts", "1", "--json", "run.json")
+    replies = {own["trace"][0]["reply"]["text"] for own in report()["attempts"] if own["eval_set"].endswith("@with")}
+    assert replies == {".claude/skills/sales-report/SKILL.md"}
+
+
+def test_a_missing_file_stops_before_anything_runs(folder: Path) -> None:
+    """A case whose file is missing would blame the agent."""
+    (folder / "sales-report" / "evals" / "files" / "sales.csv").unlink()
+    done = run()
+    assert done.code == 2
+    assert "holds no 'evals/files/sales.csv', which the case 'three-months' gives to the agent" in done.err
+
+
+@pytest.mark.usefixtures("folder")
+def test_options_of_skills_need_a_skill() -> None:
+    """An option that nothing reads is an error."""
+    done = fairtrial("run", str(EXAMPLES / "shop.evalset.json"), "--agent", "examples.agent:reply", "--trigger")
+    assert "need a folder with SKILL.md" in done.err
+
+
+def test_a_skill_without_evals_says_how_to_begin(folder: Path) -> None:
+    """The message names the command that writes them."""
+    shutil.rmtree(folder / "sales-report" / "evals")
+    with pytest.raises(UsageError, match="has no eval files"):
+        api.plan_skill_run("sales-report", AGENT, api.SkillOptions())
