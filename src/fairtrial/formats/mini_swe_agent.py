@@ -8,7 +8,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage, assemble, object_at, text_at, thoughts
+from fairtrial.formats.chats.accounting import account, with_unread
+from fairtrial.formats.chats.assembly import (
+    assemble,
+    object_at,
+    text_at,
+    thoughts,
+)
+from fairtrial.formats.chats.entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import extract_text, read_arguments
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import is_failure
@@ -33,7 +40,7 @@ def is_trajectory(value: Any) -> bool:
 
 def read_trajectory(whole: dict[str, Any], reading: Diagnostics, stem: str) -> Recording:
     """Return the run of the agent as one invocation. The first message of the user is the task."""
-    trace = assemble(_entries(whole["messages"], reading), "", ())
+    trace = with_unread(assemble(_entries(whole["messages"], reading), "", ()), reading)
     info = object_at(whole, "info")
     kept = {key: info[key] for key in ("exit_status", "submission", "model_stats") if key in info}
     name = text_at(whole, "instance_id") or stem
@@ -52,15 +59,17 @@ def _entries(messages: Sequence[Any], reading: Diagnostics) -> Iterator[Entry]:
         role, text = message["role"], extract_text(message.get("content"), (at, "content"), reading)
         if role == "system":
             yield Instruction(text)
-        elif role == "assistant":
+            continue
+        entries: list[Entry] = []
+        if role == "assistant":
             has_begun = True
             waiting = list(_calls(message, text, i))
-            yield from thoughts(text) if waiting else [Message(text)]
-            yield from waiting
+            entries += [*(thoughts(text) if waiting else [Message(text)]), *waiting]
         elif not has_begun or "interrupt_type" in object_at(message, "extra"):
-            yield UserMessage(Message(text))
+            entries.append(UserMessage(Message(text)))
         elif role != "exit":
-            yield from _observation(message, text, waiting)
+            entries += _observation(message, text, waiting)
+        yield from account(message, entries, at, reading) if entries else ()
 
 
 def _calls(message: dict[str, Any], text: str, number: int) -> Iterator[ToolCall]:

@@ -8,10 +8,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from fairtrial.formats.chats.accounting import accounted, declare
 from fairtrial.formats.chats.assembly import (
     Dialect,
-    Entry,
-    UserMessage,
     input_entries,
     join_texts,
     response,
@@ -21,6 +20,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
+from fairtrial.formats.chats.entries import Entry, UserMessage
 from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.spans.span_values import structured
@@ -144,4 +144,11 @@ def _kind_of_text(part: Any) -> str:
     return kind if kind in _TEXTS and isinstance(part.get("content"), str) else ""
 
 
-OTEL = Dialect(_NAME, _is_message, _entries)
+_DECLARED = declare(
+    "parts",
+    text=("content", str),
+    reasoning=("content", str),
+    tool_call=("id? name arguments", object),
+    tool_call_response=("id? name? response", object),
+)
+OTEL = Dialect(_NAME, _is_message, accounted(_entries, _DECLARED))

@@ -7,14 +7,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from fairtrial.formats.chats.accounting import with_unread
 from fairtrial.formats.chats.assembly import (
-    Entry,
-    UserMessage,
     assemble,
     number_at,
     object_at,
     text_at,
 )
+from fairtrial.formats.chats.entries import Entry, UserMessage
 from fairtrial.formats.chats.responses_items import RESPONSES, is_response
 from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.reading import Diagnostics, Place
@@ -66,7 +66,7 @@ def _recording(chain: Sequence[tuple[int, dict[str, Any]]], name: str, reading: 
     tools = first.get("tools")
     declarations = tuple(tool for tool in tools if isinstance(tool, dict)) if isinstance(tools, list) else ()
     trace = assemble(_entries(chain, reading), text_at(first, "instructions"), declarations)
-    trace = replace(trace, session_id=name)
+    trace = replace(with_unread(trace, reading), session_id=name)
     last = chain[-1][1]
     if last.get("status") != "failed":
         return without_secrets(Recording(name, trace), reading)

@@ -7,7 +7,8 @@ from typing import Any
 
 from fairtrial.errors import FormatError
 from fairtrial.formats.chats import dialects as chats
-from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage, response
+from fairtrial.formats.chats.assembly import response
+from fairtrial.formats.chats.entries import Entry, Instruction, UserMessage
 from fairtrial.formats.chats.message_keys import note_held_contents
 from fairtrial.formats.chats.openai_messages import openai_entries
 from fairtrial.formats.dialects.hidden_contents import MARKS
@@ -68,8 +69,8 @@ def entries_by(
             problems += inner.errors
             inner.errors.clear()
             entries += _unread(value)
-    if problems:
-        note_unread(problems, reading)
+    note_unread([*problems, *filter(None, [inner.unread])], reading)
+    reading.warnings += inner.warnings if inner.lenient else ()
     return entries
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.chats.assembly import Entry, text_at
+from fairtrial.formats.chats.assembly import text_at
 from fairtrial.formats.chats.dialects import detect_dialect
+from fairtrial.formats.chats.entries import Entry
 from fairtrial.formats.chats.openai_messages import openai_entries
 from fairtrial.formats.chats.otel_messages import OTEL, whole_answers
 from fairtrial.formats.dialects.attributes import entries_by, output_steps

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from fairtrial.formats.chats.assembly import Entry, UserMessage
+from fairtrial.formats.chats.entries import Entry, UserMessage
 from fairtrial.formats.dialects.facts import Facts, find_reason
 from fairtrial.records.trace import Message, Thought, ToolCall, ToolResult
 

@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from fairtrial.formats.chats.assembly import Entry, UserMessage, number_at, object_at, text_at
+from fairtrial.formats.chats.assembly import number_at, object_at, text_at
+from fairtrial.formats.chats.entries import Entry, UserMessage
 from fairtrial.formats.dialects.attributes import (
     arguments,
     chat_entries,

@@ -7,7 +7,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.formats.chats.assembly import Entry, UserMessage, object_at
+from fairtrial.formats.chats.assembly import object_at
+from fairtrial.formats.chats.entries import Entry, UserMessage
 from fairtrial.formats.chats.smolagents_turns import ANSWER, answer_text
 from fairtrial.formats.dialects.attributes import (
     build_tree,

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.formats.chats.assembly import Entry
+from fairtrial.formats.chats.entries import Entry
 from fairtrial.formats.dialects.attributes import (
     build_tree,
     chat_entries,

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.chats.assembly import Entry, response, result, text_at, thoughts
+from fairtrial.formats.chats.assembly import (
+    response,
+    result,
+    text_at,
+    thoughts,
+)
+from fairtrial.formats.chats.entries import Entry
 from fairtrial.formats.dialects.attributes import (
     arguments,
     chat_entries,

@@ -1,0 +1,481 @@
+"""Account for the leaves of messages: each leaf is used, known to carry nothing, or unread.
+
+A list of keys that must not be lost never ends. So the values decide: a leaf of a message is used if its value stands
+in an entry that the reader returned. What is left, and is not known, was not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import wraps
+from itertools import islice
+from typing import Any, NamedTuple, TypeVar
+
+from msgspec.structs import replace
+
+from fairtrial.formats.chats.entries import Entry, Instruction, UserMessage
+from fairtrial.formats.reading import Diagnostics, Place, pointer
+from fairtrial.records.trace import Message, Thought, ToolCall, ToolResult, Trace, incomplete_trace
+
+_Read = Callable[[dict[str, Any], Place, Diagnostics], list[Entry]]
+_IsKnown = Callable[[dict[str, Any]], bool]
+_AnyEntry = TypeVar("_AnyEntry", bound=Entry)
+
+KNOWN_KEYS = frozenset(
+    (
+        *("role", "type", "kind", "part_kind", "lc", "object", "index", "id", "uuid", "status", "state", "phase"),
+        *("call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "message_id", "messageId", "parentId"),
+        *("logprobs", "annotations", "citations", "usage", "usage_metadata", "response_metadata", "metadata", "model"),
+        *("finish_reason", "finishReason", "stop_reason", "stopReason", "stop_sequence", "stop_details", "weight"),
+        *("timestamp", "createdAt", "created_at", "created", "example", "artifact", "fairtrial", "extra", "run_id"),
+        *("cache_control", "provider_specific_fields", "container", "context_management", "revisionId", "diagnostics"),
+        *("signature", "encrypted_content", "thoughtSignature", "thought_signature", "providerMetadata"),
+        *("providerOptions", "provider_options", "callProviderMetadata", "experimental_providerMetadata"),
+        *("provider_details", "provider_name", "provider_response_id", "provider_url", "model_name", "vendor_details"),
+        *("experimental_attachments", "tool_call_chunks", "invalid_tool_calls", "token_usage", "system_fingerprint"),
+        *(
+            "withheld",
+            "beginning",
+            "name",
+            "tool_name",
+            "toolName",
+            "author",
+            "sender",
+            "color",
+            "avatar",
+            "title",
+            "mime_type",
+            "mimeType",
+        ),
+    )
+)
+"""Keys whose values carry nothing for scoring, in the messages of all providers."""
+_KNOWN_TYPES = frozenset(
+    (
+        *("step-start", "source", "source-url", "source-document", "redacted-reasoning", "redacted_thinking"),
+        *("tool-approval-request", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "compaction"),
+        *("non_standard", "input_json_delta", "tool_call_chunk", "remove", "ghost_snapshot", "encrypted_content"),
+    )
+)
+"""The types of items and parts that are neither texts nor actions."""
+_PLAIN_KEYS = {key: KNOWN_KEYS | {key} for key in ("content", "parts")}
+_KEYS_OF_CALLS = _PLAIN_KEYS["content"] | {"tool_calls"}
+_PLAIN_CALL = frozenset(("id", "type", "index", "function"))
+_PLAIN_FUNCTION = frozenset(("name", "arguments"))
+_PLAIN_PART = frozenset(("type", "text"))
+_NAMES = frozenset(("name", "tool_name", "toolName", "tool"))
+_LEAST_SPACES = 3
+_LEAST_CHARACTERS = 8
+"""So many characters of a script without spaces are about four words."""
+_OPENING = frozenset("{[")
+_EMPTY_JSON = 2
+"""The length of `{}` and of `[]`."""
+_MOST_BESIDE = 100
+"""So many texts beside a conversation are compared with it."""
+_MOST_SEARCHED = 1 << 26
+"""So many characters of a message are searched for parts of texts. After that, a part counts as unread."""
+
+
+KNOWN_NOTES = frozenset(
+    (
+        *("description", "descriptions", "notes", "note", "comment", "comments", "remark", "remarks", "title", "tags"),
+        *("category", "categories", "subcategory", "topic", "labels", "label", "metadata", "meta", "info", "source"),
+        *("user_metadata", "attributes", "properties", "rationale", "explanation", "justification", "purpose"),
+        *("persona", "user_profile", "profile", "scenario", "goal", "license", "license_name", "url", "link"),
+        *("scores", "score", "evaluation", "evaluations", "feedback", "judge", "judgement", "reason", "reasons"),
+        *("author", "authors", "owner", "created_by", "dataset", "split", "language", "locale", "user_agent"),
+        *("user", "customer", "tenant", "environment", "config", "configuration", "parameters", "settings", "params"),
+        *("response_format", "tool_choice", "generation_config", "generationConfig", "safety_settings", "why"),
+        *("safetySettings", "stop", "stop_sequences", "thinking", "betas", "headers", "litellm"),
+        *("policy", "reward_info", "difficulty", "documentation", "changelog", "history_note", "todo", "$schema"),
+    )
+)
+"""Keys beside a conversation or in a case whose texts are notes for people, or settings of a request."""
+
+
+class Unread(NamedTuple):
+    """A leaf that was not read: its place, and whether it stands inside a part or a call of the message."""
+
+    at: Place
+    is_inside: bool
+
+
+def is_prose(text: str) -> bool:
+    """Whether a text has about four words or more, in any script."""
+    return text.count(" ") >= _LEAST_SPACES or (len(text) >= _LEAST_CHARACTERS and not text.isascii())
+
+
+class _Part(NamedTuple):
+    """A part that a reader uses as a whole: its keys, those that it must have, and its content with its type."""
+
+    keys: frozenset[str]
+    required: frozenset[str]
+    content: str
+    kind: type
+
+    def covers(self, part: dict[str, Any]) -> bool:
+        """Whether the reader uses each leaf of a part."""
+        if not (self.keys.issuperset(part) and self.required.issubset(part)):
+            return False
+        return isinstance(part.get(self.content), self.kind)
+
+
+class Declared(NamedTuple):
+    """The parts that a reader uses as a whole, by their types. `key` is the key of a message's parts.
+
+    Most messages have only such parts, and are not compared value by value.
+    """
+
+    key: str
+    parts: dict[str, _Part]
+
+    def covers(self, message: dict[str, Any]) -> bool:
+        """Whether the reader uses each leaf of a message."""
+        parts = message.get(self.key)
+        if not parts or not _PLAIN_KEYS[self.key].issuperset(message):
+            return False
+        if type(parts) is not list:
+            return type(parts) is str and self.key == "content"
+        for part in parts:
+            name = part.get("type") if type(part) is dict else None
+            declared = self.parts.get(name) if type(name) is str else None
+            if declared is None or not declared.covers(part):
+                return False
+        return True
+
+
+def declare(key: str, **parts: tuple[str, type]) -> Declared:
+    """Return declared parts from the names of their keys, the key of the content last.
+
+    A key with a question mark may be missing.
+    """
+    table: dict[str, _Part] = {}
+    for name, (words, kind) in parts.items():
+        keys = words.split()
+        required = frozenset(key for key in keys if not key.endswith("?"))
+        table[name] = _Part(
+            frozenset(("type", "cache_control", *(key.rstrip("?") for key in keys))), required, keys[-1], kind
+        )
+    return Declared(key, table)
+
+
+def accounted(read: _Read, declared: Declared | None = None, *, is_known: _IsKnown | None = None) -> _Read:
+    """Return the reader of a message that also accounts for each leaf of the message.
+
+    `is_known` says which objects inside a message carry nothing, beside those of all providers.
+    """
+
+    @wraps(read)
+    def read_accounted(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
+        problems = len(reading.errors)
+        entries = read(message, at, reading)
+        if (declared is not None and declared.covers(message)) or len(reading.errors) > problems:
+            return entries
+        return account(message, entries, at, reading, is_known=is_known)
+
+    return read_accounted
+
+
+def account(
+    message: dict[str, Any],
+    entries: list[Entry],
+    at: Place,
+    reading: Diagnostics,
+    *,
+    is_known: _IsKnown | None = None,
+) -> list[Entry]:
+    """Return the entries of a message. Contents of it that were not read are noted, and withheld in the entries.
+
+    If a leaf inside a part or a call was not read, the texts of the message are withheld, because they may be a part of
+    what was said. A call without arguments and a result without a response are then not known, either.
+    """
+    walk = _Walk(entries, is_known)
+    walk.read_message(message, at)
+    unread = walk.unread
+    if not unread and any(isinstance(entry, ToolCall) and not entry.name for entry in entries):
+        unread = [Unread((at, "name"), is_inside=True)]
+    reason = note_unread_leaf(unread[0].at, reading) if unread else ""
+    if not reason:
+        return entries
+    is_inside = any(leaf.is_inside for leaf in unread)
+    kept = [_withheld(entry, reason, texts=is_inside) for entry in entries]
+    if any(_has_content(entry) or _is_withheld(entry) for entry in kept):
+        return kept
+    return [*(entry for entry in kept if not isinstance(entry, Message)), *_gap(message, reason)]
+
+
+def account_beside(beside: dict[str, Any], trace: Trace, at: Place, reading: Diagnostics) -> None:
+    """Note the texts beside the messages of a conversation that stand nowhere in its trace, and are no notes."""
+    leaves = list(islice(prose_leaves(beside, at), _MOST_BESIDE))
+    told = "\n".join(trace_texts(trace)) if leaves else ""
+    for place, text in leaves:
+        if text.strip() not in told:
+            note_unread_leaf(place, reading)
+            break
+
+
+def prose_leaves(value: Any, at: Place) -> Iterator[tuple[Place, str]]:
+    """Yield the texts of some words in an object, with their places, except notes and settings."""
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, item in items:
+        if key in KNOWN_KEYS or key in KNOWN_NOTES:
+            continue
+        if isinstance(item, str):
+            if is_prose(item):
+                yield (at, key), item
+        elif isinstance(item, dict | list):
+            yield from prose_leaves(item, (at, key))
+
+
+def trace_texts(trace: Trace) -> Iterator[str]:
+    """Yield the texts of a conversation: of its messages, calls and results, and of the agents' instructions."""
+    for invocation in (*trace.history, *trace.invocations):
+        reply = filter(None, [invocation.final_response])
+        yield from _Used([UserMessage(invocation.user), *(invocation.steps or ()), *reply]).all_texts()
+    yield from (agent.instructions for agent in trace.agents)
+    yield from (message.text for message in trace.opening)
+
+
+def is_plain(message: dict[str, Any]) -> bool:
+    """Whether a message of OpenAI has only keys that its reader always uses: most messages are so."""
+    content = message.get("content")
+    if type(content) is not str and content is not None and not _are_plain_parts(content):
+        return False
+    if _PLAIN_KEYS["content"].issuperset(message):
+        return content is not None
+    calls = message.get("tool_calls")
+    return type(calls) is list and _KEYS_OF_CALLS.issuperset(message) and all(map(_is_plain_call, calls))
+
+
+def _is_plain_call(call: Any) -> bool:
+    function = call.get("function") if type(call) is dict and _PLAIN_CALL.issuperset(call) else None
+    return type(function) is dict and function.keys() == _PLAIN_FUNCTION
+
+
+def _are_plain_parts(content: Any) -> bool:
+    if type(content) is not list:
+        return False
+    return all(type(part) is dict and part.keys() == _PLAIN_PART and part["type"] == "text" for part in content)
+
+
+def note_unread_leaf(at: Place, reading: Diagnostics) -> str:
+    """Note a content that was not read, and return the reason. It is empty if the reading is lenient."""
+    place = pointer(at)
+    reason = f"{place} was not read"
+    key = _without_numbers(at)
+    if key not in reading.unread_keys:
+        reading.unread_keys.add(key)
+        reading.warning(at, "holds content that is not read; nothing is said to be absent in this recording")
+    if reading.lenient:
+        return ""
+    reading.unread = reading.unread or reason
+    return reason
+
+
+def _without_numbers(at: Place) -> tuple[Any, ...]:
+    keys: list[Any] = []
+    while at:
+        at, key = at
+        if not isinstance(key, int):
+            keys.append(key)
+    return tuple(keys)
+
+
+class _Used:
+    """The values of entries. `texts` are their texts, `containers` the ids of objects that they keep as they are."""
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self.texts: set[str] = set()
+        self.json_texts: set[str] = set()
+        self.containers: set[int] = set()
+        self.structures = 0
+        self.has_content = False
+        self._searched = 0
+        self._deep: list[Any] = []
+        for entry in entries:
+            kind = type(entry)
+            if kind is ToolCall or kind is ToolResult:
+                self.texts.add(entry.name)  # type: ignore[union-attr]
+                self._add(entry.args if isinstance(entry, ToolCall) else entry.response)  # type: ignore[union-attr]
+                self.has_content = True
+            else:
+                self._add_text(entry)
+                self.has_content = self.has_content or _has_content(entry)
+
+    def _add_text(self, entry: Entry) -> None:
+        message = entry.message if isinstance(entry, UserMessage) else entry
+        if isinstance(message, Message | Thought | Instruction):
+            self.texts.add(message.text)
+            if message.text[:1] in _OPENING:
+                self.json_texts.add(message.text)
+        if isinstance(message, Message):
+            for part in message.parts:
+                self.texts.update((part.uri, part.data, part.name, part.mime_type))
+
+    def _add(self, value: Any) -> None:
+        if isinstance(value, str):
+            self.texts.add(value)
+        elif isinstance(value, dict | list):
+            self.structures += bool(value)
+            self.containers.add(id(value))
+            for inner in value.values() if isinstance(value, dict) else value:
+                if isinstance(inner, str):
+                    self.texts.add(inner)
+                elif isinstance(inner, dict | list):
+                    self.containers.add(id(inner))
+                    self._deep.append(inner)
+
+    def all_texts(self) -> set[str]:
+        """Return the texts in the entries, however deep."""
+        while self._deep:
+            value = self._deep.pop()
+            for inner in value.values() if isinstance(value, dict) else value:
+                if isinstance(inner, str):
+                    self.texts.add(inner)
+                elif isinstance(inner, dict | list):
+                    self._deep.append(inner)
+        return self.texts
+
+    def holds(self, text: str) -> bool:
+        """Whether a text, or a text that contains it, stands in the entries, however deep."""
+        if text in self.all_texts():
+            return True
+        bare = text.strip()
+        for used in self.texts:
+            if len(used) >= len(bare):
+                self._searched += len(used)
+                if self._searched <= _MOST_SEARCHED and bare in used:
+                    return True
+        return False
+
+
+class _Walk:
+    """The leaves of a message that stand in no entry.
+
+    A JSON text and the arguments of a call are compared by their number: as many must stand in the entries.
+    """
+
+    def __init__(self, entries: Sequence[Entry], is_known: _IsKnown | None) -> None:
+        self.unread: list[Unread] = []
+        self._found: set[str] = set()
+        self._structures = 0
+        self._structure_at: Place = ()
+        self._used = _Used(entries)
+        self._is_known = is_known
+
+    def read_message(self, message: dict[str, Any], at: Place) -> None:
+        """Read a message. Of a message without any content, each text is content that was not read."""
+        self._read_object(message, at, is_inside=False, is_needed=not self._used.has_content)
+        if self._structures > self._used.structures + len(self._used.json_texts - self._found):
+            self.unread.append(Unread(self._structure_at, is_inside=True))
+
+    def _read_object(self, value: dict[str, Any], at: Place, *, is_inside: bool, is_needed: bool) -> None:
+        """Read an object.
+
+        If it `is_needed`, as a part or a call is, a short text counts as content if no text of the object was used.
+        """
+        short: list[Place] = []
+        has_used = False
+        is_call = is_inside and "content" not in value and not _NAMES.isdisjoint(value)
+        for key, item in value.items():
+            if key in KNOWN_KEYS or not item:
+                continue
+            place = (at, key)
+            if type(item) is str:
+                is_used = self._read_text(item, place, is_inside=is_inside)
+                has_used = has_used or is_used
+                if not (is_used or item[0] in "{[" or is_prose(item)):
+                    short.append(place)
+            elif type(item) is dict or type(item) is list:
+                has_used = self._read_inner(item, place, is_call=is_call) or has_used
+        if short and is_needed and not has_used:
+            self.unread.append(Unread(short[0], is_inside))
+
+    def _read_text(self, text: str, at: Place, *, is_inside: bool) -> bool:
+        """Read a text, and return whether it was used."""
+        if text[0] in "{[" and len(text) > _EMPTY_JSON:
+            if text in self._used.texts:
+                self._found.add(text)
+                return True
+            if self._used.holds(text):
+                return True
+            self._structures += 1
+            self._structure_at = at
+            return False
+        bare = text.partition(",")[2] if text.startswith("data:") else text
+        if bare in self._used.texts or self._used.holds(bare):
+            return True
+        if is_prose(text):
+            self.unread.append(Unread(at, is_inside))
+        return False
+
+    def _read_inner(self, value: Any, at: Place, *, is_call: bool) -> bool:
+        """Read a list or an object inside a message, and return whether an entry keeps it as it is."""
+        if id(value) in self._used.containers:
+            return True
+        if is_call and type(value) is dict and _NAMES.isdisjoint(value):
+            self._structures += 1
+            self._structure_at = at
+            return False
+        if type(value) is dict:
+            if not self._is_silent(value):
+                kind = value.get("type", value.get("part_kind"))
+                self._read_object(value, at, is_inside=True, is_needed=kind is not None)
+            return False
+        for i, item in enumerate(value):
+            if type(item) is str:
+                if item:
+                    self._read_text(item, (at, i), is_inside=True)
+            elif type(item) is dict or type(item) is list:
+                self._read_inner(item, (at, i), is_call=False)
+        return False
+
+    def _is_silent(self, value: dict[str, Any]) -> bool:
+        """Whether an object carries nothing: by its type, or because its dialect says so."""
+        kind = value.get("type")
+        if isinstance(kind, str) and (kind in _KNOWN_TYPES or kind.startswith("data-")):
+            return True
+        return self._is_known is not None and self._is_known(value)
+
+
+def _has_content(entry: Entry) -> bool:
+    if isinstance(entry, ToolCall | ToolResult):
+        return True
+    message = entry.message if isinstance(entry, UserMessage) else entry
+    if isinstance(message, Message):
+        return bool(message.text or message.parts)
+    return isinstance(message, Thought | Instruction) and bool(message.text)
+
+
+def _is_withheld(entry: Entry) -> bool:
+    message = entry.message if isinstance(entry, UserMessage) else entry
+    return isinstance(message, Message) and bool(message.withheld)
+
+
+def _withheld(entry: _AnyEntry, reason: str, *, texts: bool) -> _AnyEntry:
+    """Return an entry whose content may be missing. With `texts`, a text may be only a part of what was said."""
+    if isinstance(entry, UserMessage):
+        message = _withheld(entry.message, reason, texts=texts)
+        return entry if message is entry.message else replace(entry, message=message)
+    if isinstance(entry, Message) and not entry.withheld and (texts or not (entry.text or entry.parts)):
+        return replace(entry, text="", withheld=reason, beginning=entry.text)
+    if isinstance(entry, ToolCall) and not entry.args and not entry.withheld:
+        return replace(entry, withheld=reason)
+    if isinstance(entry, ToolResult) and entry.response in (None, "") and not entry.withheld:
+        return replace(entry, response=None, withheld=reason)
+    return entry
+
+
+def _gap(message: dict[str, Any], reason: str) -> list[Entry]:
+    """Return the entry that stands for a message of which nothing was read."""
+    role = message.get("role", message.get("type"))
+    if role in ("system", "developer", "tool", "function"):
+        return []
+    gap = Message("", withheld=reason)
+    return [UserMessage(gap)] if role in ("user", "human", "request") else [gap]
+
+
+def with_unread(trace: Trace, reading: Diagnostics) -> Trace:
+    """Return a trace that is incomplete if contents of its messages were not read. The next trace begins anew."""
+    reason, reading.unread = reading.unread, ""
+    return incomplete_trace(trace, reason)
