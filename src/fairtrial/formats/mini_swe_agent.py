@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.formats.chats.accounting import account, with_unread
+from fairtrial.formats.chats.accounting import account, note_unread_leaf, with_unread
 from fairtrial.formats.chats.assembly import (
     assemble,
     object_at,
@@ -27,6 +27,8 @@ _TOOL = "bash"
 _ROLES = ("system", "user", "assistant", "tool", "exit")
 _COMMAND = re.compile(r"```(?:bash|sh|mswea_bash_command)\s*\n(.*?)\n?```", re.DOTALL)
 _TAGGED = re.compile(r"<mswea_bash_command>(.*?)</mswea_bash_command>", re.DOTALL)
+_ASKS = re.compile(r"exactly one|format|provide|action", re.IGNORECASE)
+"""The words of a message that asks for a call, because the answer of the model holds none."""
 _LIMITS = "LimitsExceeded"
 """The exit status of a run that a limit ended."""
 
@@ -35,7 +37,8 @@ def is_trajectory(value: Any) -> bool:
     """Whether a document is a trajectory of mini-swe-agent, which names its format."""
     if not isinstance(value, dict) or not isinstance(value.get("messages"), list):
         return False
-    return text_at(value, "trajectory_format").startswith("mini-swe-agent")
+    is_named = text_at(value, "trajectory_format").startswith("mini-swe-agent")
+    return is_named or {"exit_status", "submission"} <= object_at(value, "info").keys()
 
 
 def read_trajectory(whole: dict[str, Any], reading: Diagnostics, stem: str) -> Recording:
@@ -69,6 +72,8 @@ def _entries(messages: Sequence[Any], reading: Diagnostics) -> Iterator[Entry]:
             entries.append(UserMessage(Message(text)))
         elif role != "exit":
             entries += _observation(message, text, waiting)
+            if not entries and not _ASKS.search(text):
+                note_unread_leaf((at, "content"), reading)
         yield from account(message, entries, at, reading) if entries else ()
 
 
@@ -85,7 +90,8 @@ def _calls(message: dict[str, Any], text: str, number: int) -> Iterator[ToolCall
     commands = [text_at(action, "command") for action in actions or () if isinstance(action, dict)]
     commands = commands or _TAGGED.findall(text) or _COMMAND.findall(text)
     for place, command in enumerate(commands):
-        yield ToolCall(_TOOL, {"command": command.strip()}, f"step-{number}-{place}")
+        call = ToolCall(_TOOL, {"command": command.strip()}, f"step-{number}-{place}")
+        yield call if command else replace(call, args={}, withheld="the action holds no command")
 
 
 def _observation(message: dict[str, Any], text: str, waiting: list[ToolCall]) -> Iterator[ToolResult]:

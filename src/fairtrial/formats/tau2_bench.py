@@ -60,7 +60,7 @@ def read_results(whole: dict[str, Any], reading: Diagnostics) -> tuple[EvalSet, 
     recordings: list[Recording] = []
     for i, simulation in enumerate(whole["simulations"]):
         at = (((), "simulations"), i)
-        if isinstance(simulation, dict) and "messages" not in simulation and holds_messages(simulation, depth=1):
+        if isinstance(simulation, dict) and "messages" not in simulation and holds_messages(simulation, depth=2):
             reading.error(at, "holds messages under a key that is not read; the dialogue stands in 'messages'")
         elif isinstance(simulation, dict) and isinstance(simulation.get("messages") or [], list):
             recordings.append(_recording(simulation, object_at(whole, "info"), at, reading))
@@ -115,7 +115,10 @@ def _entries(message: Any, at: Place, reading: Diagnostics) -> list[Entry]:
     """Return the entries of a message. The work of a simulated user is not read."""
     entries = list(_read_message(message, at, reading))
     is_agent = isinstance(message, dict) and message.get("role") in ("assistant", "tool")
-    return account(message, entries, at, reading, is_known=_is_of_user) if is_agent else entries
+    if not is_agent:
+        return entries
+    told = {key: value for key, value in message.items() if key != "raw_data"}  # it repeats the message
+    return account(told, entries, at, reading, is_known=_is_of_user)
 
 
 def _is_of_user(value: dict[str, Any]) -> bool:

@@ -288,7 +288,7 @@ class _Used:
         self.texts: set[str] = set()
         self.json_texts: set[str] = set()
         self.containers: set[int] = set()
-        self.structures = 0
+        self.structures: set[int] = set()
         self.has_content = False
         self._searched = 0
         self._deep: list[Any] = []
@@ -316,7 +316,8 @@ class _Used:
         if isinstance(value, str):
             self.texts.add(value)
         elif isinstance(value, dict | list):
-            self.structures += bool(value)
+            if value:
+                self.structures.add(id(value))
             self.containers.add(id(value))
             for inner in value.values() if isinstance(value, dict) else value:
                 if isinstance(inner, str):
@@ -358,6 +359,7 @@ class _Walk:
     def __init__(self, entries: Sequence[Entry], is_known: _IsKnown | None) -> None:
         self.unread: list[Unread] = []
         self._found: set[str] = set()
+        self._found_structures: set[int] = set()
         self._structures = 0
         self._structure_at: Place = ()
         self._used = _Used(entries)
@@ -366,7 +368,8 @@ class _Walk:
     def read_message(self, message: dict[str, Any], at: Place) -> None:
         """Read a message. Of a message without any content, each text is content that was not read."""
         self._read_object(message, at, is_inside=False, is_needed=not self._used.has_content)
-        if self._structures > self._used.structures + len(self._used.json_texts - self._found):
+        left = len(self._used.structures - self._found_structures) + len(self._used.json_texts - self._found)
+        if self._structures > left:
             self.unread.append(Unread(self._structure_at, is_inside=True))
 
     def _read_object(self, value: dict[str, Any], at: Place, *, is_inside: bool, is_needed: bool) -> None:
@@ -376,7 +379,7 @@ class _Walk:
         """
         short: list[Place] = []
         has_used = False
-        is_call = is_inside and "content" not in value and not _NAMES.isdisjoint(value)
+        is_call = is_inside and "content" not in value and (not _NAMES.isdisjoint(value) or _is_tool(value))
         for key, item in value.items():
             if key in KNOWN_KEYS or not item:
                 continue
@@ -412,6 +415,7 @@ class _Walk:
     def _read_inner(self, value: Any, at: Place, *, is_call: bool) -> bool:
         """Read a list or an object inside a message, and return whether an entry keeps it as it is."""
         if id(value) in self._used.containers:
+            self._found_structures.add(id(value))
             return True
         if is_call and type(value) is dict and _NAMES.isdisjoint(value):
             self._structures += 1
@@ -436,6 +440,12 @@ class _Walk:
         if isinstance(kind, str) and (kind in _KNOWN_TYPES or kind.startswith("data-")):
             return True
         return self._is_known is not None and self._is_known(value)
+
+
+def _is_tool(value: dict[str, Any]) -> bool:
+    """Whether a part names its tool by its type, as `tool-get_order` does."""
+    kind = value.get("type")
+    return isinstance(kind, str) and kind.startswith("tool-")
 
 
 def _has_content(entry: Entry) -> bool:

@@ -38,6 +38,8 @@ _MEDIA = ("blob", "uri", "file")
 _MARKS = (*_CALLS, *_RESULTS, "blob", "uri")
 _TEXTS = ("text", "reasoning")
 _ROLES = ("system", "developer", "user", "assistant", "model", "tool")
+_ANSWER = frozenset(("parts", "finish_reason", "name", "type"))
+"""The keys of an answer, which may have no role."""
 _INPUT_ROLES = ("user", "system", "developer")
 
 
@@ -55,7 +57,7 @@ def _is_message(message: dict[str, Any]) -> bool:
 
 def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
     role = message.get("role", "assistant")
-    if role not in _ROLES:
+    if role not in _ROLES or ("role" not in message and not _ANSWER.issuperset(message)):
         unknown_role(message, at, reading, _NAME, _ROLES)
         return []
     parts = message.get("parts")
