@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.record import without_defaults
 from fairtrial.records.result import Criterion
 from fairtrial.records.trace import Trace
-from fairtrial.text.display import describe_error
+from fairtrial.text.display import count, describe_error
 
 _NOTHING_EXPECTED = (
     "the recordings do not contain what was expected. Give an eval set with --against, or name criteria that need no "
@@ -96,7 +96,7 @@ def plan_score(
     if jobs > 1:
         _check_processes(criterion for loaded_set in matched.loaded_sets for criterion in loaded_set.criteria)
     about_models = (*model_warnings(matched.loaded_sets, judges), *text_warnings(matched.loaded_sets))
-    warnings = (*matched.notes.warnings, *matched.warnings, *about_models)
+    warnings = (*matched.notes.warnings, *matched.warnings, *_incomplete(matched.recorded), *about_models)
     if [origin for origin, _ in matched.notes.origins] == [loading.DEFAULTS] and not matched.expects:
         warnings = (*warnings, _NOTHING_EXPECTED)
     arguments = {
@@ -123,6 +123,17 @@ def plan_score(
         notes=tuple(dict.fromkeys((*matched.notes.notes, *collect_notes(matched.files)))),
         judges=judges,
     )
+
+
+def _incomplete(recorded: Sequence[object]) -> Iterator[str]:
+    """Yield a warning with the number of recordings that were not read in full. Streamed recordings do not count."""
+    held = [recording for recording in recorded if isinstance(recording, Recording)]
+    reasons = [recording.trace.incomplete for recording in held if recording.trace.incomplete]
+    if reasons:
+        yield (
+            f"{len(reasons)} of {count(len(held), 'recording')} were not read in full, so that nothing is said to be "
+            f"absent in them; for example: {reasons[0]}"
+        )
 
 
 @dataclass(frozen=True)
