@@ -10,6 +10,7 @@ import pytest
 
 import fairtrial
 from builders import eval_set, load, said
+from fairtrial.api.score_planning import plan_score
 from fairtrial.errors import FormatError
 from fairtrial.formats.recognise import read
 from fairtrial.records.attempt import Recording
@@ -116,3 +117,11 @@ def test_a_text_of_a_case_under_an_unknown_name_is_refused() -> None:
     with pytest.raises(FormatError, match="/eval_cases/0/soll: is not a known key"):
         load(eval_set({"user_content": said("hi")}, soll="The refund was granted at once."))
     assert load(eval_set({"user_content": said("hi")}, notes="The refund was granted at once.")).eval_set is not None
+
+
+def test_the_recordings_that_were_not_read_in_full_are_counted(tmp_path: Path) -> None:
+    """One number says how much of the data gives no verdict of absence."""
+    lines = [{"id": "a", "messages": [ASKED, REPLIED]}, {"id": "b", "messages": [ASKED, {**REPLIED, "zzz": PROSE}]}]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    planned = plan_score([tmp_path / "a.jsonl"], criteria={"tool_call_count_v1": 9})
+    assert any("1 of 2 recordings were not read in full" in warning for warning in planned.warnings)

@@ -96,7 +96,7 @@ def plan_score(
     if jobs > 1:
         _check_processes(criterion for loaded_set in matched.loaded_sets for criterion in loaded_set.criteria)
     about_models = (*model_warnings(matched.loaded_sets, judges), *text_warnings(matched.loaded_sets))
-    warnings = (*matched.notes.warnings, *matched.warnings, *_incomplete(matched.recorded), *about_models)
+    warnings = (*matched.notes.warnings, *matched.warnings, *_incomplete(matched.files), *about_models)
     if [origin for origin, _ in matched.notes.origins] == [loading.DEFAULTS] and not matched.expects:
         warnings = (*warnings, _NOTHING_EXPECTED)
     arguments = {
@@ -125,9 +125,10 @@ def plan_score(
     )
 
 
-def _incomplete(recorded: Sequence[object]) -> Iterator[str]:
-    """Yield a warning with the number of recordings that were not read in full. Streamed recordings do not count."""
-    held = [recording for recording in recorded if isinstance(recording, Recording)]
+def _incomplete(files: Iterable[loading.Source]) -> Iterator[str]:
+    """Yield a warning with the number of recordings that were not read in full. Recordings on disk do not count."""
+    in_memory = (source.loaded.recordings for source in files if isinstance(source.loaded.recordings, tuple))
+    held = [recording for recordings in in_memory for recording in recordings]
     reasons = [recording.trace.incomplete for recording in held if recording.trace.incomplete]
     if reasons:
         yield (
