@@ -43,12 +43,14 @@ from fairtrial.simulate.environment_options import (
     SimulatedTool,
 )
 from fairtrial.simulate.user_options import UserOptions
+from fairtrial.system.lazy_names import LazyNames
 
 REFERENCE = Path(__file__).parent / "reference"
 ARCHITECTURE = Path(__file__).parent / "explanation" / "architecture.md"
 _PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 _LAYERS_BEGIN, _LAYERS_END = "<!-- layers: `make docs` writes this picture -->", "<!-- end of the layers -->"
 _MADE = "<!-- `make docs` writes this page. -->"
+_NAMES = LazyNames(fairtrial.__spec__)
 
 
 def command_line() -> str:
@@ -99,9 +101,13 @@ def _escaped(text: str) -> str:
 
 
 def public_names() -> str:
-    """The page of all names of `import fairtrial`, with the first sentence of each docstring."""
-    rows = [f"| `{name}` | {_escaped(_summary(name))} |" for name in fairtrial.__all__]
-    return "\n".join([_MADE, "", "# Public names", "", "| name | |", "|---|---|", *rows]) + "\n"
+    """The page of all names of `import fairtrial`, in groups, with the first sentence of each docstring."""
+    sections = [f"## {heading}\n\n{_names_table(names)}" for heading, names in _NAMES.groups.items()]
+    return "\n\n".join([_MADE, "# Public names", *sections]) + "\n"
+
+
+def _names_table(names: list[str]) -> str:
+    return "\n".join(["| name | |", "|---|---|", *(f"| `{name}` | {_escaped(_summary(name))} |" for name in names)])
 
 
 def _summary(name: str) -> str:
@@ -113,7 +119,7 @@ def _summary(name: str) -> str:
 
 def _alias_docstring(name: str) -> str:
     """The string below the assignment of an alias: Python does not keep it, so it is read from the source."""
-    home = importlib.import_module(fairtrial._HOMES[name])  # noqa: SLF001
+    home = importlib.import_module(_NAMES.homes[name])
     statements = ast.parse(inspect.getsource(home)).body
     for statement, below in itertools.pairwise(statements):
         if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == name:

@@ -14,24 +14,40 @@ import pytest
 
 import fairtrial
 from fairtrial.metrics.entries import CATALOG
+from fairtrial.system.lazy_names import LazyNames
 
-_SOURCE = ast.parse(Path(fairtrial.__file__).read_text(encoding="utf-8"))
+_STUB = ast.parse(Path(fairtrial.__file__).with_name("__init__.pyi").read_text(encoding="utf-8"))
+_NAMES = LazyNames(fairtrial.__spec__)
 
 
 def typed_names() -> dict[str, str]:
-    """The names under `if TYPE_CHECKING:`, with their modules."""
-    (block,) = (node for node in _SOURCE.body if isinstance(node, ast.If))
+    """The names that the stub imports, with their modules."""
     return {
         alias.asname or alias.name: node.module or ""
-        for node in block.body
-        if isinstance(node, ast.ImportFrom)
+        for node in _STUB.body
+        if isinstance(node, ast.ImportFrom) and node.module != "fairtrial.version"
         for alias in node.names
     }
 
 
 def test_names_are_sorted() -> None:
-    """`__all__` and the table of homes are in order, without doubles."""
-    assert fairtrial.__all__ == list(fairtrial._HOMES) == sorted(set(fairtrial.__all__))
+    """`__all__` is in order, without doubles, and names what the stub imports."""
+    assert fairtrial.__all__ == sorted(set(fairtrial.__all__)) == sorted(_NAMES.homes)
+
+
+def test_each_name_is_in_one_group() -> None:
+    """The groups have headings, and the names of one group stand together."""
+    named = [name for group in _NAMES.groups.values() for name in group]
+    assert sorted(named) == fairtrial.__all__
+    assert all(_NAMES.groups)
+
+
+def test_help_shows_the_groups_before_the_modules() -> None:
+    """The description, which pydoc prints first, has each heading and, below it, each name."""
+    text = pydoc.plain(pydoc.render_doc(fairtrial)).partition("PACKAGE CONTENTS")[0]
+    words = " ".join(text.split())
+    for heading, names in _NAMES.groups.items():
+        assert f"{heading} {', '.join(names)}" in words
 
 
 @pytest.mark.parametrize("criterion", CATALOG)
@@ -44,18 +60,18 @@ def test_every_criterion_is_public(criterion: str) -> None:
 @pytest.mark.parametrize("name", fairtrial.__all__)
 def test_each_name_is_what_its_home_says(name: str) -> None:
     """Each public name can be imported, and is the object of its module."""
-    assert getattr(fairtrial, name) is getattr(importlib.import_module(fairtrial._HOMES[name]), name)
+    assert getattr(fairtrial, name) is getattr(importlib.import_module(_NAMES.homes[name]), name)
 
 
 def test_type_checkers_see_the_same_names() -> None:
     """What type checkers read is what is imported when first used."""
-    assert typed_names() == fairtrial._HOMES
+    assert typed_names() == _NAMES.homes
 
 
 def test_tools_that_read_the_source_see_the_public_names() -> None:
-    """Tools such as mkdocstrings and language servers do not run the module, so `__all__` is a list of literals."""
-    (value,) = (node.value for node in _SOURCE.body if isinstance(node, ast.Assign) and "__all__" in ast.unparse(node))
-    assert ast.literal_eval(value) == sorted(fairtrial._HOMES)
+    """Tools such as mkdocstrings do not run the module, so `__all__` of the stub is a list of literals."""
+    (value,) = (node.value for node in _STUB.body if isinstance(node, ast.Assign) and "__all__" in ast.unparse(node))
+    assert ast.literal_eval(value) == sorted(_NAMES.homes)
 
 
 def test_a_star_import_and_help_work() -> None:
@@ -81,7 +97,7 @@ def test_unknown_names_are_attribute_errors() -> None:
 def test_importing_is_light() -> None:
     """`import fairtrial` loads nothing but itself."""
     code = "import sys, fairtrial; print(*[one for one in sys.modules if one.partition('.')[0] in sys.argv])"
-    heavy = ["sqlalchemy", "rich", "numpy", "msgspec", "click"]
+    heavy = ["sqlalchemy", "rich", "numpy", "msgspec", "click", "typing", "re", "ast"]
     done = subprocess.run([sys.executable, "-c", code, *heavy], capture_output=True, text=True, check=True)
     assert not done.stdout.strip()
 

@@ -30,17 +30,17 @@ def obedient(trace: fairtrial.Trace) -> str:
 
 
 @pytest.fixture(scope="module")
-def run() -> fairtrial.api.Run:
+def run() -> fairtrial.Run:
     """A run of three cases, of which the second failed."""
     return fairtrial.evaluate(CASES, obedient, CRITERIA)
 
 
-def test_a_run_is_one_line(run: fairtrial.api.Run) -> None:
+def test_a_run_is_one_line(run: fairtrial.Run) -> None:
     """A notebook and a debugger show it."""
     assert re.fullmatch(r"<Run \S+: failed, 2 passed, 1 failed>", repr(run))
 
 
-def test_cases_are_a_sequence(run: fairtrial.api.Run) -> None:
+def test_cases_are_a_sequence(run: fairtrial.Run) -> None:
     """They have a length, places from both ends, slices, and can be read again and again."""
     names = ["first", "second", "third"]
     assert [result.case_id for result in run.cases] == names == [result.case_id for result in run.cases]
@@ -54,7 +54,7 @@ def test_cases_are_a_sequence(run: fairtrial.api.Run) -> None:
             run.cases[place]
 
 
-def test_rows_are_plain(run: fairtrial.api.Run) -> None:
+def test_rows_are_plain(run: fairtrial.Run) -> None:
     """A row for each attempt and criterion can be written as CSV and JSON."""
     rows = list(run.rows())
     assert [(row["case_id"], row["criterion"], row["verdict"]) for row in rows if row["threshold"] is not None] == [
@@ -68,7 +68,7 @@ def test_rows_are_plain(run: fairtrial.api.Run) -> None:
 
 
 def test_without_a_library_of_data_frames_the_hint_names_one(
-    run: fairtrial.api.Run, monkeypatch: pytest.MonkeyPatch
+    run: fairtrial.Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither library is needed for anything else."""
     for name in ("pandas", "polars"):
@@ -77,7 +77,7 @@ def test_without_a_library_of_data_frames_the_hint_names_one(
         run.to_frame()
 
 
-def test_the_report_is_that_of_a_terminal(run: fairtrial.api.Run) -> None:
+def test_the_report_is_that_of_a_terminal(run: fairtrial.Run) -> None:
     """Plain text, with the failed case and the verdict."""
     report = run.report()
     assert "✗ second  failed" in report
@@ -86,7 +86,7 @@ def test_the_report_is_that_of_a_terminal(run: fairtrial.api.Run) -> None:
 
 
 def test_in_a_notebook_texts_are_returned_and_not_displayed(
-    run: fairtrial.api.Run, monkeypatch: pytest.MonkeyPatch
+    run: fairtrial.Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """There, rich displays what a console prints, although the console has a file. Nothing of ours may do so."""
     report, html = run.report(), run._repr_html_()
@@ -106,7 +106,7 @@ def test_in_a_notebook_texts_are_returned_and_not_displayed(
     assert not displayed
 
 
-def test_reports_are_saved_by_their_names(run: fairtrial.api.Run, tmp_path: Path) -> None:
+def test_reports_are_saved_by_their_names(run: fairtrial.Run, tmp_path: Path) -> None:
     """The same files as those of the command line."""
     run.save(json=tmp_path / "run.json", junit=str(tmp_path / "junit.xml"), adk_results=tmp_path)
     assert json.loads((tmp_path / "run.json").read_bytes())["run"]["verdict"] == "failed"
@@ -116,7 +116,7 @@ def test_reports_are_saved_by_their_names(run: fairtrial.api.Run, tmp_path: Path
         run.save(xml=tmp_path / "run.xml")
 
 
-def test_a_check_raises_the_report(run: fairtrial.api.Run) -> None:
+def test_a_check_raises_the_report(run: fairtrial.Run) -> None:
     """A test of a user fails with the report as its message."""
     with pytest.raises(AssertionError, match=r"(?s)the run failed.*✗ second  failed"):
         run.check()
@@ -169,7 +169,7 @@ def test_a_run_is_opened_again(tmp_path: Path) -> None:
 def test_in_a_loop_the_agent_uses_the_objects_of_the_loop() -> None:
     """For example, a queue that belongs to the loop of a notebook."""
 
-    async def main() -> fairtrial.api.Run:
+    async def main() -> fairtrial.Run:
         replies: asyncio.Queue[str] = asyncio.Queue()
         answering = asyncio.create_task(_answer(replies))
 

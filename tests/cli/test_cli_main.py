@@ -29,17 +29,23 @@ _OF_OTHER_WORK = (
 _LIGHT = """
 import json, sys
 from fairtrial.cli import main
-try:
-    main({arguments})
-except SystemExit:
-    pass
+for arguments in {lines}:
+    try:
+        main(arguments)
+    except SystemExit:
+        pass
 print(json.dumps(sorted(sys.modules)), file=sys.stderr)
 """
 
 
 def modules(*arguments: str) -> set[str]:
     """The modules that a command line has loaded when it ends."""
-    code = _LIGHT.format(arguments=list(arguments))
+    return modules_of_lines([[*arguments]])
+
+
+def modules_of_lines(lines: list[list[str]]) -> set[str]:
+    """The modules that several command lines have loaded in one process."""
+    code = _LIGHT.format(lines=lines)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(json.loads(done.stderr.splitlines()[-1]))
 
@@ -56,11 +62,31 @@ def test_help_is_light(arguments: list[str]) -> None:
         "errors",
         "system",
         "system.lasting_imports",
+        "system.lazy_names",
         "system.process_end",
         "system.unreadable_rows",
         "version",
     )
     assert own <= {f"fairtrial.{name}" for name in names}
+
+
+def test_help_of_each_command_is_light() -> None:
+    """It loads the options alone: no database, no terminal, no numbers, and no stage."""
+    loaded = modules_of_lines([[name, "--help"] for name in COMMANDS])
+    assert {f"fairtrial.cli.{name}_command" for name in COMMANDS} <= loaded
+    assert not loaded & (set(_HEAVY) - {"msgspec"})
+    assert not {module for module in loaded if module.startswith("fairtrial.api.")}
+
+
+@pytest.mark.parametrize("name", ["run", "score"])
+def test_help_of_run_and_score_loads_options_and_the_table_of_reports(name: str) -> None:
+    """The options of the two commands are made without a record, and without a reader of configurations."""
+    loaded = modules(name, "--help")
+    own = {module for module in loaded if module.startswith("fairtrial.")}
+    outside = {module for module in own if not module.startswith(("fairtrial.cli.", "fairtrial.system."))}
+    names = ("api", "cli", "errors", "reports", "reports.report_table", "system", "version")
+    assert outside == {f"fairtrial.{module}" for module in names}
+    assert "msgspec" not in loaded
 
 
 def test_scoring_an_eval_set_is_light() -> None:

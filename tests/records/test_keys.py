@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from builders import call, case, turn
 from fairtrial import api
 from fairtrial.records.case import Behavior, EvalCase, EvalSet, Persona, Scenario, SessionInput
+from fairtrial.records.check import Check
 from fairtrial.records.keys import KEY_FIELDS, CaseKey, case_key, digest
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Invocation, Message, Part, Thought, ToolCall, ToolResult, Trace
@@ -109,6 +110,7 @@ def test_every_field_of_a_case_counts_or_is_known_not_to() -> None:
         Thought: {"author", "extra", "model"} | TIMES | CAPTURE,
         ToolCall: {"id", "author", "extra", "model"} | TIMES | CAPTURE,
         ToolResult: {"id", "author", "extra", "approval", "injected", "inner"} | TIMES | CAPTURE,
+        Check: {"name"},
         Rubric: {"extra"},
         Scenario: {"extra"},
         Persona: {"extra"},

@@ -48,6 +48,8 @@ def criterion(name: str, **options: Any) -> Criterion:
         options["judge"] = Bench(answer, rubrics=("It is short.", "It is polite.")).judge
     if name.startswith("rubric_based"):
         options["rubrics"] = RUBRICS
+    if name == "checks_v1":
+        options["checks"] = ({"contains": "sunny"}, {"starts_with": "It"})
     if name == "trace_value_v1":
         options |= {"confidence": 0.8, "success": True}
     metric = entry.metric(**options)

@@ -359,7 +359,7 @@ export interface JudgeAgreementView {
   kappa: Estimate;
   alpha: Estimate;
   table?: number[][] | null;
-  part?: "call" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
+  part?: "call" | "check" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
 }
 
 export interface JudgeAnswer {
@@ -431,7 +431,7 @@ export interface LabelCriterionView {
   name: string;
   range: Range;
   judged?: boolean;
-  parts?: ("call" | "invocation" | "message" | "question" | "rubric" | "sentence")[];
+  parts?: ("call" | "check" | "invocation" | "message" | "question" | "rubric" | "sentence")[];
 }
 
 export interface LabelItemView {
@@ -559,7 +559,7 @@ export interface Part {
 }
 
 export interface PartKey {
-  kind: "call" | "invocation" | "message" | "question" | "rubric" | "sentence";
+  kind: "call" | "check" | "invocation" | "message" | "question" | "rubric" | "sentence";
   index?: number | null;
   id?: string;
 }
@@ -580,7 +580,7 @@ export interface PeopleAgreementView {
   alpha: Estimate;
   values?: number[];
   confusion?: number[][];
-  part?: "call" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
+  part?: "call" | "check" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
 }
 
 export interface ProgressView {
@@ -598,7 +598,7 @@ export interface QueueRequest {
   by: "disagreement" | "random" | "stratum" | "uncertain";
   sample: number;
   seed: number;
-  part?: "call" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
+  part?: "call" | "check" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
   overlap?: number;
   labelers: number;
   blind: boolean;
@@ -614,7 +614,7 @@ export interface QueueView {
   seed: number;
   blind: boolean;
   progress: LabelProgressView;
-  part?: "call" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
+  part?: "call" | "check" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
   overlap?: number;
   labelers: number;
   population?: number;

@@ -226,10 +226,13 @@ class _Matching:
 def _expects_anything(planned_case: PlannedCase) -> bool:
     """Whether a case says more than the messages of the user, as a table of replies alone does not."""
     case = planned_case.case
-    if case.scenario is not None or case.rubrics or case.expected_calls is not None or case.final_session_state:
+    own = (case.scenario, case.rubrics, case.checks, case.final_session_state)
+    if any(own) or case.expected_calls is not None:
         return True
     turns = case.conversation or ()
-    return any(turn.final_response is not None or turn.steps is not None or turn.rubrics for turn in turns)
+    return any(
+        turn.final_response is not None or turn.steps is not None or turn.rubrics or turn.checks for turn in turns
+    )
 
 
 def _check_processes(criteria: Iterable[Criterion]) -> None:

@@ -8,9 +8,11 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO
+from functools import cache
+from typing import TYPE_CHECKING, Any, TextIO
 
-from rich.console import Console
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _PIPED_WIDTH = 120
 _WIDTH = re.compile("[1-9][0-9]{1,3}")
@@ -18,12 +20,19 @@ _WIDTH = re.compile("[1-9][0-9]{1,3}")
 _TRAILING_SPACES = re.compile(r" +(?=\n|$)")
 
 
-class _Console(Console):
-    """A console that raises if its reader has left, so that the caller can still exit with the verdict."""
+@cache
+def _console_class() -> type[Console]:
+    """Make the class when the first console is made, because a help needs none."""
+    from rich.console import Console
 
-    def on_broken_pipe(self) -> None:
-        """Raise, and leave the reaction to the caller."""
-        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+    class RaisingConsole(Console):
+        """A console that raises if its reader has left, so that the caller can still exit with the verdict."""
+
+        def on_broken_pipe(self) -> None:
+            """Raise, and leave the reaction to the caller."""
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+    return RaisingConsole
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -33,11 +42,11 @@ def console(*, stderr: bool = False) -> Console:
     """
     stream = sys.stderr if stderr else sys.stdout
     if stream.isatty():
-        return _Console(file=stream, highlight=False, emoji=False, markup=False, force_jupyter=False)
+        return _console_class()(file=stream, highlight=False, emoji=False, markup=False, force_jupyter=False)
     plain: Any = _Trimmed(stream)
     columns = os.environ.get("COLUMNS", "")
     width = int(columns) if _WIDTH.fullmatch(columns) else _PIPED_WIDTH
-    return _Console(file=plain, width=width, highlight=False, emoji=False, markup=False, force_jupyter=False)
+    return _console_class()(file=plain, width=width, highlight=False, emoji=False, markup=False, force_jupyter=False)
 
 
 class _Trimmed:

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import click
 
-from fairtrial.api import ExportForm, Redacted
+from fairtrial import api
 from fairtrial.cli import completion
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
@@ -29,7 +29,7 @@ from fairtrial.cli.options import flags
     help="Remove secrets and e-mail addresses, or these and other personal data.",
 )
 @flags.add_store_option
-def export(run: str, form: ExportForm, output: str, redacted: Redacted | None, store: str) -> None:
+def export(run: str, form: api.ExportForm, output: str, redacted: api.Redacted | None, store: str) -> None:
     """Write the recordings of a run for other tools, a line each.
 
     RUN is the beginning of the id of a run. `fairtrial score` reads every form again.
@@ -38,7 +38,6 @@ def export(run: str, form: ExportForm, output: str, redacted: Redacted | None, s
     fairtrial export 20260102 --as otlp -o spans.jsonl
     fairtrial export 20260102 --as messages --redact people | jq .messages
     """  # noqa: D301
-    from fairtrial import api
 
     def warn(note: str) -> None:
         click.echo(f"warning: {note}", err=True)

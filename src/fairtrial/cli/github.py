@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from fairtrial import api
-from fairtrial.records.result import Verdict
-from fairtrial.text.display import shorten, visible_line
 
 if TYPE_CHECKING:
     from fairtrial.api import Run
@@ -48,11 +46,13 @@ def without_commands(stream: TextIO) -> Iterator[None]:
 
 def write_annotations(stream: TextIO, run: Run) -> None:
     """Write an annotation for each case that did not pass, at the line of the case in its file."""
+    from fairtrial.text.display import shorten
+
     for number, place in enumerate(api.problem_places(run, limit=_MOST + 1)):
         if number == _MOST:
             stream.write("::notice::more cases did not pass; the summary has their number\n")
             break
-        level = "error" if place.verdict in (Verdict.FAILED, Verdict.ERROR) else "warning"
+        level = "error" if place.verdict in ("failed", "error") else "warning"
         properties = {"title": f"{place.title}: {place.verdict}"}
         if place.file:
             properties |= {"file": place.file, "line": str(place.line)}
@@ -62,6 +62,8 @@ def write_annotations(stream: TextIO, run: Run) -> None:
 
 
 def _data(text: str) -> str:
+    from fairtrial.text.display import visible_line
+
     return visible_line(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

@@ -53,7 +53,7 @@ def _user() -> str:
 )
 @click.option(
     "--part",
-    type=click.Choice(["invocation", "rubric", "sentence", "question", "call", "message"]),
+    type=click.Choice(["invocation", "rubric", "sentence", "question", "call", "message", "check"]),
     help="Label the parts of this kind instead of whole outcomes.",
 )
 @click.option(

@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from fairtrial import api
-from fairtrial.api import DegradationPlan, Judges, MutationPlan
 from fairtrial.cli import exit_codes
 from fairtrial.cli.console import console, reader_may_leave
 from fairtrial.cli.headed_command import command
@@ -169,8 +168,8 @@ def mutate(
 
 
 def _plan(
-    arguments: dict[str, Any], config: Path | None, judges: Judges, concurrency: int, store: str | None
-) -> MutationPlan | DegradationPlan:
+    arguments: dict[str, Any], config: Path | None, judges: api.Judges, concurrency: int, store: str | None
+) -> api.MutationPlan | api.DegradationPlan:
     """Read and check everything that the arguments name. Raises UsageError."""
     paths, agent, operators = arguments["paths"], arguments["agent"], arguments["named_operators"] or ()
     shared: dict[str, Any] = {

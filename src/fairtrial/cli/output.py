@@ -9,13 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
 from fairtrial import api
-from fairtrial.api import DEFAULT_URL, Plan, ReportOptions, Run
 from fairtrial.cli import exit_codes
 from fairtrial.cli.console import console, reader_may_leave
 from fairtrial.cli.github import is_github, step_summary, without_commands, write_annotations
@@ -24,17 +22,19 @@ from fairtrial.cli.options import flags
 from fairtrial.cli.options.pushing_flags import push_options, push_run
 from fairtrial.cli.output_files import collect_inputs, store_file
 from fairtrial.cli.outputs.report_files import ReportFiles, report_options
-from fairtrial.cli.progress import Progress
 from fairtrial.errors import UsageError
-from fairtrial.records.gate import Claim
-from fairtrial.records.result import CaseResult, Verdict
-from fairtrial.text.display import visible_line
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from fairtrial.records.gate import Claim
+    from fairtrial.records.result import CaseResult, Verdict
 
 _EXIT = {
-    Verdict.PASSED: exit_codes.OK,
-    Verdict.FAILED: exit_codes.FAILED,
-    Verdict.UNSCORED: exit_codes.UNSCORED,
-    Verdict.INFORMATIONAL: exit_codes.OK,
+    "passed": exit_codes.OK,
+    "failed": exit_codes.FAILED,
+    "unscored": exit_codes.UNSCORED,
+    "informational": exit_codes.OK,
 }
 _DECIDED = {"passed": exit_codes.OK, "failed": exit_codes.FAILED, "undecided": exit_codes.UNSCORED}
 """The exit codes of claims. They replace the verdict of the run."""
@@ -87,9 +87,9 @@ class Common:
     output: Output
     labels: RunLabels
 
-    def choose(self, plan: Plan) -> Plan:
+    def choose(self, plan: api.Plan) -> api.Plan:
         """Return a plan with the name and the tags of the run, and only with the cases that it is to have."""
-        url = DEFAULT_URL if self.store == "none" else self.store
+        url = api.DEFAULT_URL if self.store == "none" else self.store
         labels = self.labels
         labelled_plan = api.with_labels(plan, name=labels.name, tags=labels.tags, exit_first=labels.exit_first)
         return labelled_plan if labels.failed_from is None else api.only_failed(labelled_plan, labels.failed_from, url)
@@ -104,7 +104,7 @@ _CONFIG = click.option(
 _FAILED_FROM = click.option("--failed-from", metavar="RUN", help="Only cases that did not pass in an earlier run.")
 _STORE = click.option(
     "--store",
-    default=DEFAULT_URL,
+    default=api.DEFAULT_URL,
     show_default=True,
     metavar="URL",
     help="The store of the run. Any SQLAlchemy URL, or none.",
@@ -194,7 +194,7 @@ class RunGate:
     against: str | None
     even_so: bool
 
-    def decide(self, run: Run, store: str, terminal: Console) -> int:
+    def decide(self, run: api.Run, store: str, terminal: Console) -> int:
         """Print the decision, and return its exit code."""
         decision = api.gate(run, self.claims, against=self.against, even_so=self.even_so, store=store)
         with reader_may_leave():
@@ -218,7 +218,7 @@ def stdout_as_stderr() -> Iterator[None]:
 
 
 def run_and_report(
-    plan: Plan,
+    plan: api.Plan,
     store: str,
     output: Output,
     *,
@@ -231,6 +231,8 @@ def run_and_report(
 
     `environment_files` are the `.env` files that were read. No report overwrites them.
     """
+    from fairtrial.cli.progress import Progress
+
     url = None if store == "none" else store
     if url is None and reuse is not None:
         raise UsageError("--reuse needs the store of the earlier run, got --store none")
@@ -242,7 +244,7 @@ def run_and_report(
         *([cassette] if cassette else []),
     ]
     output.reports.refuse_inputs(inputs)
-    output.reports.check_baseline(url or DEFAULT_URL)
+    output.reports.check_baseline(url or api.DEFAULT_URL)
     with reader_may_leave():
         announce(plan, output)
     try:
@@ -253,8 +255,7 @@ def run_and_report(
         ):
 
             def on_result(result: CaseResult, verdict: Verdict) -> None:
-                good = verdict in (Verdict.PASSED, Verdict.INFORMATIONAL)
-                progress.advance(good=good, name=result.title)
+                progress.advance(good=_EXIT.get(verdict) == exit_codes.OK, name=result.title)
 
             run = api.execute(
                 plan,
@@ -274,13 +275,13 @@ def run_and_report(
             click.echo("batches stay at their provider, and the same command waits for the same batches", err=True)
         return exit_codes.INTERRUPTED
     code = report_run(run, url, output)
-    return code if gate is None else gate.decide(run, url or DEFAULT_URL, output.terminal)
+    return code if gate is None else gate.decide(run, url or api.DEFAULT_URL, output.terminal)
 
 
-def report_run(run: Run, url: str | None, output: Output) -> int:
+def report_run(run: api.Run, url: str | None, output: Output) -> int:
     """Write the reports of a run, and return the exit code. `url` is its store, or None without a store."""
     show = "" if url is None else flags.show_command(run.info.id, url)
-    options = output.reports.options(run, url or DEFAULT_URL, show)
+    options = output.reports.options(run, url or api.DEFAULT_URL, show)
     problems = output.reports.write(run, options)
     with reader_may_leave():
         stream = sys.stderr if output.reports.on_stdout is not None else sys.stdout
@@ -295,7 +296,7 @@ def report_run(run: Run, url: str | None, output: Output) -> int:
     return choose_exit_code(run, allow_unscored=options.allow_unscored)
 
 
-def choose_exit_code(run: Run, *, allow_unscored: bool) -> int:
+def choose_exit_code(run: api.Run, *, allow_unscored: bool) -> int:
     """Return the exit code of a run that ended."""
     decision = run.summary.decision
     code = _EXIT[run.verdict] if decision is None else _DECIDED[decision.verdict]
@@ -305,8 +306,10 @@ def choose_exit_code(run: Run, *, allow_unscored: bool) -> int:
     return code
 
 
-def announce(plan: Plan, output: Output) -> None:
+def announce(plan: api.Plan, output: Output) -> None:
     """Print the warnings of a plan, and the origin of its criteria."""
+    from fairtrial.text.display import visible_line
+
     warnings = list(dict.fromkeys(plan.warnings))
     for warning in warnings[:_SHOWN_WARNINGS]:
         click.echo(f"warning: {visible_line(warning)}", err=True)
@@ -326,7 +329,7 @@ def announce(plan: Plan, output: Output) -> None:
                 output.terminal.print(visible_line(f"{name}: backend {signature['backend']}"), style="dim")
 
 
-def _print(run: Run, output: Output, options: ReportOptions) -> None:
+def _print(run: api.Run, output: Output, options: api.ReportOptions) -> None:
     if output.quiet:
         api.print_verdict(output.terminal, run, show=options.show)
     else:

@@ -7,7 +7,6 @@ import time
 from typing import Any, Self
 
 import click
-from rich.console import Console
 
 from fairtrial.text.display import shorten, visible_line
 
@@ -36,6 +35,7 @@ class Progress:
 
     def __enter__(self) -> Self:
         if not self._quiet and sys.stderr.isatty():
+            from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
             text = TextColumn("{task.description}", markup=False)

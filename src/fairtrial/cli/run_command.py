@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
 from fairtrial import api
-from fairtrial.api import DEFAULT_URL, AttemptOptions
 from fairtrial.cli import completion
 from fairtrial.cli.headed_command import command, under
 from fairtrial.cli.options import flags, trust_flags
@@ -18,9 +16,10 @@ from fairtrial.cli.options.project_flags import project_options
 from fairtrial.cli.options.resumption import earlier_run, read_arguments
 from fairtrial.cli.output import Common, RunGate, common_options, run_and_report
 from fairtrial.errors import UsageError
-from fairtrial.records.decoding import convert
-from fairtrial.records.gate import Claim
-from fairtrial.records.run import RunInfo
+
+if TYPE_CHECKING:
+    from fairtrial.records.gate import Claim
+    from fairtrial.records.run import RunInfo
 
 _AGENT = click.option(
     "--agent",
@@ -61,7 +60,7 @@ def run(
     evalset: tuple[str, ...],
     agent: str | None,
     columns: dict[str, str],
-    attempts: AttemptOptions | None,
+    attempts: api.AttemptOptions | None,
     reply_timeout: float | None,
     resume: str | None,
     until_decided: bool,
@@ -122,7 +121,7 @@ def run(
     environment_files = read_environment(agent=arguments["agent"], config=arguments["config"], paths=arguments["paths"])
     if earlier and (decided := earlier.config.get("until_decided")):
         until_decided, against, even_so = True, decided["against"], bool(decided.get("even_so"))
-        claims = convert(decided["claims"], list[Claim])
+        claims = _earlier_claims(decided["claims"])
     if until_decided and not claims:
         raise click.UsageError("--until-decided needs a claim, such as --at-least 0.8", ctx)
     with common.output.only_report_on_stdout():
@@ -142,7 +141,7 @@ def run(
         )
     plan = common.choose(plan)
     if until_decided:
-        url = DEFAULT_URL if common.store == "none" else common.store
+        url = api.DEFAULT_URL if common.store == "none" else common.store
         plan = api.plan_waves(plan, claims, against, url, even_so=even_so)
     if earlier:
         plan = api.resume(plan, earlier)
@@ -157,10 +156,21 @@ def run(
     )
 
 
-def _attempts(given: AttemptOptions | None, earlier: RunInfo | None, default: int | None) -> AttemptOptions:
+def _earlier_claims(stored: Any) -> list[Claim]:
+    from fairtrial.records.decoding import convert
+    from fairtrial.records.gate import Claim
+
+    return convert(stored, list[Claim])
+
+
+def _attempts(given: api.AttemptOptions | None, earlier: RunInfo | None, default: int | None) -> api.AttemptOptions:
     """Return the options of attempts: those of the command line, of the run that goes on, or the default."""
+    from msgspec.structs import replace
+
+    from fairtrial.records.decoding import convert
+
     options = given
     if options is None and earlier is not None:
-        options = convert(earlier.config.get("attempt_options") or {}, AttemptOptions)
-    options = options or AttemptOptions()
-    return options if options.count or default is None else msgspec.structs.replace(options, count=default)
+        options = convert(earlier.config.get("attempt_options") or {}, api.AttemptOptions)
+    options = options or api.AttemptOptions()
+    return options if options.count or default is None else replace(options, count=default)

@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from fairtrial import api
-from fairtrial.api import Match
 from fairtrial.cli.headed_command import command, under
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.dataset_flags import dataset_options, read_dataset, refuse_with_out, refuse_without_out
@@ -52,7 +51,7 @@ _JOBS = click.option(
 def score(
     recorded: tuple[str, ...],
     against: tuple[str, ...],
-    match: Match,
+    match: api.Match,
     jobs: int,
     columns: dict[str, str],
     out: str | Path | None,
@@ -114,7 +113,7 @@ def score(
 def _score_dataset(
     recorded: tuple[str, ...],
     against: tuple[str, ...],
-    match: Match,
+    match: api.Match,
     jobs: int,
     out: str | Path,
     common: Common,

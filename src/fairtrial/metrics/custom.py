@@ -124,7 +124,9 @@ class PeerMetric:
         def peers(invocations: tuple[Invocation, ...] | None) -> list[Any] | None:
             if invocations is None:
                 return None
-            return [PeerInvocation.model_validate(invocation_json(invocation)) for invocation in invocations]
+            # google-adk refuses a key that it does not know.
+            plain = (replace(invocation, checks=()) for invocation in invocations)
+            return [PeerInvocation.model_validate(invocation_json(invocation)) for invocation in plain]
 
         threshold = float(self.threshold or 0.0)
         criterion = BaseCriterion.model_validate({**self.options, "threshold": threshold})

@@ -121,6 +121,17 @@ CATALOG: dict[str, CatalogEntry] = {
             "text_match:Contains",
         ),
         CatalogEntry(
+            "checks_v1",
+            "Do the checks that you write hold for replies and arguments of calls?",
+            "For what can be checked without judgement: a number, a phrase, a pattern, a JSON Schema. It needs no "
+            "model.",
+            "checks",
+            "invocation",
+            "yes",
+            "checks:Checks",
+            sample={"threshold": 1.0, "checks": [{"not_contains": ["as an AI", "TODO"], "ignore_case": True}]},
+        ),
+        CatalogEntry(
             "response_match_score",
             "How many words does the reply share with the reference (ROUGE)?",
             "A cheap and reproducible measure of overlap. It does not notice a negation: if the meaning matters, use "

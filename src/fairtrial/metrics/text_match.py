@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Annotated
@@ -12,6 +11,7 @@ from msgspec import Meta
 from fairtrial.config.reader import check_options
 from fairtrial.metrics.expectations import blank_references
 from fairtrial.metrics.pairing import compare_each, no_reference
+from fairtrial.metrics.text_checks import contains_text, difference_place, equal_texts
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import not_recorded
 from fairtrial.records.score import PartKey, Quote, Score
@@ -42,16 +42,15 @@ class _TextMatch(ABC):
         """Return why an invocation is not applicable, or an empty text."""
         return no_reference(expected)
 
-    @staticmethod
     @abstractmethod
-    def _mismatch(reply: str, reference: str) -> str:
-        """Return why a normalised reply does not match, or an empty text."""
+    def _mismatch(self, reply: str, reference: str) -> str:
+        """Return why a reply does not match, or an empty text."""
 
     def _compare(self, actual: Invocation, expected: Invocation, key: PartKey) -> Score:
         message = actual.final_response
         if message is not None and message.withheld:
             return Score(None, not_recorded(message, "reply"), side="infrastructure", key=key)
-        mismatch = self._mismatch(*(_normalise_text(text, self.ignore_case) for text in (actual.reply, expected.reply)))
+        mismatch = self._mismatch(actual.reply, expected.reply)
         if not mismatch:
             return Score(1.0, key=key)
         quotes = (Quote(expected.reply, "expected"), Quote(actual.reply, "actual"))
@@ -66,9 +65,11 @@ class ExactMatch(_TextMatch):
     applicable.
     """
 
-    @staticmethod
-    def _mismatch(reply: str, reference: str) -> str:
-        return "" if reply == reference else "the reply is not the reference"
+    def _mismatch(self, reply: str, reference: str) -> str:
+        if equal_texts(reply, reference, ignore_case=self.ignore_case):
+            return ""
+        place = difference_place(reply, reference, ignore_case=self.ignore_case)
+        return f"the reply is not the reference: it differs from character {place + 1} on"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +84,7 @@ class Contains(_TextMatch):
     def _why_excluded(expected: Invocation) -> str:
         return no_reference(expected) or ("" if expected.reply.strip() else "a blank reference")
 
-    @staticmethod
-    def _mismatch(reply: str, reference: str) -> str:
-        return "" if reference in reply else "the reply does not contain the reference"
-
-
-def _normalise_text(text: str, ignore_case: bool) -> str:
-    # Only NFKC joins the full and the half width of a character.
-    text = unicodedata.normalize("NFKC", text).casefold() if ignore_case else text
-    return unicodedata.normalize("NFC", text).strip()
+    def _mismatch(self, reply: str, reference: str) -> str:
+        if contains_text(reply, reference.strip(), ignore_case=self.ignore_case):
+            return ""
+        return "the reply does not contain the reference"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from fairtrial.records.check import Check
 from fairtrial.records.record import Extra, Json, Record
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Invocation, ToolCall
@@ -60,6 +61,7 @@ class EvalCase(Record, frozen=True):
     of the user decides. `expected_failure` is a piece of the error that must end the conversation, for example the name
     of a guardrail. Cases with the same `cluster` resemble each other, for example copies of one template: intervals
     take them for one unit. `groups` are names or texts by which results can be divided, for example by customer.
+    `checks` are about the last reply, and about the calls of the whole conversation.
     """
 
     id: str
@@ -76,6 +78,7 @@ class EvalCase(Record, frozen=True):
     expected_failure: str = ""
     cluster: str = ""
     groups: dict[str, Json] = {}
+    checks: tuple[Check, ...] = ()
 
 
 class Case(Record, frozen=True):
@@ -83,7 +86,8 @@ class Case(Record, frozen=True):
 
     `expected` is the reference reply. `calls` are the expected calls. Each is a `ToolCall`, a name, a pair of a name
     and arguments, or a dict. With an empty list, no call is expected. If `calls` is None, calls are not compared.
-    A case without an `id` is named by its place in its list.
+    A case without an `id` is named by its place in its list. `checks` are about the last reply and all calls. For
+    example, `[{"contains": "A-17"}]`.
     """
 
     input: str | list[Json]
@@ -91,6 +95,7 @@ class Case(Record, frozen=True):
     calls: Sequence[ToolCall | str | tuple[str, dict[str, Json]] | dict[str, Json]] | None = None
     context: str = ""
     id: str = ""
+    checks: Sequence[Check | dict[str, Json]] = ()
 
 
 class EvalSet(Record, frozen=True):

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from fairtrial.records.case import Behavior, EvalCase, Persona, Scenario, SessionInput
+from fairtrial.records.check import Check
 from fairtrial.records.record import Json, Record, default_values
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Invocation, Message, Part, Thought, ToolCall, ToolResult, Trace
@@ -35,13 +36,25 @@ KEY_FIELDS: dict[type[msgspec.Struct], tuple[str, ...]] = {
         "context",
         "approvals",
         "expected_failure",
+        "checks",
     ),
-    Invocation: ("user", "steps", "final_response", "rubrics"),
+    Invocation: ("user", "steps", "final_response", "rubrics", "checks"),
     Message: ("text", "parts"),
     Part: ("mime_type", "uri", "data", "name"),
     Thought: ("text",),
     ToolCall: ("name", "args"),
     ToolResult: ("name", "response", "is_error"),
+    Check: (
+        "kind",
+        "value",
+        "checks",
+        "tool",
+        "argument",
+        "calls",
+        "ignore_case",
+        "fenced",
+        "threshold",
+    ),
     Rubric: ("id", "text", "description", "type"),
     Scenario: ("starting_prompt", "conversation_plan", "persona"),
     Persona: ("id", "description", "behaviors"),

@@ -14,7 +14,7 @@ from fairtrial.records.record import Record
 FaultSide = Literal["infrastructure", "judge", "simulator", "environment", "expectation", "agent"]
 """The component that caused a problem. If there is evidence against several, the first in this list wins."""
 
-PartKind = Literal["invocation", "rubric", "sentence", "question", "call", "message"]
+PartKind = Literal["invocation", "rubric", "sentence", "question", "call", "message", "check"]
 
 
 class Quote(Record, frozen=True):
@@ -30,7 +30,7 @@ class PartKey(Record, frozen=True):
     `index` counts from 0 and is a position in the data. For example, `PartKey("invocation", 1)` is the key of
     `trace.invocations[1]`, which reports call "invocation 2". A sentence is counted in its text, a call in its
     invocation, and a message among the steps of its invocation. Parts that have a name have an `id` instead of an
-    index: rubrics, questions, and the reply of an invocation, which is `PartKey("message", id="reply")`.
+    index: rubrics, checks, questions, and the reply of an invocation, which is `PartKey("message", id="reply")`.
     """
 
     kind: PartKind

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
+from fairtrial.records.check import Check
 from fairtrial.records.record import Displayed, Extra, Json, Record
 from fairtrial.records.rubric import Rubric
 
@@ -251,7 +252,8 @@ class Invocation(Record, frozen=True):
     None if nothing was recorded (or expected) about the steps. An empty tuple means that there were none.
     `final_response` is None if the reply (or the reference) is missing. `created` is in seconds since 1970.
     `unreported_injections` are changes by a simulated environment to calls that have no result among the steps, for
-    example because the agent was cut off. They are kept as results without a response.
+    example because the agent was cut off. They are kept as results without a response. `checks` belong to an
+    expectation.
     """
 
     user: Message
@@ -267,6 +269,7 @@ class Invocation(Record, frozen=True):
     created: float | None = None
     unreported_injections: tuple[ToolResult, ...] = ()
     origin: Origin | None = None
+    checks: tuple[Check, ...] = ()
 
     @property
     def query(self) -> str:

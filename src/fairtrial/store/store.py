@@ -46,10 +46,10 @@ from fairtrial.store.schema import (
 from fairtrial.store.span_rows import SpanRows
 from fairtrial.store.statements import Row, replacing, storable
 from fairtrial.store.view_queries import ViewQueries
+from fairtrial.system.paths import DEFAULT_URL
 
 T = TypeVar("T")
 
-DEFAULT_URL = "sqlite:///.fairtrial/fairtrial.db"
 SECONDS = 0.25
 """Seconds that a result may wait to be committed together with other results."""
 _BATCH = 2000

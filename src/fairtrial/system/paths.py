@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+DEFAULT_URL = "sqlite:///.fairtrial/fairtrial.db"
+"""The store of a project, as a URL: a file below the working folder."""
+
 
 def exists(path: Path) -> bool:
     """Whether there is a file or a folder at a path.

@@ -58,6 +58,7 @@ def _row(item: Any, number: int) -> dict[str, Any]:
         "input": item.input,
         "expected": item.expected,
         "context": item.context or None,
+        "checks": list(item.checks) or None,
         "expected_calls": None if item.calls is None else _calls(item.calls),
     }
 

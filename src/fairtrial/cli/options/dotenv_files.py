@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from fairtrial.api import mixed_sources
+from fairtrial import api
 from fairtrial.errors import UsageError
 
 _NAME = ".env"
@@ -33,7 +33,7 @@ def read_environment(
             values = dotenv_values(file, encoding="utf-8")
         except (OSError, ValueError) as error:
             raise UsageError(f"{file}: cannot be read: {error}") from None
-        if problem := mixed_sources(values, os.environ):
+        if problem := api.mixed_sources(values, os.environ):
             raise UsageError(f"{file}: {problem}")
         for name, value in values.items():
             if value is not None:

@@ -100,14 +100,14 @@ lenient = click.option("--lenient", is_flag=True, help="Unknown options and miss
 
 def add_store_option(command: Callable[..., Any], words: str = "Any SQLAlchemy URL.") -> Callable[..., Any]:
     """Add the option that says which store to read. A subcommand takes the store of its group by default."""
-    from fairtrial.api import DEFAULT_URL  # SQL is imported only by the commands that use it
+    from fairtrial import api
     from fairtrial.cli.options.project_flags import project_store
 
     def default() -> str:
         group = click.get_current_context().parent
         return str(group.params["store"]) if group is not None and "store" in group.params else project_store()
 
-    option = click.option("--store", default=default, show_default=DEFAULT_URL, metavar="URL", help=words)
+    option = click.option("--store", default=default, show_default=api.DEFAULT_URL, metavar="URL", help=words)
     return option(command)
 
 

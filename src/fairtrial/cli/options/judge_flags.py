@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from fairtrial.api import BatchOptions, Budget, Judges, ModelOptions
+from fairtrial import api
 from fairtrial.cli import completion
 from fairtrial.cli.headed_command import under
 from fairtrial.errors import UsageError
@@ -88,7 +88,7 @@ _judge_timeout = click.option(
 )
 
 
-def make_judges(options: Mapping[str, Any], earlier: Mapping[str, Any] | None = None) -> Judges:
+def make_judges(options: Mapping[str, Any], earlier: Mapping[str, Any] | None = None) -> api.Judges:
     """Return the judges that the options describe. If a run is resumed, `earlier` holds its options."""
     stored = {name: options[name] for name in _STORED_OPTIONS if options.get(name) not in (None, False)}
     if earlier is not None:
@@ -97,7 +97,7 @@ def make_judges(options: Mapping[str, Any], earlier: Mapping[str, Any] | None = 
                 option = f"--{name.replace('_', '-')}"
                 raise UsageError(f"--resume: {option} must be {earlier.get(name)!r} as in the run, got {value!r}")
         stored = dict(earlier)
-    return Judges(
+    return api.Judges(
         model=stored.get("judge_model"),
         votes=stored.get("votes"),
         all_votes=bool(stored.get("all_votes")),
@@ -106,17 +106,17 @@ def make_judges(options: Mapping[str, Any], earlier: Mapping[str, Any] | None = 
     )
 
 
-def find_models(options: Mapping[str, Any]) -> ModelOptions:
+def find_models(options: Mapping[str, Any]) -> api.ModelOptions:
     """Return how models are called under the options about calls."""
     path, mode = options["cassette"], options["cassette_mode"]
     if (path is None) != (mode is None):
         raise UsageError("--cassette FILE and --cassette-mode record|replay|auto belong together")
-    return ModelOptions(
-        budget=Budget(options["max_calls"], options["max_cost"]),
+    return api.ModelOptions(
+        budget=api.Budget(options["max_calls"], options["max_cost"]),
         cassette=path,
         cassette_mode=mode,
         concurrency=options.get("judge_concurrency"),
         calls_per_minute=options["calls_per_minute"],
         timeout=options.get("judge_timeout"),
-        batch=BatchOptions() if options.get("batch_api") else None,
+        batch=api.BatchOptions() if options.get("batch_api") else None,
     )

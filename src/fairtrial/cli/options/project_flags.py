@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import click
-from msgspec import Meta
 
 from fairtrial import api
 from fairtrial.cli.headed_command import find_heading, under
@@ -107,6 +106,8 @@ def _run_command() -> click.Command:
 
 def _key(param: click.Parameter) -> api.ProjectKey:
     """Return a parameter of the command line as an option of a file."""
+    from msgspec import Meta
+
     name = str(param.name)
     table = _TABLES.get(find_heading(param), "")
     longest = max(param.opts, key=len).removeprefix("--").replace("-", "_")
@@ -119,6 +120,8 @@ def _key(param: click.Parameter) -> api.ProjectKey:
 
 def _kind(param: click.Parameter) -> Any:
     """Return the type of a value in a file."""
+    from msgspec import Meta
+
     kind = param.type
     if isinstance(kind, click.Choice):
         return Literal[tuple(kind.choices)]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairtrial import api
 from fairtrial.errors import UsageError
-from fairtrial.records.run import RunInfo
+
+if TYPE_CHECKING:
+    from fairtrial.records.run import RunInfo
 
 
 def earlier_run(store: str, run_id: str, kind: str) -> RunInfo:

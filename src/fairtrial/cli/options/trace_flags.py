@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from fairtrial.api import TraceOptions
+from fairtrial import api
 from fairtrial.cli.headed_command import under
 
 
@@ -57,6 +57,6 @@ def trace_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
-def collect_traces(options: Mapping[str, Any]) -> TraceOptions:
+def collect_traces(options: Mapping[str, Any]) -> api.TraceOptions:
     """Return the values of the options."""
-    return TraceOptions(**{name: options[name] for name in TraceOptions.__struct_fields__})
+    return api.TraceOptions(**{name: options[name] for name in api.TraceOptions.__struct_fields__})

@@ -6,15 +6,17 @@ import functools
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from fairtrial.cli.headed_command import under
 from fairtrial.cli.options.project_flags import project_claims
 from fairtrial.cli.output_files import FileToWrite
-from fairtrial.records.gate import Claim, ClaimKind
-from fairtrial.records.run_comparison import About
+
+if TYPE_CHECKING:
+    from fairtrial.records.gate import ClaimKind
+    from fairtrial.records.run_comparison import About
 
 about = click.option(
     "--about",
@@ -82,6 +84,8 @@ def claim_options(command: Callable[..., Any]) -> Callable[..., Any]:
         gates: Path | None,
         **options: Any,
     ) -> Any:
+        from fairtrial.records.gate import Claim
+
         limits: dict[ClaimKind, float | None] = {
             "at_least": at_least,
             "not_worse_by": not_worse_by,

@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairtrial import api
-from fairtrial.api import REPORTS, ReportOptions
 from fairtrial.cli.headed_command import Decorator, under
 from fairtrial.cli.options.page_options import Traces, page_options
 from fairtrial.cli.output_files import FileToWrite, refuse_overwriting
 from fairtrial.errors import UsageError
-from fairtrial.text.display import visible_line
 
 if TYPE_CHECKING:
     from fairtrial.api import Report, Run
@@ -38,13 +36,13 @@ def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
         language: str | None,
         **options: Any,
     ) -> Any:
-        paths = {report.name: options.pop(_parameter(report)) for report in REPORTS}
+        paths = {report.name: options.pop(_parameter(report)) for report in api.REPORTS}
         chosen = {name: path for name, path in paths.items() if path is not None}
         files = ReportFiles(chosen, allow_unscored, baseline, traces, language or "")
         return command(*args, reports=files, **options)
 
-    frequent = [report for report in REPORTS if report.name in _FREQUENT]
-    rare_reports = [report for report in REPORTS if report.name not in _FREQUENT]
+    frequent = [report for report in api.REPORTS if report.name in _FREQUENT]
+    rare_reports = [report for report in api.REPORTS if report.name not in _FREQUENT]
     rare = under("Reports", *map(_option, rare_reports), page_options, rare=True)
     return under("Reports", *map(_option, frequent), _baseline, _allow_unscored)(rare(call_with_reports))
 
@@ -91,11 +89,11 @@ class ReportFiles:
 
     def __post_init__(self) -> None:
         """Find out before anything runs that a file cannot be written. Raises UsageError."""
-        on_stdout = [report.option for report in REPORTS if self.paths.get(report.name) == _STDOUT]
+        on_stdout = [report.option for report in api.REPORTS if self.paths.get(report.name) == _STDOUT]
         if len(on_stdout) > 1:
             raise UsageError(f"{' and '.join(on_stdout)}: only one report can go to standard output")
         if self.baseline is not None and not self._is_compared:
-            options = " or ".join(report.option for report in REPORTS if report.compares)
+            options = " or ".join(report.option for report in api.REPORTS if report.compares)
             raise UsageError(f"--baseline needs a report that shows it: {options}")
         for report in self._file_reports:
             report.check_installed()
@@ -106,16 +104,16 @@ class ReportFiles:
 
     @property
     def _file_reports(self) -> list[Report]:
-        return [report for report in REPORTS if self.paths.get(report.name, _STDOUT) != _STDOUT]
+        return [report for report in api.REPORTS if self.paths.get(report.name, _STDOUT) != _STDOUT]
 
     @property
     def on_stdout(self) -> Report | None:
         """The report that goes to stdout, if there is one."""
-        return next((report for report in REPORTS if self.paths.get(report.name) == _STDOUT), None)
+        return next((report for report in api.REPORTS if self.paths.get(report.name) == _STDOUT), None)
 
     @property
     def _is_compared(self) -> bool:
-        return any(report.compares for report in REPORTS if report.name in self.paths)
+        return any(report.compares for report in api.REPORTS if report.name in self.paths)
 
     def refuse_inputs(self, inputs: Sequence[Path]) -> None:
         """Raise UsageError if a file to write is a file that the run reads."""
@@ -139,15 +137,15 @@ class ReportFiles:
         if self.baseline is not None:
             api.check_baseline(self.baseline, store)
 
-    def options(self, run: Run, store: str, show: str = "") -> ReportOptions:
+    def options(self, run: Run, store: str, show: str = "") -> api.ReportOptions:
         """Return what the reports need beside the run. `show` is the command that shows the run again."""
         baseline = None if self.baseline is None else api.compare_with_baseline(self.baseline, run, store)
         base_run = None if self.baseline is None else api.find_base_run(self.baseline, store)
-        return ReportOptions(
+        return api.ReportOptions(
             self.allow_unscored, baseline, show, self.traces, self.language, _warn, base_run, self.people
         )
 
-    def write(self, run: Run, options: ReportOptions) -> list[str]:
+    def write(self, run: Run, options: api.ReportOptions) -> list[str]:
         """Write the files, and return the problems of files that could not be written.
 
         The files are written before anything is printed, since the reader of a terminal may leave.
@@ -161,7 +159,7 @@ class ReportFiles:
                 problems.append(f"{report.option}: cannot write {path}: {error.strerror or error}")
         return problems
 
-    def print(self, run: Run, options: ReportOptions) -> None:
+    def print(self, run: Run, options: api.ReportOptions) -> None:
         """Print the report that goes to stdout, if there is one."""
         if self.on_stdout is not None:
             self.on_stdout.write_to(sys.stdout.buffer, run, options)
@@ -169,6 +167,8 @@ class ReportFiles:
 
 
 def _warn(text: str) -> None:
+    from fairtrial.text.display import visible_line
+
     click.echo(f"warning: {visible_line(text)}", err=True)
 
 

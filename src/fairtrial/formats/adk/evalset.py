@@ -15,6 +15,7 @@ from fairtrial.formats.number_range import finite
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.right_forms import is_no_expectation
 from fairtrial.formats.shared_texts import shared
+from fairtrial.formats.written_checks import read_checks
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import Behavior, EvalCase, EvalSet, Persona, Scenario, SessionInput
 from fairtrial.records.decoding import json_decoder
@@ -50,6 +51,7 @@ CASE = spellings(
     "expected_failure",
     "cluster",
     "groups",
+    "checks",
 )
 CASE_MARKS = frozenset(spellings("eval_id", "conversation", "conversation_scenario", "actual_conversation"))
 """A case has at least one of these keys. An object without any of them is not a case."""
@@ -66,6 +68,7 @@ _INVOCATION = spellings(
     "app_details",
     "tools",
     "intermediate_responses",
+    "checks",
 )
 _TRPC_QUIET = ("toolMock", "tool_mock", "executionTrace", "execution_trace")
 """Answers that tRPC-Agent-Go gives in place of tools, and the nodes that its graph ran. No criterion reads them."""
@@ -175,6 +178,7 @@ def case(raw: Any, at: Place, reading: Diagnostics) -> EvalCase:
         reading.text(fields, "expected_failure", at),
         reading.text(fields, "cluster", at),
         reading.mapping(fields, "groups", at) or _NO_GROUPS,
+        read_checks(fields["checks"], (at, "checks"), reading) if "checks" in fields else (),
     )
 
 
@@ -248,6 +252,7 @@ def invocation(raw: Any, at: Place, reading: Diagnostics) -> Invocation:
         events,
         extra,
         created,
+        checks=read_checks(fields["checks"], (at, "checks"), reading) if "checks" in fields else (),
     )
 
 

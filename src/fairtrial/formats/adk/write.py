@@ -9,6 +9,7 @@ import msgspec
 
 from fairtrial.formats.adk.content import MEDIA_KEYS, OURS, details_json, parts_json, usage_json
 from fairtrial.formats.adk.evalset import BY_HAND
+from fairtrial.formats.written_checks import check_json
 from fairtrial.records.case import EvalCase, EvalSet, Persona, Scenario, SessionInput
 from fairtrial.records.record import Extra, Json
 from fairtrial.records.rubric import Rubric
@@ -52,6 +53,7 @@ def case_json(case: EvalCase) -> dict[str, Json]:
         expected_failure=case.expected_failure or None,
         cluster=case.cluster or None,
         groups=case.groups or None,
+        checks=[check_json(check) for check in case.checks] or None,
         expected_tool_uses=None if case.expected_calls is None else [_call(call) for call in case.expected_calls],
         without_conversation=True if case.conversation is None and case.scenario is None else None,
     )
@@ -124,6 +126,7 @@ def invocation_json(invocation: Invocation) -> dict[str, Json]:
         model_duration=durations and durations.model,
         tool_duration=durations and durations.tool,
         rubrics=[_rubric(rubric) for rubric in invocation.rubrics] or None,
+        checks=[check_json(check) for check in invocation.checks] or None,
         creation_timestamp=invocation.created,
         app_details=invocation.about and _app_details(invocation.about),
     )

@@ -130,7 +130,9 @@ def _losses(case: EvalCase, recordings: list[Recording]) -> Iterator[str]:
             yield f"the rubrics of invocation {number} have no place in a dataset"
     if case.expected_calls is not None:
         yield "the expected calls of the conversation have no place in a dataset"
+    has_checks = case.checks or any(invocation.checks for invocation in expected)
     for name, value in (
+        ("list of checks", has_checks or None),
         ("session input", case.session_input),
         ("approvals", case.approvals or None),
         ("expected failure", case.expected_failure or None),

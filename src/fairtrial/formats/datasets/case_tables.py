@@ -11,6 +11,8 @@ from msgspec.structs import replace
 
 from fairtrial.errors import OtherContentError
 from fairtrial.formats.datasets.column_roles import (
+    CHECK_KINDS,
+    CHECKS,
     CONTEXT,
     EXPECTED,
     EXPECTED_CALLS,
@@ -39,6 +41,8 @@ _SAMPLE = 100
 _JSON = ("[", "{")
 _PLURALS = ("s", "conversation", "trajectory", "expectedtooluse", "retrievalcontext")
 _MOST_NAMES = 8
+_LISTS = ("contains", "not_contains", "one_of", "json_schema")
+"""The kinds of checks whose values may be JSON. The values of others are texts, whatever they look like."""
 
 
 class CaseTable(Record, frozen=True):
@@ -108,7 +112,7 @@ def iter_table_recordings(rows: Iterable[Row], reading: Diagnostics, stem: str) 
     Raises NotStreamableError if the table also holds expectations.
     """
     columns, remaining = _open(rows, reading)
-    if columns.has(EXPECTED, EXPECTED_CALLS, CONTEXT) or not columns.has(REPLY):
+    if columns.has(EXPECTED, EXPECTED_CALLS, CONTEXT, CHECKS, *CHECK_KINDS) or not columns.has(REPLY):
         raise NotStreamableError
     reader = RowReader(columns, stem, reading)
     for number, (at, row) in enumerate(remaining, 1):
@@ -164,6 +168,8 @@ def _parse_structured(name: str, text: str) -> Any:
 
 
 def _may_hold_json(name: str) -> bool:
+    if (kind := CHECK_KINDS.get(find_role(name) or "")) is not None:
+        return kind in _LISTS
     return find_role(name) is not None and name.casefold().replace("_", "").replace(" ", "").endswith(_PLURALS)
 
 
@@ -179,6 +185,6 @@ def _note(columns: Columns, path: str) -> str:
     other_values = [repr(name) for name in columns.other_columns]
     more = f", and {len(other_values) - _MOST_NAMES} more" if len(other_values) > _MOST_NAMES else ""
     note = f"{path}: read with --map {columns}"
-    if not columns.has(EXPECTED, EXPECTED_CALLS):
+    if not columns.has(EXPECTED, EXPECTED_CALLS, CHECKS, *CHECK_KINDS):
         note += "; nothing is expected"
     return note + (f"; other columns: {', '.join(other_values[:_MOST_NAMES])}{more}" if other_values else "")

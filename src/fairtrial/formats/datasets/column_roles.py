@@ -8,10 +8,11 @@ from functools import lru_cache
 from typing import Any
 
 from fairtrial.errors import UsageError, nearest
+from fairtrial.records.check import VALUE_KINDS, ValueKind
 from fairtrial.records.record import Record
 from fairtrial.text.display import shorten
 
-INPUT, EXPECTED, REPLY, CALLS, EXPECTED_CALLS, CONTEXT, ID, CLUSTER = (
+INPUT, EXPECTED, REPLY, CALLS, EXPECTED_CALLS, CONTEXT, ID, CLUSTER, CHECKS = (
     "input",
     "expected",
     "reply",
@@ -20,7 +21,10 @@ INPUT, EXPECTED, REPLY, CALLS, EXPECTED_CALLS, CONTEXT, ID, CLUSTER = (
     "context",
     "id",
     "cluster",
+    "checks",
 )
+CHECK_KINDS: dict[str, ValueKind] = {f"check_{kind}": kind for kind in VALUE_KINDS}
+"""The roles of columns that hold the values of one kind of check."""
 ROLES = {
     INPUT: "the user's message, or messages",
     EXPECTED: "the reference reply",
@@ -30,6 +34,8 @@ ROLES = {
     CONTEXT: "the evidence that a reply may rest on",
     ID: "the id of the case",
     CLUSTER: "the group of cases that resemble this one",
+    CHECKS: "the checks as JSON",
+    **{role: f"the value of the check {kind}" for role, kind in CHECK_KINDS.items()},
 }
 """What a column can hold, by the names that `--map` takes."""
 _MOST_NAMES = 12
@@ -83,6 +89,8 @@ _SPELLINGS: dict[str, tuple[str, ...]] = {
         "번호 케이스_번호 番号 ケースID 编号 編號 用例编号 案例編號"
     ),
     CLUSTER: _names("cluster cluster_id"),
+    CHECKS: _names("checks"),
+    **{role: _names(role) for role in CHECK_KINDS},
 }
 _EITHER = frozenset(_names("answer 답변 답 대답 回答 答え 答案 答复 答覆"))
 """Names of an expectation as well as of a reply. The other columns decide, or the user."""

@@ -11,6 +11,8 @@ from msgspec.structs import replace
 from fairtrial.formats.chats import dialects
 from fairtrial.formats.datasets.column_roles import (
     CALLS,
+    CHECK_KINDS,
+    CHECKS,
     CLUSTER,
     CONTEXT,
     EXPECTED,
@@ -23,8 +25,10 @@ from fairtrial.formats.datasets.column_roles import (
 from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.value_shapes import holds_calls, holds_messages
+from fairtrial.formats.written_checks import read_checks
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
+from fairtrial.records.check import Check
 from fairtrial.records.trace import Invocation, Message, ToolCall, Trace
 
 _NO_INPUT = "the table has no column of the user's messages"
@@ -100,7 +104,20 @@ class RowReader(NamedTuple):
             extra={"columns": other_values} if other_values else None,
             cluster=self._text(row, CLUSTER, at) or "",
             groups={name: value for name, value in other_values.items() if _is_group(value)},
+            checks=self._checks(row, at),
         )
+
+    def _checks(self, row: Mapping[str, Any], at: Place) -> tuple[Check, ...]:
+        """Return the checks of a row. An empty cell is no check."""
+        raw, place = self._value(row, CHECKS, at)
+        checks = () if raw is None else read_checks(raw, place, self.reading)
+        for role, kind in CHECK_KINDS.items():
+            value, place = self._value(row, role, at)
+            if value is not None:
+                if not isinstance(value, list | dict | str):
+                    value = self._as_text(value, place)
+                checks += read_checks({kind: value}, place, self.reading)
+        return checks
 
     def _value(self, row: Mapping[str, Any], role: str, at: Place) -> tuple[Any, Place]:
         """Return the value of a role, and its place."""

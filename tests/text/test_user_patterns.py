@@ -1,0 +1,52 @@
+"""Regular expressions of users on hostile texts."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+
+from fairtrial.text import user_patterns
+from fairtrial.text.user_patterns import UserPattern
+
+
+def test_a_match_has_its_place() -> None:
+    """The place is the first match, from 0."""
+    assert UserPattern(r"A-\d+").search("order A-17, A-18") == (6, 10)
+
+
+def test_a_search_without_a_match_finds_nothing() -> None:
+    """A full match must be the whole text."""
+    pattern = UserPattern(r"\d+")
+    assert pattern.search("none") is None
+    assert pattern.fullmatch("17 ") is None
+    assert pattern.fullmatch("17") == (0, 2)
+
+
+@pytest.mark.parametrize("pattern", ["(", "(?P<n>a)(?P<n", "*", "(" * 5000])
+def test_a_text_that_is_no_expression_is_refused(pattern: str) -> None:
+    """The message says where it breaks."""
+    with pytest.raises(ValueError, match="must be a regular expression"):
+        UserPattern(pattern)
+
+
+@pytest.mark.parametrize(("pattern", "text"), [("paris", "PARIS"), ("ＰＡＲＩＳ", "paris"), (r"ﾌﾟﾗﾝ\d", "プラン1")])
+def test_case_and_width_of_letters_are_ignored_on_request(pattern: str, text: str) -> None:
+    """The text is compared in its usual width, as the caller gives it."""
+    assert UserPattern(pattern, ignore_case=True).search(unicodedata.normalize("NFKC", text)) is not None
+
+
+def test_signs_of_full_width_do_not_become_syntax() -> None:
+    """A full-width bracket would otherwise open a group."""
+    UserPattern("（注", ignore_case=True)
+
+
+def test_an_expression_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After three texts it is not tried again, so that a long data set cannot wait for it a second a text."""
+    monkeypatch.setattr(user_patterns, "SECONDS", 0.01)
+    pattern = UserPattern(r"(a|aa)+$")
+    for _ in range(3):
+        with pytest.raises(TimeoutError, match="took longer than"):
+            pattern.search("a" * 5000 + "!")
+    with pytest.raises(TimeoutError, match="not tried again"):
+        pattern.search("a")
