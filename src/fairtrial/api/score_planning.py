@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.record import without_defaults
 from fairtrial.records.result import Criterion
 from fairtrial.records.trace import Trace
-from fairtrial.text.display import count, describe_error
+from fairtrial.text.display import describe_error
 
 _NOTHING_EXPECTED = (
     "the recordings do not contain what was expected. Give an eval set with --against, or name criteria that need no "
@@ -96,7 +96,7 @@ def plan_score(
     if jobs > 1:
         _check_processes(criterion for loaded_set in matched.loaded_sets for criterion in loaded_set.criteria)
     about_models = (*model_warnings(matched.loaded_sets, judges), *text_warnings(matched.loaded_sets))
-    warnings = (*matched.notes.warnings, *matched.warnings, *_incomplete(matched.files), *about_models)
+    warnings = (*matched.notes.warnings, *matched.warnings, *about_models)
     if [origin for origin, _ in matched.notes.origins] == [loading.DEFAULTS] and not matched.expects:
         warnings = (*warnings, _NOTHING_EXPECTED)
     arguments = {
@@ -125,16 +125,13 @@ def plan_score(
     )
 
 
-def _incomplete(files: Iterable[loading.Source]) -> Iterator[str]:
-    """Yield a warning with the number of recordings that were not read in full. Recordings on disk do not count."""
-    in_memory = (source.loaded.recordings for source in files if isinstance(source.loaded.recordings, tuple))
-    held = [recording for recordings in in_memory for recording in recordings]
-    reasons = [recording.trace.incomplete for recording in held if recording.trace.incomplete]
-    if reasons:
-        yield (
-            f"{len(reasons)} of {count(len(held), 'recording')} were not read in full, so that nothing is said to be "
-            f"absent in them; for example: {reasons[0]}"
-        )
+def _incomplete(files: Iterable[loading.Source]) -> tuple[str, ...]:
+    """Return a warning about recordings in memory that were not read in full."""
+    coverage = loading.ReadCoverage()
+    for source in files:
+        for recording in source.loaded.recordings if isinstance(source.loaded.recordings, tuple) else ():
+            coverage.add(recording.trace.incomplete)
+    return coverage.warnings()
 
 
 @dataclass(frozen=True)
@@ -204,7 +201,8 @@ class _Matching:
         loading.select_streamed(index, files, self.only)
         cases = loading.StreamedCases(index, [loaded.criteria for loaded in loaded_sets])
         recorded = loading.StreamedRecordings(files, cases, **self.reading, join=self.traces.join)
-        return _Matched(cases, recorded, loaded_sets, notes, False, collect_warnings(files), tuple(files))
+        warnings = (*collect_warnings(files), *index.coverage.warnings())
+        return _Matched(cases, recorded, loaded_sets, notes, False, warnings, tuple(files))
 
     def _apply_selection(
         self,
@@ -219,7 +217,7 @@ class _Matching:
         selected = loading.select_cases(cases, loaded_sets, self.only)
         expects = any(map(_expects_anything, cases))
         matching = recorded if selected is cases else recorded.for_cases(selected)
-        warnings = (*collect_warnings(files), *unmatched)
+        warnings = (*collect_warnings(files), *_incomplete(files), *unmatched)
         return _Matched(tuple(selected), matching, loaded_sets, notes, expects, warnings, tuple(files))
 
 

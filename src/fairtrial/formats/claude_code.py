@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from fairtrial.formats.chats.accounting import with_unread
+from fairtrial.formats.accounting import with_unread
 from fairtrial.formats.chats.anthropic_messages import ANTHROPIC
 from fairtrial.formats.chats.assembly import (
     assemble,
@@ -15,7 +15,7 @@ from fairtrial.formats.chats.assembly import (
     object_at,
     text_at,
 )
-from fairtrial.formats.chats.entries import Entry, UserMessage
+from fairtrial.formats.entries import Entry, UserMessage
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.timestamps import read_seconds, with_durations
 from fairtrial.records.attempt import Failure, Recording

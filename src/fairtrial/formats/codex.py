@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.formats.chats.accounting import with_unread
+from fairtrial.formats.accounting import with_unread
 from fairtrial.formats.chats.assembly import (
     assemble,
     number_at,
@@ -18,8 +18,8 @@ from fairtrial.formats.chats.assembly import (
     text_at,
     thoughts,
 )
-from fairtrial.formats.chats.entries import Entry, Instruction, UserMessage
 from fairtrial.formats.chats.responses_items import RESPONSES
+from fairtrial.formats.entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.timestamps import read_seconds, with_durations

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from fairtrial.errors import FormatError
-from fairtrial.formats.chats.accounting import account, with_unread
+from fairtrial.formats.accounting import account, with_unread
 from fairtrial.formats.chats.assembly import (
     assemble,
     join_texts,
@@ -23,7 +23,7 @@ from fairtrial.formats.chats.assembly import (
     thoughts,
     unknown_part,
 )
-from fairtrial.formats.chats.entries import Entry, Instruction, UserMessage
+from fairtrial.formats.entries import Entry, Instruction, UserMessage
 from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.jsontext import decode
 from fairtrial.formats.messages import read_arguments, read_response

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from fairtrial.formats.chats.accounting import account, is_plain, with_unread
-from fairtrial.formats.chats.entries import Entry, UserMessage
+from fairtrial.formats.accounting import account, is_plain, with_unread
+from fairtrial.formats.entries import Entry, UserMessage
 from fairtrial.formats.jsontext import decode_text
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import declares_failure, has_failed

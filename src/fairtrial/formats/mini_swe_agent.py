@@ -8,14 +8,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.formats.chats.accounting import account, note_unread_leaf, with_unread
+from fairtrial.formats.accounting import account, note_unread_leaf, with_unread
 from fairtrial.formats.chats.assembly import (
     assemble,
     object_at,
     text_at,
     thoughts,
 )
-from fairtrial.formats.chats.entries import Entry, Instruction, UserMessage
+from fairtrial.formats.entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import extract_text, read_arguments
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import is_failure

@@ -7,15 +7,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.formats.chats.accounting import account, with_unread
+from fairtrial.formats.accounting import account, with_unread
 from fairtrial.formats.chats.assembly import (
     assemble,
     object_at,
     text_at,
     thoughts,
 )
-from fairtrial.formats.chats.entries import Entry, Instruction, UserMessage
 from fairtrial.formats.chats.message_keys import note_held_contents
+from fairtrial.formats.entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.number_range import finite
 from fairtrial.formats.reading import Diagnostics, Place

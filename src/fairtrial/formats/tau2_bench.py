@@ -7,14 +7,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.formats.chats.accounting import account, with_unread
+from fairtrial.formats.accounting import account, with_unread
 from fairtrial.formats.chats.assembly import (
     assemble,
     number_at,
     object_at,
     text_at,
 )
-from fairtrial.formats.chats.entries import Entry, UserMessage
+from fairtrial.formats.entries import Entry, UserMessage
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tau2_tasks import gold_calls

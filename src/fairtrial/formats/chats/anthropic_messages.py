@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.chats.accounting import accounted, declare
+from fairtrial.formats.accounting import accounted, declare
 from fairtrial.formats.chats.assembly import (
     Dialect,
     input_entries,
@@ -16,7 +16,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
-from fairtrial.formats.chats.entries import Entry
+from fairtrial.formats.entries import Entry
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import declares_failure

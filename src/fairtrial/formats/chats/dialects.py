@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from fairtrial.formats import messages
-from fairtrial.formats.chats.accounting import account_beside, with_unread
+from fairtrial.formats.accounting import account_beside, with_unread
 from fairtrial.formats.chats.anthropic_messages import ANTHROPIC
 from fairtrial.formats.chats.assembly import (
     Dialect,
@@ -18,7 +18,6 @@ from fairtrial.formats.chats.assembly import (
     text_at,
 )
 from fairtrial.formats.chats.bedrock_messages import BEDROCK
-from fairtrial.formats.chats.entries import UserMessage
 from fairtrial.formats.chats.gemini_contents import GEMINI
 from fairtrial.formats.chats.langchain_messages import LANGCHAIN
 from fairtrial.formats.chats.logged_answers import with_answer
@@ -35,6 +34,7 @@ from fairtrial.formats.chats.smolagents_turns import (
     turns_of_users,
 )
 from fairtrial.formats.chats.vercel_ai_messages import VERCEL_AI
+from fairtrial.formats.entries import UserMessage
 from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.attempt import Recording

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairtrial.formats.accounting import accounted
 from fairtrial.formats.adk import content
-from fairtrial.formats.chats.accounting import accounted
 from fairtrial.formats.chats.assembly import (
     Dialect,
     input_entries,
@@ -15,7 +15,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
-from fairtrial.formats.chats.entries import Entry
+from fairtrial.formats.entries import Entry
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.trace import Message, Step, ToolCall
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.chats.accounting import accounted, declare
-from fairtrial.formats.chats.entries import Entry, Instruction, UserMessage
+from fairtrial.formats.accounting import accounted, declare
+from fairtrial.formats.entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import ROLES, extract_text, plain, read_media, steps_in
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.trace import Message

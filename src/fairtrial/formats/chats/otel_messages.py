@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.formats.chats.accounting import accounted, declare
+from fairtrial.formats.accounting import accounted, declare
 from fairtrial.formats.chats.assembly import (
     Dialect,
     input_entries,
@@ -20,7 +20,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
-from fairtrial.formats.chats.entries import Entry, UserMessage
+from fairtrial.formats.entries import Entry, UserMessage
 from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.spans.span_values import structured

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from fairtrial.formats.chats.accounting import accounted
+from fairtrial.formats.accounting import accounted
 from fairtrial.formats.chats.assembly import (
     Dialect,
     join_texts,
@@ -18,7 +18,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     user_message,
 )
-from fairtrial.formats.chats.entries import Entry, Instruction
+from fairtrial.formats.entries import Entry, Instruction
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.trace import Message, Part, Step, ToolCall, Usage

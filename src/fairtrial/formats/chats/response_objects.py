@@ -7,15 +7,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.formats.chats.accounting import with_unread
+from fairtrial.formats.accounting import with_unread
 from fairtrial.formats.chats.assembly import (
     assemble,
     number_at,
     object_at,
     text_at,
 )
-from fairtrial.formats.chats.entries import Entry, UserMessage
 from fairtrial.formats.chats.responses_items import RESPONSES, is_response
+from fairtrial.formats.entries import Entry, UserMessage
 from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.attempt import Failure, Recording

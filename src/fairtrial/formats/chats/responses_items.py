@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.chats.accounting import accounted
+from fairtrial.formats.accounting import accounted
 from fairtrial.formats.chats.assembly import (
     Dialect,
     result,
@@ -14,7 +14,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_role,
     user_message,
 )
-from fairtrial.formats.chats.entries import Entry, Instruction
+from fairtrial.formats.entries import Entry, Instruction
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.record import Json

@@ -6,11 +6,11 @@ from typing import Any
 
 from fairtrial.formats.chats.assembly import text_at
 from fairtrial.formats.chats.dialects import detect_dialect
-from fairtrial.formats.chats.entries import Entry
 from fairtrial.formats.chats.openai_messages import openai_entries
 from fairtrial.formats.chats.otel_messages import OTEL, whole_answers
 from fairtrial.formats.dialects.attributes import entries_by, output_steps
 from fairtrial.formats.dialects.repeated_json import repeated_items
+from fairtrial.formats.entries import Entry
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.spans.span_values import structured
 from fairtrial.records.record import Json

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.chats.accounting import account
+from fairtrial.formats.accounting import account
 from fairtrial.formats.chats.assembly import (
     object_at,
     response,
@@ -12,9 +12,9 @@ from fairtrial.formats.chats.assembly import (
     text_at,
     thoughts,
 )
-from fairtrial.formats.chats.entries import Entry, Instruction, UserMessage
 from fairtrial.formats.chats.message_keys import note_held_contents
 from fairtrial.formats.dialects.attributes import build_tree, note_unread
+from fairtrial.formats.entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span

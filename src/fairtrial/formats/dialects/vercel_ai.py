@@ -10,7 +10,6 @@ from fairtrial.formats.chats.assembly import (
     text_at,
     thoughts,
 )
-from fairtrial.formats.chats.entries import Entry
 from fairtrial.formats.dialects.attributes import (
     arguments,
     chat_entries,
@@ -20,6 +19,7 @@ from fairtrial.formats.dialects.attributes import (
     unwrap_declarations,
 )
 from fairtrial.formats.dialects.facts import Dialect, Facts
+from fairtrial.formats.entries import Entry
 from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span

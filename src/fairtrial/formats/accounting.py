@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from fairtrial.formats.chats.entries import Entry, Instruction, UserMessage
+from fairtrial.formats.entries import Entry, Instruction, UserMessage
 from fairtrial.formats.reading import Diagnostics, Place, pointer
 from fairtrial.records.trace import Message, Thought, ToolCall, ToolResult, Trace, incomplete_trace
 
