@@ -46,8 +46,10 @@ class ReadCoverage:
         if not self._incomplete:
             return ()
         return (
-            f"{self._incomplete} of {count(self._total, 'recording')} were not read in full, so that nothing is said "
-            f"to be absent in them; for example: {self._reason}",
+            (
+                f"{self._incomplete} of {count(self._total, 'recording')} were not read in full, so that nothing is said "
+                f"to be absent in them; for example: {self._reason}"
+            ),
         )
 
 
