@@ -45,12 +45,8 @@ class ReadCoverage:
         """Return a warning if recordings were not read in full."""
         if not self._incomplete:
             return ()
-        return (
-            (
-                f"{self._incomplete} of {count(self._total, 'recording')} were not read in full, so that nothing is said "
-                f"to be absent in them; for example: {self._reason}"
-            ),
-        )
+        share = f"{self._incomplete} of {count(self._total, 'recording')} were not read in full"
+        return (f"{share}, so that nothing is said to be absent in them; for example: {self._reason}",)
 
 
 class CaseIndex:
