@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from fairtrial.formats.entries import Entry, Instruction, UserMessage
+from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.reading import Diagnostics, Place, pointer
 from fairtrial.records.trace import Message, Thought, ToolCall, ToolResult, Trace, incomplete_trace
 
@@ -159,21 +159,21 @@ def declare(key: str, **parts: tuple[str, type]) -> Declared:
     return Declared(key, table)
 
 
-def accounted(read: _Read, declared: Declared | None = None, *, is_known: _IsKnown | None = None) -> _Read:
+def account_each(read: _Read, declared: Declared | None = None, *, is_known: _IsKnown | None = None) -> _Read:
     """Return the reader of a message that also accounts for each leaf of the message.
 
     `is_known` says which objects inside a message carry nothing, beside those of all providers.
     """
 
     @wraps(read)
-    def read_accounted(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
+    def read_and_account(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
         problems = len(reading.errors)
         entries = read(message, at, reading)
         if (declared is not None and declared.covers(message)) or len(reading.errors) > problems:
             return entries
         return account(message, entries, at, reading, is_known=is_known)
 
-    return read_accounted
+    return read_and_account
 
 
 def account(
@@ -198,18 +198,18 @@ def account(
     if not reason:
         return entries
     is_inside = any(leaf.is_inside for leaf in unread)
-    kept = [_withheld(entry, reason, texts=is_inside) for entry in entries]
-    if any(_has_content(entry) or _is_withheld(entry) for entry in kept):
-        return kept
-    return [*(entry for entry in kept if not isinstance(entry, Message)), *_gap(message, reason)]
+    marked_entries = [_withhold(entry, reason, texts=is_inside) for entry in entries]
+    if any(_has_content(entry) or _is_withheld(entry) for entry in marked_entries):
+        return marked_entries
+    return [*(entry for entry in marked_entries if not isinstance(entry, Message)), *_gap(message, reason)]
 
 
 def account_beside(beside: dict[str, Any], trace: Trace, at: Place, reading: Diagnostics) -> None:
     """Note the texts beside the messages of a conversation that stand nowhere in its trace, and are no notes."""
     leaves = list(islice(prose_leaves(beside, at), _MOST_BESIDE))
-    told = "\n".join(trace_texts(trace)) if leaves else ""
+    texts = "\n".join(trace_texts(trace)) if leaves else ""
     for place, text in leaves:
-        if text.strip() not in told:
+        if text.strip() not in texts:
             note_unread_leaf(place, reading)
             break
 
@@ -342,10 +342,10 @@ class _Used:
         if text in self.all_texts():
             return True
         bare = text.strip()
-        for used in self.texts:
-            if len(used) >= len(bare):
-                self._searched += len(used)
-                if self._searched <= _MOST_SEARCHED and bare in used:
+        for own_text in self.texts:
+            if len(own_text) >= len(bare):
+                self._searched += len(own_text)
+                if self._searched <= _MOST_SEARCHED and bare in own_text:
                     return True
         return False
 
@@ -368,8 +368,8 @@ class _Walk:
     def read_message(self, message: dict[str, Any], at: Place) -> None:
         """Read a message. Of a message without any content, each text is content that was not read."""
         self._read_object(message, at, is_inside=False, is_needed=not self._used.has_content)
-        left = len(self._used.structures - self._found_structures) + len(self._used.json_texts - self._found)
-        if self._structures > left:
+        available = len(self._used.structures - self._found_structures) + len(self._used.json_texts - self._found)
+        if self._structures > available:
             self.unread.append(Unread(self._structure_at, is_inside=True))
 
     def _read_object(self, value: dict[str, Any], at: Place, *, is_inside: bool, is_needed: bool) -> None:
@@ -462,10 +462,10 @@ def _is_withheld(entry: Entry) -> bool:
     return isinstance(message, Message) and bool(message.withheld)
 
 
-def _withheld(entry: _AnyEntry, reason: str, *, texts: bool) -> _AnyEntry:
+def _withhold(entry: _AnyEntry, reason: str, *, texts: bool) -> _AnyEntry:
     """Return an entry whose content may be missing. With `texts`, a text may be only a part of what was said."""
     if isinstance(entry, UserMessage):
-        message = _withheld(entry.message, reason, texts=texts)
+        message = _withhold(entry.message, reason, texts=texts)
         return entry if message is entry.message else replace(entry, message=message)
     if isinstance(entry, Message) and not entry.withheld and (texts or not (entry.text or entry.parts)):
         return replace(entry, text="", withheld=reason, beginning=entry.text)

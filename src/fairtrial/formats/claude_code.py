@@ -15,7 +15,7 @@ from fairtrial.formats.chats.assembly import (
     object_at,
     text_at,
 )
-from fairtrial.formats.entries import Entry, UserMessage
+from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.timestamps import read_seconds, with_durations
 from fairtrial.records.attempt import Failure, Recording

@@ -19,7 +19,7 @@ from fairtrial.formats.chats.assembly import (
     thoughts,
 )
 from fairtrial.formats.chats.responses_items import RESPONSES
-from fairtrial.formats.entries import Entry, Instruction, UserMessage
+from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.timestamps import read_seconds, with_durations

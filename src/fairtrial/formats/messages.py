@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from fairtrial.formats.accounting import account, is_plain, with_unread
-from fairtrial.formats.entries import Entry, UserMessage
 from fairtrial.formats.jsontext import decode_text
+from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import declares_failure, has_failed
 from fairtrial.records.attempt import EndedBy, Failure, Recording
@@ -117,7 +117,7 @@ def trace(
             user.append(_user_message(message, text, place, reading))
         else:
             own_steps = steps_in(message, role, text, place, reading, names)
-            steps += own_steps if is_plain(message) else _accounted_steps(message, own_steps, place, reading)
+            steps += own_steps if is_plain(message) else _account_steps(message, own_steps, place, reading)
     if user or steps:
         invocations.append(_invocation(user or [Message("")], steps))
     agent = AgentDetails("assistant", "\n".join(texts), declarations)
@@ -134,7 +134,7 @@ def _user_message(message: dict[str, Any], text: str, at: Place, reading: Diagno
     return next((entry.message for entry in entries if isinstance(entry, UserMessage)), own)
 
 
-def _accounted_steps(message: dict[str, Any], steps: list[Step], at: Place, reading: Diagnostics) -> list[Step]:
+def _account_steps(message: dict[str, Any], steps: list[Step], at: Place, reading: Diagnostics) -> list[Step]:
     entries: list[Entry] = [*steps]
     return [entry for entry in account(message, entries, at, reading) if isinstance(entry, Step)]
 
@@ -150,7 +150,7 @@ def read_steps(raw: list[Any], at: Place, reading: Diagnostics) -> list[Step]:
         elif message["role"] in ("assistant", "tool", "function"):
             text = extract_text(message.get("content"), (place, "content"), reading)
             own_steps = steps_in(message, message["role"], text, place, reading, names)
-            steps += own_steps if is_plain(message) else _accounted_steps(message, own_steps, place, reading)
+            steps += own_steps if is_plain(message) else _account_steps(message, own_steps, place, reading)
     return steps
 
 

@@ -15,7 +15,7 @@ from fairtrial.formats.chats.assembly import (
     text_at,
     thoughts,
 )
-from fairtrial.formats.entries import Entry, Instruction, UserMessage
+from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import extract_text, read_arguments
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import is_failure

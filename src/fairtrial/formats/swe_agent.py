@@ -15,7 +15,7 @@ from fairtrial.formats.chats.assembly import (
     thoughts,
 )
 from fairtrial.formats.chats.message_keys import note_held_contents
-from fairtrial.formats.entries import Entry, Instruction, UserMessage
+from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.number_range import finite
 from fairtrial.formats.reading import Diagnostics, Place
@@ -74,8 +74,10 @@ def _read_history(history: Sequence[Any], reading: Diagnostics) -> Iterator[Entr
             steps: list[Entry] = [*_steps(item, text, i)]
             open_ids += [step.id for step in steps if isinstance(step, ToolCall)]
             # The action repeats the calls of the model in the words of the shell.
-            told = {key: value for key, value in item.items() if key != "action"} if item.get("tool_calls") else item
-            yield from account(told, steps, at, reading)
+            own_fields = (
+                {key: value for key, value in item.items() if key != "action"} if item.get("tool_calls") else item
+            )
+            yield from account(own_fields, steps, at, reading)
         elif begun:
             yield from _observations(item, text, open_ids)
         else:

@@ -14,7 +14,7 @@ from fairtrial.formats.chats.assembly import (
     object_at,
     text_at,
 )
-from fairtrial.formats.entries import Entry, UserMessage
+from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tau2_tasks import gold_calls
@@ -117,8 +117,8 @@ def _entries(message: Any, at: Place, reading: Diagnostics) -> list[Entry]:
     is_agent = isinstance(message, dict) and message.get("role") in ("assistant", "tool")
     if not is_agent:
         return entries
-    told = {key: value for key, value in message.items() if key != "raw_data"}  # it repeats the message
-    return account(told, entries, at, reading, is_known=_is_of_user)
+    own_fields = {key: value for key, value in message.items() if key != "raw_data"}  # it repeats the message
+    return account(own_fields, entries, at, reading, is_known=_is_of_user)
 
 
 def _is_of_user(value: dict[str, Any]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.accounting import accounted, declare
+from fairtrial.formats.accounting import account_each, declare
 from fairtrial.formats.chats.assembly import (
     Dialect,
     input_entries,
@@ -16,7 +16,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
-from fairtrial.formats.entries import Entry
+from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import declares_failure
@@ -116,4 +116,4 @@ _DECLARED = declare(
     tool_use=("id name input", dict),
     tool_result=("tool_use_id is_error? content", str),
 )
-ANTHROPIC = Dialect(_NAME, _is_message, accounted(_entries, _DECLARED))
+ANTHROPIC = Dialect(_NAME, _is_message, account_each(_entries, _DECLARED))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from fairtrial.formats.entries import Entry, Instruction, UserMessage
+from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import read_response
 from fairtrial.formats.number_range import is_in_range
 from fairtrial.formats.reading import Diagnostics, Place

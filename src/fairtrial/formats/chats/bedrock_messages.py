@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.accounting import accounted
+from fairtrial.formats.accounting import account_each
 from fairtrial.formats.chats.assembly import (
     Dialect,
     input_entries,
@@ -17,7 +17,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
-from fairtrial.formats.entries import Entry
+from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import declares_failure
@@ -40,7 +40,7 @@ def _is_message(message: dict[str, Any]) -> bool:
     return any(isinstance(part, dict) and "type" not in part and not part.keys().isdisjoint(_MARKS) for part in parts)
 
 
-@accounted
+@account_each
 def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
     role = message.get("role")
     if role not in _ROLES:

@@ -34,8 +34,8 @@ from fairtrial.formats.chats.smolagents_turns import (
     turns_of_users,
 )
 from fairtrial.formats.chats.vercel_ai_messages import VERCEL_AI
-from fairtrial.formats.entries import UserMessage
 from fairtrial.formats.foreign_secrets import without_secrets
+from fairtrial.formats.message_entries import UserMessage
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import Trace

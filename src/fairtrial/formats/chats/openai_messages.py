@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.accounting import accounted, declare
-from fairtrial.formats.entries import Entry, Instruction, UserMessage
+from fairtrial.formats.accounting import account_each, declare
+from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import ROLES, extract_text, plain, read_media, steps_in
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.trace import Message
@@ -26,4 +26,4 @@ def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[E
     return list(steps_in(message, role, text, at, reading, {}))
 
 
-openai_entries = accounted(_entries, declare("content", text=("text", str)))
+openai_entries = account_each(_entries, declare("content", text=("text", str)))

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.formats.accounting import accounted, declare
+from fairtrial.formats.accounting import account_each, declare
 from fairtrial.formats.chats.assembly import (
     Dialect,
     input_entries,
@@ -20,7 +20,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
-from fairtrial.formats.entries import Entry, UserMessage
+from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.spans.span_values import structured
@@ -153,4 +153,4 @@ _DECLARED = declare(
     tool_call=("id? name arguments", object),
     tool_call_response=("id? name? response", object),
 )
-OTEL = Dialect(_NAME, _is_message, accounted(_entries, _DECLARED))
+OTEL = Dialect(_NAME, _is_message, account_each(_entries, _DECLARED))

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from fairtrial.formats.accounting import accounted
+from fairtrial.formats.accounting import account_each
 from fairtrial.formats.chats.assembly import (
     Dialect,
     join_texts,
@@ -18,7 +18,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     user_message,
 )
-from fairtrial.formats.entries import Entry, Instruction
+from fairtrial.formats.message_entries import Entry, Instruction
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.trace import Message, Part, Step, ToolCall, Usage
@@ -119,4 +119,4 @@ def _is_of_output_tool(part: dict[str, Any]) -> bool:
     return part.get("part_kind") in _ANSWERS and (not name or name.startswith(_OUTPUT_TOOL))
 
 
-PYDANTIC_AI = Dialect(_NAME, _is_message, accounted(_entries, is_known=_is_of_output_tool))
+PYDANTIC_AI = Dialect(_NAME, _is_message, account_each(_entries, is_known=_is_of_output_tool))

@@ -15,8 +15,8 @@ from fairtrial.formats.chats.assembly import (
     text_at,
 )
 from fairtrial.formats.chats.responses_items import RESPONSES, is_response
-from fairtrial.formats.entries import Entry, UserMessage
 from fairtrial.formats.foreign_secrets import without_secrets
+from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.trace import Message, ToolCall, ToolResult, Usage

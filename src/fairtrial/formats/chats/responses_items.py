@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.accounting import accounted
+from fairtrial.formats.accounting import account_each
 from fairtrial.formats.chats.assembly import (
     Dialect,
     result,
@@ -14,7 +14,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_role,
     user_message,
 )
-from fairtrial.formats.entries import Entry, Instruction
+from fairtrial.formats.message_entries import Entry, Instruction
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.record import Json
@@ -49,7 +49,7 @@ def _is_message(item: dict[str, Any]) -> bool:
     )
 
 
-@accounted
+@account_each
 def _entries(item: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
     kind = item.get("type", "message")
     if kind == "message":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairtrial.formats.chats.assembly import split_turns
-from fairtrial.formats.entries import Entry, Instruction
+from fairtrial.formats.message_entries import Entry, Instruction
 from fairtrial.records.record import Record
 from fairtrial.records.trace import Message, Step, Usage
 

@@ -12,7 +12,7 @@ from fairtrial.formats.chats.message_keys import note_held_contents
 from fairtrial.formats.chats.openai_messages import openai_entries
 from fairtrial.formats.dialects.hidden_contents import MARKS
 from fairtrial.formats.dialects.repeated_json import RepeatedJson, plain
-from fairtrial.formats.entries import Entry, Instruction, UserMessage
+from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.spans.span import Span

@@ -10,7 +10,7 @@ from fairtrial.formats.chats.openai_messages import openai_entries
 from fairtrial.formats.chats.otel_messages import OTEL, whole_answers
 from fairtrial.formats.dialects.attributes import entries_by, output_steps
 from fairtrial.formats.dialects.repeated_json import repeated_items
-from fairtrial.formats.entries import Entry
+from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.spans.span_values import structured
 from fairtrial.records.record import Json

@@ -79,8 +79,8 @@ def _loses_content(answer: dict[str, Any]) -> bool:
     content = object_at(answer, "content")
     if "parts" in content:
         return False
-    others = (value for key, value in answer.items() if key != "content" and not key.lower().endswith("metadata"))
-    lists = (value for each in (content, *others) if isinstance(each, dict) for value in each.values())
+    beside = (value for key, value in answer.items() if key != "content" and not key.lower().endswith("metadata"))
+    lists = (value for fields in (content, *beside) if isinstance(fields, dict) for value in fields.values())
     return any(isinstance(value, list) and value and isinstance(value[0], dict) for value in lists)
 
 

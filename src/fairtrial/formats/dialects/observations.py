@@ -21,7 +21,7 @@ from fairtrial.formats.dialects.attributes import (
     unwrap_declarations,
 )
 from fairtrial.formats.dialects.facts import Facts, Kind
-from fairtrial.formats.entries import Entry, UserMessage
+from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span_values import structured
 from fairtrial.formats.tool_failures import has_failed

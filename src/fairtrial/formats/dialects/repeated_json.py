@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from fairtrial.formats.entries import Entry
 from fairtrial.formats.jsontext import MOST_DEPTH, decode, is_too_deep
+from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span_values import LONGEST_JSON, structured
 from fairtrial.records.decoding import json_decoder

@@ -19,7 +19,7 @@ from fairtrial.formats.dialects.attributes import (
     unwrap_declarations,
 )
 from fairtrial.formats.dialects.facts import Dialect, Facts
-from fairtrial.formats.entries import Entry
+from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
