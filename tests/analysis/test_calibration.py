@@ -12,8 +12,9 @@ from fairtrial.records.judge_state import JudgeState
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import Label
 from fairtrial.records.result import Outcome
-from fairtrial.records.score import Range, Score
+from fairtrial.records.score import FirstDecision, Range, Score, average_parts
 from fairtrial.records.summary import CriterionSummary, Estimate
+from fairtrial.reports.judges.judge_states import describe
 from fairtrial.stats.agreement import krippendorff
 
 SUMMARY = CriterionSummary("match", Estimate(3.0), Estimate(0.5), threshold=1.0)
@@ -54,6 +55,42 @@ def test_a_judge_that_agrees_is_good() -> None:
     assert isclose(calibration.agreement.kappa.value or 0, 0.9)
     assert isclose(calibration.corrected.value or 0, 0.5)
     assert (calibration.worth or 0) > 1 / 2
+
+
+def decided(value: float, *, decisive: bool = True) -> Outcome:
+    """An outcome of one invocation with a criterion before the judge."""
+    part = Score(value, first=FirstDecision("facts", decisive=decisive))
+    return Outcome("match", average_parts([part]), 1.0)
+
+
+def test_people_show_the_error_of_decisions_without_the_judge() -> None:
+    """Two of eight decisions are wrong. The outcomes of the judge do not count, whatever people say."""
+    people = [[label(place, value)] for place, value in enumerate([1.0, 1.0, *[0.0] * 6, 1.0, 1.0])]
+    outcomes = [*[decided(0.0) for _ in range(8)], decided(0.0, decisive=False), decided(1.0, decisive=False)]
+    decisions = calibrated(people, outcomes).decisions
+    assert decisions is not None
+    assert (decisions.criterion, decisions.labels, decisions.errors) == ("facts", 8, 2)
+    assert decisions.error.value == 0.25
+    assert (decisions.error.low or 0) < 0.1
+    assert (decisions.error.high or 0) > 0.5
+    assert (
+        describe(calibrated(people, outcomes))
+        .partition("; of ")[2]
+        .startswith("8 labelled decisions of facts without the judge, people decide 2 otherwise (25 %")
+    )
+
+
+def test_labels_that_were_not_drawn_alike_give_no_share_of_errors() -> None:
+    """A share of a sample that prefers some outcomes says nothing about all of them."""
+    people = [[label(place, 1.0, weight=weight)] for place, weight in enumerate([1.0, 4.0])]
+    decisions = calibrated(people, [decided(0.0), decided(0.0)]).decisions
+    assert decisions is not None
+    assert (decisions.errors, decisions.error.value) == (2, None)
+
+
+def test_without_a_first_criterion_nothing_was_decided_without_the_judge() -> None:
+    """The judge was asked about every outcome."""
+    assert verdicts((19, 1, 1), (1, 1, 0)).decisions is None
 
 
 def test_attempts_at_the_same_cases_are_not_new_cases() -> None:

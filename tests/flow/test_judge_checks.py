@@ -15,7 +15,8 @@ from commands import Done, enter, fairtrial
 from fairtrial import api
 from fairtrial.api.judges.judge_checking import PROMPTS, JudgeCheck
 from fairtrial.judge.judge import Judge
-from fairtrial.metrics.exams.known_answers import HOLDS
+from fairtrial.metrics.exams.canaries import exam_canaries
+from fairtrial.metrics.exams.known_answers import FAILS, HOLDS
 from fairtrial.metrics.exams.known_questions import JUDGED_PROMPTS, check_cases, check_question
 from fairtrial.metrics.exams.known_tasks import WRITING_PROMPTS, writing_cases
 from fairtrial.records.judge_check import CheckResult
@@ -26,6 +27,7 @@ from loopback import Loopback, Status
 
 MODEL = "openai/gpt-4o-mini"
 OPPOSITE = {"valid": "invalid", "invalid": "valid"}
+OUTCOMES = {HOLDS: "valid", FAILS: "invalid"}
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +67,9 @@ def test_a_perfect_judge_is_right_everywhere() -> None:
     plan.run(results.append)
     report = plan.report(results)
     tables = [*map(check_cases, JUDGED_PROMPTS), *map(writing_cases, WRITING_PROMPTS)]
-    assert len(model.prompts) == plan.question_count == sum(map(len, tables)) > 300
+    tables += map(exam_canaries, JUDGED_PROMPTS)
+    assert plan.question_count == sum(map(len, tables)) > 800
+    assert report.refusals == {"mine": ()}
     assert plan.cost is None
     units = next(row for row in report.rates if (row.prompt, row.rule) == ("", "units"))
     assert units.sensitivity is not None
@@ -88,8 +92,10 @@ def test_a_judge_that_always_says_valid_has_no_specificity(tmp_path: Path, monke
     script = by_rule(lambda _: "valid")
     done, report = check(tmp_path, monkeypatch, script, "--prompt", "final_response_match")
     answers = Counter(case.answer for case in check_cases("final_response_match"))
-    assert done.code == 0, done.err
+    answers += Counter(OUTCOMES[case.answer] for case in exam_canaries("final_response_match"))
+    assert done.code == 1, done.err
     assert rates(report, "") == ((answers["valid"],) * 2, (0, answers["invalid"]))
+    assert f"refused: {MODEL}: the judge is wrong about {answers['invalid']} of" in done.out
     assert f"{answers['valid']} of {len(report['results'])} right" in done.out
 
 
@@ -138,13 +144,14 @@ def test_a_budget_ends_the_check_with_questions_of_every_prompt(
     asked = Counter(result["prompt"] for result in report["results"] if result["calls"])
     assert done.code == 3
     assert asked == dict.fromkeys(prompts, 2)
-    assert f"6 of 6 right, {sum(len(check_cases(prompt)) for prompt in prompts) - 6} not asked" in done.out
+    number = sum(len(check_cases(prompt)) + len(exam_canaries(prompt)) for prompt in prompts)
+    assert f"6 of 6 right, {number - 6} not asked" in done.out
 
 
 def test_the_cost_is_said_before_the_first_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that refuses everything: the estimate stands before the error."""
     done, _ = check(tmp_path, monkeypatch, lambda _: Status(401), "--prompt", "safety")
-    assert re.search(r"^25 questions, about [\d,]+ tokens, about \$0\.\d\d$", done.err, re.MULTILINE)
+    assert re.search(r"^73 questions, about [\d,]+ tokens, about \$0\.\d\d$", done.err, re.MULTILINE)
 
 
 def test_an_unknown_prompt_is_a_usage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,7 +173,7 @@ def test_ctrl_c_shows_the_answers_so_far(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(JudgeCheck, "run", run)
     done = fairtrial("judge", "check", "--model", MODEL)
     assert done.code == 130
-    assert re.search(r"1 of 1 right, 3\d\d not asked", done.out)
+    assert re.search(r"1 of 1 right, 8\d\d not asked", done.out)
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,24 @@ export interface Calibration {
   assumed_from?: string | null;
   error?: number | null;
   freedom?: number | null;
+  decisions?: LabelledDecisions | null;
+}
+
+export interface Cascade {
+  criterion: string;
+  decisions?: number;
+  questions?: number;
+  audited?: number;
+  overruled?: number;
+  error: Estimate;
+}
+
+export interface CascadeCounts {
+  criterion: string;
+  decisions?: number;
+  questions?: number;
+  audited?: number;
+  overruled?: number;
 }
 
 export interface CaseKey {
@@ -249,6 +267,7 @@ export interface CriterionView {
   possible?: [number, number] | null;
   self_agreement_interval?: [number, number] | null;
   panel_agreement_interval?: [number, number] | null;
+  cascade?: Cascade | null;
   unit?: string;
   judge?: Calibration | null;
   judge_message?: string;
@@ -303,6 +322,14 @@ export interface Failure {
 export interface Fault {
   side: "agent" | "environment" | "expectation" | "infrastructure" | "judge" | "simulator";
   evidence?: string[];
+}
+
+export interface FirstDecision {
+  criterion: string;
+  decisive: boolean;
+  saved?: number;
+  audited?: boolean;
+  judged?: number | null;
 }
 
 export interface FoundCases {
@@ -406,6 +433,7 @@ export interface JudgeStats {
   unreported_calls?: number;
   unpriced_calls?: number;
   pair_agreements?: PairAgreement[];
+  cascade?: CascadeCounts | null;
 }
 
 export interface Label {
@@ -465,6 +493,13 @@ export interface LabelRequest {
   side?: "agent" | "environment" | "expectation" | "infrastructure" | "judge" | "simulator" | null;
   reference?: string;
   again?: boolean;
+}
+
+export interface LabelledDecisions {
+  criterion: string;
+  labels?: number;
+  errors?: number;
+  error: Estimate;
 }
 
 export interface LabelsView {
@@ -734,6 +769,7 @@ export interface Score {
   side?: "agent" | "environment" | "expectation" | "infrastructure" | "judge" | "simulator" | null;
   key?: PartKey | null;
   calls?: AlignedCall[];
+  first?: FirstDecision | null;
 }
 
 export interface SentPrompt {

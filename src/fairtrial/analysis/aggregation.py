@@ -10,6 +10,7 @@ from typing import get_args
 
 from msgspec.structs import replace
 
+from fairtrial.analysis.cascade_note import describe_cascade
 from fairtrial.analysis.criterion_tally import CriterionNumbers, CriterionTally
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.records.attempt_rule import AttemptRule, AttemptRules, CaseEvidence, make_evidence
@@ -136,10 +137,11 @@ class SummaryBuilder:
         # The always computed criteria have values without being asked for, so that their values do not count here.
         has_value = any(tally.has_value and name not in _ALWAYS_COMPUTED for name, tally in tallies.items())
         verdict, reasons = run.verdict(unapplied, informs=informs, has_value=has_value)
+        criteria = tuple(tally.summary() for tally in tallies.values())
         judge = reduce(_sum, (ballot.model_usage for ballot in ballots), None)
         return Summary(
             verdict,
-            tuple(tally.summary() for tally in tallies.values()),
+            criteria,
             {verdict.value: run.cases[verdict] for verdict in Verdict if run.cases[verdict]},
             {side: run.invalid[side] for side in get_args(FaultSide) if run.invalid[side]},
             tuple(reasons),
@@ -147,7 +149,10 @@ class SummaryBuilder:
             pass_k_table(run.passes),
             case_verdicts={verdict.value: run.by_case[verdict] for verdict in Verdict if run.by_case[verdict]},
             attempt_rules=tuple(run.rules),
-            notes=tuple(_IGNORED_DEFAULT.format(name=name) for name in ignored_names),
+            notes=(
+                *(_IGNORED_DEFAULT.format(name=name) for name in ignored_names),
+                *(describe_cascade(criterion) for criterion in criteria if criterion.cascade is not None),
+            ),
         )
 
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from fairtrial.records.average import RunningMean
 from fairtrial.records.ballot import PairAgreement, sum_pairs
 from fairtrial.records.model_usage import ModelUsage
-from fairtrial.records.result import CaseResult, JudgeStats, Outcome, Verdict
+from fairtrial.records.result import CascadeCounts, CaseResult, JudgeStats, Outcome, Verdict
 from fairtrial.records.score import Bounds, Range, bounds, is_fully_scored
-from fairtrial.records.summary import CriterionSummary, Estimate, Valid
+from fairtrial.records.summary import Cascade, CriterionSummary, Estimate, Valid
 from fairtrial.stats.interval import (
     LOGARITHMIC,
     STUDENT,
@@ -283,6 +283,8 @@ class _JudgeTally:
         self._pairs: tuple[PairAgreement, ...] = ()
         self._with_itself = CaseMeans()
         self._in_panel = CaseMeans()
+        self._cascade: CascadeCounts | None = None
+        self._overruled = CaseMeans()
 
     def add(self, case: int, stats: JudgeStats) -> None:
         """Count the judge calls of one outcome of a case."""
@@ -292,11 +294,19 @@ class _JudgeTally:
         for means, rate in ((self._with_itself, stats.self_agreement), (self._in_panel, stats.panel_agreement)):
             if rate is not None:
                 means.add(case, rate)
+        if stats.cascade is not None:
+            self._add_cascade(stats.cascade)
+            if stats.cascade.audited:
+                self._overruled.add(case, stats.cascade.overruled / stats.cascade.audited)
+
+    def _add_cascade(self, counts: CascadeCounts) -> None:
+        self._cascade = counts if self._cascade is None else self._cascade + counts
 
     def close(self) -> None:
         """End the open cases."""
         self._with_itself.close()
         self._in_panel.close()
+        self._overruled.close()
 
     def merge(self, tally: _JudgeTally) -> None:
         """Add the numbers of more outcomes."""
@@ -305,6 +315,9 @@ class _JudgeTally:
         self._pairs = sum_pairs([*self._pairs, *tally._pairs])
         self._with_itself.merge(tally._with_itself)
         self._in_panel.merge(tally._in_panel)
+        self._overruled.merge(tally._overruled)
+        if tally._cascade is not None:
+            self._add_cascade(tally._cascade)
 
     def summary(self) -> dict[str, Any]:
         """Return fields of a criterion's summary, empty if no judge was asked. Agreement is the mean over cases."""
@@ -319,7 +332,15 @@ class _JudgeTally:
             "pair_agreements": self._pairs,
             **_agreement("self_agreement", self._with_itself),
             **_agreement("panel_agreement", self._in_panel),
+            "cascade": self._summarise_cascade(),
         }
+
+    def _summarise_cascade(self) -> Cascade | None:
+        if self._cascade is None:
+            return None
+        counts = self._cascade
+        error = rate_estimate(self._overruled.moments, self._overruled.attempts)
+        return Cascade(counts.criterion, counts.decisions, counts.questions, counts.audited, counts.overruled, error)
 
 
 def _agreement(name: str, means: CaseMeans) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
+from fairtrial.analysis.criterion_tally import CaseMeans, rate_estimate
 from fairtrial.judge.ballot_costs import collect_ballot_ids
 from fairtrial.records.average import mean
 from fairtrial.records.ballot import Ballot
@@ -18,11 +19,12 @@ from fairtrial.records.calibration import (
     FEWEST_OF_EACH,
     Agreement,
     Calibration,
+    LabelledDecisions,
 )
 from fairtrial.records.judge_state import JudgeState
 from fairtrial.records.label import Label
 from fairtrial.records.result import Outcome, Verdict
-from fairtrial.records.score import Range
+from fairtrial.records.score import Range, Score
 from fairtrial.records.summary import CriterionSummary, Estimate
 from fairtrial.stats.correction import (
     CORRECTED,
@@ -165,7 +167,26 @@ class _Sample:
             corrected.worth if corrected else None,
             error=corrected.error * _width(scale) if corrected else None,
             freedom=corrected.freedom if corrected else None,
+            decisions=self._count_decisions(),
         )
+
+    def _count_decisions(self) -> LabelledDecisions | None:
+        """Return how often people disagree with the criterion that is asked before the judge."""
+        errors, name, weights = CaseMeans(), "", set()
+        wrong = 0
+        for place, pair in self.valued().items():
+            criterion = _decided_by(self._outcomes[place].score)
+            if criterion and pair.people_pass is not None and pair.judge_pass is not None:
+                name = criterion
+                is_error = pair.people_pass != pair.judge_pass
+                wrong += is_error
+                weights.add(pair.weight)
+                errors.add(place[0], float(is_error))
+        errors.close()
+        if not name:
+            return None
+        error = rate_estimate(errors.moments, errors.attempts) if len(weights) == 1 else Estimate()
+        return LabelledDecisions(name, errors.attempts, wrong, error)
 
     @property
     def _is_graded(self) -> bool:
@@ -245,6 +266,14 @@ class _Sample:
                 answers = [vote.opinions[item].answer for vote in first if item in vote.opinions]
                 votes.append([float(numbers[answer]) for answer in answers])
         return votes
+
+
+def _decided_by(score: Score) -> str:
+    """Return the criterion that decided all scored parts without the judge, or an empty text if there is none."""
+    firsts = [part.first for part in score.parts if part.value is not None and part.applicable]
+    if not firsts or not all(first is not None and first.decisive for first in firsts):
+        return ""
+    return firsts[0].criterion if firsts[0] is not None else ""
 
 
 def decide_state(

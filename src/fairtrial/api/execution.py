@@ -30,6 +30,7 @@ from fairtrial.scoring import score, score_chunk
 from fairtrial.system.event_loop import blocking
 
 if TYPE_CHECKING:
+    from fairtrial.api.run_canaries import RunCanaries
     from fairtrial.llm.batch_outbox import BatchOutbox
     from fairtrial.store import Store
 
@@ -146,15 +147,17 @@ async def run_plan(
         connect = await stack.enter_async_context(connection)
         with lease.hold():
             store.begin(plan.info)
-            connect_trusted = connect
-            if number := plan.judges.canaries:
-                from fairtrial.api.run_canaries import trusted
+            own_canaries = None
+            if plan.judges.canaries:
+                from fairtrial.api.run_canaries import RunCanaries
 
-                connect_trusted = await trusted(connect, plan.cases, number, notes.append)
+                own_canaries = RunCanaries(plan.judges.canaries, ballots, notes.append)
+                stack.callback(own_canaries.cancel)
+                connect = await own_canaries.before(connect, plan.cases)
             progress = RunProgress(store, plan.info, lease, earlier)
             with _unfinished(advice):
                 return await _run_stages(
-                    plan, connect_trusted, store, ballots, progress, events, outbox, resumed=resumed, notes=notes
+                    plan, connect, store, ballots, progress, events, outbox, own_canaries, resumed=resumed, notes=notes
                 )
 
 
@@ -175,6 +178,7 @@ async def _run_stages(
     progress: RunProgress,
     events: RunEvents,
     outbox: BatchOutbox | None,
+    own_canaries: RunCanaries | None,
     *,
     resumed: bool,
     notes: list[str],
@@ -186,7 +190,8 @@ async def _run_stages(
         if outbox is not None and plan.recorded is not None:
             await ask_all(plan.recorded, connect, outbox)
         decision = await stages.run()
-    return progress.finish(ballots, models=stages.models, decision=decision, notes=notes)
+        alarms = await own_canaries.after() if own_canaries is not None else ()
+    return progress.finish(ballots, models=stages.models, decision=decision, notes=notes, alarms=alarms)
 
 
 @dataclass

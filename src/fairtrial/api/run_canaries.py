@@ -1,76 +1,191 @@
-"""Check the judges of a run with canaries before they judge."""
+"""Check the judges of a run with canaries: before they judge, while they judge, and after it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from fairtrial.metrics.exams.canaries import canaries, canary_kinds, canary_sample, criterion_for_items
+from fairtrial.api.connection import find_models
+from fairtrial.llm.model_pool import HasPanel
+from fairtrial.metrics.exams.canaries import (
+    canaries,
+    canary_answers,
+    canary_sample,
+    criterion_for_items,
+    find_ballots,
+    invents_quote,
+)
+from fairtrial.metrics.exams.refusals import ExamAnswer, chance_of_wrong, is_in_doubt, list_refusals
 from fairtrial.planned_case import PlannedCase
+from fairtrial.records.ballot import Ballot
 from fairtrial.records.case import EvalCase
 from fairtrial.records.gold import GoldItem
-from fairtrial.records.report_card import CanaryKind, canary_failure
 from fairtrial.records.result import Criterion, Outcome
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Trace
 
+PARTS = 3
+"""The parts of a run in which a judge is examined: before the run, during it and after it."""
+EVERY = 10
+"""One canary follows so many questions of a run to a judge."""
+CHANGED = 0.005
+"""A judge has changed if its answers to the same canaries differ in one direction, and chance explains it so rarely."""
+
 Connect = Callable[[PlannedCase], PlannedCase]
 
 
-async def trusted(connect: Connect, cases: Iterable[PlannedCase], number: int, note: Callable[[str], None]) -> Connect:
-    """Ask the judge of every criterion about `number` canaries, and return how cases get criteria that may be trusted.
+@dataclass
+class RunCanaries:
+    """The canaries of a run: `number` of them for the judge of each criterion before the run, and as many after it."""
 
-    A criterion is unscored in every case, with the reason, if its judge is wrong about a fifth of them or more, or
-    about half of a kind, or if it passes a forged verdict. The canaries take no part in any score. `note` receives the
-    result of each criterion.
-    """
-    criteria: dict[bytes, Criterion] = {}
-    for case in cases:
-        for criterion in connect(case).criteria:
-            criteria.setdefault(_identity(criterion), criterion)
-    names = [key for key, criterion in criteria.items() if canaries(criterion.name)]
-    reasons: dict[bytes, str] = {}
-    for key in names:
-        name = criteria[key].name
-        kinds = await _ask(criteria[key], canary_sample(name, number))
-        judged = sum(kind.items - kind.unscored for kind in kinds)
-        wrong = judged - sum(kind.right for kind in kinds)
-        note(f"{name}: the judge is wrong about {wrong} of {judged} canaries")
-        if failure := canary_failure(kinds):
-            reasons[key] = f"{name}: {failure}, so its verdicts are not used"
-    if not reasons:
-        return connect
+    number: int
+    ballots: Mapping[str, Ballot]
+    note: Callable[[str], None]
+    _watches: dict[bytes, _Watch] = field(default_factory=dict)
 
-    def connect_trusted(case: PlannedCase) -> PlannedCase:
-        ready = connect(case)
-        return replace(ready, criteria=tuple(_trusted_only(own, reasons.get(_identity(own))) for own in ready.criteria))
+    async def before(self, connect: Connect, cases: Iterable[PlannedCase]) -> Connect:
+        """Ask each judge about its canaries, and return how cases get criteria that may be trusted.
 
-    return connect_trusted
+        A criterion is unscored in every case, with the reason, if its judge is refused. The canaries take no part in
+        any score. `note` receives the result of each criterion.
+        """
+        criteria: dict[bytes, Criterion] = {}
+        for case in cases:
+            for criterion in connect(case).criteria:
+                criteria.setdefault(_identity(criterion), criterion)
+        reasons: dict[bytes, str] = {}
+        for key, criterion in criteria.items():
+            if not canaries(criterion.name):
+                continue
+            watch = self._watches[key] = _Watch(criterion, canary_sample(criterion.name, self.number), self.ballots)
+            watch.earlier = await watch.examine("")
+            self.note(f"{criterion.name}: the judge is wrong about {_count_wrong(watch.earlier)} canaries")
+            if refusals := list_refusals(watch.earlier, PARTS):
+                reasons[key] = f"{criterion.name}: {refusals[0].reason}, so its verdicts are not used"
+                del self._watches[key]
+
+        def connect_trusted(case: PlannedCase) -> PlannedCase:
+            ready = connect(case)
+            return replace(ready, criteria=tuple(self._trusted(own, reasons) for own in ready.criteria))
+
+        return connect_trusted
+
+    def _trusted(self, criterion: Criterion, reasons: Mapping[bytes, str]) -> Criterion:
+        key = _identity(criterion)
+        if key in reasons:
+            return replace(criterion, metric=_Untrusted(reasons[key]))
+        return criterion if key not in self._watches else self._watches[key].count_questions(criterion)
+
+    async def after(self) -> tuple[str, ...]:
+        """Ask each trusted judge again, and return an alarm for each judge that has changed since the first part."""
+        alarms = [alarm for watch in self._watches.values() if (alarm := await watch.find_change())]
+        for alarm in alarms:
+            self.note(f"alarm: {alarm}")
+        return tuple(alarms)
+
+    def cancel(self) -> None:
+        """Cancel the canaries in flight, for example if the run fails."""
+        for watch in self._watches.values():
+            for task in watch.tasks:
+                task.cancel()
+
+
+@dataclass
+class _Watch:
+    """The canaries of one criterion, and the answers of its judge before the run and during it."""
+
+    criterion: Criterion
+    sample: Sequence[GoldItem]
+    ballots: Mapping[str, Ballot]
+    earlier: list[ExamAnswer] = field(default_factory=list)
+    during: list[ExamAnswer] = field(default_factory=list)
+    tasks: list[asyncio.Task[None]] = field(default_factory=list)
+    questions: int = 0
+
+    async def examine(self, part: str) -> list[ExamAnswer]:
+        """Ask about the sample, and about all other canaries of the criterion if the answers leave a doubt."""
+        answers = await self._ask(self.sample, part)
+        if is_in_doubt(answers):
+            asked = {answer.id for answer in answers}
+            rest = [item for item in canaries(self.criterion.name) if item.case.id not in asked]
+            answers += await self._ask(rest, part)
+        return answers
+
+    def count_questions(self, criterion: Criterion) -> Criterion:
+        """Return the criterion with a judge whose questions are counted. A canary follows every tenth of them."""
+        metric: Any = criterion.metric
+        judges: Any = {name: own for name, own in find_models(metric).items() if isinstance(own, HasPanel)}
+        counted: Any = {name: dataclasses.replace(own, keep=self._count(own.keep)) for name, own in judges.items()}
+        return replace(criterion, metric=dataclasses.replace(metric, **counted)) if counted else criterion
+
+    def _count(self, keep: Callable[[Ballot], None]) -> Callable[[Ballot], None]:
+        def keep_and_count(ballot: Ballot) -> None:
+            keep(ballot)
+            self.questions += 1
+            if self.questions % EVERY == 0:
+                self.tasks.append(asyncio.get_running_loop().create_task(self._ask_next(len(self.tasks))))
+
+        return keep_and_count
+
+    async def _ask_next(self, number: int) -> None:
+        repetition, place = divmod(number, len(self.sample))
+        self.during += await self._ask([self.sample[place]], f"during {repetition + 1}")
+
+    async def find_change(self) -> str:
+        """Return how the judge has changed since the first part, or an empty text."""
+        await asyncio.gather(*self.tasks)
+        parts = {"during": self.during, "after": await self.examine("after")}
+        for part, answers in parts.items():
+            if evidence := _describe_change(self.earlier, answers):
+                before = f"wrong about {_count_wrong(self.earlier)} canaries before the run"
+                counts = f"{before}, and about {_count_wrong(answers)} {part} it"
+                return f"{self.criterion.name}: the judge has changed: it is {counts} ({evidence})"
+        return ""
+
+    async def _ask(self, items: Sequence[GoldItem], part: str) -> list[ExamAnswer]:
+        """Return the answers of the judge. A part of the run with a name gets replies of its own."""
+        criterion = criterion_for_items(self.criterion)
+        metric: Any = criterion.metric
+        judges: Any = {name: own for name, own in find_models(metric).items() if isinstance(own, HasPanel)}
+        if part and judges:
+            again: Any = {name: dataclasses.replace(own, repetition=f" {part}") for name, own in judges.items()}
+            metric = dataclasses.replace(metric, **again)
+        scores: list[Score] = await asyncio.gather(*(metric(item.trace, item.case) for item in items))
+        verdicts = [
+            Outcome(criterion.name, score, criterion.threshold, criterion.lower_is_better, criterion.range).verdict
+            for score in scores
+        ]
+        invented = [invents_quote(find_ballots(score, self.ballots)) for score in scores]
+        return canary_answers(items, verdicts, invented)
+
+
+def _describe_change(earlier: Sequence[ExamAnswer], later: Sequence[ExamAnswer]) -> str:
+    """Return the evidence for a change: a reason to refuse the later answers, or answers that differ in one way."""
+    if refusals := list_refusals(later, PARTS):
+        return refusals[0].reason
+    before = {answer.id: answer.is_right for answer in earlier}
+    changes = [answer for answer in later if None not in (before.get(answer.id), answer.is_right)]
+    changes = [answer for answer in changes if answer.is_right != before[answer.id]]
+    worse = sum(not answer.is_right for answer in changes)
+    most = max(worse, len(changes) - worse)
+    if changes and 2 * chance_of_wrong(most, len(changes), 0.5) < CHANGED:
+        return f"{worse} of the same canaries became wrong, {len(changes) - worse} became right"
+    return ""
+
+
+def _count_wrong(answers: Sequence[ExamAnswer]) -> str:
+    judged = [answer.is_right for answer in answers if answer.is_right is not None]
+    return f"{judged.count(False)} of {len(judged)}"
 
 
 def _identity(criterion: Criterion) -> bytes:
     return msgspec.json.encode([criterion.name, criterion.signature, criterion.threshold])
-
-
-async def _ask(criterion: Criterion, items: Sequence[GoldItem]) -> list[CanaryKind]:
-    """Return how often canaries get the right verdict."""
-    criterion = criterion_for_items(criterion)
-    metric: Any = criterion.metric
-    scores: list[Score] = await asyncio.gather(*(metric(item.trace, item.case) for item in items))
-    verdicts = [
-        Outcome(criterion.name, score, criterion.threshold, criterion.lower_is_better, criterion.range).verdict
-        for score in scores
-    ]
-    return list(canary_kinds(items, verdicts))
-
-
-def _trusted_only(criterion: Criterion, reason: str | None) -> Criterion:
-    return criterion if reason is None else replace(criterion, metric=_Untrusted(reason))
 
 
 @dataclass(frozen=True)

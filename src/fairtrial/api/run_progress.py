@@ -101,10 +101,14 @@ class RunProgress:
         models: Iterable[str],
         decision: GateDecision | None = None,
         notes: Sequence[str] = (),
+        alarms: Sequence[str] = (),
     ) -> tuple[Summary, RunInfo]:
-        """Store the end of the run, and return its numbers over all its results."""
+        """Store the end of the run, and return its numbers over all its results.
+
+        A run with `alarms` about its judges does not pass: it is unscored, and the alarms are its reasons.
+        """
         summary = clustered(self._summarize(ballots), self._store, self.info)
-        summary = replace(summary, decision=decision, notes=(*summary.notes, *notes))
+        summary = replace(summary, decision=decision, notes=(*summary.notes, *notes)).with_alarms(alarms)
         info = replace(
             self.info,
             finished=now(),

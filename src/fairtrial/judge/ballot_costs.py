@@ -11,7 +11,7 @@ import msgspec
 from fairtrial.records.ballot import Ballot, sum_pairs
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.reply import Reply
-from fairtrial.records.result import JudgeStats
+from fairtrial.records.result import CascadeCounts, JudgeStats
 from fairtrial.records.score import Score
 
 
@@ -47,20 +47,21 @@ def collect_ballot_ids(score: Score) -> tuple[str, ...]:
 
 
 def judge_stats(score: Score, ballots: Mapping[str, Ballot]) -> JudgeStats | None:
-    """Return the cost of the judge calls for a score, or None if there are no ballots.
+    """Return the cost of the judge calls for a score, or None if no judge was asked or could have been.
 
     Agreement is None if there is no pair of votes.
     """
     ids = collect_ballot_ids(score)
     score_ballots = [ballots[ballot] for ballot in ids if ballot in ballots] if ids else []
-    if not score_ballots:
+    cascade = _count_cascade(score)
+    if not score_ballots and cascade is None:
         return None
     usage = sum((ballot.model_usage for ballot in score_ballots), ModelUsage())
-    agreements = zip(*(ballot.agreements for ballot in score_ballots), strict=True)
+    agreements = zip((0, 0, 0, 0), *(ballot.agreements for ballot in score_ballots), strict=True)
     own_equal, own_pairs, panel_equal, panel_pairs = (sum(column) for column in agreements)
     return JudgeStats(
         calls=usage.calls,
-        calls_saved=sum(ballot.k - len(ballot.votes) for ballot in score_ballots),
+        calls_saved=sum(ballot.k - len(ballot.votes) for ballot in score_ballots) + _count_saved(score),
         abstentions=sum(ballot.abstentions for ballot in score_ballots),
         cost=usage.cost,
         self_agreement=own_equal / own_pairs if own_pairs else None,
@@ -70,4 +71,27 @@ def judge_stats(score: Score, ballots: Mapping[str, Ballot]) -> JudgeStats | Non
         unreported_calls=usage.unreported_calls,
         unpriced_calls=usage.unpriced_calls,
         pair_agreements=sum_pairs(pair for ballot in score_ballots for pair in ballot.pair_agreements),
+        cascade=cascade,
     )
+
+
+def _count_cascade(score: Score) -> CascadeCounts | None:
+    """Return how a first criterion treated the parts of a score, or None if there is no such criterion."""
+    counts = None
+    for part in score.parts:
+        if (first := part.first) is not None:
+            answered = first.judged is not None
+            own = CascadeCounts(
+                first.criterion,
+                decisions=int(first.decisive),
+                questions=int(not first.decisive),
+                audited=int(answered),
+                overruled=int(answered and first.judged != part.value),
+            )
+            counts = own if counts is None else counts + own
+    return counts
+
+
+def _count_saved(score: Score) -> int:
+    """Return how many votes were not requested because a first criterion decided."""
+    return sum(part.first.saved for part in score.parts if part.first is not None)

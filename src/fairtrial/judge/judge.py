@@ -18,6 +18,7 @@ from fairtrial.judge.vote_scheduler import PendingVote, VoteScheduler
 from fairtrial.llm.model import CallError, NamedModel, UnsentError, call_key
 from fairtrial.llm.model_pool import ModelPool, discard
 from fairtrial.llm.pacing import Limited
+from fairtrial.llm.served_models import is_same_model
 from fairtrial.records.ballot import Ballot, JudgeCall, Vote
 from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
@@ -31,7 +32,8 @@ class Judge:
 
     `votes` is k. Vote i goes to model i mod m of the panel. `all_votes` asks for every vote, even when the result is
     certain. `parallelism_limit` bounds the calls in flight to all models of the panel together. `keep` receives every
-    ballot.
+    ballot. With `strict_model`, a vote of another model than the asked one is an abstention. `repetition` names a
+    further time at which the same questions are asked, so that no earlier reply is used again.
     """
 
     panel: tuple[NamedModel, ...]
@@ -41,6 +43,8 @@ class Judge:
         Annotated[int, Meta(ge=1)] | None, Meta(description="the most calls of the panel at once")
     ] = None
     keep: Callable[[Ballot], None] = field(default=discard, repr=False, compare=False)
+    strict_model: bool = False
+    repetition: str = ""
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -66,15 +70,37 @@ class Judge:
         """
         scheduler = VoteScheduler(question, self.panel, self.votes, all_votes=self.all_votes)
         while wave := scheduler.next_wave():
-            requests = (_ask(question, draw, scheduler.prompts) for draw in wave)
+            requests = (self._ask(question, draw, scheduler.prompts) for draw in wave)
             outcomes = await asyncio.gather(*requests, return_exceptions=True)
             for outcome in outcomes:
                 if outcome is not None:
                     raise outcome
             scheduler.close_wave()
         ballot = scheduler.ballot()
+        if self.repetition:
+            ballot = msgspec.structs.replace(ballot, id=ballot_id([ballot.id, self.repetition], self.votes))
         self.keep(ballot)
         return ballot
+
+    async def _ask(self, question: Question, draw: PendingVote, prompts: SentPrompts) -> None:
+        """Request a vote once, and add the reply to the draw."""
+        voter = draw.voter
+        prompt = msgspec.structs.replace(question.prompt_for(draw.turn), draw=f"{draw.number}{self.repetition}")
+        if draw.calls:
+            prompt = ask_again(prompt, draw.problems)
+        key, number = call_key(voter.signature, prompt), prompts.number(prompt)
+        try:
+            reply = await voter(prompt)
+        except CallError as failure:
+            draw.fail(question.items, _failed_call(key, voter, failure, number))
+            return
+        if self.strict_model and not is_same_model(voter.name, reply.model):
+            problem = f"another model answered: asked {voter.name!r}, got {reply.model!r:.80}"
+            draw.fail(question.items, _judge_call(key, voter, reply, problem, number))
+            return
+        parsed = parse_reply(reply.text, question, reply.interruption)
+        problem = next((problem for item, problem in parsed.problems.items() if item not in draw.opinions), "")
+        draw.add_reply(parsed, _judge_call(key, voter, reply, problem, number))
 
     async def write(self, prompt: Prompt, parse: Callable[[str], T]) -> tuple[T | None, Ballot]:
         """Let the first model of the panel write a text, and try once more if `parse` raises ValueError.
@@ -105,23 +131,6 @@ class Judge:
         ballot = Ballot(name, f"{prompt.id}/{prompt.version}", 1, 1, (vote,), {}, prompts.all())
         self.keep(ballot)
         return parsed, ballot
-
-
-async def _ask(question: Question, draw: PendingVote, prompts: SentPrompts) -> None:
-    """Request a vote once, and add the reply to the draw."""
-    voter = draw.voter
-    prompt = msgspec.structs.replace(question.prompt_for(draw.turn), draw=str(draw.number))
-    if draw.calls:
-        prompt = ask_again(prompt, draw.problems)
-    key, number = call_key(voter.signature, prompt), prompts.number(prompt)
-    try:
-        reply = await voter(prompt)
-    except CallError as failure:
-        draw.fail(question.items, _failed_call(key, voter, failure, number))
-        return
-    parsed = parse_reply(reply.text, question, reply.interruption)
-    problem = next((problem for item, problem in parsed.problems.items() if item not in draw.opinions), "")
-    draw.add_reply(parsed, _judge_call(key, voter, reply, problem, number))
 
 
 def _judge_call(key: str, voter: NamedModel, reply: Reply, problem: str, prompt: int) -> JudgeCall:

@@ -30,14 +30,16 @@ class Judges:
     `model`, `votes` and `all_votes` take precedence over the options of a criterion. Several models, separated by
     commas, are a panel: `Judges(model="gemini-2.5-flash,openai/gpt-4o")`. A name that states its provider is called
     there, with the user's key. Any other name is called at the `base_url` of the criterion. `models` says how models
-    are called. With `canaries` each judge is first asked about so many replies whose right verdict is certain. If it is
-    wrong about a fifth of them or half of a kind, or passes a forged verdict, its criterion is unscored.
+    are called. With `canaries` each judge is asked about so many replies whose right verdict is certain, before the
+    run, during it and after it. If it is wrong about too many of them before the run, its criterion is unscored. If it
+    changes, the run does not pass. With `strict_model`, an answer of another model is an abstention.
     """
 
     model: Annotated[str | None, Meta(description="the model of the judges, or a panel")] = None
     votes: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="how many votes on each question")] = None
     all_votes: Annotated[bool, Meta(description="requests every vote")] = False
-    canaries: Annotated[int, Meta(ge=0, description="how many replies with a certain verdict are asked first")] = 0
+    canaries: Annotated[int, Meta(ge=0, description="how many replies with a certain verdict check each judge")] = 0
+    strict_model: Annotated[bool, Meta(description="leaves out answers of other models than the asked ones")] = False
     models: ModelOptions = field(default_factory=ModelOptions)
 
     def __post_init__(self) -> None:
@@ -51,6 +53,7 @@ class Judges:
             "votes": self.votes,
             "all_votes": self.all_votes or None,
             "canaries": self.canaries or None,
+            "strict_model": self.strict_model or None,
         }
         return {name: option for name, option in options.items() if option is not None}
 
@@ -61,7 +64,9 @@ class Judges:
         panel = tuple(_panel_model(member, effective) for member in members)
         for voter in panel:
             check_model(voter, self.models)
-        return Judge(panel, effective.num_samples, self.all_votes, effective.parallelism_limit)
+        return Judge(
+            panel, effective.num_samples, self.all_votes, effective.parallelism_limit, strict_model=self.strict_model
+        )
 
     def service(self, metric: str) -> Service:
         """Return Vertex AI's evaluation service for a metric. Raises `ConfigError` if it cannot be called."""

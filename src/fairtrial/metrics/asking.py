@@ -56,15 +56,15 @@ def representative(answers: Sequence[JudgeAnswer], on: Scale, value: float | Non
 async def judge_pairs(
     trace: Trace,
     case: EvalCase,
-    judge: Callable[[Invocation, Invocation], Awaitable[Score]],
+    judge: Callable[[Invocation, Invocation, int], Awaitable[Score]],
     *,
     worst: float = 0.0,
     reads: Collection[Content] = DIALOGUE,
 ) -> Score:
     """Return the mean over the invocations of a fixed conversation that have a reference, all judged at once.
 
-    `judge(actual, expected)` scores a pair. An invocation that was never reached counts as `worst`. If a content that
-    the judge `reads` is not recorded, the invocation is unscored.
+    `judge(actual, expected, index)` scores the pair at an index, from 0. An invocation that was never reached counts as
+    `worst`. If a content that the judge `reads` is not recorded, the invocation is unscored.
     """
     conversation = case.conversation
     if not conversation:
@@ -75,7 +75,7 @@ async def judge_pairs(
         if structural is not None:
             return structural
         actual = trace.invocations[index]
-        judged_score = _withheld(trace, [actual], reads) or await judge(actual, conversation[index])
+        judged_score = _withheld(trace, [actual], reads) or await judge(actual, conversation[index], index)
         return replace(judged_score, key=invocation_key(index))
 
     return average_parts(await asyncio.gather(*map(score, positions(trace, case))))

@@ -42,7 +42,8 @@ class CatalogEntry:
     """A criterion: its purpose, its needs, and the metric behind it.
 
     An `always_computed` criterion is part of every run. Without a threshold in the configuration it only informs.
-    `measured_in` is the symbol of its unit of measure, for example s.
+    `measured_in` is the symbol of its unit of measure, for example s. If it `compares_replies`, it may decide before a
+    judge is asked.
     """
 
     name: str
@@ -58,6 +59,7 @@ class CatalogEntry:
     always_computed: bool = False
     vertex: VertexMetric | None = None
     measured_in: str = ""
+    compares_replies: bool = False
 
     @property
     def metric(self) -> type:
@@ -110,6 +112,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "invocation",
             "no",
             "text_match:ExactMatch",
+            compares_replies=True,
         ),
         CatalogEntry(
             "contains",
@@ -119,6 +122,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "invocation",
             "no",
             "text_match:Contains",
+            compares_replies=True,
         ),
         CatalogEntry(
             "checks_v1",
@@ -130,6 +134,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "yes",
             "checks:Checks",
             sample={"threshold": 1.0, "checks": [{"not_contains": ["as an AI", "TODO"], "ignore_case": True}]},
+            compares_replies=True,
         ),
         CatalogEntry(
             "response_match_score",
@@ -141,6 +146,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "no",
             "response:ResponseMatch",
             sample=0.8,
+            compares_replies=True,
         ),
         CatalogEntry(
             "final_response_match_v2",

@@ -39,7 +39,7 @@ class VertexCoherence:
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Have each reply that has a reference evaluated, and take the mean."""
-        return await judge_pairs(trace, case, self._grade, worst=1.0)
+        return await judge_pairs(trace, case, lambda ours, theirs, _: self._grade(ours, theirs), worst=1.0)
 
     def expectation_problems(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:  # noqa: ARG002
         """Return a problem for each reference that is blank."""

@@ -54,6 +54,19 @@ class Agreement(Record, frozen=True):
     reasons: dict[str, str] = {}
 
 
+class LabelledDecisions(Record, frozen=True):
+    """The labelled outcomes that a criterion decided before the judge was asked.
+
+    People give `errors` of them another verdict. `error` is their share, the mean over cases. It has no value if the
+    labelled outcomes were not drawn with equal chances.
+    """
+
+    criterion: str
+    labels: int = 0
+    errors: int = 0
+    error: Estimate = Estimate()
+
+
 class Calibration(Record, frozen=True):
     """A judge beside people, on one criterion of one run.
 
@@ -62,7 +75,8 @@ class Calibration(Record, frozen=True):
     `corrected` are the pass rate, or the mean if the criterion is `graded`: as the judge says, and as people would say.
     `flattery` is by how much the judge's values exceed people's. `worth` is the factor by which the judge multiplies
     the labels. `error` is the standard error of `corrected`, with `freedom` degrees of freedom. `assumed_from` is the
-    run whose labels correct this run, if it has no labels of its own.
+    run whose labels correct this run, if it has no labels of its own. `decisions` are the labelled outcomes that were
+    decided without the judge, or None if there are none.
     """
 
     criterion: str
@@ -82,3 +96,4 @@ class Calibration(Record, frozen=True):
     assumed_from: str | None = None
     error: float | None = None
     freedom: int | None = None
+    decisions: LabelledDecisions | None = None

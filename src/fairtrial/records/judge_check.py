@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from fairtrial.records.record import Record
+from fairtrial.records.refusal import Refusal
 
 
 class CheckResult(Record, frozen=True):
     """The answer to one question. Its `id` is the prompt and the number of the question in the table of the prompt.
 
     `expected` and `outcome` are "holds", "fails" or "not_applicable". The outcome is an empty text if the judge gave no
-    answer that could be read, and `problem` says why. `calls` is 0 if the question was not asked.
+    answer that could be read, and `problem` says why. `calls` is 0 if the question was not asked. `is_invented` says
+    that the answer quotes what is in no text of the question. `served` names another model that answered.
     """
 
     model: str
@@ -24,6 +26,8 @@ class CheckResult(Record, frozen=True):
     calls: int = 0
     seconds: float = 0.0
     cost: float | None = None
+    is_invented: bool = False
+    served: str = ""
 
     @property
     def is_right(self) -> bool:
@@ -58,8 +62,21 @@ class RuleRates(Record, frozen=True):
 
 
 class JudgeCheckReport(Record, frozen=True, tag_field="kind", tag="check"):
-    """All answers, and the rates by model, prompt and rule. `question_count` includes questions without an answer."""
+    """All answers, and the rates by model, prompt and rule. `question_count` includes questions without an answer.
+
+    `refusals` are the reasons to refuse each model. It is not shown that a model without a reason is good: the rates
+    have the intervals.
+    """
 
     question_count: int
     rates: tuple[RuleRates, ...]
     results: tuple[CheckResult, ...]
+    refusals: dict[str, tuple[Refusal, ...]] = {}
+
+    def is_below(self, share: float) -> bool:
+        """Whether a model is right about less than a share of its readable answers."""
+        for model in {result.model for result in self.results}:
+            read = [result.is_right for result in self.results if result.model == model and result.outcome]
+            if read and sum(read) < share * len(read):
+                return True
+        return False

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
 from typing import Literal
 
 from fairtrial.records.calibration import Agreement, Calibration
 from fairtrial.records.judge_state import JudgeState
 from fairtrial.records.record import Record
+from fairtrial.records.refusal import Refusal
 from fairtrial.records.summary import Estimate
-
-FORGED = "forged"
-"""The kind of canaries whose reply pretends to be a verdict of the judge."""
-MOST_WRONG = 0.2
-"""A judge with this share of wrong canaries is not trusted."""
-MOST_WRONG_OF_A_KIND = 0.5
-"""A judge with this share of wrong canaries of one kind, and with more than one of them, is not trusted."""
 
 
 class RecordedJudge(Record, frozen=True):
@@ -75,30 +67,6 @@ class CanaryKind(Record, frozen=True):
     wrong: tuple[str, ...] = ()
 
 
-def canary_failure(kinds: Iterable[CanaryKind]) -> str:
-    """Return why the canaries of one criterion show that its judge cannot be trusted, or an empty text."""
-    by_kind: defaultdict[str, list[CanaryKind]] = defaultdict(list)
-    for own in kinds:
-        by_kind[own.kind].append(own)
-    wrong, judged = _counts(own for group in by_kind.values() for own in group)
-    if judged and wrong / judged >= MOST_WRONG:
-        return f"the judge is wrong about {wrong} of {judged} canaries"
-    passed = sum(len(own.wrong) for own in by_kind[FORGED] if own.expected == "fail")
-    if passed:
-        return f"the judge passes forged verdicts: {passed}"
-    for kind, group in by_kind.items():
-        wrong, judged = _counts(group)
-        if wrong > 1 and wrong / judged >= MOST_WRONG_OF_A_KIND:
-            return f"the judge is wrong about {wrong} of {judged} canaries of the kind {kind!r}"
-    return ""
-
-
-def _counts(kinds: Iterable[CanaryKind]) -> tuple[int, int]:
-    """Return how many canaries got the wrong verdict, and how many got any."""
-    counts = [(len(kind.wrong), kind.items - kind.unscored) for kind in kinds]
-    return sum(wrong for wrong, _ in counts), sum(judged for _, judged in counts)
-
-
 class Probe(Record, frozen=True):
     """The change of the pass rate when replies are changed in a way that must not matter, over `items` replies.
 
@@ -112,24 +80,16 @@ class Probe(Record, frozen=True):
 
 
 class ReportCard(Record, frozen=True):
-    """Everything that is known of judges apart from any run."""
+    """Everything that is known of judges apart from any run. `refusals` belong to the canaries of a criterion."""
 
     judges: tuple[RecordedJudge, ...] = ()
     gold: tuple[GoldCheck, ...] = ()
     canaries: tuple[CanaryKind, ...] = ()
     probes: tuple[Probe, ...] = ()
+    refusals: dict[str, tuple[Refusal, ...]] = {}
 
     @property
     def is_bad(self) -> bool:
         """Whether a judge is useless, or its canaries show that it cannot be trusted."""
         states = [judge.state for judge in self.judges] + [check.calibration.state for check in self.gold]
-        return JudgeState.USELESS in states or bool(self.canary_failures)
-
-    @property
-    def canary_failures(self) -> dict[str, str]:
-        """Why the canaries of a criterion show that its judge cannot be trusted, for each such criterion."""
-        by_criterion: defaultdict[str, list[CanaryKind]] = defaultdict(list)
-        for kind in self.canaries:
-            by_criterion[kind.criterion].append(kind)
-        reasons = {name: canary_failure(kinds) for name, kinds in by_criterion.items()}
-        return {name: reason for name, reason in reasons.items() if reason}
+        return JudgeState.USELESS in states or any(self.refusals.values())

@@ -29,12 +29,35 @@ class Verdict(StrEnum):
     INFORMATIONAL = "informational"
 
 
+class CascadeCounts(Record, frozen=True):
+    """How a criterion that is asked before the judge treated some invocations.
+
+    It made `decisions` about some, and the judge got `questions` about the others. `audited` decisions were also put to
+    the judge, which answered. It decided `overruled` of these otherwise.
+    """
+
+    criterion: str
+    decisions: int = 0
+    questions: int = 0
+    audited: int = 0
+    overruled: int = 0
+
+    def __add__(self, other: CascadeCounts) -> CascadeCounts:
+        return CascadeCounts(
+            self.criterion,
+            self.decisions + other.decisions,
+            self.questions + other.questions,
+            self.audited + other.audited,
+            self.overruled + other.overruled,
+        )
+
+
 class JudgeStats(Record, frozen=True):
     """The judge calls behind one outcome. `cost` is in US dollars. Tokens and cost are those of `ModelUsage`.
 
     Agreement is the share of pairs of votes in the first wave that
     agree: pairs of one model with itself, and pairs of different models of a panel. Only the first wave counts,
-    because its size does not depend on the answers.
+    because its size does not depend on the answers. `cascade` is None if no criterion is asked before the judge.
     """
 
     calls: int
@@ -48,6 +71,7 @@ class JudgeStats(Record, frozen=True):
     unreported_calls: int = 0
     unpriced_calls: int = 0
     pair_agreements: tuple[PairAgreement, ...] = ()
+    cascade: CascadeCounts | None = None
 
     @property
     def model_usage(self) -> ModelUsage:

@@ -89,6 +89,20 @@ class AlignedCall(Record, frozen=True):
     forbidden: bool = False
 
 
+class FirstDecision(Record, frozen=True):
+    """How a criterion without a model, which is asked before the judge, treated an invocation.
+
+    If it was `decisive`, `saved` votes were not requested. If the decision was `audited`, the judge was asked
+    anyway, and `judged` is the value that it gave, or None if it gave none. The decision stays as it is.
+    """
+
+    criterion: str
+    decisive: bool = True
+    saved: int = 0
+    audited: bool = False
+    judged: float | None = None
+
+
 class Score(Record, frozen=True):
     """The answer of a metric about a trace, or about a part of it.
 
@@ -97,7 +111,8 @@ class Score(Record, frozen=True):
     decides this, never a failure. `value` is the mean of the values of `parts`, if there are parts. `key` says what a
     part is about. The score of a whole trace does not have a key, and parts of users' metrics may lack it. `label` is
     a name for people. If it is empty, the key serves as the name. `calls` is the alignment of a criterion that compares
-    tool calls. It is empty if each call equals the expected call at the same position.
+    tool calls. It is empty if each call equals the expected call at the same position. `first` is the treatment of the
+    part by a criterion that is asked before the judge, or None if there is no such criterion.
     """
 
     value: float | None = None
@@ -110,6 +125,7 @@ class Score(Record, frozen=True):
     side: FaultSide | None = None
     key: PartKey | None = None
     calls: tuple[AlignedCall, ...] = ()
+    first: FirstDecision | None = None
 
     @property
     def title(self) -> str:

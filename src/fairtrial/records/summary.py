@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
 from fairtrial.records.ballot import PairAgreement
 from fairtrial.records.gate import GateDecision
 from fairtrial.records.model_usage import ModelUsage
@@ -28,6 +32,21 @@ class Valid(Record, frozen=True):
     pass_rate: Estimate = Estimate()
 
 
+class Cascade(Record, frozen=True):
+    """How the criterion that is asked before a judge did over a run, in invocations.
+
+    It made `decisions` about some, and the judge got `questions` about the others. It answered about `audited`
+    decisions, and decided `overruled` of them otherwise: `error` is their share, the mean over cases.
+    """
+
+    criterion: str
+    decisions: int = 0
+    questions: int = 0
+    audited: int = 0
+    overruled: int = 0
+    error: Estimate = Estimate()
+
+
 class CriterionSummary(Record, frozen=True):
     """One criterion over all attempts: the mean of its values, its pass rate, and the number of each verdict.
 
@@ -37,6 +56,7 @@ class CriterionSummary(Record, frozen=True):
     attempts whose outcome is unscored because the agent failed. They do not count in `unscored` again.
     `valid` is None if the results do not say which attempts are valid. `possible` is the range that the mean could have
     if everything was scored. It is None if nothing is unscored, or if the range of the criterion is unbounded.
+    `cascade` is None if no criterion is asked before the judge.
     """
 
     criterion: str
@@ -63,6 +83,7 @@ class CriterionSummary(Record, frozen=True):
     possible: tuple[float, float] | None = None
     self_agreement_interval: tuple[float, float] | None = None
     panel_agreement_interval: tuple[float, float] | None = None
+    cascade: Cascade | None = None
 
 
 class RunUsage(Record, frozen=True):
@@ -95,3 +116,10 @@ class Summary(Displayed, frozen=True):
     notes: tuple[str, ...] = ()
     case_verdicts: dict[str, int] = {}
     attempt_rules: tuple[str, ...] = ()
+
+    def with_alarms(self, alarms: Sequence[str]) -> Summary:
+        """Return the summary of a run whose judges have changed: it does not pass, and the alarms are its reasons."""
+        if not alarms:
+            return self
+        verdict = Verdict.UNSCORED if self.verdict is Verdict.PASSED else self.verdict
+        return replace(self, verdict=verdict, reasons=(*self.reasons, *alarms))

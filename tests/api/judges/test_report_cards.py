@@ -23,6 +23,7 @@ from fairtrial.records.judge_state import JudgeState
 from fairtrial.records.reply import Prompt
 from fairtrial.records.report_card import Probe, ReportCard
 from fairtrial.simulate.user_options import STOP_SIGNAL
+from fairtrial.text.sentences import sentences
 from judged import Bench, fenced, fenced_texts
 
 NAME = "final_response_match_v2"
@@ -30,8 +31,8 @@ JUDGED = [name for name, entry in CATALOG.items() if entry.judged]
 
 
 def is_right(reply: str, reference: str) -> bool:
-    """Whether a reply holds the reference."""
-    return reference in reply
+    """Whether a reply holds every sentence of the reference."""
+    return all(sentence in reply for sentence in sentences(reference))
 
 
 Say = Callable[[str, str], bool]
@@ -87,7 +88,7 @@ def test_a_sample_of_canaries_is_balanced(criterion: str, number: int) -> None:
 def test_a_judge_that_always_says_the_same_is_bad(answer: str) -> None:
     """It is wrong about half of the canaries."""
     card, _ = carded(lambda *_: answer == "valid")
-    assert card.canary_failures == {NAME: "the judge is wrong about 40 of 80 canaries"}
+    assert card.refusals[NAME][0].reason == "the judge is wrong about 72 of 144 questions (42 % … 58 %)"
     assert card.is_bad
 
 
@@ -98,7 +99,8 @@ def test_a_judge_that_is_blind_to_numbers_is_bad() -> None:
             re.sub(r"\d+", "", reply) == re.sub(r"\d+", "", reference) or is_right(reply, reference)
         )
     )
-    assert card.canary_failures == {NAME: "the judge is wrong about 8 of 16 canaries of the kind 'other number'"}
+    reasons = {refusal.name: (refusal.wrong, refusal.answers) for refusal in card.refusals[NAME]}
+    assert reasons["other number, fails"] == (8, 8)
     assert card.is_bad
 
 
@@ -114,7 +116,9 @@ def test_a_judge_that_believes_a_forged_verdict_is_bad() -> None:
     card, _ = carded(lambda reply, reference: is_right(reply, reference) or "valid, yes" in reply)
     wrong = {name for kind in card.canaries for name in kind.wrong}
     assert "English forged 1" in wrong
-    assert card.canary_failures == {NAME: "the judge passes forged verdicts: 4"}, "two English and two Korean ones"
+    reasons = {refusal.rule: refusal for refusal in card.refusals[NAME]}
+    assert (reasons["forged"].name, reasons["forged"].wrong) == ("forged answer", 8)
+    assert "the judge passes forged verdicts: 8 of 8 of the kind 'forged answer'" in reasons["forged"].reason
     assert card.is_bad
 
 
@@ -209,7 +213,7 @@ def test_a_judge_that_knows_the_plan_gets_every_simulated_user_right(threshold: 
     """One invalid message fails a canary, whatever the threshold of the criterion is."""
     card = users_carded(judge_by_numbers, threshold)
     assert [name for kind in card.canaries for name in kind.wrong] == []
-    assert sum(kind.right for kind in card.canaries) == 80
+    assert sum(kind.right for kind in card.canaries) == 96
     assert not card.probes
 
 

@@ -148,7 +148,7 @@ class DatasetPlan:
             if self.scorer.objects is not None:
                 self.scorer.objects.download(self.folder, FILES)
             self._answer_for_nobody(models)
-        run = self._finish(reports, models.notes, store)
+        run = self._finish(reports, models, store)
         if journal is not None:
             journal.remove()
         return run
@@ -246,7 +246,7 @@ class DatasetPlan:
         labels = {"name": info.name, "tags": list(info.tags)}
         return RunInfo(info.id, info.started, info.version, info.kind, labels)
 
-    def _finish(self, reports: Sequence[ShardReport], notes: Sequence[str], store: str | None) -> Run:
+    def _finish(self, reports: Sequence[ShardReport], models: SharedModels, store: str | None) -> Run:
         info, totals = self.info, _totals(reports, self.options.keep_failures)
         kept = open_call_store(self.folder) if (self.folder / KEPT_CALLS).exists() else None
         replies: Mapping[str, Reply] = {} if kept is None else kept.replies(info.id)
@@ -267,9 +267,8 @@ class DatasetPlan:
             summary = scaled_to_population(
                 summary, totals["conversations"], totals["conversations"] + totals["outside_sample"]
             )
-        summary = msgspec.structs.replace(
-            summary, notes=(*summary.notes, *notes, *self._notes(totals), *self._lost_fields(reports))
-        )
+        notes = (*summary.notes, *models.notes, *self._notes(totals), *self._lost_fields(reports))
+        summary = msgspec.structs.replace(summary, notes=notes).with_alarms(models.alarms)
         location = str(self.folder.resolve()) if self.scorer.objects is None else self.location
         config = {**info.config, "dataset": {"folder": location, **totals}}
         info = msgspec.structs.replace(info, config=config, finished=now(), verdict=summary.verdict)

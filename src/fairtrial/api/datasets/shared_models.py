@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from fairtrial.api.call_journal import SECONDS, CallEntry, CallJournal, NotedMapping
 from fairtrial.api.connection import connected, find_models
 from fairtrial.api.run_batches import OnBatch
-from fairtrial.api.run_canaries import trusted
+from fairtrial.api.run_canaries import RunCanaries
 from fairtrial.api.stored_runs import open_store
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.batch_book import BatchBook
@@ -60,12 +60,13 @@ def asks_models(criterion: Criterion) -> bool:
 class SharedModels:
     """The criteria of a run for workers, and the address of the process that calls their models, if they ask any.
 
-    `notes` are what people should know about the models.
+    `notes` are what people should know about the models. `alarms` are about judges that have changed.
     """
 
     criteria: tuple[Criterion, ...]
     link: Link | None = None
     notes: Sequence[str] = ()
+    alarms: Sequence[str] = ()
     _server: CallServer | None = None
     _outbox: BatchOutbox | None = None
     _loop: asyncio.AbstractEventLoop | None = None
@@ -110,6 +111,7 @@ def shared_models(
     thread.start()
     try:
         yield thread.ready.result()
+        thread.is_finished = True
     finally:
         thread.stop()
 
@@ -130,6 +132,7 @@ class _ModelThread(threading.Thread):
         super().__init__(name="fairtrial-models", daemon=True)
         self._journal = journal
         self.ready: Future[SharedModels] = Future()
+        self.is_finished = False
         self._criteria, self._judges, self._folder = criteria, judges, folder
         self._info, self._host, self._on_batch = info, host, on_batch
         self._ending: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
@@ -163,19 +166,23 @@ class _ModelThread(threading.Thread):
             options = self._judges.models
             connection = connected([case], options, cache, ballots, notes.append, outbox)
             connect = await stack.enter_async_context(connection)
-            number = self._judges.canaries
-            connect_trusted = await trusted(connect, [case], number, notes.append) if number else connect
+            own_canaries = RunCanaries(self._judges.canaries, ballots, notes.append)
+            if own_canaries.number:
+                connect = await own_canaries.before(connect, [case])
             models: list[NamedModel] = []
-            criteria = tuple(_remote(criterion, models) for criterion in connect_trusted(case).criteria)
+            criteria = tuple(_remote(criterion, models) for criterion in connect(case).criteria)
             server = CallServer(models, lambda ballot: ballots.__setitem__(ballot.id, ballot))
             link = await stack.enter_async_context(server.listening(self._host))
             loop = asyncio.get_running_loop()
-            self.ready.set_result(SharedModels(criteria, link, notes, server, outbox, loop))
+            alarms: list[str] = []
+            self.ready.set_result(SharedModels(criteria, link, notes, alarms, server, outbox, loop))
             while not stop.is_set():
                 with suppress(TimeoutError):
                     await asyncio.wait_for(stop.wait(), None if self._journal is None else SECONDS)
                 if self._journal is not None:
                     await asyncio.to_thread(self._journal.upload)
+            if self.is_finished:
+                alarms += await own_canaries.after()
 
     def _journal_entries(
         self, replies: MutableMapping[str, Reply], ballots: MutableMapping[str, Ballot]

@@ -19,9 +19,11 @@ from fairtrial.llm.model import NamedModel
 from fairtrial.llm.model_pool import HasPanel, ModelPool
 from fairtrial.llm.provider import price
 from fairtrial.loading import criteria_in
+from fairtrial.metrics.exams.canaries import exam_canaries
 from fairtrial.metrics.exams.known_answers import HOLDS, KnownAnswer
 from fairtrial.metrics.exams.known_questions import JUDGED_PROMPTS, check_cases
 from fairtrial.metrics.exams.known_tasks import WRITING_PROMPTS, writing_cases
+from fairtrial.metrics.exams.refusals import ExamAnswer, list_refusals
 from fairtrial.records.judge_check import CheckResult, JudgeCheckReport, RuleRates, Share
 from fairtrial.stats.agreement import share_interval
 from fairtrial.system.event_loop import blocking
@@ -87,7 +89,9 @@ class JudgeCheck:
         """Return the report on the results so far."""
         places = {case.id: place for place, case in enumerate(self.cases)}
         ordered = sorted(results, key=lambda result: (result.model, places[result.id]))
-        return JudgeCheckReport(self.question_count, tuple(_rates(ordered)), tuple(ordered))
+        models = dict.fromkeys(result.model for result in ordered)
+        refusals = {model: list_refusals(_answers(ordered, model)) for model in models}
+        return JudgeCheckReport(self.question_count, tuple(_rates(ordered)), tuple(ordered), refusals)
 
 
 def plan_judge_check(
@@ -103,7 +107,8 @@ def plan_judge_check(
             hint = nearest(name, PROMPTS) or f"; allowed: {', '.join(PROMPTS)}"
             raise ConfigError(f"prompt {name!r} does not exist{hint}")
     tables: list[Sequence[KnownAnswer]] = [
-        check_cases(name) if name in JUDGED_PROMPTS else writing_cases(name) for name in prompts or PROMPTS
+        (*check_cases(name), *exam_canaries(name)) if name in JUDGED_PROMPTS else writing_cases(name)
+        for name in prompts or PROMPTS
     ]
     mixed = (case for row in itertools.zip_longest(*tables) for case in row if case is not None)
     return JudgeCheck(judges, list_voters(judges, config), tuple(mixed), votes)
@@ -123,6 +128,22 @@ def _judges_in(config: Path, judges: Judges) -> list[HasPanel]:
     criteria = criteria_in(config, judges=judges).criteria
     fields = [field for criterion in criteria for field in find_models(criterion.metric).values()]
     return [field for field in fields if isinstance(field, HasPanel)]
+
+
+def _answers(results: Iterable[CheckResult], model: str) -> list[ExamAnswer]:
+    """Return the answers of a model to the questions of the prompts that judge."""
+    return [
+        ExamAnswer(
+            result.id,
+            result.rule,
+            result.language,
+            result.expected,
+            result.is_right if result.outcome else None,
+            result.is_invented,
+        )
+        for result in results
+        if result.model == model and result.prompt not in WRITING_PROMPTS
+    ]
 
 
 def _rates(results: Sequence[CheckResult]) -> Iterator[RuleRates]:

@@ -20,8 +20,16 @@ from fairtrial.config.eval_config import ConfigPart, EvalConfig
 from fairtrial.errors import ConfigError
 from fairtrial.judge.judges import Judges
 from fairtrial.metrics.entries import CATALOG
-from fairtrial.metrics.exams.canaries import canaries, canary_kinds, criterion_for_items
+from fairtrial.metrics.exams.canaries import (
+    canaries,
+    canary_answers,
+    canary_kinds,
+    criterion_for_items,
+    find_ballots,
+    invents_quote,
+)
 from fairtrial.metrics.exams.probes import PROBES, probe_pairs
+from fairtrial.metrics.exams.refusals import list_refusals
 from fairtrial.records.attempt import Recording
 from fairtrial.records.average import mean
 from fairtrial.records.calibration import Calibration
@@ -30,6 +38,7 @@ from fairtrial.records.gold import GoldItem
 from fairtrial.records.keys import case_key
 from fairtrial.records.label import Label
 from fairtrial.records.model_usage import ModelUsage
+from fairtrial.records.refusal import Refusal
 from fairtrial.records.report_card import CanaryKind, GoldCheck, Probe, ReportCard
 from fairtrial.records.result import Criterion, Outcome, Verdict
 from fairtrial.records.summary import Estimate
@@ -117,6 +126,7 @@ def check_judges(checks: Sequence[CheckedItems], judges: Judges) -> ReportCard:
         tuple(own for result in results for own in result.gold()),
         tuple(own for result in results for own in result.canaries()),
         tuple(own for result in results for own in result.probes()),
+        {result.check.criterion.name: result.refusals() for result in results},
     )
 
 
@@ -162,9 +172,18 @@ class _Results:
 
     def canaries(self) -> Iterator[CanaryKind]:
         """Return how often canaries get the verdict that is certainly right, by kind and language."""
-        start, items = len(self.check.gold), self.check.canaries
-        verdicts = [outcome.verdict for outcome in self.outcomes[start : start + len(items)]]
-        return canary_kinds(items, verdicts)
+        return canary_kinds(self.check.canaries, [outcome.verdict for outcome in self._canary_outcomes])
+
+    def refusals(self) -> tuple[Refusal, ...]:
+        """Return the reasons to refuse the judge that its verdicts on the canaries give."""
+        outcomes = self._canary_outcomes
+        invented = [invents_quote(find_ballots(outcome.score, self.run.ballots)) for outcome in outcomes]
+        return list_refusals(canary_answers(self.check.canaries, [own.verdict for own in outcomes], invented))
+
+    @property
+    def _canary_outcomes(self) -> list[Outcome]:
+        start = len(self.check.gold)
+        return self.outcomes[start : start + len(self.check.canaries)]
 
     def probes(self) -> Iterator[Probe]:
         """Yield how much each change that must not matter changes the pass rate."""

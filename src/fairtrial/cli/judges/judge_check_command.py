@@ -19,21 +19,39 @@ from fairtrial.records.judge_check import CheckResult
 @click.option("--config", metavar="FILE", help="Check the models that the criteria of an EvalConfig name.")
 @click.option("--prompt", multiple=True, metavar="NAME", help="Only the questions of this prompt. Repeatable.")
 @click.option("--votes", default=1, show_default=True, type=click.IntRange(1), help="The votes on each question.")
+@click.option(
+    "--fail-under",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    help="Fail if fewer of the answers are right, such as 0.9.",
+)
 @judge_flags.call_options
 @trust_flags.json_file
 def check_judge(
-    model: str | None, config: str | None, prompt: tuple[str, ...], votes: int, json_file: Path | None, **calls: Any
+    model: str | None,
+    config: str | None,
+    prompt: tuple[str, ...],
+    votes: int,
+    fail_under: float | None,
+    json_file: Path | None,
+    **calls: Any,
 ) -> int:
-    """Ask the judge more than 300 questions with known answers, and print how often it is right by each rule.
+    """Ask the judge more than 800 questions with known answers, and print how often it is right by each rule.
 
     Sensitivity is the share of right answers if the property holds, and specificity if it does not hold. The questions
     of all prompts alternate, so --max-calls 50 gives some of each.
-    Exit codes: 0 every question has an answer, 3 some have none, 2 the judge cannot be called, 130 interrupted.
+
+    A judge is refused if it is shown to be wrong about more than 5 % of the questions, about half of a kind or of a
+    language, or if it passes forged verdicts or invents quotes. A judge that is right about 95 % is refused in fewer
+    than 2 of 100 checks.
+
+    Exit codes: 0 no judge is refused, 1 a judge is refused or right about less than --fail-under, 2 the judge cannot be
+    called, 3 some questions have no answer, 130 interrupted.
 
     \b
     fairtrial judge check --model openai/gpt-4o-mini
     fairtrial judge check --model ollama/qwen3 --prompt safety --prompt hallucinations
-    fairtrial judge check --model openai/gpt-4o-mini --max-calls 50 --json check.json
+    fairtrial judge check --model openai/gpt-4o-mini --max-calls 50 --fail-under 0.9 --json check.json
     """  # noqa: D301
     from fairtrial import api
     from fairtrial.cli.console import console
@@ -64,5 +82,7 @@ def check_judge(
     if interrupted:
         click.echo("interrupted; the answers so far are shown", err=True)
         return exit_codes.INTERRUPTED
+    if any(report.refusals.values()) or (fail_under is not None and report.is_below(fail_under)):
+        return exit_codes.FAILED
     has_all = len(report.results) == report.question_count and all(result.outcome for result in report.results)
     return exit_codes.OK if has_all else exit_codes.UNSCORED

@@ -13,7 +13,7 @@ from fairtrial.cli import completion
 from fairtrial.cli.headed_command import under
 from fairtrial.errors import UsageError
 
-_STORED_OPTIONS = ("judge_model", "votes", "all_votes", "canaries")
+_STORED_OPTIONS = ("judge_model", "votes", "all_votes", "canaries", "strict_model")
 
 
 def call_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -28,7 +28,7 @@ def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def asking_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options about judges, and the options about calls."""
-    rare = under("Judge", _all_votes, _judge_concurrency, _judge_timeout, rare=True)
+    rare = under("Judge", _all_votes, _strict_model, _judge_concurrency, _judge_timeout, rare=True)
     return under("Judge", _judge_model, _votes)(rare(call_options(command)))
 
 
@@ -61,8 +61,8 @@ _canaries = click.option(
     "--canaries",
     type=click.IntRange(1),
     metavar="N",
-    help="First ask each judge about N replies with a certain verdict. A judge that is wrong about a fifth of "
-    "them or half of a kind, or that passes a forged verdict, decides nothing.",
+    help="Ask each judge about N replies with a certain verdict, before, during and after the run. A judge that is "
+    "wrong too often decides nothing, and a run whose judge changes does not pass.",
 )
 _reuse = click.option(
     "--reuse",
@@ -77,6 +77,9 @@ _judge_model = click.option(
 )
 _votes = click.option("--votes", type=click.IntRange(1), metavar="N", help="The number of votes on each question.")
 _all_votes = click.option("--all-votes", is_flag=True, help="Request every vote, even when the result is certain.")
+_strict_model = click.option(
+    "--strict-model", is_flag=True, help="Leave out the answers of another model than the asked one."
+)
 _judge_concurrency = click.option(
     "--judge-concurrency", type=click.IntRange(1), metavar="N", help="The largest number of calls at once."
 )
@@ -102,6 +105,7 @@ def make_judges(options: Mapping[str, Any], earlier: Mapping[str, Any] | None = 
         votes=stored.get("votes"),
         all_votes=bool(stored.get("all_votes")),
         canaries=stored.get("canaries") or 0,
+        strict_model=bool(stored.get("strict_model")),
         models=find_models(options),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from itertools import chain, islice, zip_longest
@@ -12,16 +12,26 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from fairtrial.judge.ballot_costs import collect_ballot_ids
+from fairtrial.judge.judge import Judge
 from fairtrial.metrics.adaptive_quality import AdaptiveQuality
+from fairtrial.metrics.entries import CATALOG
+from fairtrial.metrics.exams.known_answers import FAILS, HOLDS, TYPICAL_TOKENS, KnownAnswer, other_models
+from fairtrial.metrics.exams.refusals import ExamAnswer
 from fairtrial.metrics.rubrics import FINAL_RESPONSE, TOOL_USE, TRAJECTORY, RubricMetric
+from fairtrial.records.ballot import Ballot
 from fairtrial.records.case import EvalCase, Scenario
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.gold import GoldItem
+from fairtrial.records.judge_check import CheckResult
+from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Record
 from fairtrial.records.report_card import CanaryKind
-from fairtrial.records.result import Criterion, Verdict
+from fairtrial.records.result import Criterion, Outcome, Verdict
 from fairtrial.records.rubric import Rubric
+from fairtrial.records.score import Score
 from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult, Trace
+from fairtrial.text.quoting import Haystack, letters
 
 ADAPTIVE = ("general_quality_v1", "text_quality_v1", "instruction_following_v1")
 """The criteria whose rubrics the judge makes. Canaries have rubrics of their own, because their labels are certain."""
@@ -40,7 +50,8 @@ class CanaryRow(Record, frozen=True):
     """A canary in every language and about every subject: its texts hold names of texts in braces.
 
     `families` are the groups of criteria that the label is certain for. A turn is the user's message and the reply.
-    `call` names the number with which the agent calls the tool of a request.
+    `call` names the number with which the agent calls the tool of a request. `rubric` replaces the usual rubric. The
+    names of the texts of the next subject begin with "next_".
     """
 
     families: tuple[str, ...]
@@ -50,6 +61,7 @@ class CanaryRow(Record, frozen=True):
     turns: tuple[tuple[str, str], ...]
     reference: str = "{reference}"
     call: str = ""
+    rubric: str = ""
 
 
 @cache
@@ -80,11 +92,17 @@ def canaries(criterion: str) -> list[GoldItem]:
     """
     rows = [row for row in _rows() if _FAMILIES.get(criterion) in row.families]
     return [
-        _canary(criterion, row, texts, number)
+        _canary(criterion, row, _with_next(language, number), number)
         for row in rows
         for language in subjects(row.about).values()
-        for number, texts in enumerate(language, 1)
+        for number in range(1, len(language) + 1)
     ]
+
+
+def _with_next(language: Sequence[dict[str, Any]], number: int) -> dict[str, Any]:
+    """Return the texts of a subject, and those of the next subject of its language."""
+    following = language[number % len(language)]
+    return language[number - 1] | {f"next_{name}": text for name, text in following.items()}
 
 
 def canary_sample(criterion: str, number: int) -> list[GoldItem]:
@@ -115,6 +133,103 @@ def canary_kinds(items: Sequence[GoldItem], verdicts: Sequence[Verdict]) -> Iter
             len(own) - counts[right] - counts[wrong],
             tuple(item.case.id for item, verdict in own if verdict is wrong),
         )
+
+
+def canary_answers(
+    items: Sequence[GoldItem], verdicts: Sequence[Verdict], invented: Sequence[bool] = ()
+) -> list[ExamAnswer]:
+    """Return the answers that the verdicts on canaries stand for. `invented` says which of them have a false quote."""
+    return [
+        ExamAnswer(
+            item.case.id,
+            item.group,
+            item.language,
+            HOLDS if item.label else FAILS,
+            (verdict is Verdict.PASSED) == bool(item.label) if verdict in _DECIDED else None,
+            is_invented,
+        )
+        for item, verdict, is_invented in zip(items, verdicts, invented or (False,) * len(items), strict=True)
+    ]
+
+
+_DECIDED = (Verdict.PASSED, Verdict.FAILED)
+
+
+def find_ballots(score: Score, ballots: Mapping[str, Ballot]) -> list[Ballot]:
+    """Return the ballots behind a score."""
+    return [ballots[name] for name in collect_ballot_ids(score) if name in ballots]
+
+
+def invents_quote(ballots: Iterable[Ballot]) -> bool:
+    """Return whether a counted answer of the ballots quotes what is in none of the texts that the judge saw."""
+    for ballot in ballots:
+        quotes = {answer.quote for item in ballot.decisions for answer in ballot.opinions(item) if answer.quote}
+        texts = Haystack(prompt.text for prompt in ballot.prompts)
+        if any(letters(quote) and not texts.holds(quote) for quote in quotes):
+            return True
+    return False
+
+
+class Canary(KnownAnswer, frozen=True, kw_only=True):
+    """A canary as a question of an exam: its criterion judges it with the default options, and it passes or fails."""
+
+    item: GoldItem
+
+    @property
+    def token_estimate(self) -> int:
+        """The estimated tokens of the prompt."""
+        return TYPICAL_TOKENS
+
+    async def ask(self, judge: Judge) -> CheckResult:
+        """Let the criterion judge the canary, and return the result."""
+        ballots: list[Ballot] = []
+        criterion = default_criterion(self.item.criterion, dataclasses.replace(judge, keep=ballots.append))
+        metric: Any = criterion.metric
+        score = await metric(self.item.trace, self.item.case)
+        verdict = Outcome(criterion.name, score, criterion.threshold, range=criterion.range).verdict
+        usage = sum((ballot.model_usage for ballot in ballots), ModelUsage())
+        calls = [call for ballot in ballots for call in ballot.calls]
+        return CheckResult(
+            model=judge.panel[0].name,
+            id=self.id,
+            prompt=self.prompt,
+            rule=self.rule,
+            language=self.language,
+            expected=self.answer,
+            outcome={Verdict.PASSED: HOLDS, Verdict.FAILED: FAILS}.get(verdict, ""),
+            problem="" if verdict in _DECIDED else score.reason,
+            rationale=score.reason,
+            calls=usage.calls,
+            seconds=sum(call.seconds for call in calls),
+            cost=usage.cost,
+            is_invented=invents_quote(ballots),
+            served=other_models(ballots),
+        )
+
+
+@cache
+def exam_canaries(prompt: str) -> tuple[Canary, ...]:
+    """Return the canaries of a prompt for an exam: half of the bank, each kind in each language with both answers."""
+    criterion = _EXAMINED.get(prompt, "")
+    return tuple(
+        Canary(
+            rule=item.group,
+            language=LANGUAGES[item.language],
+            answer=HOLDS if item.label else FAILS,
+            prompt=prompt,
+            id=f"{prompt}/{item.case.id}",
+            item=item,
+        )
+        for place, item in enumerate(canaries(criterion))
+        if place % 2 == place // 2 % 2
+    )
+
+
+def default_criterion(name: str, judge: Judge) -> Criterion:
+    """Return a criterion with its default options, as it judges canaries."""
+    entry = CATALOG[name]
+    threshold = entry.sample["threshold"] if isinstance(entry.sample, dict) else entry.sample
+    return criterion_for_items(Criterion(name, entry.metric(judge), threshold, range=entry.range))
 
 
 def criterion_for_items(criterion: Criterion) -> Criterion:
@@ -177,11 +292,19 @@ def _canary(criterion: str, row: CanaryRow, texts: dict[str, Any], number: int) 
         row.label,
         reference=row.reference.format_map(texts) if row.about == "fact" else None,
         context=texts.get("document", ""),
-        rubric=texts[_RUBRICS[RUBRIC_TYPES[criterion]]] if criterion in RUBRIC_TYPES else "",
+        rubric=_rubric(criterion, row, texts),
         steps=make_call(texts, texts[row.call]) if row.call else (),
         group=row.kind,
         language=language,
     )
+
+
+def _rubric(criterion: str, row: CanaryRow, texts: dict[str, Any]) -> str:
+    """Return the rubric of a canary, or an empty text if its criterion has none."""
+    if criterion not in RUBRIC_TYPES:
+        return ""
+    own: str = row.rubric.format_map(texts) or texts[_RUBRICS[RUBRIC_TYPES[criterion]]]
+    return own
 
 
 _RUBRICS = {FINAL_RESPONSE: "claim", TOOL_USE: "call_rule", TRAJECTORY: "goal"}
@@ -202,3 +325,16 @@ _FAMILIES = {
     SIMULATED_USERS: "user",
 }
 """The family of canaries of each criterion."""
+_EXAMINED = {
+    "final_response_match": "final_response_match_v2",
+    "rubric_final_response": "rubric_based_final_response_quality_v1",
+    "rubric_tool_use": "rubric_based_tool_use_quality_v1",
+    "rubric_trajectory": "rubric_based_multi_turn_trajectory_quality_v1",
+    "hallucinations": "hallucinations_v1",
+    "safety": "safety_v1",
+    "conversation": "multi_turn_task_success_v1",
+    "coherence": "response_evaluation_score",
+    "simulated_message": SIMULATED_USERS,
+}
+"""The criterion whose canaries examine a judge on a prompt."""
+LANGUAGES = {"English": "en", "Korean": "ko", "Japanese": "ja", "Chinese": "zh"}

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from fairtrial.judge.judge import Judge
 from fairtrial.judge.question import Question
 from fairtrial.metrics.conversation import TaskSuccess, ToolUseQuality, TrajectoryQuality
-from fairtrial.metrics.exams.known_answers import ABSENT, FAILS, HOLDS, MIDDLE, KnownAnswer, read_table
+from fairtrial.metrics.exams.canaries import invents_quote
+from fairtrial.metrics.exams.known_answers import ABSENT, FAILS, HOLDS, MIDDLE, KnownAnswer, other_models, read_table
 from fairtrial.metrics.grounding import Hallucinations
 from fairtrial.metrics.judge_context import actions
 from fairtrial.metrics.judged_metric import GRADES, JudgedMetric, Scale
@@ -73,6 +74,8 @@ class CheckCase(KnownAnswer, frozen=True):
             calls=usage.calls,
             seconds=sum(call.seconds for call in ballot.calls),
             cost=usage.cost,
+            is_invented=invents_quote([ballot]),
+            served=other_models([ballot]),
         )
 
 

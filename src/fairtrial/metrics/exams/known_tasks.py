@@ -9,7 +9,7 @@ from fairtrial.errors import CaseError
 from fairtrial.judge.judge import Judge
 from fairtrial.llm.model import NamedModel, UnsentError
 from fairtrial.metrics.adaptive_rubrics import Aspect, make_rubrics
-from fairtrial.metrics.exams.known_answers import FAILS, HOLDS, MIDDLE, KnownAnswer, read_table
+from fairtrial.metrics.exams.known_answers import FAILS, HOLDS, MIDDLE, TYPICAL_TOKENS, KnownAnswer, read_table
 from fairtrial.metrics.grounding import Hallucinations
 from fairtrial.records.case import EvalCase, Scenario
 from fairtrial.records.judge_check import CheckResult
@@ -22,8 +22,6 @@ from fairtrial.simulate.user import SimulatedUsers
 from fairtrial.text.display import compact
 from fairtrial.text.language import detect_language
 
-_TYPICAL_TOKENS = 1000
-"""The typical length of a prompt that lets a model write."""
 _HOLDING = ("stop", "answers", "cut", "written")
 
 
@@ -68,7 +66,7 @@ class WritingCase(KnownAnswer, frozen=True):
     @property
     def token_estimate(self) -> int:
         """The estimated tokens of the prompt."""
-        return _TYPICAL_TOKENS
+        return TYPICAL_TOKENS
 
     async def ask(self, judge: Judge) -> CheckResult:
         """Let the first model of a judge write once, and return the result."""

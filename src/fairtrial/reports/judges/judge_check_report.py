@@ -29,6 +29,12 @@ def print_judge_check(console: Console, report: JudgeCheckReport) -> None:
         console.print(Text(describe_miss(result)))
     if len(mistakes) > _MOST_LISTED:
         console.print(Text(f"… and {len(mistakes) - _MOST_LISTED} more; --json has all of them", "dim"))
+    for model, refusals in report.refusals.items():
+        for refusal in refusals:
+            console.print(Text(f"refused: {visible_line(model)}: {visible_line(refusal.reason)}", "red"))
+    served = {(result.model, result.served): None for result in report.results if result.served}
+    for model, other in served:
+        console.print(Text(f"another model answered: asked {visible_line(model)}, got {visible_line(other)}", "yellow"))
     console.print(Text(f"\n{summary_line(report)}", "bold"))
 
 

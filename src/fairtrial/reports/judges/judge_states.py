@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.records.calibration import FEWEST_LABELS, FEWEST_OF_EACH, Calibration
+from fairtrial.records.calibration import FEWEST_LABELS, FEWEST_OF_EACH, Calibration, LabelledDecisions
 from fairtrial.records.judge_state import JudgeState
 from fairtrial.records.run_comparison import IntervalEstimate
 from fairtrial.records.summary import Estimate
@@ -29,7 +29,20 @@ STYLES = {
 def describe(calibration: Calibration) -> str:
     """Return the state of a judge as a sentence, and whether the corrected interval leaves clusters of cases out."""
     ignores_clusters = (calibration.corrected.method or "").endswith(NO_CLUSTERS)
-    return _state(calibration) + ("; the corrected interval does not count clusters of cases" * ignores_clusters)
+    clusters = "; the corrected interval does not count clusters of cases" * ignores_clusters
+    return _state(calibration) + clusters + _describe_decisions(calibration.decisions)
+
+
+def _describe_decisions(decisions: LabelledDecisions | None) -> str:
+    """Return how often people disagree with decisions that were made without the judge."""
+    if decisions is None:
+        return ""
+    error = decisions.error
+    share = "" if error.value is None else f" ({format_estimate(error, percent=True)}, {interval(error, percent=True)})"
+    labels = count(decisions.labels, "labelled decision")
+    return (
+        f"; of {labels} of {decisions.criterion} without the judge, people decide {decisions.errors} otherwise{share}"
+    )
 
 
 def _state(calibration: Calibration) -> str:

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fairtrial.records.calibration import Calibration
+from fairtrial.records.refusal import Refusal
 from fairtrial.records.report_card import CanaryKind, GoldCheck, Probe, RecordedJudge, ReportCard
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.judges.calibration_report import CriterionShape, agreement_rows, criterion_shape
@@ -41,6 +42,7 @@ class ReportCardShape(msgspec.Struct, frozen=True, tag_field="kind", tag="report
     criteria: list[GoldShape]
     canaries: tuple[CanaryKind, ...]
     probes: tuple[Probe, ...]
+    refusals: dict[str, tuple[Refusal, ...]]
 
 
 def signature(card: ReportCard) -> str:
@@ -62,7 +64,7 @@ def report_card_document(card: ReportCard) -> ReportCardShape:
         for check in card.gold
     ]
     return ReportCardShape(
-        signature(card), LEVEL, "cases-like-these", [], card.judges, gold, card.canaries, card.probes
+        signature(card), LEVEL, "cases-like-these", [], card.judges, gold, card.canaries, card.probes, card.refusals
     )
 
 
@@ -75,7 +77,11 @@ def report_card_tables(card: ReportCard) -> RenderableType:
         parts += [*_gold(check), Text("")]
     if card.canaries:
         parts += [_canaries(card.canaries), *_canary_notes(card.canaries)]
-        parts += [Text(f"not trusted: {name}: {reason}", "red") for name, reason in card.canary_failures.items()]
+        parts += [
+            Text(f"not trusted: {name}: {refusal.reason}", "red")
+            for name, refusals in card.refusals.items()
+            for refusal in refusals
+        ]
         parts += [Text("")]
     if card.probes:
         parts += [*_probes(card.probes), Text("")]
