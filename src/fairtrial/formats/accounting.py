@@ -70,6 +70,8 @@ _LEAST_CHARACTERS = 8
 _OPENING = frozenset("{[")
 _EMPTY_JSON = 2
 """The length of `{}` and of `[]`."""
+_MOST_VALUES = 50
+"""So many arguments and responses of a message are compared with those that stand there again."""
 _MOST_BESIDE = 100
 """So many texts beside a conversation are compared with it."""
 _MOST_SEARCHED = 1 << 26
@@ -287,6 +289,7 @@ class _Used:
     def __init__(self, entries: Iterable[Entry]) -> None:
         self.texts: set[str] = set()
         self.json_texts: set[str] = set()
+        self.values: list[Any] = []
         self.containers: set[int] = set()
         self.structures: set[int] = set()
         self.has_content = False
@@ -318,6 +321,7 @@ class _Used:
         elif isinstance(value, dict | list):
             if value:
                 self.structures.add(id(value))
+                self.values.append(value)
             self.containers.add(id(value))
             for inner in value.values() if isinstance(value, dict) else value:
                 if isinstance(inner, str):
@@ -418,6 +422,8 @@ class _Walk:
             self._found_structures.add(id(value))
             return True
         if is_call and type(value) is dict and _NAMES.isdisjoint(value):
+            if any(value == own for own in self._used.values[:_MOST_VALUES]):  # a call that stands there twice
+                return True
             self._structures += 1
             self._structure_at = at
             return False
