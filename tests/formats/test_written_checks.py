@@ -72,6 +72,14 @@ def test_a_wrong_cell_is_refused_with_its_line() -> None:
         read(b"question,check_regex\nWhere?,a+\nWhy?,(\n", "shop.csv")
 
 
+@pytest.mark.parametrize("cell", ['[{"regex": "\\d"}]', "A-17"])
+def test_a_cell_that_is_no_json_is_refused(cell: str) -> None:
+    """A backslash of an expression is often written once, and the message says that the JSON is broken."""
+    row = cell.replace('"', '""')
+    with pytest.raises(FormatError, match=r"line 2, /checks: must be JSON, for example"):
+        read(f'question,checks\nWhere?,"{row}"\n'.encode(), "shop.csv")
+
+
 def test_a_column_with_another_name_can_be_chosen() -> None:
     """The names of a user's table need not change."""
     loaded = read(b"question,must say\nWhere?,A-17\n", "shop.csv", columns={"check_contains": "must say"})

@@ -17,6 +17,7 @@ from fairtrial import (
     Score,
     ToolCall,
     Trace,
+    UsageError,
 )
 from fairtrial.text import user_patterns
 
@@ -316,3 +317,27 @@ def test_a_tool_that_no_agent_declares_is_a_problem_of_the_check() -> None:
     metric = Checks(checks=(Check("equals", "A-17", tool="get_ordr", argument="order_id"),))
     (problem,) = metric.expectation_problems(recorded, EvalCase("case"))
     assert "did you mean 'get_order'?" in problem
+
+
+@pytest.mark.parametrize(
+    ("expected", "reply", "value"),
+    [
+        ("Your parcel is on its way.", "Your parcel is on its way.", 1),
+        ("Your parcel is on its way.", "소포가 배송 중입니다.", 1),
+        ("Your parcel is on its way.", "We do not sell lamps on Sundays.", 0),
+        ("Your parcel is on its way.", "", 0),
+    ],
+)
+def test_a_similar_reply_is_near_the_text(expected: str, reply: str, value: int) -> None:
+    """The multilingual embedder finds a translation near, and another topic far."""
+    metric = Checks(checks=(Check("similar", expected, threshold=0.5),), embedder="multilingual")
+    ((part,),) = (own.parts for own in metric(trace(reply), EvalCase("case", (Invocation(USER),))).parts)
+    assert part.value == value
+    assert part.reason.startswith("" if value else "expected the reply to be ")
+
+
+def test_an_unknown_embedder_stops_the_run() -> None:
+    """No case would fare better."""
+    metric = Checks(checks=(Check("similar", "a"),), embedder="minilms")
+    with pytest.raises(UsageError, match="did you mean 'minilm'"):
+        metric(trace(), EvalCase("case", (Invocation(USER),)))

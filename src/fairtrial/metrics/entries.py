@@ -42,8 +42,7 @@ class CatalogEntry:
     """A criterion: its purpose, its needs, and the metric behind it.
 
     An `always_computed` criterion is part of every run. Without a threshold in the configuration it only informs.
-    `measured_in` is the symbol of its unit of measure, for example s. If it `compares_replies`, it may decide before a
-    judge is asked.
+    `measured_in` is the symbol of its unit of measure, for example s.
     """
 
     name: str
@@ -59,7 +58,6 @@ class CatalogEntry:
     always_computed: bool = False
     vertex: VertexMetric | None = None
     measured_in: str = ""
-    compares_replies: bool = False
 
     @property
     def metric(self) -> type:
@@ -70,6 +68,11 @@ class CatalogEntry:
     def judged(self) -> bool:
         """Whether the metric asks a judge."""
         return "judge" in {metric_field.name for metric_field in fields(self.metric)}
+
+    @property
+    def compares_replies(self) -> bool:
+        """Whether it compares each reply with its expectation without a model, so that it may decide before a judge."""
+        return self.unit == "invocation" and self.needs in {"reference", "checks"} and not self.judged
 
     @property
     def range_words(self) -> str:
@@ -112,7 +115,6 @@ CATALOG: dict[str, CatalogEntry] = {
             "invocation",
             "no",
             "text_match:ExactMatch",
-            compares_replies=True,
         ),
         CatalogEntry(
             "contains",
@@ -122,7 +124,6 @@ CATALOG: dict[str, CatalogEntry] = {
             "invocation",
             "no",
             "text_match:Contains",
-            compares_replies=True,
         ),
         CatalogEntry(
             "checks_v1",
@@ -134,7 +135,6 @@ CATALOG: dict[str, CatalogEntry] = {
             "yes",
             "checks:Checks",
             sample={"threshold": 1.0, "checks": [{"not_contains": ["as an AI", "TODO"], "ignore_case": True}]},
-            compares_replies=True,
         ),
         CatalogEntry(
             "response_match_score",
@@ -146,7 +146,6 @@ CATALOG: dict[str, CatalogEntry] = {
             "no",
             "response:ResponseMatch",
             sample=0.8,
-            compares_replies=True,
         ),
         CatalogEntry(
             "final_response_match_v2",

@@ -30,6 +30,7 @@ from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
 from fairtrial.records.check import Check
 from fairtrial.records.trace import Invocation, Message, ToolCall, Trace
+from fairtrial.text.display import shorten
 
 _NO_INPUT = "the table has no column of the user's messages"
 _ARGUMENTS = ("args", "arguments", "input_parameters", "parameters", "tool_input", "input")
@@ -110,7 +111,11 @@ class RowReader(NamedTuple):
     def _checks(self, row: Mapping[str, Any], at: Place) -> tuple[Check, ...]:
         """Return the checks of a row. An empty cell is no check."""
         raw, place = self._value(row, CHECKS, at)
-        checks = () if raw is None else read_checks(raw, place, self.reading)
+        checks: tuple[Check, ...] = ()
+        if isinstance(raw, str):
+            self.reading.error(place, f'must be JSON, for example [{{"contains": "A-17"}}]: {_explain_json(raw)}')
+        elif raw is not None:
+            checks = read_checks(raw, place, self.reading)
         for role, kind in CHECK_KINDS.items():
             value, place = self._value(row, role, at)
             if value is not None:
@@ -187,6 +192,15 @@ def _with_reply(trace: Trace, reply: str | None, calls: tuple[ToolCall, ...] | N
     if reply is not None:
         last = replace(last, final_response=Message(reply))
     return replace(trace, invocations=(*before, last))
+
+
+def _explain_json(text: str) -> str:
+    """Return why a text is not JSON, or not an array or an object."""
+    try:
+        msgspec.json.decode(text)
+    except (ValueError, RecursionError) as error:
+        return str(error)
+    return f"got {shorten(text, 60)}"
 
 
 def _is_group(value: Any) -> bool:
