@@ -24,6 +24,8 @@ QUESTION, REPLY = "Where is order A-17, please?", "It left the depot this mornin
 THANKS, FAREWELL = "Thank you for the quick help.", "You are welcome, have a nice day."
 OF_SHELL = {"mini-swe-agent.json"}
 """Kinds of coding agents, which hold a task in a shell instead of the dialogue."""
+OF_ONE_TURN = {"promptfoo.json", "lm-eval.jsonl", "crewai.json"}
+"""Kinds that hold a question and its answer, and no calls."""
 STRUCTURE = frozenset(("traceId", "spanId", "startTimeUnixNano", "id", "sessionId", "startTime"))
 """Keys that hold no content: they join and order what is there, and other tests have their rules."""
 
@@ -53,13 +55,21 @@ def is_whole(found: list[Recording]) -> bool:
     )
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if name not in OF_SHELL])
+@pytest.mark.parametrize("name", [name for name in FILES if name not in OF_SHELL | OF_ONE_TURN])
 def test_a_sample_holds_the_dialogue(name: str) -> None:
     """All of it is read, and nothing is missing."""
     found = recordings((SAMPLES / name).read_bytes(), name)
     call = ("get_order", {"order_id": "A-17"})
     assert contents(found) == [(QUESTION, [call], REPLY), (THANKS, [], FAREWELL)]
     assert is_whole(found)
+
+
+@pytest.mark.parametrize("name", sorted(OF_ONE_TURN))
+def test_a_sample_of_one_turn_says_nothing_of_calls(name: str) -> None:
+    """The steps are not known."""
+    (found,) = recordings((SAMPLES / name).read_bytes(), name)
+    (invocation,) = found.trace.invocations
+    assert (invocation.query, invocation.steps, invocation.reply) == (QUESTION, None, REPLY)
 
 
 def documents(name: str) -> Any:

@@ -1,7 +1,7 @@
 """Account for the leaves of messages: each leaf is used, known to carry nothing, or unread.
 
 A list of keys that must not be lost never ends. So the values decide: a leaf of a message is used if its value stands
-in an entry that the reader returned. What is left, and is not known, was not read.
+in an entry that the reader returned. The rest was not read, unless it is known.
 """
 
 from __future__ import annotations
@@ -13,43 +13,16 @@ from typing import Any, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
+from fairtrial.formats.known_keys import KNOWN_KEYS, is_prose, prose_leaves
 from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.reading import Diagnostics, Place, pointer
+from fairtrial.formats.value_shapes import count_calls
 from fairtrial.records.trace import Message, Thought, ToolCall, ToolResult, Trace, incomplete_trace
 
 _Read = Callable[[dict[str, Any], Place, Diagnostics], list[Entry]]
 _IsKnown = Callable[[dict[str, Any]], bool]
 _AnyEntry = TypeVar("_AnyEntry", bound=Entry)
 
-KNOWN_KEYS = frozenset(
-    (
-        *("role", "type", "kind", "part_kind", "lc", "object", "index", "id", "uuid", "status", "state", "phase"),
-        *("call_id", "tool_call_id", "toolCallId", "tool_use_id", "toolUseId", "message_id", "messageId", "parentId"),
-        *("logprobs", "annotations", "citations", "usage", "usage_metadata", "response_metadata", "metadata", "model"),
-        *("finish_reason", "finishReason", "stop_reason", "stopReason", "stop_sequence", "stop_details", "weight"),
-        *("timestamp", "createdAt", "created_at", "created", "example", "artifact", "fairtrial", "extra", "run_id"),
-        *("cache_control", "provider_specific_fields", "container", "context_management", "revisionId", "diagnostics"),
-        *("signature", "encrypted_content", "thoughtSignature", "thought_signature", "providerMetadata"),
-        *("providerOptions", "provider_options", "callProviderMetadata", "experimental_providerMetadata"),
-        *("provider_details", "provider_name", "provider_response_id", "provider_url", "model_name", "vendor_details"),
-        *("experimental_attachments", "tool_call_chunks", "invalid_tool_calls", "token_usage", "system_fingerprint"),
-        *(
-            "withheld",
-            "beginning",
-            "name",
-            "tool_name",
-            "toolName",
-            "author",
-            "sender",
-            "color",
-            "avatar",
-            "title",
-            "mime_type",
-            "mimeType",
-        ),
-    )
-)
-"""Keys whose values carry nothing for scoring, in the messages of all providers."""
 _KNOWN_TYPES = frozenset(
     (
         *("step-start", "source", "source-url", "source-document", "redacted-reasoning", "redacted_thinking"),
@@ -64,9 +37,6 @@ _PLAIN_CALL = frozenset(("id", "type", "index", "function"))
 _PLAIN_FUNCTION = frozenset(("name", "arguments"))
 _PLAIN_PART = frozenset(("type", "text"))
 _NAMES = frozenset(("name", "tool_name", "toolName", "tool"))
-_LEAST_SPACES = 3
-_LEAST_CHARACTERS = 8
-"""So many characters of a script without spaces are about four words."""
 _OPENING = frozenset("{[")
 _EMPTY_JSON = 2
 """The length of `{}` and of `[]`."""
@@ -78,33 +48,11 @@ _MOST_SEARCHED = 1 << 26
 """So many characters of a message are searched for parts of texts. After that, a part counts as unread."""
 
 
-KNOWN_NOTES = frozenset(
-    (
-        *("description", "descriptions", "notes", "note", "comment", "comments", "remark", "remarks", "title", "tags"),
-        *("category", "categories", "subcategory", "topic", "labels", "label", "metadata", "meta", "info", "source"),
-        *("user_metadata", "attributes", "properties", "rationale", "explanation", "justification", "purpose"),
-        *("persona", "user_profile", "profile", "scenario", "goal", "license", "license_name", "url", "link"),
-        *("scores", "score", "evaluation", "evaluations", "feedback", "judge", "judgement", "reason", "reasons"),
-        *("author", "authors", "owner", "created_by", "dataset", "split", "language", "locale", "user_agent"),
-        *("user", "customer", "tenant", "environment", "config", "configuration", "parameters", "settings", "params"),
-        *("response_format", "tool_choice", "generation_config", "generationConfig", "safety_settings", "why"),
-        *("safetySettings", "stop", "stop_sequences", "thinking", "betas", "headers", "litellm"),
-        *("policy", "reward_info", "difficulty", "documentation", "changelog", "history_note", "todo", "$schema"),
-    )
-)
-"""Keys beside a conversation or in a case whose texts are notes for people, or settings of a request."""
-
-
 class Unread(NamedTuple):
     """A leaf that was not read: its place, and whether it stands inside a part or a call of the message."""
 
     at: Place
     is_inside: bool
-
-
-def is_prose(text: str) -> bool:
-    """Whether a text has about four words or more, in any script."""
-    return text.count(" ") >= _LEAST_SPACES or (len(text) >= _LEAST_CHARACTERS and not text.isascii())
 
 
 class _Part(NamedTuple):
@@ -216,17 +164,12 @@ def account_beside(beside: dict[str, Any], trace: Trace, at: Place, reading: Dia
             break
 
 
-def prose_leaves(value: Any, at: Place) -> Iterator[tuple[Place, str]]:
-    """Yield the texts of some words in an object, with their places, except notes and settings."""
-    items = value.items() if isinstance(value, dict) else enumerate(value)
-    for key, item in items:
-        if key in KNOWN_KEYS or key in KNOWN_NOTES:
-            continue
-        if isinstance(item, str):
-            if is_prose(item):
-                yield (at, key), item
-        elif isinstance(item, dict | list):
-            yield from prose_leaves(item, (at, key))
+def account_calls(source: Any, trace: Trace, reading: Diagnostics) -> None:
+    """Note a source that holds more calls than its recording."""
+    own = sum(len(invocation.tool_calls) for invocation in trace.invocations)
+    told = count_calls(source)
+    if told > own:
+        note_unread_leaf(((), f"{told - own} of {told} calls"), reading)
 
 
 def trace_texts(trace: Trace) -> Iterator[str]:

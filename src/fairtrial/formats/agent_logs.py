@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from fairtrial.formats import claude_code, codex, inspect_logs, mini_swe_agent, swe_agent, tau2_bench
 from fairtrial.formats.foreign_secrets import without_secrets
+from fairtrial.formats.kinds.kind_table import find_kind, read_kind
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalSet
@@ -55,6 +56,8 @@ def log_in_lines(lines: list[Any], reading: Diagnostics, stem: str) -> AgentLog 
         return _session_log("Codex session", [codex.read_session(lines, reading, stem)], reading)
     if any(map(codex.is_exec_line, first_lines)):
         return _session_log("codex exec --json", [codex.read_exec(lines, reading, stem)], reading)
+    if (kind := find_kind(lines)) is not None:
+        return _session_log(kind.name, read_kind(kind, lines, reading, stem), reading)
     return None
 
 

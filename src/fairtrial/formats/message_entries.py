@@ -1,4 +1,4 @@
-"""The entries of messages: what every dialect finds in them."""
+"""The entries that every dialect finds in messages."""
 
 from __future__ import annotations
 

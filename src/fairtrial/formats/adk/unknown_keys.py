@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from fairtrial.formats.accounting import KNOWN_NOTES, is_prose
+from fairtrial.formats.known_keys import KNOWN_NOTES, is_prose
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.right_forms import CALLS_FORM, is_no_expectation
 from fairtrial.formats.value_shapes import holds_calls, holds_messages
