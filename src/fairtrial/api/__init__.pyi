@@ -32,6 +32,8 @@ from fairtrial.api.eval_sets.new_scenarios import scenarios_file as scenarios_fi
 from fairtrial.api.evaluation import evaluate as evaluate
 from fairtrial.api.evaluation import score as score
 from fairtrial.api.execution import execute as execute
+from fairtrial.api.explaining import Explanation as Explanation
+from fairtrial.api.explaining import explain as explain
 from fairtrial.api.judges.calibrating import calibrate as calibrate
 from fairtrial.api.judges.judge_checking import plan_judge_check as plan_judge_check
 from fairtrial.api.judges.pinging import connections as connections
