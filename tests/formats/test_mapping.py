@@ -10,10 +10,10 @@ import pytest
 from fairtrial.errors import FormatError
 from fairtrial.formats.recognise import Loaded, read
 
-ROWS = [
+ROWS: list[dict[str, Any]] = [
     {
         "session": "a",
-        "in": {"text": "Where is my order?"},
+        "in": {"text": "Where is it?"},
         "steps": [{"tool": "get_order"}],
         "out": {"say": "It left."},
     },
