@@ -35,7 +35,7 @@ def clickhouse_items(row: dict[str, Any]) -> Iterator[Span]:
         start + duration if isinstance(duration, int) else None,
         _attributes(row.get("SpanAttributes")),
         tuple(_clickhouse_events(row)),
-        read_failure(row.get("StatusCode"), row.get("StatusMessage")),
+        read_failure(_text(row.get("StatusCode")).upper(), row.get("StatusMessage")),
         _text(row.get("ScopeName")),
         _attributes(row.get("ResourceAttributes")),
     )
