@@ -193,5 +193,5 @@ def test_the_keys_of_messages_that_are_not_read_are_said() -> None:
     """Once for a file. Ids, times and numbers are not worth a word."""
     said = {**SAID, "notes": "he was very angry today", "my_id": "x-1", "at": 7}
     assert load([ASKED, said, ASKED, said], "chat.json").warnings == (
-        "chat.json: /: has messages with keys that are not read: 'notes'",
+        "chat.json: /1/notes: holds content that is not read; nothing is said to be absent in this recording",
     )

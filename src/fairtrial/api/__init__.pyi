@@ -29,6 +29,8 @@ from fairtrial.api.eval_sets.new_scenarios import scenarios_file as scenarios_fi
 from fairtrial.api.evaluation import evaluate as evaluate
 from fairtrial.api.evaluation import score as score
 from fairtrial.api.execution import execute as execute
+from fairtrial.api.explaining import Explanation as Explanation
+from fairtrial.api.explaining import explain as explain
 from fairtrial.api.failure_modes.mode_guards import write_cases as write_cases
 from fairtrial.api.failure_modes.mode_guards import write_guard as write_guard
 from fairtrial.api.failure_modes.mode_reports import print_failures as print_failures

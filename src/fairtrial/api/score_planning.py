@@ -108,6 +108,15 @@ def plan_score(
     )
 
 
+def _incomplete(files: Iterable[loading.Source]) -> tuple[str, ...]:
+    """Return a warning about recordings in memory that were not read in full."""
+    coverage = loading.ReadCoverage()
+    for source in files:
+        for recording in source.loaded.recordings if isinstance(source.loaded.recordings, tuple) else ():
+            coverage.add(recording.trace.incomplete)
+    return coverage.warnings()
+
+
 @dataclass(frozen=True)
 class _Matching:
     """How recordings find their cases."""
@@ -175,7 +184,8 @@ class _Matching:
         loading.select_streamed(index, files, self.reading.case_ids)
         cases = loading.StreamedCases(index, [loaded.criteria for loaded in loaded_sets])
         recorded = loading.StreamedRecordings(files, cases, **self.file_options, join=self.reading.traces.join)
-        return _Matched(cases, recorded, loaded_sets, notes, False, collect_warnings(files), tuple(files))
+        warnings = (*collect_warnings(files), *index.coverage.warnings())
+        return _Matched(cases, recorded, loaded_sets, notes, False, warnings, tuple(files))
 
     def _apply_selection(
         self,
@@ -190,7 +200,7 @@ class _Matching:
         selected = loading.select_cases(cases, loaded_sets, self.reading.case_ids)
         expects = any(map(_expects_anything, cases))
         matching = recorded if selected is cases else recorded.for_cases(selected)
-        warnings = (*collect_warnings(files), *unmatched)
+        warnings = (*collect_warnings(files), *_incomplete(files), *unmatched)
         return _Matched(tuple(selected), matching, loaded_sets, notes, expects, warnings, tuple(files))
 
 

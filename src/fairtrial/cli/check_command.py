@@ -13,14 +13,18 @@ from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.project_flags import project_keys
 from fairtrial.errors import FairtrialError
-from fairtrial.text.display import visible_line
+from fairtrial.text.display import shorten, visible_line
+
+_WIDEST_PLACE, _WIDEST_TEXT = 60, 60
+"""The columns of an explanation."""
 
 
 @command()
 @click.argument("file", nargs=-1)
 @flags.lenient
 @flags.columns
-def check(file: tuple[str, ...], lenient: bool, columns: dict[str, str]) -> int:
+@click.option("--explain", is_flag=True, help="Say of each leaf of a JSON FILE how it is read.")
+def check(file: tuple[str, ...], lenient: bool, columns: dict[str, str], explain: bool) -> int:
     """Name the format of each file, the number of its cases, and every problem in it.
 
     FILE is a file, a folder (all its JSON), or - for standard input. Without FILE, the project file is checked, and the
@@ -31,6 +35,7 @@ def check(file: tuple[str, ...], lenient: bool, columns: dict[str, str]) -> int:
     fairtrial check
     fairtrial check evals/ test_config.json
     fairtrial check questions.csv --map input=question,expected=answer
+    fairtrial check trace.json --explain
     """  # noqa: D301
     usable = True
     for checked in _checks(file, lenient=lenient, columns=columns):
@@ -42,7 +47,24 @@ def check(file: tuple[str, ...], lenient: bool, columns: dict[str, str]) -> int:
             click.echo(f"    warning: {visible_line(warning)}")
         for note in checked.notes:
             click.echo(f"    {visible_line(note)}")
+        if explain and not checked.problems and Path(checked.path).is_file():
+            _echo_explanation(checked.path)
     return exit_codes.OK if usable else exit_codes.USAGE
+
+
+def _echo_explanation(path: str) -> None:
+    """Print the leaves of a file with the mark of their reading, and their numbers."""
+    try:
+        explanation = api.explain(path)
+    except FairtrialError as error:
+        click.echo(f"    {visible_line(str(error))}")
+        return
+    width = min(_WIDEST_PLACE, max((len(leaf.place) for leaf in explanation.leaves), default=0))
+    for leaf in explanation.leaves:
+        mark = "unread" if leaf.has_content else leaf.status
+        place, text = visible_line(leaf.place), shorten(visible_line(leaf.text), _WIDEST_TEXT)
+        click.echo(f"    {mark:<7} {place:<{width}}  {text}")
+    click.echo(f"    {explanation.summary}")
 
 
 def _checks(files: tuple[str, ...], *, lenient: bool, columns: dict[str, str]) -> Iterator[api.Checked]:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from fairtrial.formats import claude_code, codex, inspect_logs, mini_swe_agent, swe_agent, tau2_bench
 from fairtrial.formats.coding_agents import claude_stream, gemini_stream, opencode_stream
 from fairtrial.formats.foreign_secrets import without_secrets
+from fairtrial.formats.kinds.kind_table import find_kind, read_kind
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalSet
@@ -59,6 +60,8 @@ def log_in_lines(lines: list[Any], reading: Diagnostics, stem: str) -> AgentLog 
     for stream in (claude_stream, gemini_stream, opencode_stream):
         if any(map(stream.is_line, first_lines)):
             return _session_log(stream.KIND, [stream.read_output(lines, reading, stem)], reading)
+    if (kind := find_kind(lines)) is not None:
+        return _session_log(kind.name, read_kind(kind, lines, reading, stem), reading)
     return None
 
 

@@ -7,8 +7,15 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from fairtrial.formats.accounting import with_unread
 from fairtrial.formats.chats.anthropic_messages import ANTHROPIC
-from fairtrial.formats.chats.assembly import Entry, UserMessage, assemble, number_at, object_at, text_at
+from fairtrial.formats.chats.assembly import (
+    assemble,
+    number_at,
+    object_at,
+    text_at,
+)
+from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.timestamps import read_seconds, with_durations
 from fairtrial.records.attempt import Failure, Recording
@@ -177,7 +184,8 @@ def _recording(branch: Sequence[_Line], name: str, session: str, agents: _Agents
     last, first = branch[-1], branch[0]
     cause = _text(last) if last.fields.get("isApiErrorMessage") is True else ""
     extra = {key: first.fields[key] for key in ("cwd", "version", "gitBranch") if first.fields.get(key)}
-    trace = replace(_trace(branch, agents, reading), session_id=session, broken=cause, extra=extra or None)
+    trace = with_unread(_trace(branch, agents, reading), reading)
+    trace = replace(trace, session_id=session, broken=cause, extra=extra or None)
     if not cause:
         return Recording(name, trace)
     return Recording(name, trace, failure=Failure("infrastructure", cause), ended_by="failure")

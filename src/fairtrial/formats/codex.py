@@ -9,10 +9,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from fairtrial.formats.accounting import with_unread
 from fairtrial.formats.chats.assembly import (
-    Entry,
-    Instruction,
-    UserMessage,
     assemble,
     number_at,
     object_at,
@@ -21,6 +19,7 @@ from fairtrial.formats.chats.assembly import (
     thoughts,
 )
 from fairtrial.formats.chats.responses_items import RESPONSES
+from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.timestamps import read_seconds, with_durations
@@ -84,6 +83,7 @@ def read_session(lines: Sequence[Any], reading: Diagnostics, stem: str) -> Recor
     if broken and invocations:
         invocations[-1] = replace(invocations[-1], final_response=None)
     trace = _with_instructions(with_durations(Trace(tuple(invocations))), "\n".join(filter(None, instructions)))
+    trace = with_unread(trace, reading)
     name = text_at(meta, "id") or stem
     extra = {key: meta[key] for key in ("cwd", "cli_version", "originator", "git") if meta.get(key)}
     trace = replace(trace, session_id=name, extra=extra or None, broken=broken)

@@ -64,6 +64,6 @@ def plain(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items() if item is not None}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):  # Arrow gives a map as pairs
         return [plain(item) for item in value]
     return value if isinstance(value, str | int | float | bool | type(None)) else str(value)

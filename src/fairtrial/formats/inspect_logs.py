@@ -12,10 +12,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from fairtrial.errors import FormatError
+from fairtrial.formats.accounting import account, with_unread
 from fairtrial.formats.chats.assembly import (
-    Entry,
-    Instruction,
-    UserMessage,
     assemble,
     join_texts,
     number_at,
@@ -27,6 +25,7 @@ from fairtrial.formats.chats.assembly import (
 )
 from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.jsontext import decode
+from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.number_range import finite
 from fairtrial.formats.packed import check_size
@@ -142,7 +141,7 @@ def _recording(sample: Any, at: Place, reading: Diagnostics) -> Recording:
     for i, message in enumerate(messages):
         if is_of_user(message):
             entries += _entries(message, facts, ((at, "messages"), i), reading)
-    trace = assemble(entries, "", facts.tools)
+    trace = with_unread(assemble(entries, "", facts.tools), reading)
     total, started = finite(sample.get("total_time")), read_seconds(sample.get("started_at"))
     if len(trace.invocations) == 1:
         durations = None if total is None else Durations(total=total)
@@ -224,7 +223,12 @@ class _Facts:
             self.tools = tuple(tool for tool in tools if isinstance(tool, dict))
 
 
-def _entries(message: Any, facts: _Facts, at: Place, reading: Diagnostics) -> Iterator[Entry]:
+def _entries(message: Any, facts: _Facts, at: Place, reading: Diagnostics) -> list[Entry]:
+    entries = list(_read_message(message, facts, at, reading))
+    return account(message, entries, at, reading) if isinstance(message, dict) else entries
+
+
+def _read_message(message: Any, facts: _Facts, at: Place, reading: Diagnostics) -> Iterator[Entry]:
     role = message.get("role") if isinstance(message, dict) else None
     if role not in ("system", "user", "assistant", "tool"):
         reading.wrong_type(at, "a message with a role of system, user, assistant, tool", message)

@@ -15,7 +15,7 @@ from fairtrial.formats.adk import legacy
 from fairtrial.formats.chats import dialects
 from fairtrial.formats.chats.responses_items import is_response
 from fairtrial.formats.datasets import case_tables
-from fairtrial.formats.datasets.column_roles import find_role
+from fairtrial.formats.datasets.column_roles import find_role, is_mapping
 from fairtrial.formats.reading import Diagnostics, Place, pointer
 from fairtrial.formats.spans import readers
 from fairtrial.formats.values import NotStreamableError, iter_values
@@ -90,6 +90,8 @@ def is_table_row(item: Any, reading: Diagnostics) -> bool:
     """
     if not isinstance(item, dict) or messages.is_tau(item) or is_response(item) or own_or_reasoning(item):
         return False
+    if is_mapping(reading.columns):
+        return False
     if not reading.columns and any(key.startswith(_ATTRIBUTES) for key in item):
         return False
     if reading.columns or case_tables.expects(item):
@@ -123,6 +125,8 @@ def is_old_turn(item: Any) -> bool:
 
 def iter_value_recordings(values: Iterator[Any], reading: Diagnostics) -> Iterator[Recording]:
     """Yield the recordings of decoded values, one after the other, as `iter_recordings` does."""
+    if is_mapping(reading.columns):
+        raise NotStreamableError
     first = next(values, None)
     if is_table_row(first, reading) and readers.find_reader(first) is None and not is_old_turn(first):
         rows = case_tables.rows_of_json(chain([first], values), reading)

@@ -7,7 +7,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from fairtrial.formats.accounting import account, is_plain, with_unread
 from fairtrial.formats.jsontext import decode_text
+from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import declares_failure, has_failed
 from fairtrial.records.attempt import EndedBy, Failure, Recording
@@ -115,15 +117,29 @@ def trace(
                 user, steps = [], []
             elif not user and all(isinstance(step, Message) for step in steps):
                 opening, steps = tuple(step for step in steps if isinstance(step, Message)), []
-            user.append(_with_gap(Message(text, parts=read_media(content)), message))
+            user.append(_user_message(message, text, place, reading))
         else:
-            steps += steps_in(message, role, text, place, reading, names)
+            own_steps = steps_in(message, role, text, place, reading, names)
+            steps += own_steps if is_plain(message) else _account_steps(message, own_steps, place, reading)
     if user or steps:
         invocations.append(_invocation(user or [Message("")], steps))
     agent = AgentDetails("assistant", "\n".join(texts), declarations)
     if invocations and (texts or declarations):
         invocations[0] = msgspec.structs.replace(invocations[0], about=About((agent,)))
     return Trace(tuple(invocations), opening=opening)
+
+
+def _user_message(message: dict[str, Any], text: str, at: Place, reading: Diagnostics) -> Message:
+    own = _with_gap(Message(text, parts=read_media(message.get("content"))), message)
+    if is_plain(message):
+        return own
+    entries = account(message, [UserMessage(own)], at, reading)
+    return next((entry.message for entry in entries if isinstance(entry, UserMessage)), own)
+
+
+def _account_steps(message: dict[str, Any], steps: list[Step], at: Place, reading: Diagnostics) -> list[Step]:
+    entries: list[Entry] = [*steps]
+    return [entry for entry in account(message, entries, at, reading) if isinstance(entry, Step)]
 
 
 def read_steps(raw: list[Any], at: Place, reading: Diagnostics) -> list[Step]:
@@ -136,7 +152,8 @@ def read_steps(raw: list[Any], at: Place, reading: Diagnostics) -> list[Step]:
             reading.wrong_type(place, f"a message with a role of {', '.join(ROLES)}", message)
         elif message["role"] in ("assistant", "tool", "function"):
             text = extract_text(message.get("content"), (place, "content"), reading)
-            steps += steps_in(message, message["role"], text, place, reading, names)
+            own_steps = steps_in(message, message["role"], text, place, reading, names)
+            steps += own_steps if is_plain(message) else _account_steps(message, own_steps, place, reading)
     return steps
 
 
@@ -319,6 +336,7 @@ def tau_bench(raw: list[Any], reading: Diagnostics) -> tuple[EvalSet, tuple[Reco
         messages = reading.array(result, "traj", at)
         user_stops = bool(messages) and _is_stop(messages[-1])
         session = trace(messages[:-1] if user_stops else messages, (at, "traj"), reading)
+        session = with_unread(session, reading)
         session = msgspec.structs.replace(session, reward=reading.number(result, "reward", at))
         trial = result.get("trial", 0)
         attempt = trial + 1 if isinstance(trial, int) else 1

@@ -8,7 +8,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage, assemble, object_at, text_at, thoughts
+from fairtrial.formats.accounting import account, note_unread_leaf, with_unread
+from fairtrial.formats.chats.assembly import (
+    assemble,
+    object_at,
+    text_at,
+    thoughts,
+)
+from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import extract_text, read_arguments
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import is_failure
@@ -20,6 +27,8 @@ _TOOL = "bash"
 _ROLES = ("system", "user", "assistant", "tool", "exit")
 _COMMAND = re.compile(r"```(?:bash|sh|mswea_bash_command)\s*\n(.*?)\n?```", re.DOTALL)
 _TAGGED = re.compile(r"<mswea_bash_command>(.*?)</mswea_bash_command>", re.DOTALL)
+_ASKS = re.compile(r"exactly one|format|provide|action", re.IGNORECASE)
+"""The words of a message that asks for a call, because the answer of the model holds none."""
 _LIMITS = "LimitsExceeded"
 """The exit status of a run that a limit ended."""
 
@@ -28,12 +37,13 @@ def is_trajectory(value: Any) -> bool:
     """Whether a document is a trajectory of mini-swe-agent, which names its format."""
     if not isinstance(value, dict) or not isinstance(value.get("messages"), list):
         return False
-    return text_at(value, "trajectory_format").startswith("mini-swe-agent")
+    is_named = text_at(value, "trajectory_format").startswith("mini-swe-agent")
+    return is_named or {"exit_status", "submission"} <= object_at(value, "info").keys()
 
 
 def read_trajectory(whole: dict[str, Any], reading: Diagnostics, stem: str) -> Recording:
     """Return the run of the agent as one invocation. The first message of the user is the task."""
-    trace = assemble(_entries(whole["messages"], reading), "", ())
+    trace = with_unread(assemble(_entries(whole["messages"], reading), "", ()), reading)
     info = object_at(whole, "info")
     kept = {key: info[key] for key in ("exit_status", "submission", "model_stats") if key in info}
     name = text_at(whole, "instance_id") or stem
@@ -52,15 +62,19 @@ def _entries(messages: Sequence[Any], reading: Diagnostics) -> Iterator[Entry]:
         role, text = message["role"], extract_text(message.get("content"), (at, "content"), reading)
         if role == "system":
             yield Instruction(text)
-        elif role == "assistant":
+            continue
+        entries: list[Entry] = []
+        if role == "assistant":
             has_begun = True
             waiting = list(_calls(message, text, i))
-            yield from thoughts(text) if waiting else [Message(text)]
-            yield from waiting
+            entries += [*(thoughts(text) if waiting else [Message(text)]), *waiting]
         elif not has_begun or "interrupt_type" in object_at(message, "extra"):
-            yield UserMessage(Message(text))
+            entries.append(UserMessage(Message(text)))
         elif role != "exit":
-            yield from _observation(message, text, waiting)
+            entries += _observation(message, text, waiting)
+            if not entries and not _ASKS.search(text):
+                note_unread_leaf((at, "content"), reading)
+        yield from account(message, entries, at, reading) if entries else ()
 
 
 def _calls(message: dict[str, Any], text: str, number: int) -> Iterator[ToolCall]:
@@ -76,7 +90,8 @@ def _calls(message: dict[str, Any], text: str, number: int) -> Iterator[ToolCall
     commands = [text_at(action, "command") for action in actions or () if isinstance(action, dict)]
     commands = commands or _TAGGED.findall(text) or _COMMAND.findall(text)
     for place, command in enumerate(commands):
-        yield ToolCall(_TOOL, {"command": command.strip()}, f"step-{number}-{place}")
+        call = ToolCall(_TOOL, {"command": command.strip()}, f"step-{number}-{place}")
+        yield call if command else replace(call, args={}, withheld="the action holds no command")
 
 
 def _observation(message: dict[str, Any], text: str, waiting: list[ToolCall]) -> Iterator[ToolResult]:

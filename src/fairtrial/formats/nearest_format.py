@@ -64,17 +64,7 @@ _FOREIGN = (
     ("spans without their ids: its keys are attributes of a span", ("gen_ai.operation.name",)),
     ("spans without their ids: its keys are attributes of a span", ("gen_ai.input.messages",)),
     ("spans without their ids: its keys are attributes of a span", ("openinference.span.kind",)),
-    (
-        "the input or output of a batch API; join both by 'custom_id', as {'messages': ..., 'response': ...}",
-        ("custom_id",),
-    ),
     ("a session of Claude Code whose lines have no 'parentUuid', which says their order", ("sessionId", "message")),
-    ("results of promptfoo; export its outputs as a table", ("results", "prompts")),
-    ("results of promptfoo; export its outputs as a table", ("evalId", "results")),
-    ("a trajectory in ATIF", ("schema_version", "session_id", "steps")),
-    ("events of OpenHands", ("source", "action", "args")),
-    ("ShareGPT; write each {'from', 'value'} as {'role', 'content'} under 'messages'", ("conversations",)),
-    ("the state of LangGraph; its messages stand in 'values'", ("values", "next")),
 )
 """Formats that are not read, what to do with them, and the keys that show them."""
 _STAND_INS = (

@@ -70,7 +70,8 @@ class Diagnostics:
 
     `columns` are the columns of a table that the user named, by the parts of a case. `document` is the content of the
     file if it is a configuration, whose places are written with its own spelling of keys. `unread` is the reason why a
-    conversation is not read in full, for example an unknown part of a message. `as_reference` says that only
+    conversation is not read in full, for example an unknown part of a message, and `unread_keys` are the places that
+    are said already. `as_reference` says that only
     expectations are read, and not recordings: an ambiguous column of a table is then an expectation.
     """
 
@@ -93,6 +94,7 @@ class Diagnostics:
         self.quotes = 0
         self.document: Any = None
         self.unread = ""
+        self.unread_keys: set[tuple[Any, ...]] = set()
         self._of_messages: Diagnostics | None = None
         self._hints = 0
         self._allowed_keys: set[tuple[int, str]] = set()
@@ -100,9 +102,10 @@ class Diagnostics:
     def for_messages(self) -> Diagnostics:
         """Return the problems of messages inside a file, which are warnings of the file. They are empty."""
         if self._of_messages is None:
-            self._of_messages = Diagnostics(self.path)
+            self._of_messages = Diagnostics(self.path, lenient=self.lenient)
         self._of_messages.errors.clear()
         self._of_messages.warnings.clear()
+        self._of_messages.unread = ""
         return self._of_messages
 
     def pointer(self, at: Place) -> str:

@@ -16,6 +16,7 @@ from fairtrial.formats import (
     agent_logs,
     columnar_rows,
     inspect_logs,
+    mapping,
     messages,
     nearest_format,
     packed,
@@ -30,6 +31,7 @@ from fairtrial.formats.agents_cli import dataset
 from fairtrial.formats.chats import dialects, message_rows, response_objects
 from fairtrial.formats.chats.responses_items import is_response
 from fairtrial.formats.datasets import case_tables, delimited_rows
+from fairtrial.formats.datasets.column_roles import is_mapping
 from fairtrial.formats.datasets.delimited_rows import Row
 from fairtrial.formats.garbage import paused_collector
 from fairtrial.formats.items import (
@@ -210,6 +212,9 @@ def _value(item: Any) -> Any:
 def _document(top: Any, reading: Diagnostics, *, are_lines: bool = False) -> Loaded:
     """Return the content of a document. `are_lines` says that a list was written as JSON lines."""
     stem = strip_suffixes(reading.path)
+    if is_mapping(reading.columns):
+        values = [_whole(item) for item in top] if isinstance(top, list) else [_whole(top)]
+        return Loaded(reading.path, mapping.KIND, recordings=mapping.read_mapped(values, reading, stem))
     if isinstance(top, dict):
         item_format = own_or_reasoning(top)
         return _items([top], item_format, reading, alone=True) if item_format else _object(top, reading, stem)

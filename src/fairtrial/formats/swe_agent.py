@@ -7,7 +7,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage, assemble, object_at, text_at, thoughts
+from fairtrial.formats.accounting import account, with_unread
+from fairtrial.formats.chats.assembly import (
+    assemble,
+    object_at,
+    text_at,
+    thoughts,
+)
+from fairtrial.formats.chats.message_keys import note_held_contents
+from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.number_range import finite
 from fairtrial.formats.reading import Diagnostics, Place
@@ -40,7 +48,7 @@ def read_trajectory(whole: dict[str, Any], reading: Diagnostics, stem: str) -> R
     history = reading.array(whole, "history", ())
     entries = list(_read_history(history, reading) if history else _read_actions(actions))
     info = object_at(whole, "info")
-    trace = assemble(_with_observations(entries, actions), "", ())
+    trace = with_unread(assemble(_with_observations(entries, actions), "", ()), reading)
     kept = {key: info[key] for key in ("exit_status", "submission", "model_stats") if key in info}
     name = text_at(whole, "instance_id") or stem
     ended_by: EndedBy = "cap" if any(cap in text_at(info, "exit_status") for cap in _CAPS) else "script"
@@ -58,17 +66,22 @@ def _read_history(history: Sequence[Any], reading: Diagnostics) -> Iterator[Entr
         role, text = item.get("role"), _text(item.get("content"))
         if item.get("is_demo"):
             continue
+        note_held_contents(item, at, reading)
         if role == "system":
             yield Instruction(text)
         elif role == "assistant":
             begun = True
-            steps = list(_steps(item, text, i))
+            steps: list[Entry] = [*_steps(item, text, i)]
             open_ids += [step.id for step in steps if isinstance(step, ToolCall)]
-            yield from steps
+            # The action repeats the calls of the model in the words of the shell.
+            own_fields = (
+                {key: value for key, value in item.items() if key != "action"} if item.get("tool_calls") else item
+            )
+            yield from account(own_fields, steps, at, reading)
         elif begun:
             yield from _observations(item, text, open_ids)
         else:
-            yield UserMessage(Message(text))
+            yield from account(item, [UserMessage(Message(text))], at, reading)
 
 
 def _steps(item: dict[str, Any], text: str, number: int) -> Iterator[Step]:

@@ -7,12 +7,20 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.formats.chats.assembly import Entry, UserMessage, assemble, number_at, object_at, text_at
+from fairtrial.formats.accounting import account, with_unread
+from fairtrial.formats.chats.assembly import (
+    assemble,
+    number_at,
+    object_at,
+    text_at,
+)
+from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tau2_tasks import gold_calls
 from fairtrial.formats.timestamps import read_seconds, with_durations
 from fairtrial.formats.tool_failures import has_failed
+from fairtrial.formats.value_shapes import holds_messages
 from fairtrial.records.attempt import EndedBy, Failure, Recording, Side
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.trace import Message, Step, ToolCall, ToolResult, Usage
@@ -52,7 +60,9 @@ def read_results(whole: dict[str, Any], reading: Diagnostics) -> tuple[EvalSet, 
     recordings: list[Recording] = []
     for i, simulation in enumerate(whole["simulations"]):
         at = (((), "simulations"), i)
-        if isinstance(simulation, dict) and isinstance(simulation.get("messages") or [], list):
+        if isinstance(simulation, dict) and "messages" not in simulation and holds_messages(simulation, depth=2):
+            reading.error(at, "holds messages under a key that is not read; the dialogue stands in 'messages'")
+        elif isinstance(simulation, dict) and isinstance(simulation.get("messages") or [], list):
             recordings.append(_recording(simulation, object_at(whole, "info"), at, reading))
         else:
             reading.wrong_type(at, "a simulation with 'messages'", simulation)
@@ -77,13 +87,9 @@ def _recording(simulation: dict[str, Any], info: dict[str, Any], at: Place, read
     ]
     environment = object_at(info, "environment_info")
     tools = environment.get("tool_defs")
-    trace = with_durations(
-        assemble(
-            entries,
-            text_at(simulation, "policy") or text_at(environment, "policy"),
-            tuple(tool for tool in tools if isinstance(tool, dict)) if isinstance(tools, list) else (),
-        )
-    )
+    policy = text_at(simulation, "policy") or text_at(environment, "policy")
+    declared = tuple(tool for tool in tools if isinstance(tool, dict)) if isinstance(tools, list) else ()
+    trace = with_unread(with_durations(assemble(entries, policy, declared)), reading)
     reason = text_at(simulation, "termination_reason")
     side = _SIDES.get(reason)
     trace = replace(
@@ -105,7 +111,22 @@ def _is_end(message: Any) -> bool:
     return is_user and any(end in text_at(message, "content") for end in _ENDS)
 
 
-def _entries(message: Any, at: Place, reading: Diagnostics) -> Iterator[Entry]:
+def _entries(message: Any, at: Place, reading: Diagnostics) -> list[Entry]:
+    """Return the entries of a message. The work of a simulated user is not read."""
+    entries = list(_read_message(message, at, reading))
+    is_agent = isinstance(message, dict) and message.get("role") in ("assistant", "tool")
+    if not is_agent:
+        return entries
+    own_fields = {key: value for key, value in message.items() if key != "raw_data"}  # it repeats the message
+    return account(own_fields, entries, at, reading, is_known=_is_of_user)
+
+
+def _is_of_user(value: dict[str, Any]) -> bool:
+    """Whether a result is that of a call of the simulated user."""
+    return bool(value.get("requestor", "assistant") != "assistant")
+
+
+def _read_message(message: Any, at: Place, reading: Diagnostics) -> Iterator[Entry]:
     role = message.get("role") if isinstance(message, dict) else None
     started = read_seconds(message.get("timestamp")) if isinstance(message, dict) else None
     if role == "user":

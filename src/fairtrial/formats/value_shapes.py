@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
-_NAMES = ("name", "tool_name", "toolName", "tool", "function", "function_name")
+_NAMES = ("name", "function_name", "tool_name", "toolName", "tool", "function")
 _ARGUMENTS = ("args", "arguments", "kwargs", "parameters", "params", "input", "tool_input", "toolInput", "inputs")
 _SCHEMA = frozenset(("properties", "$schema", "additionalProperties"))
 """The keys of a JSON schema. An object with one of them declares arguments, and does not call anything."""
@@ -34,6 +34,17 @@ def holds_calls(value: Any, depth: int = 2) -> bool:
 def holds_messages(value: Any, depth: int = _DEPTH) -> bool:
     """Whether a value is a message, a list of messages, or holds one a few levels deep."""
     return any(_inner(value, depth, _is_message))
+
+
+def count_calls(value: Any, depth: int = 12) -> int:
+    """Return the number of calls in a value. Calls inside a call are not counted."""
+    if isinstance(value, dict):
+        if _is_call(value):
+            return 1
+        inner = list(value.values())
+    else:
+        inner = value if isinstance(value, list) else []
+    return sum(count_calls(item, depth - 1) for item in inner) if depth else 0
 
 
 def holds_cases(value: Any) -> bool:

@@ -1,6 +1,6 @@
 """Load eval sets, criteria and recordings from files."""
 
-from fairtrial.loading.case_index import CaseIndex
+from fairtrial.loading.case_index import CaseIndex, ReadCoverage
 from fairtrial.loading.cases import TOOL_MODEL, LoadedSet, plan_cases, select_cases
 from fairtrial.loading.criteria import (
     DEFAULT_CONFIG,
@@ -60,6 +60,7 @@ __all__ = [
     "LoadedSet",
     "Match",
     "MatchedRecordings",
+    "ReadCoverage",
     "Source",
     "StreamedCases",
     "StreamedRecordings",

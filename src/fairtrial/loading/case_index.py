@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from fairtrial.loading.temporary_database import TemporaryDatabase
+from fairtrial.text.display import count
 
 _SCHEMA = """
 CREATE TABLE cases (
@@ -26,6 +27,28 @@ class IndexedCase(NamedTuple):
     attempts: int
 
 
+class ReadCoverage:
+    """How many recordings were read, and how many of them not in full."""
+
+    def __init__(self) -> None:
+        self._total = 0
+        self._incomplete = 0
+        self._reason = ""
+
+    def add(self, reason: str) -> None:
+        """Count a recording. `reason` says why it is incomplete, or is empty."""
+        self._total += 1
+        self._incomplete += bool(reason)
+        self._reason = self._reason or reason
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return a warning if recordings were not read in full."""
+        if not self._incomplete:
+            return ()
+        share = f"{self._incomplete} of {count(self._total, 'recording')} were not read in full"
+        return (f"{share}, so that nothing is said to be absent in them; for example: {self._reason}",)
+
+
 class CaseIndex:
     """The cases of recordings, in the order in which they first appear.
 
@@ -38,6 +61,7 @@ class CaseIndex:
         self._connection.executescript(_SCHEMA)
         self._connection.execute("BEGIN")
         self._cases = 0
+        self.coverage = ReadCoverage()
 
     def add(self, source: int, case_id: str) -> None:
         """Count a recording of a case."""

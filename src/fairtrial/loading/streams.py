@@ -137,6 +137,7 @@ def scan_sources(
     def scan(file: FoundFile, number: int) -> Source:
         file_pass = FilePass(file.path, lenient, columns)
         for recording in file_pass:
+            index.coverage.add(recording.trace.incomplete)
             for place, request in join.add(number, file.path, recording):
                 index.add(place, request.case_id)
         loaded = file_pass.loaded or Loaded(

@@ -370,6 +370,13 @@ def incomplete_trace(trace: Trace, reason: str) -> Trace:
         return trace
     unknown = None if trace.broken else Message("", withheld=reason)  # without a reply, a broken trace ends there
     invocations = tuple(
-        replace(invocation, final_response=invocation.final_response or unknown) for invocation in trace.invocations
+        invocation if _has_reply(invocation) else replace(invocation, final_response=unknown)
+        for invocation in trace.invocations
     )
     return replace(trace, invocations=invocations, incomplete=trace.incomplete or reason)
+
+
+def _has_reply(invocation: Invocation) -> bool:
+    """Whether an invocation has a reply that is not blank, or of which it is said why it is missing."""
+    reply = invocation.final_response
+    return reply is not None and bool(reply.text or reply.parts or reply.withheld)

@@ -66,7 +66,8 @@ columns = click.option(
     metavar="PART=COLUMN,…",
     callback=_read_columns,
     help="Columns of a table: input=question,reply=answer. Parts: input, expected, expected_calls, reply, "
-    "calls, context, id. Others are guessed.",
+    "calls, context, id. Others are guessed. For any other JSON, JSONPath of the parts messages, user, calls, reply, "
+    "conversation, id: messages=request.messages,reply=response.text.",
 )
 attempts = click.option(
     "--attempts",

@@ -5,17 +5,26 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from fairtrial.formats.known_keys import KNOWN_NOTES, is_prose
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.right_forms import CALLS_FORM, is_no_expectation
 from fairtrial.formats.value_shapes import holds_calls, holds_messages
+
+_NOTES_FORM = "; a text for people stands in 'description', 'notes' or 'metadata'"
 
 
 def note_expectations(
     extra: dict[str, Any], at: Place, reading: Diagnostics, *, names: Iterable[str], quiet: Collection[str] = ()
 ) -> None:
-    """Note unknown keys with calls or messages. They may be an expectation, which nothing would check."""
+    """Note unknown keys with calls, messages or texts. They may be an expectation, which nothing would check."""
     for key, value in extra.items():
-        if key in quiet or not isinstance(value, list | dict) or not is_no_expectation(key):
+        if key in quiet or key in KNOWN_NOTES or not is_no_expectation(key):
+            continue
+        if isinstance(value, str):
+            if is_prose(value):
+                reading.unknown(at, key, names, form=_NOTES_FORM)
+            continue
+        if not isinstance(value, list | dict):
             continue
         if holds_calls(value):
             reading.unknown(at, key, names, form=CALLS_FORM)

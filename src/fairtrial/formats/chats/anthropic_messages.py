@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairtrial.formats.accounting import account_each, declare
 from fairtrial.formats.chats.assembly import (
     Dialect,
-    Entry,
     input_entries,
     join_texts,
     object_at,
@@ -16,6 +16,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
+from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import declares_failure
@@ -108,4 +109,11 @@ def _medium(part: dict[str, Any]) -> Part:
     return Part(text_at(source, "media_type"), uri, text_at(source, "data"), text_at(part, "title"))
 
 
-ANTHROPIC = Dialect(_NAME, _is_message, _entries)
+_DECLARED = declare(
+    "content",
+    text=("text", str),
+    thinking=("signature? thinking", str),
+    tool_use=("id name input", dict),
+    tool_result=("tool_use_id is_error? content", str),
+)
+ANTHROPIC = Dialect(_NAME, _is_message, account_each(_entries, _DECLARED))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import read_response
 from fairtrial.formats.number_range import is_in_range
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import has_failed
-from fairtrial.records.record import Json, Record
+from fairtrial.records.record import Json
 from fairtrial.records.trace import (
     About,
     AgentDetails,
@@ -29,33 +29,6 @@ from fairtrial.records.trace import (
     one_message,
     split_reply,
 )
-
-_QUOTE = re.compile(r"For context:\n?(?:\[|\Z)")
-"""The beginning of a message in which ADK tells an agent what other agents did. Some dialects join its parts."""
-
-
-class UserMessage(Record, frozen=True):
-    """A message of the user.
-
-    A result of a tool is not a message of the user, even if a provider gives it the user's role.
-    """
-
-    message: Message
-
-    @property
-    def quotes_agents(self) -> bool:
-        """Whether the message only quotes other agents. No user wrote it, so that it is not a turn of the user."""
-        return _QUOTE.match(self.message.text) is not None
-
-
-class Instruction(Record, frozen=True):
-    """A text that tells the agent how to behave, for example a system message."""
-
-    text: str
-
-
-Entry = UserMessage | Instruction | Step | Usage
-"""One thing that a message holds. A usage is the usage of the model call that wrote the message."""
 
 
 class Dialect(NamedTuple):

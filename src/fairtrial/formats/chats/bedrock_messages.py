@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairtrial.formats.accounting import account_each
 from fairtrial.formats.chats.assembly import (
     Dialect,
-    Entry,
     input_entries,
     join_texts,
     number_at,
@@ -17,6 +17,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
+from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import declares_failure
@@ -39,6 +40,7 @@ def _is_message(message: dict[str, Any]) -> bool:
     return any(isinstance(part, dict) and "type" not in part and not part.keys().isdisjoint(_MARKS) for part in parts)
 
 
+@account_each
 def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
     role = message.get("role")
     if role not in _ROLES:

@@ -8,8 +8,15 @@ from typing import Any
 import msgspec
 
 from fairtrial.formats import messages
+from fairtrial.formats.accounting import account_beside, with_unread
 from fairtrial.formats.chats.anthropic_messages import ANTHROPIC
-from fairtrial.formats.chats.assembly import Dialect, UserMessage, assemble, number_at, object_at, text_at
+from fairtrial.formats.chats.assembly import (
+    Dialect,
+    assemble,
+    number_at,
+    object_at,
+    text_at,
+)
 from fairtrial.formats.chats.bedrock_messages import BEDROCK
 from fairtrial.formats.chats.gemini_contents import GEMINI
 from fairtrial.formats.chats.langchain_messages import LANGCHAIN
@@ -28,6 +35,7 @@ from fairtrial.formats.chats.smolagents_turns import (
 )
 from fairtrial.formats.chats.vercel_ai_messages import VERCEL_AI
 from fairtrial.formats.foreign_secrets import without_secrets
+from fairtrial.formats.message_entries import UserMessage
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import Trace
@@ -112,6 +120,7 @@ def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Rec
         reading.wrong_type(at, "a conversation: an array of messages, or an object with 'messages'", raw)
         raw = []
     note_unread_keys(raw, messages_at, reading)
+    reading.unread = ""
     dialect = detect_dialect(raw)
     if dialect is None:
         session = messages.trace(raw, messages_at, reading, instructions=instructions, declarations=declarations)
@@ -123,7 +132,9 @@ def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Rec
             entry for i, message in enumerate(raw) for entry in _entries(dialect, message, (messages_at, i), reading)
         ]
         session = assemble(entries, instructions, declarations)
-    session = with_calls_of_results(_with_exported(session, own))
+    if extra:
+        account_beside(extra, session, at, reading)
+    session = with_unread(with_calls_of_results(_with_exported(session, own)), reading)
     trace = msgspec.structs.replace(session, session_id=name, extra=extra or None, reward=reward)
     return without_secrets(Recording(name, trace), reading)
 

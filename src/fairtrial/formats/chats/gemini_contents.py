@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairtrial.formats.accounting import account_each
 from fairtrial.formats.adk import content
 from fairtrial.formats.chats.assembly import (
     Dialect,
-    Entry,
     input_entries,
     join_texts,
     result,
@@ -15,6 +15,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
+from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.trace import Message, Step, ToolCall
 
@@ -34,6 +35,7 @@ def _is_message(message: dict[str, Any]) -> bool:
     )
 
 
+@account_each
 def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
     role = message.get("role", "user")
     if role not in _ROLES:

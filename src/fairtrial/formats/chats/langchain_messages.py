@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairtrial.formats.accounting import account_each
 from fairtrial.formats.chats.assembly import (
     Dialect,
-    Entry,
-    Instruction,
     join_texts,
     number_at,
     object_at,
@@ -17,6 +16,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     user_message,
 )
+from fairtrial.formats.message_entries import Entry, Instruction
 from fairtrial.formats.messages import read_arguments, read_medium, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import declares_failure
@@ -69,6 +69,7 @@ def _type_and_fields(message: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return kind, message["data"] if isinstance(message.get("data"), dict) else message
 
 
+@account_each
 def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
     kind, fields = _type_and_fields(message)
     if kind not in _TYPES:

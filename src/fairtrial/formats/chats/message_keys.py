@@ -16,57 +16,25 @@ _READ_KEYS = frozenset(
     )
 )
 """The keys that a dialect reads, or that repeat such keys."""
-_SILENT_KEYS = frozenset(
-    (
-        *(
-            "id",
-            "refusal",
-            "audio",
-            "annotations",
-            "logprobs",
-            "index",
-            "finish_reason",
-            "stop_reason",
-            "stop_sequence",
-        ),
-        *("usage", "usage_metadata", "response_metadata", "metadata", "model", "example", "artifact", "timestamp"),
-        *("createdAt", "created_at", "created", "weight", "cache_control", "provider_specific_fields", "fairtrial"),
-        *("object", "container", "context_management", "citations", "experimental_attachments", "revisionId"),
-    )
-)
-"""The keys that carry nothing of the conversation."""
 
 
 def note_unread_keys(messages: list[Any], at: Place, reading: Diagnostics) -> None:
-    """Note an error for each key with calls or messages that is not read, and one warning for the other such keys."""
+    """Note an error for each key of messages that holds calls or messages and is not read."""
     covers = _READ_KEYS.issuperset
-    places = [i for i, message in enumerate(messages) if type(message) is dict and not covers(message)]
-    unread: dict[str, None] = {}
-    for i in places:  # most messages have no other key
-        message = messages[i]
-        if "role" not in message:
-            continue
-        content_keys = note_held_contents(message, (at, i), reading)
-        for key in message.keys() - _READ_KEYS - _SILENT_KEYS - content_keys:
-            if _has_content(message[key]):
-                unread[key] = None
-    if unread:
-        names = ", ".join(map(repr, sorted(unread)[:8]))
-        reading.warning(at, f"has messages with keys that are not read: {names}")
+    for i, message in enumerate(messages):  # most messages have no other key
+        if type(message) is dict and not covers(message) and "role" in message:
+            note_held_contents(message, (at, i), reading)
 
 
-def note_held_contents(message: Mapping[str, Any], at: Place, reading: Diagnostics) -> set[str]:
-    """Note an error for each key of a message that holds calls or messages and is not read. Return these keys."""
+def note_held_contents(message: Mapping[str, Any], at: Place, reading: Diagnostics) -> None:
+    """Note an error for each key of a message that holds calls or messages and is not read."""
     if _READ_KEYS.issuperset(message):
-        return set()
-    content_keys: set[str] = set()
+        return
     for key in message.keys() - _READ_KEYS:
         value = message[key]
         kind = _kind_of_contents(value) if isinstance(value, list | dict) else ""
         if kind:
-            content_keys.add(key)
             reading.error((at, key), f"holds {kind} under a key that is not read; tool calls are 'tool_calls'")
-    return content_keys
 
 
 def _kind_of_contents(value: Any) -> str:
@@ -74,8 +42,3 @@ def _kind_of_contents(value: Any) -> str:
     if holds_calls(value, depth=1):
         return "calls"
     return "messages" if holds_messages(value, depth=1) else ""
-
-
-def _has_content(value: Any) -> bool:
-    """Whether a value is more than an id, a time or a number: an object, a list, or a text of some words."""
-    return bool(value) and (isinstance(value, list | dict) or (isinstance(value, str) and value.count(" ") >= 3))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage
+from fairtrial.formats.accounting import account_each, declare
+from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import ROLES, extract_text, plain, read_media, steps_in
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.trace import Message
 
 
-def openai_entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
+def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
     """Return what a message holds. A result of a tool names only the id of its call."""
     message = plain(message)
     role = message.get("role")
@@ -23,3 +24,6 @@ def openai_entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> 
     if role == "user":
         return [UserMessage(Message(text, parts=read_media(message.get("content"))))]
     return list(steps_in(message, role, text, at, reading, {}))
+
+
+openai_entries = account_each(_entries, declare("content", text=("text", str)))

@@ -8,10 +8,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from fairtrial.formats.accounting import account_each, declare
 from fairtrial.formats.chats.assembly import (
     Dialect,
-    Entry,
-    UserMessage,
     input_entries,
     join_texts,
     response,
@@ -21,6 +20,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     unknown_role,
 )
+from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.spans.span_values import structured
@@ -38,6 +38,8 @@ _MEDIA = ("blob", "uri", "file")
 _MARKS = (*_CALLS, *_RESULTS, "blob", "uri")
 _TEXTS = ("text", "reasoning")
 _ROLES = ("system", "developer", "user", "assistant", "model", "tool")
+_ANSWER = frozenset(("parts", "finish_reason", "name", "type"))
+"""The keys of an answer, which may have no role."""
 _INPUT_ROLES = ("user", "system", "developer")
 
 
@@ -55,7 +57,7 @@ def _is_message(message: dict[str, Any]) -> bool:
 
 def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
     role = message.get("role", "assistant")
-    if role not in _ROLES:
+    if role not in _ROLES or ("role" not in message and not _ANSWER.issuperset(message)):
         unknown_role(message, at, reading, _NAME, _ROLES)
         return []
     parts = message.get("parts")
@@ -144,4 +146,11 @@ def _kind_of_text(part: Any) -> str:
     return kind if kind in _TEXTS and isinstance(part.get("content"), str) else ""
 
 
-OTEL = Dialect(_NAME, _is_message, _entries)
+_DECLARED = declare(
+    "parts",
+    text=("content", str),
+    reasoning=("content", str),
+    tool_call=("id? name arguments", object),
+    tool_call_response=("id? name? response", object),
+)
+OTEL = Dialect(_NAME, _is_message, account_each(_entries, _DECLARED))

@@ -6,10 +6,9 @@ from typing import Any
 
 import msgspec
 
+from fairtrial.formats.accounting import account_each
 from fairtrial.formats.chats.assembly import (
     Dialect,
-    Entry,
-    Instruction,
     join_texts,
     number_at,
     object_at,
@@ -19,6 +18,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_part,
     user_message,
 )
+from fairtrial.formats.message_entries import Entry, Instruction
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.trace import Message, Part, Step, ToolCall, Usage
@@ -27,6 +27,7 @@ _NAME = "Pydantic AI messages"
 _OUTPUT_TOOL = "final_result"
 """Pydantic AI's tool for a structured reply. Its arguments are the reply. A type may follow: `final_result_Order`."""
 _REQUEST = ("system-prompt", "user-prompt", "tool-return", "retry-prompt")
+_ANSWERS = ("tool-return", "retry-prompt")
 _CALLS = ("tool-call", "builtin-tool-call")
 _RESPONSE = ("text", "thinking", *_CALLS, "builtin-tool-return", "file")
 
@@ -112,4 +113,10 @@ def _usage(message: dict[str, Any]) -> list[Usage]:
     return [Usage(*tokens, reasoning, cached, text_at(message, "model_name"))]
 
 
-PYDANTIC_AI = Dialect(_NAME, _is_message, _entries)
+def _is_of_output_tool(part: dict[str, Any]) -> bool:
+    """Whether a part is the answer of Pydantic AI itself to a structured reply, or its wish for another reply."""
+    name = text_at(part, "tool_name")
+    return part.get("part_kind") in _ANSWERS and (not name or name.startswith(_OUTPUT_TOOL))
+
+
+PYDANTIC_AI = Dialect(_NAME, _is_message, account_each(_entries, is_known=_is_of_output_tool))

@@ -7,9 +7,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from fairtrial.formats.accounting import with_unread
 from fairtrial.formats.chats.assembly import (
-    Entry,
-    UserMessage,
     assemble,
     number_at,
     object_at,
@@ -17,6 +16,7 @@ from fairtrial.formats.chats.assembly import (
 )
 from fairtrial.formats.chats.responses_items import RESPONSES, is_response
 from fairtrial.formats.foreign_secrets import without_secrets
+from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.trace import Message, ToolCall, ToolResult, Usage
@@ -66,7 +66,7 @@ def _recording(chain: Sequence[tuple[int, dict[str, Any]]], name: str, reading: 
     tools = first.get("tools")
     declarations = tuple(tool for tool in tools if isinstance(tool, dict)) if isinstance(tools, list) else ()
     trace = assemble(_entries(chain, reading), text_at(first, "instructions"), declarations)
-    trace = replace(trace, session_id=name)
+    trace = replace(with_unread(trace, reading), session_id=name)
     last = chain[-1][1]
     if last.get("status") != "failed":
         return without_secrets(Recording(name, trace), reading)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairtrial.formats.accounting import account_each
 from fairtrial.formats.chats.assembly import (
     Dialect,
-    Entry,
-    Instruction,
     result,
     text_at,
     thoughts,
@@ -15,6 +14,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_role,
     user_message,
 )
+from fairtrial.formats.message_entries import Entry, Instruction
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.record import Json
@@ -27,6 +27,7 @@ _ROLES = ("user", "assistant", "system", "developer")
 _SILENT = ("mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "compaction")
 """Items that are neither messages nor actions."""
 _PART_TYPES = ("message", "reasoning", "*_call", "*_call_output", *_SILENT)
+_CALLS_WITH_ARGUMENTS = ("function_call", "mcp_call")
 _OUTPUTS = ("output", "outputs", "results", "result")
 """The keys under which a tool that the provider runs holds what it found."""
 _COMMON_KEYS = frozenset(("type", "id", "call_id", "status", "name", "error", "namespace", "caller", *_OUTPUTS))
@@ -48,6 +49,7 @@ def _is_message(item: dict[str, Any]) -> bool:
     )
 
 
+@account_each
 def _entries(item: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
     kind = item.get("type", "message")
     if kind == "message":
@@ -90,13 +92,16 @@ def _message(item: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entr
 
 def _call(item: dict[str, Any], kind: str) -> list[Step]:
     """Return a call. A tool that the provider runs holds its own arguments, and its output if it has any."""
-    name = text_at(item, "name") or kind.removesuffix("_call")
+    name = text_at(item, "name") or ("" if kind in _CALLS_WITH_ARGUMENTS else kind.removesuffix("_call"))
     call_id = text_at(item, "call_id") or text_at(item, "id")
+    reason = ""
     if "arguments" in item:
         arguments = read_arguments(item["arguments"])
+    elif kind in _CALLS_WITH_ARGUMENTS:
+        arguments, reason = {}, "the item does not hold the arguments"
     else:  # the input of a custom tool is a text, and not JSON
         arguments = {key: value for key, value in item.items() if key not in _COMMON_KEYS and value is not None}
-    call = ToolCall(name, arguments, call_id)
+    call = ToolCall(name, arguments, call_id, withheld=reason)
     failed = bool(item.get("error")) or None
     output = next((item[key] for key in _OUTPUTS if item.get(key) is not None), None)
     if output is None and not failed:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from fairtrial.formats.chats.assembly import Entry, UserMessage
+from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.messages import read_response
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Message, Step, Thought, ToolCall, ToolResult

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairtrial.formats.accounting import account_each
 from fairtrial.formats.chats.assembly import (
     Dialect,
-    Entry,
-    Instruction,
     join_texts,
     object_at,
     result,
@@ -17,6 +16,7 @@ from fairtrial.formats.chats.assembly import (
     unknown_role,
     user_message,
 )
+from fairtrial.formats.message_entries import Entry, Instruction
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.trace import Message, Part, Step, ToolCall, ToolResult
@@ -41,6 +41,7 @@ def _is_message(message: dict[str, Any]) -> bool:
     return any(kind in ("tool-call", "tool-result", "reasoning") for kind in kinds)
 
 
+@account_each
 def _entries(message: dict[str, Any], at: Place, reading: Diagnostics) -> list[Entry]:
     role = message.get("role")
     if role not in _ROLES:

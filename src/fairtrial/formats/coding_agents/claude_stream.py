@@ -8,15 +8,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from fairtrial.formats.chats.anthropic_messages import ANTHROPIC
-from fairtrial.formats.chats.assembly import (
-    Entry,
-    UserMessage,
-    assemble,
-    number_at,
-    object_at,
-    text_at,
-)
+from fairtrial.formats.chats.assembly import assemble, number_at, object_at, text_at
 from fairtrial.formats.coding_agents.stream import Stream, StreamEnd, stream_recording
+from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import Message, Thought, ToolCall, ToolResult, Usage

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fairtrial.formats.chats.assembly import Entry, UserMessage, number_at, object_at, response, result, text_at
+from fairtrial.formats.chats.assembly import number_at, object_at, response, result, text_at
 from fairtrial.formats.coding_agents.stream import Stream, StreamEnd, stream_recording
+from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.attempt import Recording

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fairtrial.formats.chats.assembly import Entry, number_at, object_at, response, result, text_at, thoughts
+from fairtrial.formats.chats.assembly import number_at, object_at, response, result, text_at, thoughts
 from fairtrial.formats.coding_agents.stream import Stream, StreamEnd, stream_recording
+from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.attempt import Recording

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from fairtrial.formats.chats.assembly import Entry, UserMessage, assemble
+from fairtrial.formats.chats.assembly import assemble
+from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.record import Record

@@ -32,6 +32,7 @@ from fairtrial.records.trace import (
     split_reply,
 )
 
+_NO_START = "a span has no time of its start, so that the order of the calls is not known"
 _SESSION = "record the spans of the agent too, or set a session id, so that the traces of a conversation are joined"
 _CUT_OFF = (
     *("length", "max_tokens", "MAX_TOKENS", "model_length"),
@@ -77,7 +78,12 @@ class Assembly:
         # The attributes or the spans that show a turn may be among those that are missing.
         is_turn_missing = bool(loss) and any(draft.user.withheld for draft in walk.drafts)
         trace = self._trace(walk, turns_unknown=turns_unknown or is_turn_missing)
-        gaps = [*(node.facts.unread for node in self._by_home[home]), *(draft.gap for draft in walk.drafts)]
+        is_timeless = len(nodes) > 1 and any(not node.span.start for node in nodes)
+        gaps = [
+            _NO_START if is_timeless else "",
+            *(node.facts.unread for node in self._by_home[home]),
+            *(draft.gap for draft in walk.drafts),
+        ]
         return incomplete_trace(trace, loss or next(filter(None, gaps), ""))
 
     def _trace(self, walk: Walk, *, turns_unknown: bool) -> Trace:

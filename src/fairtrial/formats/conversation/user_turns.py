@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fairtrial.formats.chats.assembly import Entry, Instruction, split_turns
+from fairtrial.formats.chats.assembly import split_turns
+from fairtrial.formats.message_entries import Entry, Instruction
 from fairtrial.records.record import Record
 from fairtrial.records.trace import Message, Step, Usage
 

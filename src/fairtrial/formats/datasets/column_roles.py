@@ -23,6 +23,9 @@ INPUT, EXPECTED, REPLY, CALLS, EXPECTED_CALLS, CONTEXT, ID, CLUSTER, CHECKS = (
     "cluster",
     "checks",
 )
+MESSAGES, USER, CONVERSATION = "messages", "user", "conversation"
+MAPPED_PARTS = (MESSAGES, USER, CALLS, REPLY, CONVERSATION, ID)
+"""The parts of a conversation whose paths `--map` takes for any JSON."""
 CHECK_KINDS: dict[str, ValueKind] = {f"check_{kind}": kind for kind in VALUE_KINDS}
 """The roles of columns that hold the values of one kind of check."""
 ROLES = {
@@ -129,8 +132,17 @@ class ColumnsError(ValueError):
     """No columns can be chosen. The arguments are the problems."""
 
 
+def is_mapping(columns: Mapping[str, str]) -> bool:
+    """Whether the parts of `--map` are paths into JSON, and not the columns of a table."""
+    if any(part in (MESSAGES, USER, CONVERSATION) for part in columns):
+        return True
+    return any(isinstance(path, str) and (path.startswith("$") or "[" in path) for path in columns.values())
+
+
 def check_columns(named_columns: Mapping[str, str]) -> None:
-    """Raise UsageError if columns are named for something that no table has."""
+    """Raise UsageError if columns are named for something that no table has, and no conversation."""
+    if is_mapping(named_columns):
+        return  # the reader knows the parts of a conversation
     for role, column in named_columns.items():
         if role not in ROLES:
             allowed = nearest(role, ROLES) or f"; allowed are {', '.join(ROLES)}"

@@ -7,11 +7,12 @@ from typing import Any
 
 from fairtrial.errors import FormatError
 from fairtrial.formats.chats import dialects as chats
-from fairtrial.formats.chats.assembly import Entry, Instruction, UserMessage, response
+from fairtrial.formats.chats.assembly import response
 from fairtrial.formats.chats.message_keys import note_held_contents
 from fairtrial.formats.chats.openai_messages import openai_entries
 from fairtrial.formats.dialects.hidden_contents import MARKS
 from fairtrial.formats.dialects.repeated_json import RepeatedJson, plain
+from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.spans.span import Span
@@ -68,8 +69,8 @@ def entries_by(
             problems += inner.errors
             inner.errors.clear()
             entries += _unread(value)
-    if problems:
-        note_unread(problems, reading)
+    note_unread([*problems, *filter(None, [inner.unread])], reading)
+    reading.warnings += inner.warnings if inner.lenient else ()
     return entries
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
-from fairtrial.formats.chats.assembly import Entry
+from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
 from fairtrial.records.record import Record

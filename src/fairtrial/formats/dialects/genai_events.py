@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from fairtrial.formats.chats.assembly import Entry, text_at
+from fairtrial.formats.chats.assembly import text_at
 from fairtrial.formats.dialects.attributes import chat_entries, output_steps
 from fairtrial.formats.dialects.genai_parts import read_answer, read_entries, read_instructions
+from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span, SpanEvent
 from fairtrial.formats.spans.span_values import structured

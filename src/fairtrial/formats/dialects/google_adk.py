@@ -11,6 +11,7 @@ from fairtrial.formats.dialects.attributes import (
     arguments,
     entries_by,
     extract_text,
+    note_unread,
     output_steps,
     read_data,
 )
@@ -49,6 +50,9 @@ def _model(span: Span, request: dict[str, Any], invocation: str, reading: Diagno
     model = text_at(answer, "model_version") or extract_text(span, "gen_ai.request.model") or text_at(request, "model")
     contents = request.get("contents")
     error = text_at(answer, "error_code")
+    if not error and _loses_content(answer):
+        note_unread(["/content/parts is missing in the answer of the model"], reading)
+        answer = {}
     return Facts(
         "model",
         input=tuple(entries_by(GEMINI.entries, contents, reading)) if isinstance(contents, list) else None,
@@ -68,6 +72,16 @@ def _model(span: Span, request: dict[str, Any], invocation: str, reading: Diagno
 def _content(answer: dict[str, Any]) -> list[Any]:
     content = object_at(answer, "content")
     return [{**content, "role": "model"}] if isinstance(content.get("parts"), list) else []
+
+
+def _loses_content(answer: dict[str, Any]) -> bool:
+    """Whether the parts of an answer stand under an unknown key. An answer may have no content at all."""
+    content = object_at(answer, "content")
+    if "parts" in content:
+        return False
+    beside = (value for key, value in answer.items() if key != "content" and not key.lower().endswith("metadata"))
+    lists = (value for fields in (content, *beside) if isinstance(fields, dict) for value in fields.values())
+    return any(isinstance(value, list) and value and isinstance(value[0], dict) for value in lists)
 
 
 def _tool(span: Span, invocation: str) -> Facts:

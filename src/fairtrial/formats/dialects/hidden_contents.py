@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from fairtrial.formats.chats.assembly import Entry, UserMessage
 from fairtrial.formats.dialects.facts import Facts, find_reason
+from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.records.trace import Message, Thought, ToolCall, ToolResult
 
 MARKS = ("__REDACTED__", "[REDACTED]", "<REDACTED>")

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from fairtrial.formats.chats.assembly import Entry, UserMessage, number_at, object_at, text_at
+from fairtrial.formats.chats.assembly import number_at, object_at, text_at
 from fairtrial.formats.dialects.attributes import (
     arguments,
     chat_entries,
@@ -21,6 +21,7 @@ from fairtrial.formats.dialects.attributes import (
     unwrap_declarations,
 )
 from fairtrial.formats.dialects.facts import Facts, Kind
+from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span_values import structured
 from fairtrial.formats.tool_failures import has_failed

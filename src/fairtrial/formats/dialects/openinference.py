@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.formats.chats.assembly import Entry, UserMessage, object_at
+from fairtrial.formats.chats.assembly import object_at
 from fairtrial.formats.chats.smolagents_turns import ANSWER, answer_text
 from fairtrial.formats.dialects.attributes import (
     build_tree,
@@ -21,6 +21,7 @@ from fairtrial.formats.dialects.attributes import (
 from fairtrial.formats.dialects.facts import Dialect, Facts, Kind
 from fairtrial.formats.dialects.observations import tool_facts
 from fairtrial.formats.dialects.openinference_messages import collect_messages
+from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
 from fairtrial.records.record import Json

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from fairtrial.formats.accounting import account
 from fairtrial.formats.chats.assembly import (
-    Entry,
-    Instruction,
-    UserMessage,
     object_at,
     response,
     result,
@@ -16,11 +14,13 @@ from fairtrial.formats.chats.assembly import (
 )
 from fairtrial.formats.chats.message_keys import note_held_contents
 from fairtrial.formats.dialects.attributes import build_tree, note_unread
+from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span
 from fairtrial.records.trace import Message, Part, Step, ToolCall
 
+_INPUTS = "llm.input_messages"
 _RESULTS = ("tool", "function", "tool-response")
 """The roles of results of tools. The last is of smolagents."""
 
@@ -34,9 +34,14 @@ def collect_messages(span: Span, prefix: str, reading: Diagnostics) -> tuple[Ent
     inner = reading.for_messages()
     for i, message in enumerate(messages):
         note_held_contents(message, ((), i), inner)
-    if inner.errors:
-        note_unread(inner.errors, reading)
-    return tuple(entry for message in messages for entry in _entries(message))
+        if "role" not in message and message and prefix == _INPUTS:
+            inner.error(((), i), "is a message without a role")
+    entries = tuple(
+        entry for i, message in enumerate(messages) for entry in account(message, _entries(message), ((), i), inner)
+    )
+    if inner.errors or inner.unread:
+        note_unread([*inner.errors, *filter(None, [inner.unread])], reading)
+    return entries
 
 
 def _entries(message: dict[str, Any]) -> list[Entry]:
@@ -47,7 +52,9 @@ def _entries(message: dict[str, Any]) -> list[Entry]:
         return [Instruction(texts)]
     call_id = text_at(message, "tool_call_id")
     if role in _RESULTS or call_id:
-        return [result(text_at(message, "name"), response(texts), call_id)]
+        content = message.get("content")  # some exports decode the text of an answer
+        answer = content if isinstance(content, dict) else response(texts)
+        return [result(text_at(message, "name"), answer, call_id)]
     if role == "user":
         parts = tuple(part for step in steps if isinstance(step, Message) for part in step.parts)
         return [UserMessage(Message(texts, parts=parts))] if texts or parts else []

@@ -6,7 +6,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.formats.chats.assembly import Entry
 from fairtrial.formats.dialects.attributes import (
     build_tree,
     chat_entries,
@@ -18,6 +17,7 @@ from fairtrial.formats.dialects.attributes import (
 from fairtrial.formats.dialects.facts import Dialect, Facts, Kind
 from fairtrial.formats.dialects.observations import tool_facts
 from fairtrial.formats.dialects.usages import usage_of_span
+from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.messages import calls_in, read_arguments
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from fairtrial.formats.chats.assembly import Entry
 from fairtrial.formats.jsontext import MOST_DEPTH, decode, is_too_deep
+from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span_values import LONGEST_JSON, structured
 from fairtrial.records.decoding import json_decoder
@@ -39,7 +39,7 @@ class RepeatedJson:
         """
         entries = self._entries.get(read)
         if entries is None:
-            own = Diagnostics(reading.path)
+            own = Diagnostics(reading.path, lenient=reading.lenient)
             entries = tuple(read(self.value, *place, own))
             if own.errors or own.warnings:
                 return tuple(read(self.value, *place, reading))

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairtrial.formats.chats.assembly import Entry, response, result, text_at, thoughts
+from fairtrial.formats.chats.assembly import (
+    response,
+    result,
+    text_at,
+    thoughts,
+)
 from fairtrial.formats.dialects.attributes import (
     arguments,
     chat_entries,
@@ -14,6 +19,7 @@ from fairtrial.formats.dialects.attributes import (
     unwrap_declarations,
 )
 from fairtrial.formats.dialects.facts import Dialect, Facts
+from fairtrial.formats.message_entries import Entry
 from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans.span import Span

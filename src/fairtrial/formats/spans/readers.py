@@ -26,6 +26,7 @@ from fairtrial.formats.spans import (
     otlp_batch,
     otlp_json,
     phoenix,
+    warehouse_rows,
     weave_calls,
 )
 from fairtrial.formats.spans.span import SpanItem
@@ -49,6 +50,10 @@ READERS = (
     Reader("MLflow traces", mlflow_traces.is_document, mlflow_traces.items),
     Reader("Weave calls", weave_calls.is_document, weave_calls.items),
     Reader("OpenAI Agents SDK traces", agents_sdk_export.is_document, agents_sdk_export.items),
+    Reader("rows of ClickHouse's otel_traces", warehouse_rows.is_clickhouse, warehouse_rows.clickhouse_items),
+    Reader("rows of spans with attributes as text", warehouse_rows.is_bigquery, warehouse_rows.bigquery_items),
+    Reader("Zipkin spans", warehouse_rows.is_zipkin, warehouse_rows.zipkin_items),
+    Reader("Cloud Trace traces", warehouse_rows.is_cloud_trace, warehouse_rows.cloud_trace_items),
     Reader("spans of the console exporter", flat.is_console_document, flat.items),
     Reader("flat spans", flat.is_flat_document, flat.items),
 )

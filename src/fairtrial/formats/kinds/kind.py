@@ -1,0 +1,85 @@
+"""A kind of log, and the messages that its converter makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+_MISSING = "the log does not hold this content"
+
+
+class Conversation(NamedTuple):
+    """A conversation as messages. `keeps_calls` says that the log would hold calls, so that no call means none.
+
+    `source` are the values of the log that the conversation came from, and `failure` is why it broke, or empty.
+    """
+
+    id: str
+    messages: list[Any]
+    source: Any
+    keeps_calls: bool = True
+    failure: str = ""
+
+
+class Kind(NamedTuple):
+    """A kind of log: its name, its sample, the values that it knows, and the conversations in them.
+
+    The values are the lines of JSON lines, the items of an array, or a document alone.
+    """
+
+    name: str
+    sample: str
+    is_kind: Callable[[list[Any]], bool]
+    read: Callable[[list[Any]], Iterable[Conversation]]
+
+
+def first_dict(values: list[Any]) -> dict[str, Any]:
+    """Return the first value if it is an object, or an empty object."""
+    return values[0] if values and isinstance(values[0], dict) else {}
+
+
+def objects(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield the objects in a list, or nothing."""
+    return (item for item in (value if isinstance(value, list) else ()) if isinstance(item, dict))
+
+
+def as_text(value: Any) -> str:
+    """Return a text as it is, parts with texts joined, and other data as JSON."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, list) and value and all(isinstance(part, dict) and "text" in part for part in value):
+        return "\n".join(str(part["text"]) for part in value)
+    return msgspec.json.encode(value).decode()
+
+
+def text_message(role: str, content: Any, **fields: Any) -> dict[str, Any]:
+    """Return a message. Without a content, it is withheld."""
+    message = {"role": role, "content": content if isinstance(content, list) else as_text(content), **fields}
+    return {**message, "withheld": _MISSING} if content is None else message
+
+
+def function_call(call_id: Any, name: Any, arguments: Any) -> dict[str, Any]:
+    """Return a call of a tool. A call without a name is refused by the reader of messages."""
+    function = {"arguments": as_text(arguments)}
+    if isinstance(name, str) and name:
+        function["name"] = name
+    request = {"id": str(call_id or ""), "type": "function", "function": function}
+    return {**request, "withheld": _MISSING} if arguments is None else request
+
+
+def call_message(calls: list[dict[str, Any]], text: Any = None, thought: Any = None) -> dict[str, Any]:
+    """Return a message of the agent with calls, its text and its thought."""
+    message: dict[str, Any] = {"role": "assistant", "content": as_text(text) or None}
+    if calls:
+        message["tool_calls"] = calls
+    return {**message, "reasoning_content": as_text(thought)} if thought else message
+
+
+def result_message(call_id: Any, content: Any, *, is_error: bool = False) -> dict[str, Any]:
+    """Return the result of a call."""
+    message = {"role": "tool", "tool_call_id": str(call_id or ""), "content": as_text(content)}
+    if content is None:
+        message["withheld"] = _MISSING
+    return {**message, "is_error": True} if is_error else message

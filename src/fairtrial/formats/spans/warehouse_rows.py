@@ -1,0 +1,152 @@
+"""Read spans that warehouses and tracing services keep as rows: ClickHouse, BigQuery, Zipkin and Cloud Trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fairtrial.formats.spans.otlp_json import kind_name, read_failure
+from fairtrial.formats.spans.span import Span, SpanEvent
+from fairtrial.formats.spans.span_values import hex_id, member, nanoseconds, structured, without_nulls
+from fairtrial.records.record import Json
+
+_CLICKHOUSE = frozenset(("TraceId", "SpanId", "SpanName", "SpanAttributes"))
+_BIGQUERY = frozenset(("trace_id", "span_id", "name", "attributes"))
+_ZIPKIN = frozenset(("traceId", "id", "tags", "timestamp"))
+_MICROSECONDS = 1_000
+
+
+def is_clickhouse(value: Any) -> bool:
+    """Whether a value is a row of the table `otel_traces`, as the collector's exporter for ClickHouse makes it."""
+    return isinstance(value, dict) and value.keys() >= _CLICKHOUSE
+
+
+def clickhouse_items(row: dict[str, Any]) -> Iterator[Span]:
+    """Yield the span of a row."""
+    start = nanoseconds(row.get("Timestamp")) or 0
+    duration = row.get("Duration")
+    yield Span(
+        hex_id(row.get("TraceId")),
+        hex_id(row.get("SpanId")),
+        hex_id(row.get("ParentSpanId")),
+        _text(row.get("SpanName")),
+        kind_name(row.get("SpanKind")),
+        start,
+        start + duration if isinstance(duration, int) else None,
+        _attributes(row.get("SpanAttributes")),
+        tuple(_clickhouse_events(row)),
+        read_failure(_text(row.get("StatusCode")).upper(), row.get("StatusMessage")),
+        _text(row.get("ScopeName")),
+        _attributes(row.get("ResourceAttributes")),
+    )
+
+
+def _clickhouse_events(row: dict[str, Any]) -> Iterator[SpanEvent]:
+    """Yield the events of a row. They stand in three columns, or in one column of objects."""
+    events = row.get("Events")
+    if isinstance(events, list):
+        columns = [[event.get(key) for event in events] for key in ("Timestamp", "Name", "Attributes")]
+    else:
+        columns = [list(row.get(f"Events.{key}") or ()) for key in ("Timestamp", "Name", "Attributes")]
+    for time, name, attributes in zip(*columns, strict=False):
+        yield SpanEvent(_text(name), _attributes(attributes), None, nanoseconds(time) or 0)
+
+
+def is_bigquery(value: Any) -> bool:
+    """Whether a value is a row of spans whose attributes are a JSON text, as views of BigQuery return them."""
+    return isinstance(value, dict) and value.keys() >= _BIGQUERY and isinstance(value["attributes"], str)
+
+
+def bigquery_items(row: dict[str, Any]) -> Iterator[Span]:
+    """Yield the span of a row."""
+    start = nanoseconds(row.get("start_time")) or 0
+    duration = row.get("duration_nano")
+    end = nanoseconds(row.get("end_time"))
+    status = structured(row.get("status"))
+    status = status if isinstance(status, dict) else {"code": status}
+    events = structured(row.get("events"))
+    yield Span(
+        hex_id(row.get("trace_id")),
+        hex_id(row.get("span_id")),
+        hex_id(row.get("parent_span_id")),
+        _text(row.get("name")),
+        kind_name(row.get("kind")),
+        start,
+        start + duration if end is None and isinstance(duration, int) else end,
+        _attributes(row.get("attributes")),
+        tuple(
+            SpanEvent(
+                _text(event.get("name")),
+                _attributes(event.get("attributes")),
+                None,
+                nanoseconds(event.get("time")) or 0,
+            )
+            for event in (events if isinstance(events, list) else ())
+            if isinstance(event, dict)
+        ),
+        read_failure(status.get("code"), status.get("message")),
+        resource=_attributes(row.get("resource")),
+    )
+
+
+def is_zipkin(value: Any) -> bool:
+    """Whether a value is a span of Zipkin."""
+    return isinstance(value, dict) and value.keys() >= _ZIPKIN
+
+
+def zipkin_items(row: dict[str, Any]) -> Iterator[Span]:
+    """Yield the span."""
+    tags = _attributes(row.get("tags"))
+    start, duration = row.get("timestamp"), row.get("duration")
+    begin = start * _MICROSECONDS if isinstance(start, int) else 0
+    failure = tags.get("error")
+    yield Span(
+        hex_id(row.get("traceId")),
+        hex_id(row.get("id")),
+        hex_id(row.get("parentId")),
+        _text(row.get("name")),
+        kind_name(row.get("kind")),
+        begin,
+        begin + duration * _MICROSECONDS if isinstance(duration, int) else None,
+        tags,
+        failure="" if failure in (None, "", "false") else _text(failure) or "ERROR",
+    )
+
+
+def is_cloud_trace(value: Any) -> bool:
+    """Whether a value is a trace of Google's Cloud Trace, whose spans have labels."""
+    spans = value.get("spans") if isinstance(value, dict) and "traceId" in value else None
+    return (
+        isinstance(spans, list)
+        and bool(spans)
+        and isinstance(spans[0], dict)
+        and {"spanId", "labels"} <= spans[0].keys()
+    )
+
+
+def cloud_trace_items(trace: dict[str, Any]) -> Iterator[Span]:
+    """Yield the spans. Their ids are decimal numbers."""
+    for raw in trace["spans"]:
+        if isinstance(raw, dict):
+            yield Span(
+                hex_id(trace.get("traceId")),
+                str(raw.get("spanId") or ""),
+                str(raw.get("parentSpanId") or ""),
+                _text(raw.get("name")),
+                start=nanoseconds(raw.get("startTime")) or 0,
+                end=nanoseconds(raw.get("endTime")),
+                attributes=_attributes(raw.get("labels")),
+                failure=_text(member(raw, "labels").get("/error/message")),
+            )
+
+
+def _attributes(raw: Any) -> dict[str, Json]:
+    """Return attributes: an object, its JSON text, or a list of pairs, as Arrow returns a map."""
+    value = structured(raw)
+    if isinstance(value, list) and all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in value):
+        value = {str(key): item for key, item in value}
+    return without_nulls(value) if isinstance(value, dict) else {}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
