@@ -170,14 +170,34 @@ def _same_kind_count(told: Sequence[Fact], said: Sequence[Fact], fact: Fact) -> 
 
 
 def _rival(fact: Fact, extra: Sequence[Fact]) -> Fact | None:
+    """Return the fact of the reply that stands in the place of a fact that it does not state, or None.
+
+    A vaguer date ("2010" for "8 September 2010") and a number that rounds to the expected one are no rivals: the reply
+    misses the fact, and says nothing else.
+    """
     first = fact.readings[0].dimension
-    for other in extra:
-        if other.readings[0].dimension == first or (first in other.dimensions and first != NUMBER):
+    rivals = [other for other in extra if not _is_vaguer(other, fact)]
+    for other in rivals:
+        if other.readings[0].dimension == first:
             return other
-    for other in extra:
-        if other.kind == fact.kind and fact.kind in {"amount", "quantity"}:
+    for other in rivals:
+        alike = first != NUMBER and first in other.dimensions and other.kind == fact.kind
+        if alike or (other.kind == fact.kind and fact.kind in {"amount", "quantity"}):
             return other
     return None
+
+
+def _is_vaguer(other: Fact, fact: Fact) -> bool:
+    if equal_facts(other, fact):
+        return True
+    one, two = fact.readings[0], other.readings[0]
+    if (
+        one.dimension != two.dimension
+        or not isinstance(one.value, (int, float))
+        or not isinstance(two.value, (int, float))
+    ):
+        return False
+    return two.step < one.step and abs(one.value - two.value) <= 0.5 * one.step
 
 
 def _opposed_bounds(fact: Fact, other: Fact) -> bool:
