@@ -386,7 +386,7 @@ export interface JudgeAgreementView {
   kappa: Estimate;
   alpha: Estimate;
   table?: number[][] | null;
-  part?: "call" | "check" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
+  part?: "call" | "check" | "fact" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
 }
 
 export interface JudgeAnswer {
@@ -459,7 +459,7 @@ export interface LabelCriterionView {
   name: string;
   range: Range;
   judged?: boolean;
-  parts?: ("call" | "check" | "invocation" | "message" | "question" | "rubric" | "sentence")[];
+  parts?: ("call" | "check" | "fact" | "invocation" | "message" | "question" | "rubric" | "sentence")[];
 }
 
 export interface LabelItemView {
@@ -594,7 +594,7 @@ export interface Part {
 }
 
 export interface PartKey {
-  kind: "call" | "check" | "invocation" | "message" | "question" | "rubric" | "sentence";
+  kind: "call" | "check" | "fact" | "invocation" | "message" | "question" | "rubric" | "sentence";
   index?: number | null;
   id?: string;
 }
@@ -615,7 +615,7 @@ export interface PeopleAgreementView {
   alpha: Estimate;
   values?: number[];
   confusion?: number[][];
-  part?: "call" | "check" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
+  part?: "call" | "check" | "fact" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
 }
 
 export interface ProgressView {
@@ -633,7 +633,7 @@ export interface QueueRequest {
   by: "disagreement" | "random" | "stratum" | "uncertain";
   sample: number;
   seed: number;
-  part?: "call" | "check" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
+  part?: "call" | "check" | "fact" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
   overlap?: number;
   labelers: number;
   blind: boolean;
@@ -649,7 +649,7 @@ export interface QueueView {
   seed: number;
   blind: boolean;
   progress: LabelProgressView;
-  part?: "call" | "check" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
+  part?: "call" | "check" | "fact" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
   overlap?: number;
   labelers: number;
   population?: number;
