@@ -49,6 +49,11 @@ def main(peer: str = "") -> None:  # noqa: ARG001  (each criterion runs here)
             }
             for name, right in told.items():
                 rows[name].append((question["id"], answer["correct"], right))
+    answers = [(each, answer) for each in questions for answer in each["answers"].values()]
+    failed = [a["correct"] for q, a in answers if compare_facts(q["references"][0], a["text"]).contradicted]
+    print(
+        f"  as the first criterion of a cascade: fails {len(failed)} of {len(answers)}, of which {sum(failed)} are right"
+    )
     for name, each in rows.items():
         low, high = interval(each)
         wrong, alarms = shares(each)

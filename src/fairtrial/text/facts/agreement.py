@@ -178,13 +178,19 @@ def _rival(fact: Fact, extra: Sequence[Fact]) -> Fact | None:
     first = fact.readings[0].dimension
     rivals = [other for other in extra if not _is_vaguer(other, fact)]
     for other in rivals:
-        if other.readings[0].dimension == first:
+        if other.readings[0].dimension == first and (first != NUMBER or _shape(other) == _shape(fact)):
             return other
     for other in rivals:
         alike = first != NUMBER and first in other.dimensions and other.kind == fact.kind
         if alike or (other.kind == fact.kind and fact.kind in {"amount", "quantity"}):
             return other
     return None
+
+
+def _shape(fact: Fact) -> tuple[object, ...]:
+    """Return what a number may be: a year, a day of a month, a number alone."""
+    dates = [each.value for each in fact.readings if isinstance(each.value, tuple) and each.dimension == "date"]
+    return tuple(tuple(part is not None for part in value) for value in dates[:1])
 
 
 def _is_vaguer(other: Fact, fact: Fact) -> bool:
