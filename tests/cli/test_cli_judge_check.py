@@ -94,3 +94,19 @@ def test_a_verdict_that_could_not_be_read_is_counted() -> None:
     file = recorded(*pairs((20, "1", "1"), (20, "2", "2"), (2, "1", "")))
     (judge,) = fairtrial("judge", "check", "--recorded", file, "--json", "-").json["judges"]
     assert (judge["unreadable"], judge["accuracy"]["value"]) == (2, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--recorded", "v.csv", "--fail-under", "0.9"], "--fail-under does not go with --recorded, --gold and --crit"),
+        (["--gold", "g.jsonl", "--quick"], "--quick does not go with --recorded, --gold and --criterion"),
+        (["--where", "a=b"], "--where does not go with a check without --recorded, --gold or --criterion"),
+        (["--quick", "--prompt", "safety"], "--quick has questions of its own, so that it does not go with --prompt"),
+    ],
+)
+def test_an_option_without_effect_is_a_usage_error(arguments: list[str], problem: str) -> None:
+    """It would otherwise be ignored in silence."""
+    done = fairtrial("judge", "check", *arguments)
+    assert done.code == 2
+    assert problem in " ".join(done.err.split())

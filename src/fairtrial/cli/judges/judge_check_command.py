@@ -114,8 +114,19 @@ def check_judge(json_file: Path | None, **options: Any) -> int:
     if options["recorded"] is None:
         read_environment(config=options["config"], paths=["."])
     if options["recorded"] is not None or options["gold"] is not None or options["criteria"]:
+        _refuse(options, ("quick", "prompt", "fail_under", "run"), "--recorded, --gold and --criterion")
         return _check_items(options, json_file)
+    _refuse(options, ("columns", "where", "no_probes"), "a check without --recorded, --gold or --criterion")
     return _check_questions(options, make_judges(options), json_file)
+
+
+def _refuse(options: dict[str, Any], names: tuple[str, ...], place: str) -> None:
+    """Raise a usage error if an option is given that would have no effect."""
+    for name in names:
+        if options[name] not in (None, False, ()):
+            raise click.UsageError(f"--{name.replace('_', '-')} does not go with {place}")
+    if options["quick"] and options["prompt"]:
+        raise click.UsageError("--quick has questions of its own, so that it does not go with --prompt")
 
 
 def _check_items(options: dict[str, Any], json_file: Path | None) -> int:

@@ -19,7 +19,7 @@ from fairtrial.metrics.entries import CATALOG
 from fairtrial.metrics.exams.known_answers import FAILS, HOLDS, TYPICAL_TOKENS, KnownAnswer, other_models
 from fairtrial.metrics.exams.refusals import ExamAnswer
 from fairtrial.metrics.rubrics import FINAL_RESPONSE, TOOL_USE, TRAJECTORY, RubricMetric
-from fairtrial.records.ballot import Ballot
+from fairtrial.records.ballot import Ballot, JudgeAnswer
 from fairtrial.records.case import EvalCase, Scenario
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.gold import GoldItem
@@ -163,7 +163,7 @@ def find_ballots(score: Score, ballots: Mapping[str, Ballot]) -> list[Ballot]:
 def invents_quote(ballots: Iterable[Ballot]) -> bool:
     """Return whether a counted answer of the ballots quotes what is in none of the texts that the judge saw."""
     for ballot in ballots:
-        quotes = {answer.quote for item in ballot.decisions for answer in ballot.opinions(item) if answer.quote}
+        quotes = {answer.quote for answer in _list_opinions(ballot) if answer.quote}
         texts = Haystack(prompt.text for prompt in ballot.prompts)
         if any(letters(quote) and not texts.holds(quote) for quote in quotes):
             return True
@@ -198,13 +198,18 @@ class Canary(KnownAnswer, frozen=True, kw_only=True):
             expected=self.answer,
             outcome={Verdict.PASSED: HOLDS, Verdict.FAILED: FAILS}.get(verdict, ""),
             problem="" if verdict in _DECIDED else score.reason,
-            rationale=score.reason,
+            rationale=next((own.rationale for ballot in ballots for own in _list_opinions(ballot)), score.reason),
             calls=usage.calls,
             seconds=sum(call.seconds for call in calls),
             cost=usage.cost,
             is_invented=invents_quote(ballots),
             served=other_models(ballots),
         )
+
+
+def _list_opinions(ballot: Ballot) -> list[JudgeAnswer]:
+    """Return the answers of a ballot that were counted."""
+    return [answer for item in ballot.decisions for answer in ballot.opinions(item)]
 
 
 @cache
