@@ -100,6 +100,9 @@ from fairtrial.api.decisions.size_planning import plan as plan
 from fairtrial.records.size_plan import SizePlan as SizePlan
 from fairtrial.api.decisions.flaky_cases import flaky as flaky
 from fairtrial.records.flaky_case import Flakiness as Flakiness
+from fairtrial.api.failure_modes.run_modes import failures as failures
+from fairtrial.api.failure_modes.run_modes import failure_changes as failure_changes
+from fairtrial.records.failure_mode import Failures as Failures
 from fairtrial.api.mutation.mutating import mutate as mutate
 from fairtrial.mutations.operator import Operator as Operator
 
@@ -170,23 +173,23 @@ from fairtrial.llm.model import CallError as CallError
 # fmt: off
 __all__ = [
     "About", "Agent", "AgentCost", "AgentDetails", "AgentError", "Agreement", "Ballot", "BatchOptions", "Behavior",
-    "Budget", "Calibration", "CallError", "Case", "CaseError", "CaseKey", "CaseResult", "Check", "Checks",
-    "Claim", "Comparison", "ConfigError", "Contains", "Criterion", "CriterionSummary", "Duplicate", "Durations",
-    "Embedder", "Endpoint", "Environment", "Estimate", "EvalCase", "EvalSet", "ExactMatch", "Failure",
-    "FairtrialError", "Fault",
-    "FinalResponseMatch", "FinalResponseRubrics", "FinalStateMatch", "Flakiness", "FormatError", "GateDecision",
-    "GeneralQuality", "Grounding", "Hallucinations", "InferenceCallCount", "Injection", "InstructionFollowing",
-    "Invocation", "InvocationDuration", "Judge", "JudgeError", "JudgeOptions", "JudgeState", "Judges", "Label",
-    "Message", "Metric", "MetricError", "Model", "ModelOptions", "ModelUsage", "NamedModel", "Operator", "Outcome",
-    "PanelMember", "Part", "PartKey", "Persona", "Prompt", "Quote", "Range", "ReasoningTrace", "ReasoningValue",
-    "RecordedJudge", "Recording", "Redaction", "Reply", "ReportCard", "ResponseEvaluation", "ResponseMatch",
-    "Rubric", "Run", "RunInfo", "RunNotPassedError", "Safety", "Scenario", "Score", "SelectedTrace", "Session",
-    "SessionInput", "SimulatedToolError", "Simulator", "SimulatorError", "SizePlan", "Step", "Stopwatch",
-    "StoreError", "Summary", "TaskSuccess", "TextQuality", "Thought", "TokenUsage", "ToolCall", "ToolCallCount",
-    "ToolResult", "ToolTrajectory", "ToolUseQuality", "ToolUseRubrics", "Trace", "TraceOptions", "TraceSelection",
-    "TraceValue", "TrajectoryQuality", "TrajectoryRubrics", "Usage", "UsageError", "UserSimulatorQuality",
-    "VectorCache", "Verdict", "aevaluate", "ascore", "avalue", "calibrate", "compare", "evaluate",
-    "find_duplicates", "flaky", "gate", "iter_recordings", "load_eval_set", "load_recordings", "mutate", "open_run",
-    "plan", "redact", "report_card", "route_call", "save_eval_set", "score", "select", "value",
+    "Budget", "Calibration", "CallError", "Case", "CaseError", "CaseKey", "CaseResult", "Check", "Checks", "Claim",
+    "Comparison", "ConfigError", "Contains", "Criterion", "CriterionSummary", "Duplicate", "Durations", "Embedder",
+    "Endpoint", "Environment", "Estimate", "EvalCase", "EvalSet", "ExactMatch", "Failure", "Failures",
+    "FairtrialError", "Fault", "FinalResponseMatch", "FinalResponseRubrics", "FinalStateMatch", "Flakiness",
+    "FormatError", "GateDecision", "GeneralQuality", "Grounding", "Hallucinations", "InferenceCallCount",
+    "Injection", "InstructionFollowing", "Invocation", "InvocationDuration", "Judge", "JudgeError", "JudgeOptions",
+    "JudgeState", "Judges", "Label", "Message", "Metric", "MetricError", "Model", "ModelOptions", "ModelUsage",
+    "NamedModel", "Operator", "Outcome", "PanelMember", "Part", "PartKey", "Persona", "Prompt", "Quote", "Range",
+    "ReasoningTrace", "ReasoningValue", "RecordedJudge", "Recording", "Redaction", "Reply", "ReportCard",
+    "ResponseEvaluation", "ResponseMatch", "Rubric", "Run", "RunInfo", "RunNotPassedError", "Safety", "Scenario",
+    "Score", "SelectedTrace", "Session", "SessionInput", "SimulatedToolError", "Simulator", "SimulatorError",
+    "SizePlan", "Step", "Stopwatch", "StoreError", "Summary", "TaskSuccess", "TextQuality", "Thought", "TokenUsage",
+    "ToolCall", "ToolCallCount", "ToolResult", "ToolTrajectory", "ToolUseQuality", "ToolUseRubrics", "Trace",
+    "TraceOptions", "TraceSelection", "TraceValue", "TrajectoryQuality", "TrajectoryRubrics", "Usage", "UsageError",
+    "UserSimulatorQuality", "VectorCache", "Verdict", "aevaluate", "ascore", "avalue", "calibrate", "compare",
+    "evaluate", "failure_changes", "failures", "find_duplicates", "flaky", "gate", "iter_recordings",
+    "load_eval_set", "load_recordings", "mutate", "open_run", "plan", "redact", "report_card", "route_call",
+    "save_eval_set", "score", "select", "value",
 ]
 # fmt: on

@@ -16,8 +16,11 @@ FairtrialError
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+
+_SPELLINGS: list[Callable[[str], str]] = [str]
+"""How the caller of this process writes the name of an argument. The last one counts."""
 
 
 class FairtrialError(Exception):
@@ -97,6 +100,21 @@ class MetricError(CaseError):
 
 class JudgeError(CaseError):
     """A judge could not be asked, or its answer could not be read."""
+
+
+def spell(argument: str) -> str:
+    """Return an argument as the caller writes it: `max_cost` in Python, `--max-cost` on the command line."""
+    return _SPELLINGS[-1](argument)
+
+
+@contextmanager
+def spelling(function: Callable[[str], str]) -> Iterator[None]:
+    """Let messages spell the names of arguments with a function. The command line does it for its options."""
+    _SPELLINGS.append(function)
+    try:
+        yield
+    finally:
+        _SPELLINGS.remove(function)
 
 
 def nearest(name: str, allowed: Iterable[str]) -> str:

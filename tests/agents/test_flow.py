@@ -103,7 +103,7 @@ def test_what_is_recorded_can_be_held_against_every_criterion(kind: str, tmp_pat
     file = tmp_path / "recorded.jsonl"
     with reached(kind) as target:
         at_once = fairtrial.evaluate(eval_set, target, ALL, judges=judges())
-        assert api.write_recordings(api.plan_run(eval_set, target, ALL, judges=judges()), file) == 2
+        assert api.write_recordings(api.plan_run(eval_set, target, ALL, run=api.RunOptions(judges=judges())), file) == 2
     scored = fairtrial.score(file, eval_set, ALL, judges=judges())
     found = verdicts(scored)
     assert found == verdicts(at_once)

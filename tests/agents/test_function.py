@@ -100,7 +100,7 @@ def test_a_decorated_async_function_is_awaited(inner: Callable[[Trace], Any]) ->
 def test_a_target_is_a_module_and_a_function() -> None:
     """As on the command line; anything else is refused before anything runs."""
     assert find_agent(f"{__name__}:plain") == find_agent(plain)
-    with pytest.raises(UsageError, match="--agent: must be 'module:function', got 'nowhere'"):
+    with pytest.raises(UsageError, match="agent: must be 'module:function', got 'nowhere'"):
         find_agent("nowhere")
 
 

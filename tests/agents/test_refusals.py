@@ -40,7 +40,7 @@ def test_a_target_that_means_no_agent_is_refused(kind: str, target: str, problem
         pytest.skip(f"needs {KINDS[kind].module}")
     with pytest.raises(UsageError, match=problem) as refused:
         find_agent(target)
-    assert str(refused.value).startswith(f"--agent {target}: ")
+    assert str(refused.value).startswith(f"agent {target}: ")
 
 
 @pytest.mark.parametrize(

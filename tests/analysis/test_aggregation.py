@@ -195,7 +195,7 @@ def test_a_run_informs_only_if_its_configuration_cannot_state_thresholds() -> No
     informs = result(0, 1, threshold=None)
     run = aggregate([informs], informs=True)
     assert run.verdict is Verdict.INFORMATIONAL
-    assert "add `thresholds: {name: x}` or `--threshold NAME=X`" in run.reasons[0]
+    assert "add `thresholds: {name: x}` or `thresholds NAME=X`" in run.reasons[0]
     assert aggregate([informs, result(1, 0)], informs=True).verdict is Verdict.FAILED
     assert aggregate([informs, result(1, None, broken="simulator")], informs=True).verdict is Verdict.UNSCORED
     assert aggregate([], informs=True).verdict is Verdict.UNSCORED

@@ -12,13 +12,26 @@ import pytest
 from msgspec.structs import replace
 
 from builders import call, case, eval_set, recording, said, trace, turn
-from fairtrial.api import Run, calibrate, evaluate, execute, plan_run, plan_score, reread, resume, runs, score
+from fairtrial.api import (
+    Run,
+    RunOptions,
+    calibrate,
+    evaluate,
+    execute,
+    plan_run,
+    plan_score,
+    reread,
+    resume,
+    runs,
+    score,
+)
 from fairtrial.errors import ConfigError, UsageError
 from fairtrial.metrics.response import ResponseMatch
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.case import EvalCase, EvalSet, Scenario
 from fairtrial.records.result import CaseResult, Criterion, Verdict
 from fairtrial.records.trace import Trace
+from plans import with_records
 
 SET = EvalSet("greetings", (case(turn(reply="hello"), name="a"), case(turn(reply="hello"), name="b")))
 MATCHES = {"response_match_score": 1.0}
@@ -138,7 +151,7 @@ def test_a_mistake_is_a_usage_error_before_anything_runs(agent: Any, criteria: A
 def test_an_argument_that_cannot_be_meant_is_a_usage_error(given: dict[str, Any], problem: str) -> None:
     """What is no number of attempts, no eval set or no criteria is said, with what it may be; nothing hangs."""
     with pytest.raises(UsageError, match=re.escape(problem)):
-        plan_run(**{"eval_set": SET, "agent": hello, "criteria": MATCHES, **given})
+        plan_run(**with_records({"eval_set": SET, "agent": hello, "criteria": MATCHES, **given}))
 
 
 @pytest.mark.parametrize(
@@ -154,7 +167,7 @@ def test_an_argument_that_cannot_be_meant_is_a_usage_error(given: dict[str, Any]
 def test_what_cannot_be_scored_is_a_usage_error(given: dict[str, Any], problem: str) -> None:
     """So is what can be no recording, and a way to match that there is not."""
     with pytest.raises(UsageError, match=re.escape(problem)):
-        plan_score(**{"recordings": [recording()], "eval_set": SET, "criteria": MATCHES, **given})
+        plan_score(**with_records({"recordings": [recording()], "eval_set": SET, "criteria": MATCHES, **given}))
 
 
 def test_recordings_may_come_from_a_generator() -> None:
@@ -378,7 +391,7 @@ def test_a_resume_computes_only_what_is_unscored(tmp_path: Path) -> None:
         return "hello"
 
     criteria = [Criterion("flaky", flaky, 1.0)]
-    plan = plan_run(SET, agent, criteria, concurrency=1)
+    plan = plan_run(SET, agent, criteria, run=RunOptions(concurrency=1))
     run = execute(plan, store=url)
     assert run.verdict is Verdict.UNSCORED
     flaky.answers = True
@@ -392,7 +405,7 @@ def test_a_resume_may_add_attempts(tmp_path: Path) -> None:
     """What was held stands."""
     url = f"sqlite:///{tmp_path}/runs.db"
     run = evaluate(SET, hello, MATCHES, store=url)
-    plan = resume(plan_run(SET, hello, MATCHES, attempts=2), run.info)
+    plan = resume(plan_run(SET, hello, MATCHES, run=RunOptions(2)), run.info)
     assert list(verdicts(execute(plan, store=url, resumed=True))) == [("a", 1), ("a", 2), ("b", 1), ("b", 2)]
 
 
@@ -408,17 +421,17 @@ def other(_trace: Trace) -> str:
         ({"criteria": {"response_match_score": 0.5}}, "response_match_score"),
         ({"only": ["a"]}, "only"),
         ({"reply_timeout": 5.0}, "reply_timeout"),
-        ({"attempts": 1}, "--attempts must be at least 2"),
+        ({"attempts": 1}, "attempts must be at least 2"),
         ({"eval_set": replace(SET, cases=SET.cases[:1])}, "eval set .* is not the same as in the run"),
     ],
 )
 def test_a_resume_of_another_run_is_refused_naming_the_difference(change: dict[str, Any], name: str) -> None:
     """Numbers of two different runs must not be mixed; concurrency makes no difference."""
     given: dict[str, Any] = {"eval_set": SET, "agent": hello, "criteria": MATCHES, "attempts": 2}
-    before = plan_run(**given)
-    resume(plan_run(**given, concurrency=1), before.info)
+    before = plan_run(**with_records(given))
+    resume(plan_run(**with_records({**given, "concurrency": 1})), before.info)
     with pytest.raises(UsageError, match=name):
-        resume(plan_run(**{**given, **change}), before.info)
+        resume(plan_run(**with_records({**given, **change})), before.info)
 
 
 def test_a_resume_with_another_file_is_refused(tmp_path: Path) -> None:

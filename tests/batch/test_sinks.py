@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from msgspec import UNSET, UnsetType
 
-from fairtrial.batch.resume import cut_to_whole_lines
+from fairtrial.batch.shard_log import cut_to_whole_lines
 from fairtrial.batch.sinks import JsonLines, JsonStream, Parquet
 from fairtrial.errors import UsageError
 

@@ -404,7 +404,7 @@ def test_labels_of_another_run_are_named() -> None:
 def test_attempts_until_decided_name_an_unchecked_judge() -> None:
     """Nobody can have labelled a run that is not finished."""
     eval_set, criteria, judges = asked_model()
-    planned = api.plan_run(eval_set, lambda _: "yes", criteria, judges=judges, attempts=3)
+    planned = api.plan_run(eval_set, lambda _: "yes", criteria, run=api.RunOptions(3, judges=judges))
     planned = api.plan_waves(planned, [Claim("at_least", 0.3)], None, STORE)
     run = api.execute(planned, store=STORE)
     assert run.summary.decision is not None

@@ -59,6 +59,7 @@ def test_help_is_light(arguments: list[str]) -> None:
     names = (
         "cli",
         "cli.exit_codes",
+        "cli.option_names",
         "errors",
         "system",
         "system.lasting_imports",

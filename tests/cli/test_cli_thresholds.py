@@ -10,7 +10,7 @@ import pytest
 
 from commands import MATCH, Done, enter, eval_set, fairtrial, session, write
 from fairtrial import Judges, score
-from fairtrial.api import plan_score
+from fairtrial.api import ReadOptions, RunOptions, plan_score
 
 CASE = {
     "eval_case_id": "a",
@@ -102,7 +102,8 @@ def test_a_metric_may_be_named_as_its_configuration_names_it() -> None:
     """`final_response_match` of agents-cli is computed as `final_response_match_v2`."""
     write("eval_config.json", {"metrics_to_run": ["final_response_match"]})
     judges = Judges(model="ollama/judge")
-    plan = plan_score(["basic-dataset.json"], thresholds={"final_response_match": 0.5}, judges=judges)
+    limits = {"final_response_match": 0.5}
+    plan = plan_score(["basic-dataset.json"], reading=ReadOptions(thresholds=limits), run=RunOptions(judges=judges))
     criteria = {criterion.name: criterion.threshold for criterion in next(iter(plan.cases)).criteria}
     assert criteria["final_response_match_v2"] == 0.5
 

@@ -138,7 +138,9 @@ def test_google_adk_reads_results_with_keys_that_it_does_not_know(name: str, tmp
     file = tmp_path / "shop.evalset.json"
     eval_set = {"eval_set_id": name, "eval_cases": [{"eval_id": "a\n/b", "conversation": [UNKNOWN]}]}
     file.write_bytes(msgspec.json.encode(eval_set))
-    run = api.execute(api.plan_score([file], None, {"tool_call_count_v1": {"threshold": None}}, lenient=True))
+    run = api.execute(
+        api.plan_score([file], None, {"tool_call_count_v1": {"threshold": None}}, api.ReadOptions(lenient=True))
+    )
     folder = tmp_path / "app" / ".adk" / "eval_history"
     (written,) = adk_results.write(folder, run)
     result_id = written.name.removesuffix(".evalset_result.json")
@@ -154,7 +156,9 @@ def test_google_adk_reads_the_results_of_every_real_file(shared: Path, tmp_path:
         if not {"adk-python", "adk-samples", "trpc-agent-go", "agents-cli"} & set(file.parts):
             continue
         try:
-            plan = api.plan_score([file], None, {"tool_call_count_v1": {"threshold": None}}, lenient=True)
+            plan = api.plan_score(
+                [file], None, {"tool_call_count_v1": {"threshold": None}}, api.ReadOptions(lenient=True)
+            )
         except UsageError:
             continue
         for written in adk_results.write(tmp_path / str(count), api.execute(plan)):

@@ -87,7 +87,7 @@ def eval_set(name: str) -> EvalSet:
 
 def plan(name: str, judges: Judges = JUDGES) -> Plan:
     """Plan a run over the cases of a name; an environment stands around its agent."""
-    return api.plan_run(eval_set(name), shop, CONFIG, judges=judges)
+    return api.plan_run(eval_set(name), shop, CONFIG, run=api.RunOptions(judges=judges))
 
 
 def facts(run: api.Run) -> dict[str, Any]:

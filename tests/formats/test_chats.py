@@ -80,7 +80,10 @@ def test_a_real_file_passes_the_eval_set_of_its_dialogue(name: str, shared: Path
     """The calls and the replies are all there, so that both criteria give 1.00."""
     folder = shared / "data" / "traces"
     plan = api.plan_score(
-        [folder / name], [folder / "two_turns.evalset.json"], folder / "exact.config.json", match="order"
+        [folder / name],
+        [folder / "two_turns.evalset.json"],
+        folder / "exact.config.json",
+        api.ReadOptions(match="order"),
     )
     run = api.execute(plan)
     assert run.verdict is Verdict.PASSED

@@ -26,7 +26,7 @@ def test_a_config_above_the_folder_that_was_given_is_refused(tmp_path: Path) -> 
     """Of a single file only the config beside it counts, and the config of the folder above is meant for the file."""
     written(tmp_path, "test_config.json", config(response_match_score=0.1))
     (alone,) = sources([written(tmp_path, "near/a.test.json", SET)])
-    with pytest.raises(ConfigError, match=r"the folder above holds .*; name the criteria with --config"):
+    with pytest.raises(ConfigError, match=r"the folder above holds .*; name the criteria with criteria"):
         criteria_for(alone)
 
 

@@ -53,9 +53,9 @@ def test_a_property_that_would_pair_the_recordings_is_named() -> None:
     ]
     asked = EvalSet("s", (case(turn(query="Where?"), name="a"), case(turn(query="When?"), name="b")))
     assert match(todo(asked), heard)[1][0] == (
-        "--match id pairs no recording with a case; --match query would pair 2 of 3 recordings"
+        "match id pairs no recording with a case; match query would pair 2 of 3 recordings"
     )
-    assert not any("--match" in warning for warning in match(todo(asked), heard, by="query")[1])
+    assert not any("pairs no recording" in warning for warning in match(todo(asked), heard, by="query")[1])
 
 
 def test_no_property_is_named_if_none_would_pair_a_recording() -> None:

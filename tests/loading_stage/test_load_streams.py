@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fairtrial import UsageError, iter_recordings, load_recordings, score
-from fairtrial.api import plan_score
+from fairtrial.api import ReadOptions, plan_score
 from fairtrial.errors import FormatError
 from fairtrial.formats.recordings import line
 from fairtrial.loading import StreamedRecordings, scan_sources
@@ -147,7 +147,7 @@ def test_recordings_are_not_held(tmp_path: Path) -> None:
 def test_files_that_need_each_other_are_held(tmp_path: Path) -> None:
     """With `match` or an eval set, recordings find their case among all cases."""
     path = _file(tmp_path, "r.jsonl", [_recording("a"), _recording("b")])
-    plan = plan_score([path], None, CRITERIA, match="session")
+    plan = plan_score([path], None, CRITERIA, ReadOptions(match="session"))
     assert not isinstance(plan.recorded, StreamedRecordings)
     assert [recording.case_id for _, recording in plan.recorded or ()] == ["a", "b"]
 

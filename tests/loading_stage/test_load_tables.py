@@ -138,10 +138,11 @@ def test_a_table_of_expectations_was_not_recorded(tmp_path: Path) -> None:
     """Its references must never be scored as replies."""
     path = tmp_path / "qa.csv"
     path.write_text("question,reference\nHi?,Hello\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="without the agent's replies; write --map reply=COLUMN, or give the file to"):
+    problem = "without the agent's replies; write columns reply=COLUMN, or give the file to eval_set"
+    with pytest.raises(UsageError, match=problem):
         scan_sources([path])
     path.write_text("id,response\n1,Hello\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="without the user's messages; write --map input=COLUMN"):
+    with pytest.raises(UsageError, match="without the user's messages; write columns input=COLUMN"):
         sources([path])
 
 

@@ -195,7 +195,7 @@ def test_metrics_of_agents_cli_make_rubrics_and_inform(tmp_path: Path) -> None:
     model = ScriptedModel(asked.model.script)
     judges = Judges(model="mine", votes=1, models=ModelOptions(custom_models={"mine": model}))
     names = ("general_quality", "text_quality", "instruction_following", "final_response_quality", "tool_use_quality")
-    run = api.execute(api.plan_score([written_files(tmp_path, *names)], judges=judges))
+    run = api.execute(api.plan_score([written_files(tmp_path, *names)], run=api.RunOptions(judges=judges)))
     judged = [outcome for result in run.cases for outcome in result.outcomes if outcome.score.ballots or _made(outcome)]
     assert len(judged) == 2 * len(names)
     assert {outcome.verdict for outcome in judged} == {"informational"}

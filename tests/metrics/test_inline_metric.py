@@ -130,7 +130,7 @@ def test_a_run_can_allow_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     prepared(tmp_path, monkeypatch, thresholds={"words": 3})
     Path("three_words.py").write_text("def reply(trace):\n    return 'a b c'\n", encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    plan = api.plan_run(["basic-dataset.json"], "three_words:reply", allow_code=True)
+    plan = api.plan_run(["basic-dataset.json"], "three_words:reply", reading=api.ReadOptions(allow_code=True))
     assert plan.info.config["allow_code"] is True
     assert (
         fairtrial("run", "basic-dataset.json", "--agent", "three_words:reply", "--allow-code", "--store", "none").code

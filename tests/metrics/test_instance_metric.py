@@ -87,4 +87,4 @@ def test_a_function_of_a_file_is_refused_in_several_processes(tmp_path: Path) ->
     """Another process cannot import the file by a name, and the message says so."""
     score(tmp_path, "def evaluate(instance): return 1")
     with pytest.raises(UsageError, match=r"jobs: quality cannot be sent to another process: .*function of a file"):
-        api.plan_score([tmp_path / "basic-dataset.json"], jobs=2)
+        api.plan_score([tmp_path / "basic-dataset.json"], run=api.RunOptions(jobs=2))

@@ -36,7 +36,7 @@ def planned(folder: Path, model: ScriptedModel, *, case: dict[str, Any] | None =
     options = {"name": "grade", "prompt_template": TEMPLATE, "judge_model": "judge", **metric}
     (folder / "eval_config.json").write_text(json.dumps({"custom_metrics": [options]}), encoding="utf-8")
     models = ModelOptions(custom_models={"judge": model})
-    return api.plan_score([folder / "basic-dataset.json"], judges=Judges(models=models))
+    return api.plan_score([folder / "basic-dataset.json"], run=api.RunOptions(judges=Judges(models=models)))
 
 
 def outcome(folder: Path, model: ScriptedModel, **metric: Any) -> Outcome:

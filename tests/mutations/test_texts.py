@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fairtrial.mutations.negation import NEGATE
 from fairtrial.mutations.operator import Scene
+from fairtrial.mutations.replies import NEGATE
 from fairtrial.mutations.table import OPERATORS
 from fairtrial.mutations.text_values import dates, numbers, other_day, other_month, other_number, replace_value
 from fairtrial.records.case import EvalCase

@@ -208,7 +208,7 @@ def test_a_trace_of_jaeger_is_pulled_by_its_url(tmp_path: Path) -> None:
     ("source", "options", "problem"),
     [
         ("langfus", {}, "did you mean 'langfuse'"),
-        ("langfuse", {"since": "yesterday"}, "--since: must be a time such as 24h"),
+        ("langfuse", {"since": "yesterday"}, "since: must be a time such as 24h"),
         ("langfuse", {"url": "localhost"}, "must be a URL"),
         ("langfuse", {"project": "shop"}, "keys of Langfuse belong to one project"),
         ("http://127.0.0.1:1/api/traces/1", {"session": "s"}, "a URL is one trace"),

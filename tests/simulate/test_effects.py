@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairtrial.simulate.effects import CHANGES, chance, corrupted, emptied, holds, truncated
+from fairtrial.simulate.environment import CHANGES, chance, corrupted, emptied, holds, truncated
 from strategies import json_objects, json_values
 
 places = st.floats(0, 1, exclude_max=True)

@@ -11,9 +11,8 @@ from fairtrial import EvalCase, EvalSet, Scenario, ToolCall, ToolResult
 from fairtrial.protocols import Real
 from fairtrial.records.attempt import Recording
 from fairtrial.records.record import Json
-from fairtrial.simulate.user import SimulatedUsers
+from fairtrial.simulate.user import MOST_CALLS, SimulatedUsers
 from fairtrial.simulate.user_options import UserOptions
-from fairtrial.simulate.user_tools import MOST_CALLS
 from fairtrial.testing import ScriptedModel
 
 EVAL_SET = EvalSet("phones", (EvalCase("dark", scenario=Scenario("Hello", "Your phone is off. Switch it on.")),))

@@ -28,7 +28,7 @@ from fairtrial.records.run import RunInfo
 from fairtrial.records.score import Quote, Range, Score
 from fairtrial.records.trace import Message, Thought, ToolResult, Trace
 from fairtrial.store import Store
-from fairtrial.store.compiled_statements import STATEMENTS
+from fairtrial.store.opening import STATEMENTS
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
@@ -229,7 +229,7 @@ def test_two_processes_write_at_once(url: str) -> None:
 
 AGENT = """
     import os, signal, sys
-    from fairtrial.api import execute, plan_run, resume
+    from fairtrial.api import RunOptions, execute, plan_run, resume
     from fairtrial.store import Store
 
     DIES_AT = sys.argv[2]
@@ -241,7 +241,7 @@ AGENT = """
             os.kill(os.getpid(), signal.SIGKILL)
         return "hello"
 
-    plan = plan_run("set.evalset.json", agent, {"response_match_score": 1.0}, concurrency=1)
+    plan = plan_run("set.evalset.json", agent, {"response_match_score": 1.0}, run=RunOptions(concurrency=1))
     again = len(sys.argv) > 3
     if again:
         plan = resume(plan, Store(sys.argv[1]).run(sys.argv[3]))
@@ -288,7 +288,7 @@ def test_a_url_that_cannot_be_opened_is_a_usage_error_without_its_password(url: 
     """The message names the option, and the URL without its password."""
     with pytest.raises(UsageError) as caught:
         Store(url)
-    assert str(caught.value).startswith("--store: cannot open ")
+    assert str(caught.value).startswith("store: cannot open ")
     assert "secret" not in str(caught.value) or url.startswith("sqlite")
 
 

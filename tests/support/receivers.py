@@ -19,6 +19,7 @@ from fairtrial.records.result import CaseResult
 from fairtrial.view.connection_limits import ConnectionLimits
 from fairtrial.view.receiver import ReceiverApp
 from fairtrial.view.server_thread import serve
+from plans import with_records
 from short_ticks import short_ticks
 
 PATIENCE = 20
@@ -76,7 +77,7 @@ def receiving(
     **options: Any,
 ) -> Iterator[Receiving]:
     """Run a receiver with a store in a folder during the block. Options are those of `plan_receive`."""
-    plan = api.plan_receive(*arguments, **options)
+    plan = api.plan_receive(*arguments, **with_records(options))
     receiver = api.open_receiver(plan, f"sqlite:///{folder}/store.db", is_new=is_new)
     with short_ticks(), serve(ReceiverApp(receiver, token, forward).build(), "127.0.0.1", 0, limits) as url:
         running = Receiving(url, receiver, queue.Queue())

@@ -225,7 +225,7 @@ def _make_index(folder: Path, **options: Any) -> Path:
 @pytest.mark.usefixtures("graphs")
 def test_a_graph_knows_no_time_to_live(tmp_path: Path) -> None:
     """An index whose traces expire is refused."""
-    with pytest.raises(UsageError, match=r"--ttl.*which a graph cannot know"):
+    with pytest.raises(UsageError, match=r"ttl.*which a graph cannot know"):
         open_index("corpus", _make_index(tmp_path, ttl=10.0), embedder="e", approximate=True)
 
 
@@ -236,13 +236,13 @@ def test_a_graph_needs_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(
         "fairtrial.valuation.approximate_search.find_spec", lambda name: None if name == "usearch" else real(name)
     )
-    with pytest.raises(UsageError, match="--approximate needs the extra 'approximate'"):
+    with pytest.raises(UsageError, match="approximate needs the extra 'approximate'"):
         open_index("corpus", path, embedder="e", approximate=True)
 
 
 def test_a_graph_needs_a_saved_index() -> None:
     """In a sequence, the index changes with each trace."""
-    with pytest.raises(UsageError, match="--approximate needs --novelty corpus"):
+    with pytest.raises(UsageError, match="approximate needs novelty corpus"):
         check_mode("sequence", index="i", embedded=True, approximate=True)
 
 

@@ -517,5 +517,5 @@ def test_with_a_token_every_name_is_right(tmp_path: Path) -> None:
 
 def test_something_must_say_what_to_score(tmp_path: Path) -> None:
     """Nothing is near a receiver that could say it."""
-    with pytest.raises(UsageError, match="--config, or an eval set with --against"):
+    with pytest.raises(UsageError, match="criteria, or an eval set with eval_set"):
         receiving(tmp_path).__enter__()

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 
 from fairtrial.agents.function import FunctionAgent
 from fairtrial.agents.signatures import opens_sessions
-from fairtrial.errors import ConfigError, UsageError, nearest
+from fairtrial.errors import ConfigError, UsageError, nearest, spell
 from fairtrial.protocols import Agent
 from fairtrial.system.importing import check_versions, import_object
 
@@ -67,27 +67,29 @@ def find_agent(target: str | Any) -> Agent:
         try:
             agent: Agent = _module(KINDS[prefix]).agent_at(target)
         except UsageError as error:
-            raise UsageError(f"--agent {target}: {error}") from error.__cause__
+            raise UsageError(f"{spell('agent')} {target}: {error}") from error.__cause__
         return agent
     plugin = _plugin(prefix) if rest else None
     if plugin is not None:
         try:
             return cast("Agent", plugin.agent_at(target))
         except UsageError as error:
-            raise UsageError(f"--agent {target}: {error}") from error.__cause__
+            raise UsageError(f"{spell('agent')} {target}: {error}") from error.__cause__
     allowed = f"or begin with {', '.join(f'{kind}:' for kind in KINDS)}"
     near = nearest(prefix.lower(), KINDS)
     if not colon:
         near = _nearest_target(target) or _nearest_function(target)
-        raise UsageError(f"--agent: must be 'module:function', got {target!r}{near or f'; {allowed}'}")
+        raise UsageError(f"{spell('agent')}: must be 'module:function', got {target!r}{near or f'; {allowed}'}")
     if ":" in rest:
-        raise UsageError(f"--agent: must be 'module:function', got {target!r}; {allowed}{near}")
+        raise UsageError(f"{spell('agent')}: must be 'module:function', got {target!r}; {allowed}{near}")
     try:
-        found = import_object(target, "--agent")
+        found = import_object(target, spell("agent"))
     except ConfigError as error:
         missing = isinstance(error.__cause__, ModuleNotFoundError) and error.__cause__.name == prefix
         raise ConfigError(f"{error}{near if missing else ''}") from error.__cause__
-    return _around(found, f"--agent: must be something to call, got {target!r}, a {type(found).__name__}; {allowed}")
+    return _around(
+        found, f"{spell('agent')}: must be something to call, got {target!r}, a {type(found).__name__}; {allowed}"
+    )
 
 
 def _plugin(kind: str) -> Any:
@@ -101,7 +103,9 @@ def _plugin(kind: str) -> Any:
     try:
         return entry_point.load()
     except Exception as error:
-        raise UsageError(f"--agent: the entry point {kind!r} of {PLUGINS} cannot be loaded: {error}") from error
+        raise UsageError(
+            f"{spell('agent')}: the entry point {kind!r} of {PLUGINS} cannot be loaded: {error}"
+        ) from error
 
 
 @functools.cache

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from fairtrial.analysis.cascade_note import describe_cascade
 from fairtrial.analysis.criterion_tally import CriterionNumbers, CriterionTally
+from fairtrial.errors import spell
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.records.attempt_rule import AttemptRule, AttemptRules, CaseEvidence, make_evidence
 from fairtrial.records.ballot import Ballot
@@ -27,10 +28,10 @@ _UNAPPLIED = (
 )
 _IGNORED_DEFAULT = (
     "{name} is a default criterion that applied to no case, so that it does not count; state in a case what it "
-    "compares, or name the criteria with --config"
+    "compares, or name the criteria with {criteria}"
 )
 _NO_THRESHOLDS = (
-    "no thresholds: configurations of this kind state none; add `thresholds: {name: x}` or `--threshold NAME=X`"
+    "no thresholds: configurations of this kind state none; add `thresholds: {{name: x}}` or `{thresholds} NAME=X`"
 )
 
 _MOST_OPEN = 64
@@ -150,7 +151,7 @@ class SummaryBuilder:
             case_verdicts={verdict.value: run.by_case[verdict] for verdict in Verdict if run.by_case[verdict]},
             attempt_rules=tuple(run.rules),
             notes=(
-                *(_IGNORED_DEFAULT.format(name=name) for name in ignored_names),
+                *(_IGNORED_DEFAULT.format(name=name, criteria=spell("criteria")) for name in ignored_names),
                 *(describe_cascade(criterion) for criterion in criteria if criterion.cascade is not None),
             ),
         )
@@ -265,7 +266,7 @@ class _RunTally:
         unscored += [_UNAPPLIED.format(name=name) for name in unapplied]
         only_informs = set(self.by_case) == {Verdict.INFORMATIONAL}
         if only_informs and informs and not unscored and has_value:
-            return Verdict.INFORMATIONAL, [_NO_THRESHOLDS]
+            return Verdict.INFORMATIONAL, [_NO_THRESHOLDS.format(thresholds=spell("thresholds"))]
         if only_informs and informs:
             unscored.append("no metric has a value, so that the run informs about nothing")
         elif only_informs:

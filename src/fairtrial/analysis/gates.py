@@ -22,7 +22,7 @@ from fairtrial.analysis.paired_runs import (
     pair_runs,
     paired_cases,
 )
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.records.average import mean
 from fairtrial.records.gate import Claim, ClaimDecision, ClaimVerdict, GateDecision, Needed, gate_verdict
 from fairtrial.records.run_comparison import About
@@ -96,7 +96,7 @@ def _problem(run: MeasuredRun, base: MeasuredRun | None, claim: Claim) -> str:
         bounded = ", ".join(name for name, member in run.measures.items() if member.is_bounded)
         return f"{place}: must be about a measure with bounds, got {measure.range}; these have bounds: {bounded}"
     if claim.kind != "at_least" and base is None:
-        return f"{place}: needs a base run; give --against BASE"
+        return f"{place}: needs a base run; give {spell('against')} BASE"
     return _limit_problem(claim, measure, place)
 
 
@@ -270,7 +270,8 @@ def _mean_limits(
     lacking = sum(share.attempts < 2 for share in shares)
     if lacking:
         raise UsageError(
-            f"--about these-cases: must have 2 or more scored attempts of every case, got fewer of {lacking} cases"
+            f"{spell('about')} these-cases: must have 2 or more scored attempts of every case, "
+            f"got fewer of {lacking} cases"
         )
     return fixed_limits(shares, alpha)
 

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from fairtrial.analysis.measured_run import Measure, MeasuredRun
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.records.run_comparison import About, Pairs
 from fairtrial.stats.clusters import cluster_values
 from fairtrial.stats.difference import Difference, paired_difference
@@ -143,7 +143,7 @@ def _explain_choice(run: MeasuredRun, chooser: MeasuredRun) -> str:
     return (
         f"run {run.info.id} holds the cases that did not pass in {chooser.info.id}: cases that were chosen because "
         "they failed do better the next time by chance alone; to compare two agents on these cases, run both with "
-        f"--failed-from {chooser.info.id}, and compare the two new runs"
+        f"{spell('failed_from')} {chooser.info.id}, and compare the two new runs"
     )
 
 
@@ -243,6 +243,7 @@ def check_repeated(runs: PairedRuns, measure: str) -> None:
     ]
     if lacking:
         raise UsageError(
-            f"--about these-cases: must have 2 or more scored attempts of every case in both runs, got fewer of "
-            f"{shorten_names(lacking)}; run them with --attempts 2 or more"
+            f"{spell('about')} these-cases: must have 2 or more scored attempts of every case in "
+            "both runs, got fewer of "
+            f"{shorten_names(lacking)}; run them with {spell('attempts')} 2 or more"
         )

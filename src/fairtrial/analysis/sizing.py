@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from fairtrial.analysis.measured_run import Measure, MeasuredRun, cluster_count, describe_run
 from fairtrial.analysis.paired_runs import PairedRuns, pair_runs
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.records.average import mean
 from fairtrial.records.run_comparison import About
 from fairtrial.records.size_plan import PlanRow, Question, SizePlan, VarianceShares
@@ -311,7 +311,7 @@ def _notes(split: VarianceSplit, pairs: PairedRuns | None, request: Request) -> 
     if split.attempt is None:
         yield (
             "each case has one attempt, so cases and attempts cannot be told apart; "
-            "run it with --attempts 2 to plan attempts"
+            f"run it with {spell('attempts')} 2 to plan attempts"
         )
     if pairs is None and request.question != "half_width" and request.about == "cases-like-these":
         yield (

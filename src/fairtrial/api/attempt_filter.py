@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rich.text import Text
 
-from fairtrial.errors import UsageError, nearest
+from fairtrial.errors import UsageError, nearest, spell
 from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.text.display import count
@@ -73,7 +73,7 @@ def select_attempts(store: Store, run_id: str, attempt_filter: AttemptFilter) ->
         rows.sort(key=lambda row: _badness(row, criterion, lower_is_better=lower_is_better))
     pages = max(1, math.ceil(len(rows) / attempt_filter.page_size))
     if attempt_filter.page > pages:
-        raise UsageError(f"--page: must be at most {pages}, got {attempt_filter.page}")
+        raise UsageError(f"{spell('page')}: must be at most {pages}, got {attempt_filter.page}")
     start = (attempt_filter.page - 1) * attempt_filter.page_size
     places = [(row.position, row.attempt) for row in rows[start : start + attempt_filter.page_size]]
     return Selection(
@@ -85,7 +85,7 @@ def selection_line(selection: Selection) -> Text:
     """Return the number of attempts, and the place of this page."""
     attempts = count(selection.total, "attempt")
     more = f", page {selection.page} of {selection.pages}" if selection.pages > 1 else ""
-    hint = f"; --page {selection.page + 1} shows the next" if selection.page < selection.pages else ""
+    hint = f"; {spell('page')} {selection.page + 1} shows the next" if selection.page < selection.pages else ""
     return Text(f"{attempts}{more}{hint}")
 
 
@@ -93,13 +93,14 @@ def _criterion(attempt_filter: AttemptFilter, terms: dict[str, CriterionTerms]) 
     """Return the criterion that decides which attempts fit, or by which they are sorted."""
     if attempt_filter.criterion and attempt_filter.criterion not in terms:
         raise UsageError(
-            f"--criterion: the run has no {attempt_filter.criterion!r}{nearest(attempt_filter.criterion, terms)}"
+            f"{spell('criterion')}: the run has no "
+            f"{attempt_filter.criterion!r}{nearest(attempt_filter.criterion, terms)}"
         )
     if attempt_filter.criterion or attempt_filter.sort == "file":
         return attempt_filter.criterion
     with_threshold = [name for name, own in terms.items() if own.threshold is not None]
     if len(with_threshold) != 1:
-        raise UsageError(f"--sort value: needs --criterion NAME; allowed: {', '.join(terms)}")
+        raise UsageError(f"{spell('sort')} value: needs {spell('criterion')} NAME; allowed: {', '.join(terms)}")
     return with_threshold[0]
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from fairtrial.api.connection import connected
 from fairtrial.api.planning import Plan
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.formats.recordings import line
 from fairtrial.llm.call_cache import CallCache
 from fairtrial.planned_case import Pair, PlannedCase
@@ -54,7 +54,7 @@ async def check_target(agent: object) -> None:
         try:
             await agent.check_target()
         except UsageError as error:
-            raise UsageError(f"--agent: {error}") from error.__cause__
+            raise UsageError(f"{spell('agent')}: {error}") from error.__cause__
 
 
 def _warnings(case: PlannedCase, recording: Recording) -> list[str]:

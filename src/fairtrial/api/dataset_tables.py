@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.batch.parts import Columns
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.records.attempt import Failure
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.model_usage import ModelUsage
@@ -66,7 +66,9 @@ def folder_tables(carry: Sequence[str] = ()) -> dict[str, Columns]:
     attempts = {**_SOURCE, **list_types(KEY), **list_types(ATTEMPT), **_USAGES}
     for field in carry:
         if field in attempts:
-            raise UsageError(f"--carry {field}: the results have a column of this name; carry a field of another name")
+            raise UsageError(
+                f"{spell('carry')} {field}: the results have a column of this name; carry a field of another name"
+            )
         attempts[field] = "string"
     return {
         "attempts": attempts,

@@ -10,6 +10,7 @@ from fairtrial.api.attempt_planning import Attempts
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets
 from fairtrial.api.execution import execute, execute_in_loop
 from fairtrial.api.notebook_progress import show_bar
+from fairtrial.api.plan_options import ReadOptions, RunOptions
 from fairtrial.api.planning import Criteria, plan_run
 from fairtrial.api.score_planning import plan_score
 from fairtrial.api.stored_runs import Run
@@ -60,20 +61,9 @@ def evaluate(
     Raises UsageError before anything runs. During the run, an exception of an agent or a metric becomes a failure or an
     unscored outcome.
     """
-    plan = plan_run(
-        eval_set,
-        agent,
-        criteria,
-        attempts=attempts,
-        concurrency=concurrency,
-        reply_timeout=reply_timeout,
-        only=only,
-        columns=columns,
-        judges=judges,
-        users=users,
-        environment=environment,
-        allow_code=allow_code,
-    )
+    reading = ReadOptions(only=only, columns=columns, allow_code=allow_code)
+    run = RunOptions(attempts, concurrency, 1, reply_timeout, judges or Judges(), users, environment)
+    plan = plan_run(eval_set, agent, criteria, reading, run)
     with show_bar(plan.total) as on_result:
         return execute(plan, store=store, on_result=on_result, reuse=reuse)
 
@@ -101,19 +91,9 @@ def score(
     `jobs` is the number of processes that score. With more than 1, criteria cannot ask models, and functions must be
     importable. The other arguments are those of `evaluate`.
     """
-    plan = plan_score(
-        recordings,
-        eval_set,
-        criteria,
-        match=match,
-        concurrency=concurrency,
-        jobs=jobs,
-        only=only,
-        columns=columns,
-        judges=judges,
-        allow_code=allow_code,
-        traces=traces,
-    )
+    reading = ReadOptions(only=only, columns=columns, allow_code=allow_code, match=match, traces=traces)
+    run = RunOptions(concurrency=concurrency, jobs=jobs, judges=judges or Judges())
+    plan = plan_score(recordings, eval_set, criteria, reading, run)
     with show_bar(plan.total) as on_result:
         return execute(plan, store=store, on_result=on_result, reuse=reuse)
 
@@ -139,20 +119,9 @@ async def aevaluate(
 
     Objects that belong to the loop, for example the client of an agent, can be used by the agent.
     """
-    plan = plan_run(
-        eval_set,
-        agent,
-        criteria,
-        attempts=attempts,
-        concurrency=concurrency,
-        reply_timeout=reply_timeout,
-        only=only,
-        columns=columns,
-        judges=judges,
-        users=users,
-        environment=environment,
-        allow_code=allow_code,
-    )
+    reading = ReadOptions(only=only, columns=columns, allow_code=allow_code)
+    run = RunOptions(attempts, concurrency, 1, reply_timeout, judges or Judges(), users, environment)
+    plan = plan_run(eval_set, agent, criteria, reading, run)
     with show_bar(plan.total) as on_result:
         return await execute_in_loop(plan, store=store, on_result=on_result, reuse=reuse)
 
@@ -174,18 +143,8 @@ async def ascore(
     traces: TraceOptions = DEFAULTS,
 ) -> Run:
     """Score recordings as `score` does, in the running event loop."""
-    plan = plan_score(
-        recordings,
-        eval_set,
-        criteria,
-        match=match,
-        concurrency=concurrency,
-        jobs=jobs,
-        only=only,
-        columns=columns,
-        judges=judges,
-        allow_code=allow_code,
-        traces=traces,
-    )
+    reading = ReadOptions(only=only, columns=columns, allow_code=allow_code, match=match, traces=traces)
+    run = RunOptions(concurrency=concurrency, jobs=jobs, judges=judges or Judges())
+    plan = plan_score(recordings, eval_set, criteria, reading, run)
     with show_bar(plan.total) as on_result:
         return await execute_in_loop(plan, store=store, on_result=on_result, reuse=reuse)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from fairtrial.api.connection import find_models
+from fairtrial.errors import spell
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.address import address
 from fairtrial.llm.model import NamedModel
@@ -37,8 +38,8 @@ def model_warnings(
 
 def _find_unused(options: Judges) -> Iterator[str]:
     """Yield a warning for each option about judges that nobody asks."""
-    flags = {"--judge-model": options.model, "--votes": options.votes, "--all-votes": options.all_votes}
-    for flag, value in {**flags, "--canaries": options.canaries}.items():
+    flags = {spell("judge_model"): options.model, spell("votes"): options.votes, spell("all_votes"): options.all_votes}
+    for flag, value in {**flags, spell("canaries"): options.canaries}.items():
         if value:
             yield (
                 f"{flag} has no effect, because no criterion asks a judge; add a criterion that does, for example "
@@ -65,5 +66,5 @@ def _same_votes(judge: HasPanel) -> Iterator[str]:
         if voter.settings.get("temperature") == 0:
             yield (
                 f"model {voter.name!r}: temperature 0 gives {judge.votes} votes that are one vote, because they are "
-                "nearly equal; set num_samples (--votes) to 1, or a temperature such as 0.7"
+                f"nearly equal; set num_samples ({spell('votes')}) to 1, or a temperature such as 0.7"
             )

@@ -18,24 +18,25 @@ from fairtrial import loading
 from fairtrial.agents import find_agent
 from fairtrial.analysis.sequential import SequentialGate
 from fairtrial.api.arguments import check_criteria, check_numbers
-from fairtrial.api.attempt_planning import Attempts, derive_rules, options_in, with_counts
-from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds, with_thresholds
+from fairtrial.api.attempt_planning import derive_rules, options_in, with_counts
+from fairtrial.api.criterion_thresholds import Thresholds, with_thresholds
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, resolve_eval_set
 from fairtrial.api.model_warnings import model_warnings
+from fairtrial.api.plan_options import READ, RUN, ReadOptions, RunOptions
 from fairtrial.api.repository import commit_of_folder
 from fairtrial.api.text_warnings import text_warnings
 from fairtrial.config.attempt_options import AttemptOptions
 from fairtrial.config.criterion_options import parse_threshold
 from fairtrial.config.eval_config import EvalConfig
-from fairtrial.errors import ConfigError, UsageError, collecting
+from fairtrial.errors import ConfigError, UsageError, collecting, spell
 from fairtrial.formats.adk.config_file import config as read_config
 from fairtrial.formats.adk.config_file import is_config
 from fairtrial.formats.datasets.column_roles import check_columns
-from fairtrial.formats.reading import NO_COLUMNS, Diagnostics
+from fairtrial.formats.reading import Diagnostics
 from fairtrial.judge.judges import Judges
 from fairtrial.metrics.custom import check_takes_two, decision_threshold, declares_bool
 from fairtrial.metrics.signature import add_signature, signature
-from fairtrial.planned_case import Environments, PairedRecordings, PlannedCases, Users
+from fairtrial.planned_case import PairedRecordings, PlannedCases
 from fairtrial.protocols import Agent
 from fairtrial.records.attempt_rule import ALL, MEAN, AttemptRule
 from fairtrial.records.case import EvalSet
@@ -99,19 +100,8 @@ def plan_run(
     eval_set: EvalSets,
     agent: str | Callable[..., Any],
     criteria: Criteria = None,
-    *,
-    attempts: Attempts = None,
-    concurrency: int = 8,
-    reply_timeout: float | None = None,
-    only: Sequence[str] = (),
-    lenient: bool = False,
-    columns: Mapping[str, str] = NO_COLUMNS,
-    allow_code: bool = False,
-    thresholds: Thresholds = NO_THRESHOLDS,
-    judges: Judges | None = None,
-    users: Users | None = None,
-    environment: Environments | Mapping[str, Any] | None = None,
-    is_scored: bool = True,
+    reading: ReadOptions = READ,
+    run: RunOptions = RUN,
 ) -> Plan:
     """Read and check everything that `evaluate` needs. Raises UsageError.
 
@@ -120,29 +110,19 @@ def plan_run(
     """
     from fairtrial.api.simulation import check_names, check_parts, check_reachable, with_environments, with_users
 
-    attempt_choices = options_in(attempts)
-    check_numbers(concurrency=concurrency, reply_timeout=reply_timeout)
-    check_columns(columns)
-    only = [only] if isinstance(only, str) else only
-    eval_set = resolve_eval_set(eval_set, columns)
-    judges = judges or Judges()
-    loaded_sets, notes = load_sets(
-        eval_set,
-        criteria,
-        thresholds=thresholds,
-        lenient=lenient,
-        columns=columns,
-        allow_code=allow_code,
-        judges=judges,
-        is_scored=is_scored,
-    )
-    cases = loading.select_cases(loading.plan_cases(loaded_sets), loaded_sets, only)
+    attempt_choices = options_in(run.attempts)
+    check_numbers(concurrency=run.concurrency, reply_timeout=run.reply_timeout)
+    check_columns(reading.columns)
+    eval_set = resolve_eval_set(eval_set, reading.columns)
+    judges = run.judges
+    loaded_sets, notes = load_sets(eval_set, criteria, reading, judges, is_scored=run.is_scored)
+    cases = loading.select_cases(loading.plan_cases(loaded_sets), loaded_sets, reading.case_ids)
     cases = with_counts(cases, loaded_sets, attempt_choices)
     most_attempts = max(case.attempts for case in cases)
-    cases, user_signatures = with_users(cases, loaded_sets, users, judges.models)
+    cases, user_signatures = with_users(cases, loaded_sets, run.users, judges.models)
     target = find_agent(agent)
     cases, tool_signatures, warnings = with_environments(
-        cases, loaded_sets, environment, judges.models, lenient=lenient
+        cases, loaded_sets, run.environment, judges.models, lenient=reading.lenient
     )
     check_reachable(cases, target)
     check_parts(cases, target)
@@ -152,16 +132,12 @@ def plan_run(
     arguments = {
         "paths": list_names(eval_set),
         "agent": agent if isinstance(agent, str) else getattr(agent, "__qualname__", type(agent).__qualname__),
-        "config": str(criteria) if isinstance(criteria, str | Path) else None,
-        "only": list(only),
-        "thresholds": dict(thresholds),
-        "lenient": lenient,
-        **({"columns": dict(columns)} if columns else {}),
-        "allow_code": allow_code,
+        "only": reading.case_ids,
+        **reading.manifest(criteria),
         "judge": judges.arguments,
         "attempts": most_attempts,
         "attempt_options": msgspec.to_builtins(attempt_choices),
-        "reply_timeout": reply_timeout,
+        "reply_timeout": run.reply_timeout,
     }
     signatures = {"agent": signature(target), **user_signatures, **tool_signatures}
     info = run_info("run", arguments, notes, loaded_sets, signatures, attempt_choices)
@@ -170,8 +146,8 @@ def plan_run(
         tuple(cases),
         agent=target,
         attempts=most_attempts,
-        concurrency=concurrency,
-        reply_timeout=reply_timeout,
+        concurrency=run.concurrency,
+        reply_timeout=run.reply_timeout,
         warnings=(*notes.warnings, *warnings),
         notes=notes.notes,
         judges=judges,
@@ -187,7 +163,7 @@ def resume(plan: Plan, earlier: RunInfo) -> Plan:
     new, old = _comparable(plan.info), _comparable(earlier)
     difference = "is not the same as in the run"
     changes = [
-        f"--resume {earlier.id}: {name} {difference}: {_short(new.get(name))}, was {_short(old.get(name))}"
+        f"{spell('resume')} {earlier.id}: {name} {difference}: {_short(new.get(name))}, was {_short(old.get(name))}"
         for name in {**old, **new}
         if new.get(name) != old.get(name)
     ]
@@ -195,7 +171,9 @@ def resume(plan: Plan, earlier: RunInfo) -> Plan:
         raise UsageError("\n".join(changes))
     attempts = int(earlier.config.get("attempts", 1))
     if plan.attempts < attempts:
-        raise UsageError(f"--resume {earlier.id}: --attempts must be at least {attempts}, got {plan.attempts}")
+        raise UsageError(
+            f"{spell('resume')} {earlier.id}: {spell('attempts')} must be at least {attempts}, got {plan.attempts}"
+        )
     info = replace(plan.info, id=earlier.id, started=earlier.started, seconds=earlier.seconds)
     return Plan(**{**plan.__dict__, "info": info})
 
@@ -235,17 +213,14 @@ class Notes:
 def load_sets(
     eval_set: EvalSet | list[str | Path],
     criteria: Criteria,
-    *,
-    thresholds: Thresholds,
-    lenient: bool,
+    reading: ReadOptions,
     judges: Judges,
-    columns: Mapping[str, str] = NO_COLUMNS,
-    allow_code: bool = False,
+    *,
     is_scored: bool = True,
 ) -> tuple[list[loading.LoadedSet], Notes]:
     """Return eval sets with their criteria, and notes on both."""
     if isinstance(eval_set, EvalSet):
-        loaded = _criteria(criteria, lenient=lenient, allow_code=allow_code, judges=judges) or loading.join_criteria(
+        loaded = _criteria(criteria, reading, judges) or loading.join_criteria(
             loading.DEFAULT_CONFIG, origin=loading.DEFAULTS
         )
         eval_set, digest = as_stored(eval_set, f"the eval set {eval_set.id!r}")
@@ -254,21 +229,12 @@ def load_sets(
             ((loaded.origin, loaded.sha256),),
             loaded.warnings,
             loaded.informs,
-            defaults=_defaults([loaded], thresholds),
+            defaults=_defaults([loaded], reading.thresholds),
         )
-        return with_thresholds([_with_criteria(eval_set, loaded)], thresholds), notes
-    files = loading.sources(eval_set, lenient=lenient, columns=columns)
+        return with_thresholds([_with_criteria(eval_set, loaded)], reading.thresholds), notes
+    files = loading.sources(eval_set, lenient=reading.lenient, columns=reading.columns)
     sets = [file.loaded.eval_set or EvalSet("") for file in files]
-    return load_with_criteria(
-        files,
-        criteria,
-        sets,
-        thresholds=thresholds,
-        lenient=lenient,
-        allow_code=allow_code,
-        judges=judges,
-        is_scored=is_scored,
-    )
+    return load_with_criteria(files, criteria, sets, reading, judges, is_scored=is_scored)
 
 
 def as_stored(record: N, subject: str) -> tuple[N, str]:
@@ -287,20 +253,15 @@ def load_with_criteria(
     files: list[loading.Source],
     criteria: Criteria,
     sets: list[EvalSet],
-    *,
-    thresholds: Thresholds,
-    lenient: bool,
+    reading: ReadOptions,
     judges: Judges,
-    allow_code: bool = False,
+    *,
     is_scored: bool = True,
 ) -> tuple[list[loading.LoadedSet], Notes]:
     """Return an eval set for each file with the criteria for that file, and notes on both."""
-    same_for_all = _criteria(criteria, lenient=lenient, allow_code=allow_code, judges=judges)
-    config_criteria = [
-        same_for_all
-        or loading.criteria_for(file, lenient=lenient, allow_code=allow_code, judges=judges, is_scored=is_scored)
-        for file in files
-    ]
+    same_for_all = _criteria(criteria, reading, judges)
+    options: dict[str, Any] = {"lenient": reading.lenient, "allow_code": reading.allow_code, "judges": judges}
+    config_criteria = [same_for_all or loading.criteria_for(file, **options, is_scored=is_scored) for file in files]
     loaded_sets = [
         _with_criteria(eval_set, criteria, file.only, MEAN if file.loaded.kind in _ADK_KINDS else ALL)
         for eval_set, criteria, file in zip(sets, config_criteria, files, strict=True)
@@ -314,9 +275,9 @@ def load_with_criteria(
         ),
         all(criteria.informs for criteria in config_criteria),
         collect_notes(files),
-        _defaults(config_criteria, thresholds),
+        _defaults(config_criteria, reading.thresholds),
     )
-    return with_thresholds(loaded_sets, thresholds), notes
+    return with_thresholds(loaded_sets, reading.thresholds), notes
 
 
 def _defaults(configs: Sequence[loading.Criteria], thresholds: Thresholds) -> tuple[str, ...]:
@@ -350,17 +311,19 @@ def collect_notes(files: Sequence[loading.Source]) -> tuple[str, ...]:
     return tuple(note for file in files for note in file.loaded.notes)
 
 
-def _criteria(criteria: Criteria, *, lenient: bool, allow_code: bool, judges: Judges) -> loading.Criteria | None:
+def _criteria(criteria: Criteria, reading: ReadOptions, judges: Judges) -> loading.Criteria | None:
     check_criteria(criteria)
     if criteria is None:
         return None
     if isinstance(criteria, str | Path):
-        return loading.criteria_in(Path(criteria), lenient=lenient, allow_code=allow_code, judges=judges)
+        return loading.criteria_in(
+            Path(criteria), lenient=reading.lenient, allow_code=reading.allow_code, judges=judges
+        )
     if not isinstance(criteria, Mapping):
         return loading.Criteria(_check_all(list(criteria)), "arguments")
     functions = {name: entry for name, entry in criteria.items() if callable(entry)}
     entries = {name: entry for name, entry in criteria.items() if name not in functions}
-    diagnostics = Diagnostics("arguments", lenient=lenient)
+    diagnostics = Diagnostics("arguments", lenient=reading.lenient)
     content = entries if is_config(entries) else {"criteria": entries}
     config = read_config(content, diagnostics) if entries else EvalConfig(())
     own = tuple(_check(Criterion(name, function)) for name, function in functions.items())
@@ -368,7 +331,7 @@ def _criteria(criteria: Criteria, *, lenient: bool, allow_code: bool, judges: Ju
     if problems and not (config.criteria or own):
         raise ConfigError(*problems)
     with collecting(problems):
-        loaded = loading.join_criteria(config, origin="arguments", own=own, lenient=lenient, judges=judges)
+        loaded = loading.join_criteria(config, origin="arguments", own=own, lenient=reading.lenient, judges=judges)
     if problems:
         raise ConfigError(*problems)
     return replace(loaded, warnings=(*diagnostics.warnings, *loaded.warnings))

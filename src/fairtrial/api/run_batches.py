@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from fairtrial.api.connection import find_models
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.llm.budget import Budget
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.planned_case import PairedRecordings, PlannedCase
@@ -77,17 +77,23 @@ def check_batches(plan: Plan, store: str | None) -> None:
         return
     if plan.agent is not None:
         raise UsageError(
-            "--batch-api: needs conversations that are recorded; use `fairtrial record`, then `fairtrial score`"
+            f"{spell('batch_api')}: needs conversations that are recorded; use `fairtrial "
+            "record`, then `fairtrial score`"
         )
     if store is None:
-        raise UsageError("--batch-api: needs a store, which keeps the run while its batches are at a provider")
+        raise UsageError(
+            f"{spell('batch_api')}: needs a store, which keeps the run while its batches are at a provider"
+        )
     check_canaries(plan.judges.models, plan.judges.canaries)
 
 
 def check_canaries(models: ModelOptions, canaries: int | None) -> None:
     """Raise UsageError if a judge is to be checked during a run whose calls go into batches."""
     if models.batch is not None and canaries:
-        raise UsageError("--canaries: does not go with --batch-api; check the judge with `fairtrial judge check` first")
+        raise UsageError(
+            f"{spell('canaries')}: does not go with {spell('batch_api')}; check the "
+            "judge with `fairtrial judge check` first"
+        )
 
 
 def with_earlier_id(plan: Plan, store: Store) -> Plan:

@@ -15,7 +15,7 @@ from fairtrial.api.calibrations import calibrations, labelled_outcomes
 from fairtrial.api.case_groups import groups_by_position, with_clusters
 from fairtrial.api.dataset_sources import is_folder_of_results, measure_folder
 from fairtrial.api.stored_runs import Run, measure_stored, open_store
-from fairtrial.errors import FormatError, UsageError
+from fairtrial.errors import FormatError, UsageError, spell
 from fairtrial.records.attempt import Failure
 from fairtrial.records.attempt_row import AttemptRow, CriterionTerms, OutcomeRow, make_row
 from fairtrial.records.calibration import Calibration
@@ -187,7 +187,7 @@ def _read_report(path: Path) -> RunRows:
     try:
         report = json_decoder(_Report).decode(path.read_bytes())
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        problem = f"must be a report that --json wrote, or a run that `fairtrial runs export` wrote: {error}"
+        problem = f"must be a report that {spell('json')} wrote, or a run that `fairtrial runs export` wrote: {error}"
         raise FormatError(str(path), [problem]) from None
     terms = {
         own.criterion: CriterionTerms(own.criterion, own.threshold, own.lower_is_better, own.range)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,9 @@ from typing import Any
 from fairtrial import loading
 from fairtrial.api.arguments import Paths, check_match, check_numbers, collect_recordings
 from fairtrial.api.connection import find_models
-from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, resolve_eval_set
 from fairtrial.api.model_warnings import model_warnings
+from fairtrial.api.plan_options import READ, RUN, ReadOptions, RunOptions
 from fairtrial.api.planning import (
     Criteria,
     Notes,
@@ -27,10 +27,8 @@ from fairtrial.api.planning import (
     run_info,
 )
 from fairtrial.api.text_warnings import text_warnings
-from fairtrial.errors import UsageError
-from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
+from fairtrial.errors import UsageError, spell
 from fairtrial.formats.datasets.column_roles import check_columns
-from fairtrial.formats.reading import NO_COLUMNS
 from fairtrial.judge.judges import Judges
 from fairtrial.planned_case import PairedRecordings, PlannedCase, PlannedCases
 from fairtrial.records.attempt import Recording
@@ -41,8 +39,8 @@ from fairtrial.records.trace import Trace
 from fairtrial.text.display import describe_error
 
 _NOTHING_EXPECTED = (
-    "the recordings do not contain what was expected. Give an eval set with --against, or name criteria that need no "
-    "expectation with --config"
+    "the recordings do not contain what was expected. Give an eval set with {eval_set}, or name criteria that need "
+    "no expectation with {criteria}"
 )
 
 
@@ -63,29 +61,18 @@ def plan_score(
     recordings: Paths | Iterable[Recording | Trace],
     eval_set: EvalSets | None = None,
     criteria: Criteria = None,
-    *,
-    match: loading.Match = "id",
-    concurrency: int = 8,
-    jobs: int = 1,
-    only: Sequence[str] = (),
-    lenient: bool = False,
-    columns: Mapping[str, str] = NO_COLUMNS,
-    allow_code: bool = False,
-    thresholds: Thresholds = NO_THRESHOLDS,
-    judges: Judges | None = None,
-    traces: TraceOptions = DEFAULTS,
+    reading: ReadOptions = READ,
+    run: RunOptions = RUN,
 ) -> Plan:
     """Read and check everything that `score` needs. Raises UsageError."""
-    check_numbers(concurrency=concurrency, jobs=jobs)
-    check_match(match)
-    check_columns(columns)
-    only = [only] if isinstance(only, str) else only
-    judges = judges or Judges()
+    check_numbers(concurrency=run.concurrency, jobs=run.jobs)
+    check_match(reading.match)
+    check_columns(reading.columns)
+    judges = run.judges
     paths, own = collect_recordings(recordings)
-    reading = {"lenient": lenient, "columns": columns}
-    matching = _Matching(criteria, match, tuple(only), thresholds, judges, reading, allow_code, traces)
+    matching = _Matching(criteria, reading, judges)
     if eval_set is not None:
-        eval_set = resolve_eval_set(eval_set, columns)
+        eval_set = resolve_eval_set(eval_set, reading.columns)
         if paths is not None and not isinstance(eval_set, EvalSet):
             loading.check_stdin([*paths, *eval_set])
         matched = matching.match_against(eval_set, paths, own)
@@ -93,32 +80,28 @@ def plan_score(
         matched = matching.match_files(paths)
     else:
         matched = matching.match_own(own)
-    if jobs > 1:
+    if run.jobs > 1:
         _check_processes(criterion for loaded_set in matched.loaded_sets for criterion in loaded_set.criteria)
     about_models = (*model_warnings(matched.loaded_sets, judges), *text_warnings(matched.loaded_sets))
     warnings = (*matched.notes.warnings, *matched.warnings, *about_models)
     if [origin for origin, _ in matched.notes.origins] == [loading.DEFAULTS] and not matched.expects:
-        warnings = (*warnings, _NOTHING_EXPECTED)
+        warnings = (*warnings, _NOTHING_EXPECTED.format(eval_set=spell("eval_set"), criteria=spell("criteria")))
     arguments = {
         "paths": ["memory"] if paths is None else list(map(str, paths)),
         "against": None if eval_set is None else list_names(eval_set),
-        "config": str(criteria) if isinstance(criteria, str | Path) else None,
-        "match": match,
-        "only": list(only),
-        "thresholds": dict(thresholds),
-        "lenient": lenient,
-        **({"columns": dict(columns)} if columns else {}),
-        "allow_code": allow_code,
+        "match": reading.match,
+        "only": reading.case_ids,
+        **reading.manifest(criteria),
         "judge": judges.arguments,
-        "traces": without_defaults(traces),
+        "traces": without_defaults(reading.traces),
         "recordings": [[source.loaded.path, source.sha256] for source in matched.files],
     }
     return Plan(
         run_info("score", arguments, matched.notes, matched.loaded_sets, {}),
         matched.cases,
         matched.recorded,
-        concurrency=concurrency,
-        jobs=jobs,
+        concurrency=run.concurrency,
+        jobs=run.jobs,
         warnings=warnings,
         notes=tuple(dict.fromkeys((*matched.notes.notes, *collect_notes(matched.files)))),
         judges=judges,
@@ -136,71 +119,71 @@ def _incomplete(files: Iterable[loading.Source]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Matching:
-    """How recordings find their cases. `reading` are the arguments that every reader of files takes."""
+    """How recordings find their cases."""
 
     criteria: Criteria
-    match: loading.Match
-    only: tuple[str, ...]
-    thresholds: Thresholds
+    reading: ReadOptions
     judges: Judges
-    reading: Mapping[str, Any]
-    allow_code: bool
-    traces: TraceOptions
 
     @property
-    def settings(self) -> dict[str, Any]:
-        """The arguments that every reader of sets takes."""
-        return {
-            "thresholds": self.thresholds,
-            "lenient": self.reading["lenient"],
-            "allow_code": self.allow_code,
-            "judges": self.judges,
-        }
+    def file_options(self) -> dict[str, Any]:
+        """The arguments that every reader of recordings takes."""
+        return {"lenient": self.reading.lenient, "columns": self.reading.columns}
 
     def match_against(
         self, eval_set: EvalSet | list[str | Path], paths: list[str | Path] | None, own: Sequence[Recording]
     ) -> _Matched:
         """Match recordings with the cases of an eval set."""
-        files = [] if paths is None else loading.sources(paths, recorded=True, traces=self.traces, **self.reading)
+        files = (
+            []
+            if paths is None
+            else loading.sources(paths, recorded=True, traces=self.reading.traces, **self.file_options)
+        )
         if any(source.only for source in files):
-            raise UsageError("FILE:case1,case2 chooses cases of an eval set: give it to --against, or use --only")
-        loaded_sets, notes = load_sets(eval_set, self.criteria, columns=self.reading["columns"], **self.settings)
+            raise UsageError(
+                f"FILE:case1,case2 chooses cases of an eval set: give it to {spell('eval_set')}, or use {spell('only')}"
+            )
+        loaded_sets, notes = load_sets(eval_set, self.criteria, self.reading, self.judges)
         cases = loading.plan_cases(loaded_sets)
         recordings, sets = (_stored(own), None) if paths is None else loading.with_sets(files)
-        recorded, unmatched = loading.match(cases, recordings, by=self.match, sets=sets)
+        recorded, unmatched = loading.match(cases, recordings, by=self.reading.match, sets=sets)
         return self._apply_selection(cases, recorded, loaded_sets, notes, unmatched, files)
 
     def match_files(self, paths: list[str | Path]) -> _Matched:
         """Match the recordings of files with the cases of the same files."""
-        if self.match != "id" or self.traces.tool_names:
-            return self._match_whole(loading.sources(paths, recorded=True, traces=self.traces, **self.reading))
-        files, index = loading.scan_sources(paths, traces=self.traces, **self.reading)
+        if self.reading.match != "id" or self.reading.traces.tool_names:
+            return self._match_whole(
+                loading.sources(paths, recorded=True, traces=self.reading.traces, **self.file_options)
+            )
+        files, index = loading.scan_sources(paths, traces=self.reading.traces, **self.file_options)
         return self._match_whole(files) if index is None else self._stream(files, index)
 
     def match_own(self, own: Sequence[Recording]) -> _Matched:
         """Make a case for each recording that the caller passes as an object."""
         recordings = _stored(own)
-        loaded_sets, notes = load_sets(_make_cases(loading.yield_case_ids(recordings)), self.criteria, **self.settings)
+        loaded_sets, notes = load_sets(
+            _make_cases(loading.yield_case_ids(recordings)), self.criteria, self.reading, self.judges
+        )
         cases = loading.plan_cases(loaded_sets)
-        recorded, unmatched = loading.match(cases, recordings, by=self.match)
+        recorded, unmatched = loading.match(cases, recordings, by=self.reading.match)
         return self._apply_selection(cases, recorded, loaded_sets, notes, unmatched, [])
 
     def _match_whole(self, files: list[loading.Source]) -> _Matched:
         merged = loading.merge_sources(files)
         sets = list(map(_read_expected, merged))
-        loaded_sets, notes = load_with_criteria(merged, self.criteria, sets, **self.settings)
+        loaded_sets, notes = load_with_criteria(merged, self.criteria, sets, self.reading, self.judges)
         cases = loading.plan_cases(loaded_sets)
-        recorded, unmatched = loading.match_each(cases, loaded_sets, merged, by=self.match)
+        recorded, unmatched = loading.match_each(cases, loaded_sets, merged, by=self.reading.match)
         return self._apply_selection(cases, recorded, loaded_sets, notes, unmatched, files)
 
     def _stream(self, files: list[loading.Source], index: loading.CaseIndex) -> _Matched:
         """Plan over recordings that stay in their files. Nothing is expected of them, and each has a case."""
         sets = [EvalSet(loading.RECORDED)] * len(files)
-        loaded_sets, notes = load_with_criteria(files, self.criteria, sets, **self.settings)
+        loaded_sets, notes = load_with_criteria(files, self.criteria, sets, self.reading, self.judges)
         index.name_cases(loading.RECORDED)
-        loading.select_streamed(index, files, self.only)
+        loading.select_streamed(index, files, self.reading.case_ids)
         cases = loading.StreamedCases(index, [loaded.criteria for loaded in loaded_sets])
-        recorded = loading.StreamedRecordings(files, cases, **self.reading, join=self.traces.join)
+        recorded = loading.StreamedRecordings(files, cases, **self.file_options, join=self.reading.traces.join)
         warnings = (*collect_warnings(files), *index.coverage.warnings())
         return _Matched(cases, recorded, loaded_sets, notes, False, warnings, tuple(files))
 
@@ -214,7 +197,7 @@ class _Matching:
         files: list[loading.Source],
     ) -> _Matched:
         """Return the cases that `only` selects, with their recordings."""
-        selected = loading.select_cases(cases, loaded_sets, self.only)
+        selected = loading.select_cases(cases, loaded_sets, self.reading.case_ids)
         expects = any(map(_expects_anything, cases))
         matching = recorded if selected is cases else recorded.for_cases(selected)
         warnings = (*collect_warnings(files), *_incomplete(files), *unmatched)

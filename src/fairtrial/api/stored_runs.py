@@ -38,6 +38,7 @@ from fairtrial.text.globs import fits
 
 if TYPE_CHECKING:
     from fairtrial.api.attempt_filter import AttemptFilter, Selection
+    from fairtrial.records.failure_mode import Failures
     from fairtrial.reports.run_plots import RunPlots
     from fairtrial.reports.tables import RunTable
     from fairtrial.store import Store
@@ -240,6 +241,12 @@ class Run:
         from fairtrial.api.calibrations import labelled_outcomes
 
         return labelled_outcomes(self._store, self.info, self.calibrations)
+
+    def failures(self) -> Failures:
+        """Return the decisive step of each failed attempt, and the modes of the failures."""
+        from fairtrial.api.collected_failures import find_failures
+
+        return find_failures(self)
 
     def add_label(self, label: Label) -> None:
         """Store a label. Earlier labels of the same attempt stay."""

@@ -15,6 +15,7 @@ from fairtrial.agents import find_agent
 from fairtrial.analysis.aggregation import aggregate
 from fairtrial.api.conversations import conversations
 from fairtrial.api.execution import execute
+from fairtrial.api.plan_options import ReadOptions, RunOptions
 from fairtrial.api.planning import Plan, new_run_id, now
 from fairtrial.api.score_planning import plan_score
 from fairtrial.api.stored_runs import Run, open_store
@@ -57,7 +58,7 @@ def list_cases(
     """
     if recorded:
         criteria = [Criterion("listed", _nothing)]
-        plan = plan_score(list(recorded), list(paths) or None, criteria, only=only)
+        plan = plan_score(list(recorded), list(paths) or None, criteria, ReadOptions(only=only))
         return {case.position: case.name for case, _ in plan.recorded or ()}
     sets = [
         loading.LoadedSet(file.loaded.eval_set or EvalSet(""), (), file.only) for file in loading.sources(list(paths))
@@ -120,7 +121,7 @@ def check_trace(
         raise UsageError("check: needs tools, reply or criteria; otherwise nothing would be checked")
     case = _make_expected(trace, name, tools, reply)
     recording = Recording(name, trace, eval_set=test)
-    plan = plan_score([recording], EvalSet(test, (case,)), content, judges=judges)
+    plan = plan_score([recording], EvalSet(test, (case,)), content, run=RunOptions(judges=judges or Judges()))
     return execute(find_part(plan, f"{test} {name}", {0}), store=store)
 
 

@@ -14,7 +14,7 @@ from fairtrial.analysis.measured_run import CASE_RATE, measure_run
 from fairtrial.analysis.paired_runs import pair_runs
 from fairtrial.analysis.sequential import SequentialGate, take_waves
 from fairtrial.api.calibrations import unchecked_judges
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.records.attempt_row import CriterionTerms
 from fairtrial.records.gate import Claim, GateDecision
 from fairtrial.records.run import RunInfo
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fairtrial.store import Store
 
 _NO_WAVE = (
-    f"{CASE_RATE}: no single wave says whether a case passes by the rule of its attempts, so that --until-decided "
+    "{measure}: no single wave says whether a case passes by the rule of its attempts, so that {until_decided} "
     "cannot decide about it; use cases, or `fairtrial gate` after a run"
 )
 MOST_ATTEMPTS = 10
@@ -51,10 +51,12 @@ def plan_waves(
     run = measure_run(plan.info, [(case.position, case.key, case.name) for case in plan.cases], [], terms)
     base = None if against is None else measured(against, store)
     if base is not None and not base.is_finished:
-        raise UsageError(f"--against {base.info.id}: must be a finished run; continue it with --resume")
+        raise UsageError(
+            f"{spell('against')} {base.info.id}: must be a finished run; continue it with {spell('resume')}"
+        )
     for claim in claims:
         if claim.measure == CASE_RATE:
-            raise UsageError(_NO_WAVE)
+            raise UsageError(_NO_WAVE.format(measure=CASE_RATE, until_decided=spell("until_decided")))
     check_claims(run, base, claims)
     for claim in claims:
         if claim.kind == "at_least" and claim.limit in run.measures[claim.measure].range.bounds:

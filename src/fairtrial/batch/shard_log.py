@@ -10,11 +10,36 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from fairtrial.batch.resume import cut_to_whole_lines
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Json
 from fairtrial.system.file_lock import try_to_lock
+
+
+def iter_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file, without holding the whole file."""
+    with path.open("rb") as file:
+        yield from file
+
+
+def cut_to_whole_lines(path: Path, count: int | None = None) -> None:
+    """Cut a file of JSON lines after its last whole line, or after its first `count` lines.
+
+    A crash can leave half a line. Raises UsageError if the file holds fewer than `count` whole lines.
+    """
+    end = lines = 0
+    with path.open("r+b") as file:
+        for line in file:
+            if not line.endswith(b"\n") or lines == count:
+                break
+            end, lines = end + len(line), lines + 1
+        if count is not None and lines < count:
+            raise UsageError(
+                f"{spell('resume')}: {path}: holds {lines} lines, expected at least "
+                f"{count}; use a new {spell('output')}"
+            )
+        file.truncate(end)
+
 
 Entry = TypeVar("Entry")
 
@@ -39,10 +64,10 @@ class ShardLog(Generic[Entry]):
         exists = self._path.exists()
         if exists and not resume:
             raise UsageError(
-                f"{self._path.parent}: holds an unfinished run; go on with --resume, or give another folder"
+                f"{self._path.parent}: holds an unfinished run; go on with {spell('resume')}, or give another folder"
             )
         if resume and not exists:
-            raise UsageError(f"{self._path.parent}: holds no unfinished run that --resume could continue")
+            raise UsageError(f"{self._path.parent}: holds no unfinished run that {spell('resume')} could continue")
         self._file = self._path.open("ab")
         if try_to_lock(self._file) is False:
             raise UsageError(f"{self._path.parent}: another process is writing this folder")
@@ -80,7 +105,7 @@ def check_same(earlier: Json, now: Json) -> None:
     """Raise UsageError with each difference between the work that was begun and the work that is asked for."""
     differences = list(_differences(msgspec.to_builtins(now), earlier, ""))
     if differences:
-        raise UsageError("\n".join(f"--resume: {difference}" for difference in differences[:20]))
+        raise UsageError("\n".join(f"{spell('resume')}: {difference}" for difference in differences[:20]))
 
 
 def _differences(now: Json, earlier: Json, place: str) -> Iterator[str]:

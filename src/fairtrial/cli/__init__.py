@@ -13,7 +13,8 @@ from collections.abc import Sequence
 import click
 
 from fairtrial.cli import exit_codes
-from fairtrial.errors import FairtrialError, StoreError, nearest
+from fairtrial.cli.option_names import name_option
+from fairtrial.errors import FairtrialError, StoreError, nearest, spelling
 from fairtrial.system.lasting_imports import import_lastingly
 from fairtrial.system.process_end import end_process, process_kept
 from fairtrial.system.unreadable_rows import EXPLANATION, take_unreadable_rows
@@ -47,6 +48,7 @@ COMMAND_GROUPS = {
         "compare": "Compare runs case by case, with intervals and verdicts.",
         "plan": "Plan how many cases and attempts a question needs.",
         "flaky": "List the cases that pass in some attempts only.",
+        "failures": "Find where attempts went wrong, and group failures.",
         "mutate": "Plant changes in conversations, and report the caught ones.",
     },
     "Value": {
@@ -128,8 +130,7 @@ def fairtrial() -> None:
     fairtrial COMMAND --help    options of a command; --help-all lists rare ones
     fairtrial --version         the version
 
-    Exit codes: 0 passed, 1 failed, 3 something could not be scored, 2 wrong input or usage, 4 the store failed,
-    130 interrupted.
+    Exit codes: 0 passed, 1 failed, 3 unscored, 2 usage, 4 store, 130 interrupt.
     """  # noqa: D301  (click's own mark against wrapping)
 
 
@@ -175,7 +176,7 @@ def main(args: Sequence[str] | None = None) -> None:
 def _exit_code(args: Sequence[str] | None) -> int:
     """Run a command, and return the exit code that the command decides. SystemExit of other code does not decide it."""
     try:
-        with process_kept():
+        with process_kept(), spelling(name_option):
             return int(fairtrial.main(args, prog_name="fairtrial", standalone_mode=False) or exit_codes.OK)
     except SystemExit as error:
         from fairtrial.text.display import describe_error, visible

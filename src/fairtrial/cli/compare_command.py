@@ -64,20 +64,19 @@ def compare(
     from fairtrial import api
     from fairtrial.cli.console import console, reader_may_leave
 
-    comparisons = api.compare_all(
-        base,
-        run,
-        about=trust_flags.read_about(about),
-        cluster=cluster,
-        by=by,
-        pass_rates=pass_rates,
-        margin=margin,
-        valid_only=valid_only,
-        even_so=even_so,
-        corrected=corrected,
-        store=store,
-        base_store=base_store,
+    options = api.CompareOptions(
+        trust_flags.read_about(about),
+        pass_rates,
+        margin,
+        valid_only,
+        even_so,
+        corrected,
+        cluster,
+        by,
+        store,
+        base_store,
     )
+    comparisons = api.compare_all(base, run, options)
     document = comparisons[0] if len(comparisons) == 1 else comparisons
     trust_flags.write(document, json_file)
     trust_flags.write_markdown(map(api.comparison_markdown, comparisons), markdown_file)

@@ -172,32 +172,28 @@ def _plan(
 ) -> api.MutationPlan | api.DegradationPlan:
     """Read and check everything that the arguments name. Raises UsageError."""
     paths, agent, operators = arguments["paths"], arguments["agent"], arguments["named_operators"] or ()
-    shared: dict[str, Any] = {
-        "seed": arguments["seed"],
-        "sample": arguments["sample"],
-        "only": arguments["only"] or (),
-        "thresholds": arguments["thresholds"] or {},
-        "lenient": bool(arguments["lenient"]),
-        "allow_code": bool(arguments["allow_code"]),
-        "concurrency": concurrency,
-        "judges": judges,
-    }
+    options = api.MutationOptions(
+        arguments["from_run"],
+        operators,
+        arguments["languages"] or (),
+        arguments["seed"],
+        arguments["sample"],
+        store or api.DEFAULT_URL,
+    )
+    reading = api.ReadOptions(
+        arguments["only"] or (),
+        bool(arguments["lenient"]),
+        allow_code=bool(arguments["allow_code"]),
+        thresholds=arguments["thresholds"] or {},
+    )
+    run = api.RunOptions(concurrency=concurrency, reply_timeout=arguments["reply_timeout"], judges=judges)
     if agent is not None:
         if arguments["from_run"] is not None or arguments["languages"] or not paths:
             raise UsageError("--agent needs at least one EVALSET, and takes neither --from-run nor --language")
-        timeout = arguments["reply_timeout"]
-        return api.plan_degradation(paths, agent, config, degradations=operators, reply_timeout=timeout, **shared)
+        return api.plan_degradation(paths, agent, config, options, reading, run)
     if arguments["reply_timeout"] is not None:
         raise UsageError("--reply-timeout limits an agent, and needs --agent TARGET")
-    return api.plan_mutation(
-        paths or None,
-        config,
-        from_run=arguments["from_run"],
-        operators=operators,
-        languages=arguments["languages"] or (),
-        store=store or api.DEFAULT_URL,
-        **shared,
-    )
+    return api.plan_mutation(paths or None, config, options, reading, run)
 
 
 def _refuse_inputs(outputs: Iterable[Path], inputs: Sequence[Path]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -86,6 +86,10 @@ class Common:
     store: str
     output: Output
     labels: RunLabels
+
+    def read_options(self, columns: Mapping[str, str], **more: Any) -> api.ReadOptions:
+        """Return the options about reading, with the columns of tables and `more` options."""
+        return api.ReadOptions(self.only, self.lenient, columns, self.allow_code, self.thresholds, **more)
 
     def choose(self, plan: api.Plan) -> api.Plan:
         """Return a plan with the name and the tags of the run, and only with the cases that it is to have."""

@@ -148,14 +148,10 @@ def receive(
     plan = api.plan_receive(
         list(against) or None,
         config,
+        api.ReadOptions((), lenient, allow_code=allow_code, thresholds=thresholds, traces=collect_traces(options)),
+        api.RunOptions(concurrency=concurrency, judges=make_judges(options)),
         idle=idle,
         sample=sample,
-        concurrency=concurrency,
-        lenient=lenient,
-        allow_code=allow_code,
-        thresholds=thresholds,
-        judges=make_judges(options),
-        traces=collect_traces(options),
         redact=redact,
     )
     output = Output(reports, quiet, push=push, yes=yes)

@@ -71,14 +71,8 @@ def record(
         list(evalset),
         agent,
         config,
-        attempts=attempts,
-        concurrency=concurrency,
-        reply_timeout=reply_timeout,
-        only=list(only),
-        lenient=lenient,
-        columns=columns,
-        judges=api.Judges(models=models),
-        is_scored=False,
+        api.ReadOptions(list(only), lenient, columns),
+        api.RunOptions(attempts, concurrency, 1, reply_timeout, api.Judges(models=models), is_scored=False),
     )
     cassette = models.cassette
     inputs = [*collect_inputs(plan.info.config), *environment_files, *([cassette] if cassette else [])]

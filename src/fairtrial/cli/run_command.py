@@ -129,15 +129,19 @@ def run(
             arguments["paths"],
             arguments["agent"],
             arguments["config"],
-            attempts=_attempts(attempts, earlier, api.MOST_ATTEMPTS if until_decided else None),
-            concurrency=common.concurrency,
-            reply_timeout=arguments["reply_timeout"],
-            only=arguments["only"],
-            lenient=arguments["lenient"],
-            columns=arguments["columns"] or {},
-            allow_code=arguments["allow_code"],
-            thresholds=arguments["thresholds"],
-            judges=make_judges(judge, earlier.config.get("judge") or {} if earlier else None),
+            api.ReadOptions(
+                arguments["only"],
+                arguments["lenient"],
+                arguments["columns"] or {},
+                arguments["allow_code"],
+                arguments["thresholds"],
+            ),
+            api.RunOptions(
+                _attempts(attempts, earlier, api.MOST_ATTEMPTS if until_decided else None),
+                common.concurrency,
+                reply_timeout=arguments["reply_timeout"],
+                judges=make_judges(judge, earlier.config.get("judge") or {} if earlier else None),
+            ),
         )
     plan = common.choose(plan)
     if until_decided:

@@ -130,6 +130,7 @@ def _print_short(
         return
     api.print_run(terminal, run, verbose=verbose, full=full, show=show)
     api.print_invalid(terminal, run)
+    api.print_largest_modes(terminal, run, show.replace("fairtrial show", "fairtrial failures", 1))
 
 
 def _write_files(reports: ReportFiles, run: Run, case: str | None, store: str) -> None:

@@ -10,7 +10,7 @@ from msgspec import Meta
 from fairtrial.config.option import Option
 from fairtrial.config.reader import OptionReader, ReadWith
 from fairtrial.config.wording import format_value
-from fairtrial.errors import ConfigError, UsageError
+from fairtrial.errors import ConfigError, UsageError, spell
 from fairtrial.records.attempt_rule import AttemptRule
 from fairtrial.records.record import Json, Record
 from fairtrial.text.pointer import escape
@@ -71,7 +71,7 @@ def attempt_argument(text: str) -> AttemptOptions:
     except ConfigError as error:
         hint = f"; did you mean {count},at_least:{rule}?" if rule.isdecimal() else ""
         raise UsageError(
-            f"--attempts {text}: {error}{hint or '; for example 10,mean or shop:order_status=10,at_least:8'}"
+            f"{spell('attempts')} {text}: {error}{hint or '; for example 10,mean or shop:order_status=10,at_least:8'}"
         ) from None
     if not scope:
         return options

@@ -14,6 +14,7 @@ from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.tool_failures import declares_failure, has_failed
 from fairtrial.records.attempt import EndedBy, Failure, Recording
 from fairtrial.records.case import EvalCase, EvalSet
+from fairtrial.records.rubric import make_statement_rubric
 from fairtrial.records.trace import (
     About,
     AgentDetails,
@@ -34,6 +35,8 @@ _PARTS = ("text", "refusal", "image_url", "input_audio", "file", "thinking")
 """The types of parts. `thinking` is Mistral's, which otherwise writes messages as OpenAI does."""
 _Step = TypeVar("_Step", Message, ToolCall, ToolResult)
 _TAU_STOP = "###STOP###"
+_TAU_REWARD = "part of the reward"
+_TRAJECTORY = "TRAJECTORY_QUALITY"
 
 
 def is_message(value: Any) -> bool:
@@ -316,7 +319,8 @@ def is_tau(value: Any) -> bool:
 def tau_bench(raw: list[Any], reading: Diagnostics) -> tuple[EvalSet, tuple[Recording, ...]]:
     """Return tau-bench's tasks with their gold actions as expected calls, and its dialogues as recordings.
 
-    The user's instruction stays in `case.extra["instruction"]`. The trial (from 0) is the attempt (from 1).
+    What the agent has to tell the user (`outputs`) are rubrics. The user's instruction stays in
+    `case.extra["instruction"]`. The trial (from 0) is the attempt (from 1).
     """
     cases: dict[str, EvalCase] = {}
     recordings: list[Recording] = []
@@ -367,4 +371,9 @@ def _tau_case(case_id: str, info: Any, at: Place, reading: Diagnostics) -> EvalC
             calls.append(ToolCall(action["name"], kwargs))
         else:
             reading.wrong_type((((at, "task"), "actions"), i), "an action {'name': ..., 'kwargs': {...}}", action)
-    return EvalCase(case_id, expected_calls=tuple(calls), extra={"instruction": task.get("instruction")})
+    statements = [str(text) for text in task.get("outputs") or () if isinstance(text, str | int | float)]
+    rubrics = [
+        make_statement_rubric(f"outputs_{n}", text, _TAU_REWARD, _TRAJECTORY) for n, text in enumerate(statements, 1)
+    ]
+    extra = {"instruction": task.get("instruction")}
+    return EvalCase(case_id, rubrics=tuple(rubrics), expected_calls=tuple(calls), extra=extra)

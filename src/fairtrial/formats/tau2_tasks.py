@@ -10,7 +10,7 @@ from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.case import EvalCase, EvalSet, Persona, Scenario
 from fairtrial.records.record import Json
-from fairtrial.records.rubric import Rubric
+from fairtrial.records.rubric import Rubric, make_statement_rubric
 from fairtrial.records.trace import ToolCall
 from fairtrial.text.display import count
 
@@ -106,16 +106,14 @@ def _rubrics(criteria: dict[str, Any], basis: Sequence[Any], at: Place, reading:
     tau2-bench looks for the text that the agent must say. A judge also accepts other words for the same fact.
     """
     rubrics: list[Rubric] = []
-    for key, reward, words in (
-        ("communicate_info", "COMMUNICATE", "The agent tells the user this: {}"),
-        ("nl_assertions", "NL_ASSERTION", "{}"),
-    ):
+    for key, reward in (("communicate_info", "COMMUNICATE"), ("nl_assertions", "NL_ASSERTION")):
         role = "part of the reward" if reward in basis else "not part of the reward"
         for number, text in enumerate(reading.array(criteria, key, at), 1):
             if not isinstance(text, str):
                 reading.wrong_type(((at, key), number - 1), "a text", text)
                 continue
-            rubrics.append(Rubric(f"{key}_{number}", words.format(text), f"{reward}, {role}", _TRAJECTORY))
+            make = make_statement_rubric if key == "communicate_info" else Rubric
+            rubrics.append(make(f"{key}_{number}", text, f"{reward}, {role}", _TRAJECTORY))
     return tuple(rubrics)
 
 

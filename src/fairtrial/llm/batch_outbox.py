@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from msgspec.structs import replace
 
-from fairtrial.errors import ConfigError, UsageError
+from fairtrial.errors import ConfigError, UsageError, spell
 from fairtrial.llm.address import Address
 from fairtrial.llm.batch_book import BatchBook, OpenBatch
 from fairtrial.llm.batch_client import LostBatchError
@@ -35,7 +35,9 @@ _QUEUE_IS_FULL = ("token_limit", "quota", "rate limit", "RESOURCE_EXHAUSTED")
 def check_batches(at: Address | None, name: str) -> None:
     """Raise `ConfigError` if a model's provider has no batch interface. A service has no address."""
     if at is None or at.provider not in PROVIDERS:
-        raise ConfigError(f"--batch-api: model {name!r} has no batches; must be a model of {', '.join(PROVIDERS)}")
+        raise ConfigError(
+            f"{spell('batch_api')}: model {name!r} has no batches; must be a model of {', '.join(PROVIDERS)}"
+        )
 
 
 @dataclass
@@ -163,7 +165,7 @@ class BatchOutbox:
             identifier = await service.submit(batch.tag, self.book.entries(batch))
         except LostBatchError as error:
             raise UsageError(
-                f"a batch of {batch.number} questions may be lost on its way: {error}; --resume looks for it"
+                f"a batch of {batch.number} questions may be lost on its way: {error}; {spell('resume')} looks for it"
             ) from None
         except UsageError:
             self.book.release_batch(batch)
@@ -187,7 +189,8 @@ class BatchOutbox:
         self.book.close_batch(batch, count_try=not state.is_cancelled)
         if state.is_cancelled:
             raise UsageError(
-                f"batch {batch.id} was cancelled at its provider; its replies so far are kept, and --resume asks the "
+                f"batch {batch.id} was cancelled at its provider; its replies so far are kept, "
+                f"and {spell('resume')} asks the "
                 "other questions in a new batch"
             )
         return None
@@ -202,7 +205,7 @@ class BatchOutbox:
             self.note(f"batch {batch.id} has to wait until another has finished: {text}")
             return
         self.book.release_batch(batch)
-        raise UsageError(f"batch {batch.id} was refused: {text}; --resume submits its questions again")
+        raise UsageError(f"batch {batch.id} was refused: {text}; {spell('resume')} submits its questions again")
 
     async def _keep_results(self, batch: OpenBatch) -> bool:
         """Keep a finished batch's replies. Return whether it held any request of ours."""

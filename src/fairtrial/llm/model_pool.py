@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
-from fairtrial.errors import ConfigError, UsageError
+from fairtrial.errors import ConfigError, UsageError, spell
 from fairtrial.llm.address import Address, address
 from fairtrial.llm.budget import Budget, Budgeted
 from fairtrial.llm.call_cache import Cached, CallCache
@@ -61,7 +61,7 @@ def check_model(model: NamedModel, options: ModelOptions) -> None:
         check_batches(endpoint, model.name)
     limited = options.budget is not None and options.budget.max_cost is not None
     if limited and (endpoint is None or not price_known(endpoint)):
-        raise ConfigError(f"model {model.name!r}: its price is not known, so that --max-cost cannot be kept")
+        raise ConfigError(f"model {model.name!r}: its price is not known, so that {spell('max_cost')} cannot be kept")
 
 
 def _check_chat(at: Address) -> None:
@@ -198,7 +198,7 @@ class ModelPool:
             replies = (key for key, entry in self._entries.items() if entry.reply is not None)
             self._recorder = CassetteWriter(path, only_adds=self._adds, recorded_keys=replies)
         except OSError as problem:
-            raise UsageError(f"--cassette {path}: {problem.strerror or problem}") from None
+            raise UsageError(f"{spell('cassette')} {path}: {problem.strerror or problem}") from None
         self._stack.callback(self._recorder.close)
 
     def connected(self, model: NamedModel) -> NamedModel:

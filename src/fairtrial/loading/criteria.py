@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fairtrial.config.attempt_options import AttemptOptions, attempt_options
 from fairtrial.config.eval_config import ConfigPart, EvalConfig
 from fairtrial.config.spelling import file_pointer
-from fairtrial.errors import ConfigError, FormatError, OtherContentError, collecting
+from fairtrial.errors import ConfigError, FormatError, OtherContentError, collecting, spell
 from fairtrial.judge.judges import Judges
 from fairtrial.loading.cases import TOOL_MODEL, USER_MODEL, ModelPointers
 from fairtrial.loading.sources import CONFIG_NAMES, Source, no_such_path, read_file, read_part
@@ -153,11 +153,11 @@ class _UnusedConfig(NamedTuple):
         return any((self.config.user_simulator, self.config.environment, self.config.attempts))
 
     def __str__(self) -> str:
-        advice = f"give it with --config, call it {CONFIG_NAMES[0]}"
+        advice = f"give it with {spell('criteria')}, call it {CONFIG_NAMES[0]}"
         if not self.is_ours:
             return f"{self.path}: holds no criterion that is known here, and is not used; if it is meant, {advice}"
         problem = "is a configuration, but would not be used"
-        return f"{self.path}: {problem}; {advice}, or let the defaults decide with --lenient"
+        return f"{self.path}: {problem}; {advice}, or let the defaults decide with {spell('lenient')}"
 
 
 def _unused_configs(folder: Path) -> Iterator[_UnusedConfig]:
@@ -196,7 +196,7 @@ def criteria_for(
         configs = [folder / name for name in CONFIG_NAMES if (folder / name).is_file()]
         if len(configs) > 1:
             names = " and ".join(path.name for path in configs)
-            raise ConfigError(f"{folder}: holds {names}; keep one, or name one with --config")
+            raise ConfigError(f"{folder}: holds {names}; keep one, or name one with {spell('criteria')}")
         if configs:
             return criteria_in(configs[0], lenient=lenient, allow_code=allow_code, judges=judges)
         if folder in (last, folder.parent):
@@ -220,5 +220,5 @@ def _refuse_config_above(folder: Path, *, is_scored: bool) -> None:
         if path.is_file():
             raise ConfigError(
                 f"{folder}: holds no {CONFIG_NAMES[0]}, but the folder above holds {path}, which is not read; "
-                f"name the criteria with --config"
+                f"name the criteria with {spell('criteria')}"
             )

@@ -9,6 +9,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
+from fairtrial.errors import spell
 from fairtrial.loading.cases import LoadedSet
 from fairtrial.loading.sources import Source
 from fairtrial.loading.spooled_recordings import SpooledRecording, SpooledRecordings
@@ -130,7 +131,7 @@ def _better_matches(
     best = max(keys, key=lambda key: numbers[key])
     if numbers[best]:
         pairs = f"{numbers[best]:,} of {count(len(recordings), 'recording')}"
-        yield f"--match {by} pairs no recording with a case; --match {best} would pair {pairs}"
+        yield f"{spell('match')} {by} pairs no recording with a case; {spell('match')} {best} would pair {pairs}"
 
 
 def _homes(

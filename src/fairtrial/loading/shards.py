@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from fairtrial.errors import FormatError, UsageError
+from fairtrial.errors import FormatError, UsageError, spell
 from fairtrial.formats.columnar_rows import is_parquet, plain
 from fairtrial.formats.conversation.options import TraceOptions
 from fairtrial.formats.items import ITEM_FORMATS, detect_item_format, iter_recordings
@@ -120,9 +120,11 @@ def columns_in(text: str) -> Columns:
     values = {name.strip(): column.strip() for name, _, column in pairs}
     allowed = "conversation=COLUMN, or messages=COLUMN,id=COLUMN"
     if not values.keys() <= set(_GUESSES) or not all(values.values()) or len(values) != len(pairs):
-        raise UsageError(f"--columns: must be {allowed}, got {text!r}")
+        raise UsageError(f"{spell('data_columns')}: must be {allowed}, got {text!r}")
     if ("conversation" in values) == ("messages" in values):
-        raise UsageError(f"--columns: must name either conversation or messages, as {allowed}, got {text!r}")
+        raise UsageError(
+            f"{spell('data_columns')}: must name either conversation or messages, as {allowed}, got {text!r}"
+        )
     return Columns(**values)
 
 
@@ -198,12 +200,15 @@ def _row_shards(
         name for name in (own_columns.conversation, own_columns.messages, own_columns.id) if name not in ("", *names)
     ]
     if missing:
-        raise UsageError(f"--columns: {file.path}: has no column {missing[0]!r}; it has {', '.join(names)}")
+        raise UsageError(
+            f"{spell('data_columns')}: {file.path}: has no column {missing[0]!r}; it has {', '.join(names)}"
+        )
     if columns is None:
         id_note = f", and {own_columns.id!r} for its id" if own_columns.id else ""
         content_column = own_columns.conversation or own_columns.messages
         note(
-            f"{file.path}: takes the column {content_column!r} for the conversation{id_note}; --columns says otherwise"
+            f"{file.path}: takes the column {content_column!r} for the conversation{id_note}; "
+            f"{spell('data_columns')} says otherwise"
         )
     metadata, start, size = content.metadata, 0, 0
     for group in range(metadata.num_row_groups):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from fairtrial.errors import FormatError, OtherContentError, UsageError
+from fairtrial.errors import FormatError, OtherContentError, UsageError, spell
 from fairtrial.formats import packed
 from fairtrial.formats.chats.joined_requests import RequestJoiner, joined_message
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
@@ -23,11 +23,8 @@ from fairtrial.formats.real_tools import with_real_tools
 from fairtrial.formats.recognise import Loaded, read
 from fairtrial.formats.spans import large_files
 from fairtrial.formats.spans.large_files import large_file
-from fairtrial.loading.dataset_folders import data_files
-from fairtrial.loading.folders import walk_files
-from fairtrial.loading.input_streams import STDIN, read_stream
-from fairtrial.loading.large_eval_sets import large_eval_set
-from fairtrial.loading.session_files import belongs_to_session, with_agents
+from fairtrial.loading.folders import belongs_to_session, data_files, walk_files, with_agents
+from fairtrial.loading.input_streams import STDIN, large_eval_set, read_stream
 from fairtrial.loading.span_files import with_conversations
 from fairtrial.loading.spooled_recordings import SpooledRecordings
 from fairtrial.records.case import EvalSet
@@ -308,10 +305,12 @@ def check_useful(loaded: Loaded, *, recorded: bool) -> None:
 
 def _check_useful_table(loaded: Loaded, *, recorded: bool) -> None:
     if recorded and not loaded.recordings:
-        advice = "write --map reply=COLUMN, or give the file to --against"
+        advice = f"write {spell('columns')} reply=COLUMN, or give the file to {spell('eval_set')}"
         raise OtherContentError(loaded.path, [f"holds a table without the agent's replies; {advice}"])
     if not recorded and loaded.eval_set is None:
-        raise OtherContentError(loaded.path, ["holds a table without the user's messages; write --map input=COLUMN"])
+        raise OtherContentError(
+            loaded.path, [f"holds a table without the user's messages; write {spell('columns')} input=COLUMN"]
+        )
 
 
 def has_known_name(path: Path) -> bool:

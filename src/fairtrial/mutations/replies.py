@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from random import Random
 
 import regex
 
-from fairtrial.mutations import phrases
+from fairtrial.mutations import negation_en, negation_ja, negation_ko, negation_zh, phrases
 from fairtrial.mutations.courtesy import is_courtesy
-from fairtrial.mutations.negation import NEGATE
 from fairtrial.mutations.operator import Invocations, Plant, Scene, shuffle
 from fairtrial.mutations.phrases import Phrases
 from fairtrial.mutations.text_values import numbers
-from fairtrial.text.language import detect_language
+from fairtrial.text.language import Language, detect_language
 from fairtrial.text.rouge import characters
 from fairtrial.text.sentences import Piece, cut
+
+NEGATE: Mapping[Language, Callable[[str], str | None]] = {
+    "en": negation_en.negate,
+    "ko": negation_ko.negate,
+    "ja": negation_ja.negate,
+    "zh": negation_zh.negate,
+}
+"""The rules of each language. A result of None means that the rules leave the sentence alone."""
+
 
 _SHARE = 0.5
 """The share of words from which on two texts state the same facts."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, Self
 from urllib.parse import unquote
 
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.platforms.http_client import HttpClient
 
 HEADERS = "FAIRTRIAL_FORWARD_HEADERS"
@@ -37,7 +37,9 @@ class Forwarder:
         headers = parse_headers(os.environ.get(HEADERS, ""), HEADERS)
         self.failures = 0
         self.problem = ""
-        self._client = HttpClient("--forward", url, headers, keys=[HEADERS], secrets=list(headers.values()), wait=wait)
+        self._client = HttpClient(
+            spell("forward"), url, headers, keys=[HEADERS], secrets=list(headers.values()), wait=wait
+        )
         self._requests: queue.Queue[_ForwardedRequest | None] = queue.Queue(_ROOM)
         self._thread = threading.Thread(target=self._send_each, daemon=True, name="fairtrial-forward")
 

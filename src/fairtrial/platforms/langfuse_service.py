@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from urllib.parse import quote
 
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.formats.spans.span_values import member
 from fairtrial.platforms.http_client import HttpClient, RefusedRequestError
 from fairtrial.platforms.platform import GivenLabel, Page, PullQuery, PushedScore, score_value
@@ -26,7 +26,9 @@ class Langfuse:
     def __init__(self, url: str, project: str, wait: Callable[[float], None]) -> None:
         """Connect to a URL, or to the one that the environment names. Raises UsageError without keys."""
         if project:
-            raise UsageError("--project: the keys of Langfuse belong to one project; use the keys of another project")
+            raise UsageError(
+                f"{spell('project')}: the keys of Langfuse belong to one project; use the keys of another project"
+            )
         public, secret = (os.environ.get(name, "") for name in KEYS)
         if not public or not secret:
             raise UsageError(f"Langfuse needs {' and '.join(KEYS)} in the environment; its project settings show them")

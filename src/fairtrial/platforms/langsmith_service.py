@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.formats.spans.span_values import member
 from fairtrial.platforms.http_client import HttpClient
 from fairtrial.platforms.platform import GivenLabel, Page, PullQuery, PushedScore, score_value
@@ -73,7 +73,9 @@ class LangSmith:
     def _project_id(self, name: str) -> str:
         projects = self._client.get("/sessions", [("name", name), ("limit", "1")])
         if not isinstance(projects, list) or not projects:
-            raise UsageError(f"LangSmith has no project {name!r}; choose one with --project or LANGSMITH_PROJECT")
+            raise UsageError(
+                f"LangSmith has no project {name!r}; choose one with {spell('project')} or LANGSMITH_PROJECT"
+            )
         return str(projects[0]["id"])
 
     def push(self, scores: Iterable[PushedScore]) -> None:

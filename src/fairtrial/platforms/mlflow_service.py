@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.formats.timestamps import time_text
 from fairtrial.platforms.platform import Annotator, GivenLabel, Page, PullQuery, PushedScore, score_value
 from fairtrial.system.importing import import_extra
@@ -42,7 +42,7 @@ class MLflow:
         name = self._experiment
         experiment = self._call(self._client.get_experiment_by_name, name)
         if experiment is None:
-            raise UsageError(f"MLflow has no experiment {name!r}; choose one with --project")
+            raise UsageError(f"MLflow has no experiment {name!r}; choose one with {spell('project')}")
         conditions = [
             *([f"timestamp_ms >= {_milliseconds(query.since)}"] if query.since else []),
             *([f"timestamp_ms < {_milliseconds(query.until)}"] if query.until else []),
@@ -120,5 +120,5 @@ def _milliseconds(time: str) -> int:
 
 def _quotable(text: str) -> str:
     if "'" in text:
-        raise UsageError(f"--session: MLflow cannot search for a text with a quote, got {text!r}")
+        raise UsageError(f"{spell('session')}: MLflow cannot search for a text with a quote, got {text!r}")
     return text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.platforms.forwarding import parse_headers
 from fairtrial.platforms.http_client import HttpClient
 from fairtrial.platforms.platform import PushedScore
@@ -26,7 +26,9 @@ class OtlpLogs:
     def __init__(self, url: str, project: str, wait: Callable[[float], None]) -> None:
         """Connect to a URL, or to the one that OpenTelemetry's own variable names."""
         if project:
-            raise UsageError("--project: OTLP knows no projects; use OTEL_EXPORTER_OTLP_HEADERS if the service does")
+            raise UsageError(
+                f"{spell('project')}: OTLP knows no projects; use OTEL_EXPORTER_OTLP_HEADERS if the service does"
+            )
         headers = parse_headers(os.environ.get(HEADERS, ""), HEADERS)
         address = url or os.environ.get(ENDPOINT) or _DEFAULT_URL
         secrets = list(headers.values())

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from urllib.parse import quote
 
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.formats.spans.span_values import member
 from fairtrial.platforms.http_client import HttpClient, RefusedRequestError
 from fairtrial.platforms.platform import GivenLabel, Page, PullQuery, PushedScore, score_value
@@ -41,7 +41,10 @@ class Phoenix:
     def pages(self, query: PullQuery, cursor: str) -> Iterator[Page]:
         """Yield pages of spans. A trace may go on in the next page."""
         if query.filter:
-            raise UsageError("--filter: Phoenix has no language for filters; use --since, --until and --session")
+            raise UsageError(
+                f"{spell('filter_text')}: Phoenix has no language for filters; use "
+                f"{spell('since')}, {spell('until')} and {spell('session')}"
+            )
         conditions = [
             (name, value) for name, value in (("start_time", query.since), ("end_time", query.until)) if value
         ]

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.platforms.forwarding import parse_headers
 from fairtrial.platforms.http_client import HttpClient, check_url
 from fairtrial.platforms.platform import Page, PullQuery
@@ -21,7 +21,7 @@ class TraceUrl:
     def __init__(self, url: str, project: str, wait: Callable[[float], None]) -> None:
         """Prepare a request to the URL. Raises UsageError if it is not a URL."""
         if project:
-            raise UsageError("--project: a URL is one trace; leave it out")
+            raise UsageError(f"{spell('project')}: a URL is one trace; leave it out")
         parts = urlsplit(check_url(url, "SOURCE"))
         headers = parse_headers(os.environ.get(HEADERS, ""), HEADERS)
         base = f"{parts.scheme}://{parts.netloc}"
@@ -42,5 +42,8 @@ class TraceUrl:
     def pages(self, query: PullQuery, cursor: str) -> Iterator[Page]:  # noqa: ARG002  (a trace has one page)
         """Yield the trace."""
         if query != PullQuery():
-            raise UsageError("pull: a URL is one trace; --since, --until, --session and --filter choose no part")
+            raise UsageError(
+                f"pull: a URL is one trace; {spell('since')}, {spell('until')}, "
+                f"{spell('session')} and {spell('filter_text')} choose no part"
+            )
         yield Page([self._client.get(self._path)], "")

@@ -112,12 +112,12 @@ class Suite:
         from fairtrial import api
 
         concurrency = option_value(self._config, "concurrency") or 8
-        options: dict[str, Any] = {"concurrency": concurrency, "judges": self.judges}
         if source.recorded:
-            plan = api.plan_score(list(source.recorded), list(source.paths) or None, source.config, **options)
+            options = api.RunOptions(concurrency=concurrency, judges=self.judges)
+            plan = api.plan_score(list(source.recorded), list(source.paths) or None, source.config, run=options)
         else:
-            options |= {"attempts": source.attempts, "reply_timeout": source.reply_timeout}
-            plan = api.plan_run(list(source.paths), agent, source.config, **options)
+            options = api.RunOptions(source.attempts, concurrency, 1, source.reply_timeout, self.judges)
+            plan = api.plan_run(list(source.paths), agent, source.config, run=options)
         run = api.execute(api.find_part(plan, group, positions), store=self._part_store)
         self._runs.setdefault(group, []).append(run)
         for result in run.cases:

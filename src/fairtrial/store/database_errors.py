@@ -9,15 +9,15 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from fairtrial.errors import StoreError
+from fairtrial.errors import StoreError, spell
 
 _ADVICE = {
     "disk is full": "make room on the disk",
     "disk I/O error": "check the disk",
-    "is malformed": "the file is damaged; restore a copy, or use another --store",
-    "is not a database": "use another --store",
+    "is malformed": "the file is damaged; restore a copy, or use another {store}",
+    "is not a database": "use another {store}",
     "is locked": "another program is writing to it; wait for it, or end it",
-    "readonly database": "make the file and its folder writable, or use another --store",
+    "readonly database": "make the file and its folder writable, or use another {store}",
     "unable to open": "copy the file, and its -wal file if it has one, to a folder that can be written",
 }
 """The advice for an error, by words in the message of SQLite."""
@@ -93,7 +93,9 @@ def first_line(error: BaseException) -> str:
 
 def _message(error: Exception, url: str) -> str:
     cause = _postgres_fields(error).get("M") or first_line(error)
-    advice = next((f"; {advice}" for words, advice in _ADVICE.items() if words in cause), "")
+    advice = next(
+        (f"; {advice.format(store=spell('store'))}" for words, advice in _ADVICE.items() if words in cause), ""
+    )
     store = show_url(url)
     return f"{store if store == _OF_PROCESS else f'the store {store}'} failed: {cause}{advice}"
 

@@ -11,11 +11,37 @@ from typing import Any
 from urllib.parse import quote
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import registry
+from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
+from sqlalchemy.util import LRUCache
 
-from fairtrial.errors import StoreError, UsageError
-from fairtrial.store.compiled_statements import STATEMENTS, with_equal_dialect
+from fairtrial.errors import StoreError, UsageError, spell
 from fairtrial.store.database_errors import cannot_write, first_line, is_busy, show_url, translate_errors
 from fairtrial.store.schema import META, METADATA, RUNS, SCHEMA_VERSION
+
+STATEMENTS: LRUCache[object, object] = LRUCache(500)
+"""The compiled statements, by dialect and statement. SQLAlchemy reads and fills them."""
+
+
+class EqualSQLite(SQLiteDialect_pysqlite):
+    """SQLite of which all dialect objects are equal, so that a statement is compiled for all of them."""
+
+    supports_statement_cache = True
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EqualSQLite)
+
+    def __hash__(self) -> int:
+        return hash(EqualSQLite)
+
+
+registry.register("sqlite.equal", __name__, EqualSQLite.__name__)
+
+
+def with_equal_dialect(url: sa.URL) -> sa.URL:
+    """Return the same SQLite database's URL with that dialect. A URL that names another driver stays as it is."""
+    return url.set(drivername="sqlite+equal") if url.drivername in ("sqlite", "sqlite+pysqlite") else url
+
 
 _PATIENCE = 60.0
 """Seconds to wait for another process that writes."""
@@ -42,7 +68,9 @@ def open_engine(url: str, *, create: bool) -> sa.Engine:
             raise
         return _check_engine(_read_only(parsed, parsed.database), url, create=False)
     except (sa.exc.SQLAlchemyError, OSError, ImportError, ValueError) as error:
-        raise UsageError(f"--store: cannot open {show_url(url)}: {first_line(error)}{_hint(error, url)}") from None
+        raise UsageError(
+            f"{spell('store')}: cannot open {show_url(url)}: {first_line(error)}{_hint(error, url)}"
+        ) from None
 
 
 def _check_engine(parsed: sa.URL, url: str, *, create: bool) -> sa.Engine:
@@ -108,12 +136,12 @@ def _check_tables(engine: sa.Engine, url: str, *, create: bool) -> None:
     if version > SCHEMA_VERSION:
         raise StoreError(
             f"{show_url(url)} has schema version {version}, and this fairtrial reads versions up to {SCHEMA_VERSION}; "
-            "install a newer fairtrial, or use another --store"
+            f"install a newer fairtrial, or use another {spell('store')}"
         )
     if version < _FIRST_VERSION:
         raise StoreError(
             f"{show_url(url)} has schema version {version}, and this fairtrial reads versions from {_FIRST_VERSION}; "
-            "open it with an older fairtrial first, or use another --store"
+            f"open it with an older fairtrial first, or use another {spell('store')}"
         )
     _migrate(engine)
 
@@ -132,7 +160,7 @@ def _create_tables(connection: sa.Connection, url: str) -> None:
     if inspector.has_table(RUNS.name) and not inspector.has_table(META.name):
         raise StoreError(
             f"{show_url(url)} has a table {RUNS.name} without a schema version: a fairtrial before its first release "
-            "made it; use another --store"
+            f"made it; use another {spell('store')}"
         )
     for definition in _definitions(connection.dialect.name):
         connection.exec_driver_sql(definition)
@@ -203,5 +231,5 @@ def _hint(error: BaseException, url: str) -> str:
             return "; install the extra 'postgres'"
         return "; a store is in SQLite or Postgres, for example sqlite:///runs.db or postgresql+pg8000://USER@HOST/NAME"
     if isinstance(error, OSError):
-        return "; name another file, or keep no run with --store none"
+        return f"; name another file, or keep no run with {spell('store')} none"
     return "; a store is a URL such as sqlite:///runs.db" if isinstance(error, sa.exc.ArgumentError) else ""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec.structs import replace
 
-from fairtrial.errors import FormatError, StoreError, UsageError
+from fairtrial.errors import FormatError, StoreError, UsageError, spell
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.decoding import json_decoder
@@ -102,7 +102,7 @@ def import_run(store: Store, lines: Iterable[bytes], origin: str) -> RunInfo:
     if any(run.id == first.run.id for run in store.runs()):
         raise UsageError(
             f"{origin}: run {first.run.id} is in {show_url(store.url)} already; remove it with "
-            f"`fairtrial runs rm {first.run.id}`, or import into another --store"
+            f"`fairtrial runs rm {first.run.id}`, or import into another {spell('store')}"
         )
     store.begin(replace(first.run, finished=None, verdict=None))  # an import that is killed leaves an unfinished run
     try:

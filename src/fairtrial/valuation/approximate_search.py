@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fairtrial.errors import UsageError, lacks_extra
+from fairtrial.errors import UsageError, lacks_extra, spell
 from fairtrial.valuation.whole_files import whole_file
 
 if TYPE_CHECKING:
@@ -69,9 +69,11 @@ class NeighbourGraph:
 def check_approximate(cache: VectorCache | None) -> None:
     """Raise UsageError if a graph cannot be used: without its library, or if vectors of the index expire."""
     if find_spec("usearch") is None:
-        raise UsageError(lacks_extra("--approximate", "approximate"))
+        raise UsageError(lacks_extra(spell("approximate"), "approximate"))
     if cache is not None and cache.ttl is not None:
-        raise UsageError("--approximate: the traces of this index expire (--ttl), which a graph cannot know")
+        raise UsageError(
+            f"{spell('approximate')}: the traces of this index expire ({spell('ttl')}), which a graph cannot know"
+        )
 
 
 def _build(path: Path, cache: VectorCache) -> None:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.records.reasoning import ReasoningTrace
 from fairtrial.records.record import Record
 from fairtrial.records.value_row import Duplicate
@@ -33,7 +33,7 @@ class DedupOptions(Record, frozen=True):
 
     def check(self) -> None:
         """Raise UsageError for a limit outside of 0 to 1."""
-        for name, limit in (("--dedup-similarity", self.similarity), ("--dedup-cosine", self.cosine)):
+        for name, limit in ((spell("dedup_similarity"), self.similarity), (spell("dedup_cosine"), self.cosine)):
             if not 0.0 < limit <= 1.0:
                 raise UsageError(f"{name}: must be a number above 0, at most 1, got {limit!r}")
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
-from fairtrial.errors import UsageError, nearest
+from fairtrial.errors import UsageError, nearest, spell
 from fairtrial.records.value_row import Nearest
 from fairtrial.system.file_lock import try_to_lock
 from fairtrial.valuation.approximate_search import NeighbourGraph, check_approximate
@@ -34,7 +34,9 @@ class NoveltyIndex(Protocol):
 def check_mode(mode: str, *, index: object, embedded: bool, approximate: bool = False) -> None:
     """Raise UsageError for a novelty mode that is unknown, or that lacks its index or its embedder."""
     if approximate and mode != "corpus":
-        raise UsageError("--approximate needs --novelty corpus: only a saved index is searched with a graph")
+        raise UsageError(
+            f"{spell('approximate')} needs {spell('novelty')} corpus: only a saved index is searched with a graph"
+        )
     if approximate:
         check_approximate(None)
     modes = get_args(Mode)
@@ -60,7 +62,9 @@ def write_lock(path: Path | None) -> Iterator[None]:
     lock = path.with_name(f"{path.name}.lock")
     with lock.open("ab") as file:
         if try_to_lock(file) is False:
-            raise UsageError(f"--index: {path}: another process is writing it; wait for its end, or use another file")
+            raise UsageError(
+                f"{spell('index')}: {path}: another process is writing it; wait for its end, or use another file"
+            )
         yield
 
 

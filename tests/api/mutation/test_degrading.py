@@ -172,10 +172,10 @@ def test_a_resumed_run_does_not_repeat_finished_mutants(tmp_path: Path) -> None:
             raise KeyboardInterrupt
         return await honest(message, call)
 
-    plan = api.plan_degradation(orders, interrupted, WORDS, concurrency=1)
+    plan = api.plan_degradation(orders, interrupted, WORDS, run=api.RunOptions(concurrency=1))
     with pytest.raises(KeyboardInterrupt):
         api.execute_mutation(plan, store=store)
-    again = api.plan_degradation(orders, interrupted, WORDS, concurrency=1)
+    again = api.plan_degradation(orders, interrupted, WORDS, run=api.RunOptions(concurrency=1))
     earlier = api.reread(store, plan.plan.info.id).info
     resumed = api.resume_mutation(again, earlier)
     report = api.execute_mutation(resumed, store=store, resumed=True).report
@@ -217,7 +217,8 @@ JUDGED: dict[str, Any] = {
 def bill(agent: Any, **options: Any) -> str:
     """The bill of a run with the agent, whose judge has a limit."""
     limited = Judges(models=ModelOptions(budget=Budget(max_calls=1)))
-    return api.plan_degradation(CASES, agent, JUDGED, judges=limited, **options).bill
+    run = api.RunOptions(judges=limited)
+    return api.plan_degradation(CASES, agent, JUDGED, api.MutationOptions(**options), run=run).bill
 
 
 def test_the_bill_counts_conversations() -> None:

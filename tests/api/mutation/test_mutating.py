@@ -176,7 +176,7 @@ def test_equal_seeds_make_equal_reports() -> None:
 
 def test_a_sample_holds_all_operators_alike() -> None:
     """A sample of as many mutants as there are operators has one mutant of each."""
-    plan = api.plan_mutation(CASES, DEFAULTS, sample=12)
+    plan = api.plan_mutation(CASES, DEFAULTS, api.MutationOptions(sample=12))
     chosen = plan.selection(range(9))
     operators = [mutant.mutation.operator for _, mutant in chosen]  # type: ignore[union-attr]
     assert len(operators) == len(set(operators)) == 12
@@ -204,7 +204,7 @@ def test_nothing_is_mutated_if_no_baseline_passes(tmp_path: Path) -> None:
 def test_a_scenario_has_no_conversation_to_change() -> None:
     """The message says what would help."""
     scenarios = EvalSet("s", (EvalCase("one", scenario=Scenario("hi", "ask")),))
-    with pytest.raises(UsageError, match="--from-run RUN"):
+    with pytest.raises(UsageError, match="from_run RUN"):
         api.mutate(scenarios, DEFAULTS)
 
 
@@ -228,10 +228,11 @@ def test_the_report_can_be_made_again_from_the_store(tmp_path: Path) -> None:
 def test_judges_are_not_asked_without_a_limit() -> None:
     """The message says how many questions there would be, and what to do."""
     judged = {"final_response_match_v2": {"threshold": 0.8, "judge_model_options": {"judge_model": "openai/gpt-4o"}}}
-    with pytest.raises(UsageError, match=r"would ask judges up to \d+ questions.*--max-calls"):
+    with pytest.raises(UsageError, match=r"would ask judges up to \d+ questions.*max_calls"):
         api.plan_mutation(CASES, judged)
     limited = Judges(models=ModelOptions(budget=Budget(max_calls=10)))
-    assert api.plan_mutation(CASES, judged, judges=limited).judged == ("final_response_match_v2",)
+    plan = api.plan_mutation(CASES, judged, run=api.RunOptions(judges=limited))
+    assert plan.judged == ("final_response_match_v2",)
 
 
 def test_options_of_a_criterion_bound_the_harmful_changes() -> None:

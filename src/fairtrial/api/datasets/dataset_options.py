@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.loading.shards import Columns
 from fairtrial.records.record import Record
 
@@ -29,10 +29,15 @@ class DatasetOptions(Record, frozen=True):
         if self.sample is not None and not (
             0 < self.sample < 1 or (self.sample >= 1 and self.sample == int(self.sample))
         ):
-            raise UsageError(f"--sample: must be a share between 0 and 1, or a whole number, got {self.sample:g}")
+            raise UsageError(
+                f"{spell('sample')}: must be a share between 0 and 1, or a whole number, got {self.sample:g}"
+            )
         if self.stratify and self.sample is None:
-            raise UsageError("--stratify: needs --sample, the number or the share of conversations that are scored")
+            raise UsageError(
+                f"{spell('stratify')}: needs {spell('sample')}, the number or the "
+                "share of conversations that are scored"
+            )
         if not 0 <= self.max_refused <= 1:
-            raise UsageError(f"--max-refused: must be a share from 0 to 1, got {self.max_refused:g}")
+            raise UsageError(f"{spell('max_refused')}: must be a share from 0 to 1, got {self.max_refused:g}")
         if self.keep_failures < 0:
-            raise UsageError(f"--keep-failures: must be at least 0, got {self.keep_failures}")
+            raise UsageError(f"{spell('keep_failures')}: must be at least 0, got {self.keep_failures}")

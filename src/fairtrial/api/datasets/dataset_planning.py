@@ -10,7 +10,6 @@ import msgspec
 
 from fairtrial import loading
 from fairtrial.api.arguments import check_match
-from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
 from fairtrial.api.dataset_sources import MANIFEST
 from fairtrial.api.dataset_tables import folder_tables
 from fairtrial.api.datasets.dataset_options import DatasetOptions
@@ -20,11 +19,12 @@ from fairtrial.api.datasets.shared_models import BATCHES
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, resolve_eval_set
 from fairtrial.api.labels.run_labels import label_info
 from fairtrial.api.model_warnings import model_warnings
+from fairtrial.api.plan_options import READ, ReadOptions
 from fairtrial.api.planning import Criteria, Notes, load_sets, run_info
 from fairtrial.api.run_batches import check_canaries
 from fairtrial.api.score_planning import check_picklable
 from fairtrial.batch.executors import Executor, InProcess
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.judge.judges import Judges
 from fairtrial.loading.data_files import find_data_files
 from fairtrial.loading.object_folders import ObjectFolder, is_object_folder
@@ -41,18 +41,15 @@ def plan_dataset(
     criteria: Criteria = None,
     options: DatasetOptions = DatasetOptions(),  # noqa: B008  (a frozen record)
     *,
+    reading: ReadOptions = READ,
     executor: Executor | None = None,
-    match: loading.Match = "id",
-    lenient: bool = False,
-    allow_code: bool = False,
-    thresholds: Thresholds = NO_THRESHOLDS,
     judges: Judges | None = None,
     name: str = "",
     tags: Sequence[str] = (),
 ) -> DatasetPlan:
     """Read and check everything that scoring a data set needs, but not its conversations. Raises UsageError."""
     import_extra("pyarrow", "parquet")
-    check_match(match)
+    check_match(reading.match)
     judges = judges or Judges()
     objects = ObjectFolder(str(folder)) if is_object_folder(folder) else None
     is_finished = objects is not None and MANIFEST in objects.names()
@@ -60,37 +57,42 @@ def plan_dataset(
     _check_batches(folder, judges, objects)
     options.check()
     folder_tables(options.carry)
-    if match == "order":
-        raise UsageError("--match order: a data set is read in parts that have no common order; match by id or query")
+    if reading.match == "order":
+        raise UsageError(
+            f"{spell('match')} order: a data set is read in parts that have no common order; match by id or query"
+        )
     if options.stratify and eval_set is not None:
         raise UsageError(
-            "--stratify: does not go with --against, because attempts at a case may be in several strata; use --sample"
+            f"{spell('stratify')}: does not go with {spell('eval_set')}, because attempts at a "
+            f"case may be in several strata; use {spell('sample')}"
         )
     if is_finished or (objects is None and (folder / MANIFEST).exists()):
         raise UsageError(f"{url}: holds the results of a finished run; give another folder")
     notes: list[str] = []
-    loaded_sets, set_notes = _sets(
-        eval_set, criteria, thresholds=thresholds, lenient=lenient, allow_code=allow_code, judges=judges
-    )
+    loaded_sets, set_notes = _sets(eval_set, criteria, reading, judges)
     cases = None if eval_set is None else tuple(loading.plan_cases(loaded_sets))
     own_criteria = _one_set_of_criteria(loaded_sets)
     for criterion in own_criteria:
-        check_picklable(criterion, "--out")
+        check_picklable(criterion, spell("out"))
     files = tuple(find_data_files(paths))
     shards = tuple(cut_into_shards(files, options.columns, notes.append))
     arguments: dict[str, Any] = {
         "paths": list(map(str, paths)),
         "against": None if eval_set is None else [loaded.eval_set.id for loaded in loaded_sets],
-        "config": str(criteria) if isinstance(criteria, str | Path) else None,
-        "match": match,
-        "thresholds": dict(thresholds),
-        "lenient": lenient,
-        "allow_code": allow_code,
+        "match": reading.match,
+        **reading.manifest(criteria),
         "judge": judges.arguments,
         "options": msgspec.to_builtins(options),
     }
     scorer = ShardScorer(
-        folder, own_criteria, cases, match, lenient, options.keep_failures, objects=objects, carry=options.carry
+        folder,
+        own_criteria,
+        cases,
+        reading.match,
+        reading.lenient,
+        options.keep_failures,
+        objects=objects,
+        carry=options.carry,
     )
     info = label_info(run_info("score", arguments, set_notes, loaded_sets, {}), name, tags)
     return DatasetPlan(
@@ -106,28 +108,38 @@ def plan_dataset(
     )
 
 
-def _sets(eval_set: EvalSets | None, criteria: Criteria, **settings: Any) -> tuple[list[loading.LoadedSet], Notes]:
+def _sets(
+    eval_set: EvalSets | None, criteria: Criteria, reading: ReadOptions, judges: Judges
+) -> tuple[list[loading.LoadedSet], Notes]:
     """Return the eval sets with their criteria. Without eval sets, the criteria belong to a set without cases."""
     if eval_set is None:
         if criteria is None:
-            raise UsageError("--out needs --config, or --against with an eval set that has a configuration beside it")
-        return load_sets(EvalSet(loading.RECORDED), criteria, **settings)
-    return load_sets(resolve_eval_set(eval_set), criteria, **settings)
+            raise UsageError(
+                f"{spell('out')} needs {spell('criteria')}, or {spell('eval_set')} "
+                "with an eval set that has a configuration beside it"
+            )
+        return load_sets(EvalSet(loading.RECORDED), criteria, reading, judges)
+    return load_sets(resolve_eval_set(eval_set), criteria, reading, judges)
 
 
 def _check_batches(folder: Path, judges: Judges, objects: ObjectFolder | None) -> None:
     check_canaries(judges.models, judges.canaries)
     if judges.models.batch is not None and objects is not None:
         raise UsageError(
-            f"--batch-api: keeps its batches in {BATCHES}, a database that needs a file system; give --out a folder on "
+            f"{spell('batch_api')}: keeps its batches in {BATCHES}, a database that needs a file "
+            f"system; give {spell('out')} a folder on "
             f"a disk, and copy it to {objects.url}"
         )
     if judges.models.batch is None and (folder / BATCHES).exists():
-        raise UsageError(f"{folder}: its questions are in batches at a provider; go on with --batch-api --resume")
+        raise UsageError(
+            f"{folder}: its questions are in batches at a provider; go on with {spell('batch_api')} {spell('resume')}"
+        )
 
 
 def _one_set_of_criteria(loaded_sets: Sequence[loading.LoadedSet]) -> tuple[Criterion, ...]:
     first = loaded_sets[0].criteria
     if any(loaded.criteria != first for loaded in loaded_sets):
-        raise UsageError("the eval sets have different criteria, and a data set has the same for all; give --config")
+        raise UsageError(
+            f"the eval sets have different criteria, and a data set has the same for all; give {spell('criteria')}"
+        )
     return first

@@ -38,7 +38,7 @@ from fairtrial.api.stored_runs import Run, open_store
 from fairtrial.api.temporary_store import temporary_store
 from fairtrial.batch.executors import Executor, InProcess, ProcessPool
 from fairtrial.batch.shard_log import ShardLog
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.judge.ballot_costs import collect_ballot_ids
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.model import ignore
@@ -337,7 +337,7 @@ class DatasetPlan:
         if kept < not_passed:
             yield (
                 f"not_passed/ holds {kept:,} of {not_passed:,} conversations that did not pass: of each shard the "
-                f"first {self.options.keep_failures:,} (--keep-failures); attempts/ and outcomes/ hold all"
+                f"first {self.options.keep_failures:,} ({spell('keep_failures')}); attempts/ and outcomes/ hold all"
             )
         if not_passed > self.options.keep_failures:
             yield f"the store holds {self.options.keep_failures:,} of {not_passed:,} attempts that did not pass"
@@ -345,7 +345,7 @@ class DatasetPlan:
     def _lost_fields(self, reports: Sequence[ShardReport]) -> Iterator[str]:
         for field_name in self.options.carry:
             if not any(report.carried.get(field_name) for report in reports):
-                yield f"--carry {field_name}: no conversation has this field, and its column is empty"
+                yield f"{spell('carry')} {field_name}: no conversation has this field, and its column is empty"
 
 
 @dataclass
@@ -368,7 +368,7 @@ class _RefusalLimit:
             return
         examples = "\n".join(f"  {example}" for example in self.examples[:5])
         raise UsageError(
-            f"--max-refused: {self.refused:,} of {self.seen:,} conversations were refused, and at most "
+            f"{spell('max_refused')}: {self.refused:,} of {self.seen:,} conversations were refused, and at most "
             f"{self.share:.2%} may be; for example:\n{examples}"
         )
 

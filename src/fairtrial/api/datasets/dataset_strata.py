@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from fairtrial.api.datasets.shard_scoring import Sample, compute_share
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.loading.shards import FILE, Shard, read_shard
 from fairtrial.records.attempt import Recording
 
@@ -48,7 +48,8 @@ def draw_sample(
         return Sample({name: strata.bound(name, int(wanted)) for name in strata.sizes}, seed)
     if stratify != FILE and not any(strata.sizes):
         raise UsageError(
-            f"--stratify {stratify}: no conversation has this field; it must be a field of the records of JSON lines, "
+            f"{spell('stratify')} {stratify}: no conversation has this field; it must be a field "
+            "of the records of JSON lines, "
             f"a column of Parquet, or `{FILE}`"
         )
     number = int(wanted) if most else math.ceil(wanted * sum(strata.sizes.values()))
@@ -66,7 +67,8 @@ def allocate(sizes: Mapping[str, int], number: int) -> dict[str, int]:
     sample = {name: min(_LEAST, size) for name, size in sizes.items()}
     if sum(sample.values()) > number:
         raise UsageError(
-            f"--sample: {number:,} conversations are too few for the {len(sizes):,} strata of --stratify, "
+            f"{spell('sample')}: {number:,} conversations are too few for the {len(sizes):,} "
+            f"strata of {spell('stratify')}, "
             f"which need at least {_LEAST} each; give at least {sum(sample.values()):,}"
         )
     # The strata whose proportional part is below the least keep the least, and the others share the rest.
@@ -114,7 +116,7 @@ class _Strata:
                 self._shares[name] = array("d", sorted(own)[: self.most])
         if len(self.sizes) > MOST_STRATA:
             raise UsageError(
-                f"--stratify {stratify}: has more than {MOST_STRATA:,} values; give a field with fewer of them"
+                f"{spell('stratify')} {stratify}: has more than {MOST_STRATA:,} values; give a field with fewer of them"
             )
 
     def bound(self, name: str, number: int) -> float:

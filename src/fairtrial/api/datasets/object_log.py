@@ -6,7 +6,7 @@ import msgspec
 
 from fairtrial.api.datasets.shard_scoring import ShardReport
 from fairtrial.batch.shard_log import check_same
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.loading.object_folders import ObjectFolder
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Json
@@ -34,9 +34,9 @@ class ObjectLog:
         url, names = self._folder.url, self._folder.names(_PROGRESS)
         exists = _BEGUN in names
         if exists and not resume:
-            raise UsageError(f"{url}: holds an unfinished run; go on with --resume, or give another folder")
+            raise UsageError(f"{url}: holds an unfinished run; go on with {spell('resume')}, or give another folder")
         if resume and not exists:
-            raise UsageError(f"{url}: holds no unfinished run that --resume could continue")
+            raise UsageError(f"{url}: holds no unfinished run that {spell('resume')} could continue")
         if exists:
             head, *entries = self._folder.read_each([_BEGUN, *(name for name in names if name != _BEGUN)])
             earlier = msgspec.json.decode(head)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import get_args
 
 from fairtrial.analysis.comparison import NO_SLICES, Slices, compare_runs
@@ -13,6 +14,22 @@ from fairtrial.api.stored_runs import Run, reread
 from fairtrial.errors import UsageError
 from fairtrial.records.run_comparison import About, Comparison
 from fairtrial.store import DEFAULT_URL
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """How runs are compared. `compare` explains each option."""
+
+    about: About = "cases-like-these"
+    pass_rates: bool = False
+    margin: float | None = None
+    valid_only: bool = False
+    even_so: bool = False
+    corrected: bool = False
+    cluster: str | None = None
+    by: str | None = None
+    store: str = DEFAULT_URL
+    base_store: str | None = None
 
 
 def compare(
@@ -40,54 +57,30 @@ def compare(
     declare a cluster. `by` divides the cases by a property, for example by language. Raises UsageError if the runs
     share no case.
     """
-    (comparison,) = compare_all(
-        base,
-        [run],
-        about=about,
-        pass_rates=pass_rates,
-        margin=margin,
-        valid_only=valid_only,
-        even_so=even_so,
-        corrected=corrected,
-        cluster=cluster,
-        by=by,
-        store=store,
-        base_store=base_store,
-    )
-    return comparison
+    options = CompareOptions(about, pass_rates, margin, valid_only, even_so, corrected, cluster, by, store, base_store)
+    return compare_all(base, [run], options)[0]
 
 
 def compare_all(
-    base: RunSource,
-    runs: Sequence[RunSource],
-    *,
-    about: About = "cases-like-these",
-    pass_rates: bool = False,
-    margin: float | None = None,
-    valid_only: bool = False,
-    even_so: bool = False,
-    corrected: bool = False,
-    cluster: str | None = None,
-    by: str | None = None,
-    store: str = DEFAULT_URL,
-    base_store: str | None = None,
+    base: RunSource, runs: Sequence[RunSource], options: CompareOptions = CompareOptions()
 ) -> list[Comparison]:
     """Compare several runs with a base run. Their p values are corrected together."""
-    check_about(about)
-    if margin is not None and not margin > 0:
-        raise UsageError(f"margin must be above 0, got {margin:g}")
-    base_run = measured(base, base_store or store, valid_only=valid_only, cluster=cluster)
-    candidates = [measured(run, store, valid_only=valid_only, cluster=cluster) for run in runs]
+    check_about(options.about)
+    if options.margin is not None and not options.margin > 0:
+        raise UsageError(f"margin must be above 0, got {options.margin:g}")
+    base_store, by = options.base_store or options.store, options.by
+    base_run = measured(base, base_store, valid_only=options.valid_only, cluster=options.cluster)
+    candidates = [measured(run, options.store, valid_only=options.valid_only, cluster=options.cluster) for run in runs]
     check_different([base_run, *candidates])
     return compare_runs(
         base_run,
         candidates,
-        about=about,
-        pass_rates=pass_rates,
-        margin=margin,
-        even_so=even_so,
-        corrected=corrected,
-        slices=NO_SLICES if by is None else _slices(base, base_store or store, by, base_run.info.id),
+        about=options.about,
+        pass_rates=options.pass_rates,
+        margin=options.margin,
+        even_so=options.even_so,
+        corrected=options.corrected,
+        slices=NO_SLICES if by is None else _slices(base, base_store, by, base_run.info.id),
     )
 
 

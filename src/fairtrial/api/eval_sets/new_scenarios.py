@@ -6,17 +6,23 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fairtrial.agents import find_agent
-from fairtrial.api.declared_agents import declared_agents
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.formats.adk.write import scenario_json
 from fairtrial.llm.model import DEFAULT_MODEL, NamedModel
 from fairtrial.llm.model_options import ModelOptions
 from fairtrial.llm.model_pool import ModelPool, check_model
-from fairtrial.protocols import Agent, Documented
+from fairtrial.protocols import Agent, DeclaresAgents, Documented
 from fairtrial.records.case import EvalCase, Scenario
 from fairtrial.records.record import Json
+from fairtrial.records.trace import About
 from fairtrial.simulate.scenarios import describe_agent, write_scenarios
 from fairtrial.system.event_loop import blocking
+
+
+async def declared_agents(target: Agent, case: EvalCase) -> About | None:
+    """Return the agents of a session for a case before its first message, or None if they are not known."""
+    async with target(case, None) as session:
+        return await session.declared() if isinstance(session, DeclaresAgents) else session.about
 
 
 def scenarios(
@@ -40,7 +46,7 @@ def scenarios(
         description = describe_agent(await declared_agents(target, EvalCase("scenarios")), _documentation(target))
         if not description and not instruction:
             problem = "the agent has no instructions, tools or documentation"
-            raise UsageError(f"{problem}; describe the scenarios with --instruction")
+            raise UsageError(f"{problem}; describe the scenarios with {spell('instruction')}")
         async with ModelPool(options) as pool:
             writer = pool.connected(NamedModel(model))
             await pool.check()

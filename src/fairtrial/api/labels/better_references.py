@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from fairtrial.api.eval_files import save_eval_set
 from fairtrial.api.stored_runs import Run
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import Label
@@ -22,13 +22,15 @@ def write_references(run: Run, path: Path) -> int:
     labels belong to several eval sets.
     """
     if path.exists():
-        raise UsageError(f"--references: {path} exists; choose another file, because an eval set is never changed")
+        raise UsageError(
+            f"{spell('references')}: {path} exists; choose another file, because an eval set is never changed"
+        )
     labels = [label for label in run.labels if label.reference]
     names = sorted({label.case.eval_set for label in labels})
     if len(names) != 1:
         problem = f"labels of several eval sets have one: {', '.join(names)}" if names else "no label has one"
         raise UsageError(
-            f"--references: must be the better references of one eval set; in run {run.info.id}, {problem}"
+            f"{spell('references')}: must be the better references of one eval set; in run {run.info.id}, {problem}"
         )
     by_case: dict[CaseKey, list[Label]] = {}
     for label in labels:

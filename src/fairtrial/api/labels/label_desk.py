@@ -23,7 +23,7 @@ import msgspec
 
 from fairtrial.api.labels.label_queues import labels_by_place, open_queue
 from fairtrial.api.stored_runs import open_store
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.records.keys import CaseKey, outcome_key
 from fairtrial.records.label import Label, LabelQueue
@@ -173,7 +173,9 @@ class LabelDesk:
             return judged[0]
         names = ", ".join(judged or [own.name for own in criteria]) or "none"
         count = f"{len(judged)} criteria" if judged else "no criterion"
-        raise UsageError(f"--criterion: a judge decides {count} of run {run_id}, so name the criterion: {names}")
+        raise UsageError(
+            f"{spell('criterion')}: a judge decides {count} of run {run_id}, so name the criterion: {names}"
+        )
 
     def _find_desk(self, run: str, number: int) -> _Desk:
         return self._desk(self._store.run(run).id, number)
@@ -313,7 +315,7 @@ def _stored(found: Iterator[T]) -> T:
     """Return the first of what the store has. Raises UsageError if the run has lost it since the queue was drawn."""
     for own in found:
         return own
-    raise UsageError("the run does not have this item any more; draw another queue with another --seed")
+    raise UsageError(f"the run does not have this item any more; draw another queue with another {spell('seed')}")
 
 
 def _patience(item: QueueItem, labeler: str) -> float:
@@ -335,7 +337,9 @@ def find_labeler(holder: str) -> str:
 def _name(text: str) -> str:
     name = text.strip()
     if not 0 < len(name) <= _LONGEST_NAME or visible_line(name) != name:
-        raise UsageError(f"--as: must be a name of 1 to {_LONGEST_NAME} visible characters, got {name!r:.120}")
+        raise UsageError(
+            f"{spell('labeler')}: must be a name of 1 to {_LONGEST_NAME} visible characters, got {name!r:.120}"
+        )
     return name
 
 

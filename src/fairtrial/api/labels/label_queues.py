@@ -19,7 +19,7 @@ from fairtrial.api.labels.label_sampling import (
     measure_closeness,
     overlapping,
 )
-from fairtrial.errors import UsageError, nearest
+from fairtrial.errors import UsageError, nearest, spell
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import Label, LabelQueue
 from fairtrial.records.result import Outcome, Verdict
@@ -62,33 +62,38 @@ def _check(store: Store, run_id: str, queue: LabelQueue) -> None:
     terms = store.criterion_terms(run_id)
     if queue.criterion not in terms:
         hint = nearest(queue.criterion, terms) or f"; the run has {', '.join(terms) or 'no criteria'}"
-        raise UsageError(f"--criterion: run {run_id} has no criterion {queue.criterion!r}{hint}")
+        raise UsageError(f"{spell('criterion')}: run {run_id} has no criterion {queue.criterion!r}{hint}")
     if not 1 <= queue.sample <= _MOST_ITEMS:
-        raise UsageError(f"--sample: must be a number from 1 to {_MOST_ITEMS}, got {queue.sample}")
+        raise UsageError(f"{spell('sample')}: must be a number from 1 to {_MOST_ITEMS}, got {queue.sample}")
     if not 0 <= queue.overlap <= 1:
-        raise UsageError(f"--overlap: must be a share from 0 to 1, got {queue.overlap:g}")
+        raise UsageError(f"{spell('overlap')}: must be a share from 0 to 1, got {queue.overlap:g}")
     if not 2 <= queue.labelers <= MOST_ANSWERS:
-        raise UsageError(f"--labelers: must be a number from 2 to {MOST_ANSWERS}, got {queue.labelers}")
+        raise UsageError(f"{spell('labelers')}: must be a number from 2 to {MOST_ANSWERS}, got {queue.labelers}")
     if abs(queue.seed) >= 2**53:
-        raise UsageError(f"--seed: must be between -2^53 and 2^53, got {queue.seed}")
+        raise UsageError(f"{spell('seed')}: must be between -2^53 and 2^53, got {queue.seed}")
     if len(queue.answers) > MOST_ANSWERS:
-        raise UsageError(f"--answer: at most {MOST_ANSWERS} answers, since each has a key; got {len(queue.answers)}")
+        raise UsageError(
+            f"{spell('answers')}: at most {MOST_ANSWERS} answers, since each has a key; got {len(queue.answers)}"
+        )
     scale = terms[queue.criterion].range
     for name, value in queue.answers.items():
         if not name.strip() or not math.isfinite(value) or value not in scale:
             problem = f"must be NAME=VALUE with a number {scale}, got {name!r}={value:g}"
-            raise UsageError(f"--answer: {problem}")
+            raise UsageError(f"{spell('answers')}: {problem}")
 
 
 def _nothing_to_label(run_id: str, queue: LabelQueue) -> str:
     if queue.by == "disagreement":
         return (
-            f"--by disagreement: run {run_id} has no further outcome of {queue.criterion!r} on which people disagree; "
-            "several people label the same outcomes with --overlap"
+            f"{spell('by')} disagreement: run {run_id} has no further outcome of "
+            f"{queue.criterion!r} on which people disagree; "
+            f"several people label the same outcomes with {spell('overlap')}"
         )
     if queue.part is not None:
-        return f"--part: run {run_id} has no scored {queue.part} of {queue.criterion!r} that a label could name"
-    return f"--criterion: run {run_id} has no scored outcome of {queue.criterion!r}; there is nothing to label"
+        return (
+            f"{spell('part')}: run {run_id} has no scored {queue.part} of {queue.criterion!r} that a label could name"
+        )
+    return f"{spell('criterion')}: run {run_id} has no scored outcome of {queue.criterion!r}; there is nothing to label"
 
 
 def _candidates(store: Store, run_id: str, queue: LabelQueue) -> Iterator[Candidate]:
@@ -163,7 +168,7 @@ def _draw(
     if queue.by == "uncertain":
         if all(candidate.closeness < 0 for candidate in candidates):
             problem = f"no outcome of {queue.criterion!r} has two votes of a judge or more"
-            raise UsageError(f"--by uncertain: {problem}; use --by random")
+            raise UsageError(f"{spell('by')} uncertain: {problem}; use {spell('by')} random")
         return draw_uncertain(candidates, queue.sample, source)
     sample = draw_random(candidates, queue.sample, source)
     if queue.by == "random":

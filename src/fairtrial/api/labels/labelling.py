@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from fairtrial.api.calibrations import traces_at
 from fairtrial.api.labels.label_sampling import draw_random, draw_strata
 from fairtrial.api.stored_runs import Run, open_store
-from fairtrial.errors import FormatError, UsageError, nearest
+from fairtrial.errors import FormatError, UsageError, nearest, spell
 from fairtrial.formats.labels import (
     LABEL_COLUMNS,
     LabelRow,
@@ -75,9 +75,9 @@ def label_file(rows: Iterable[dict[str, Any]], path: Path) -> None:
 def _no_outcome(store: Store, run: str, criterion: str) -> str:
     names = sorted({outcome.criterion for result in store.results(run, limit=1) for outcome in result.outcomes})
     if criterion in names:
-        return f"--criterion: run {run} has no scored outcome of {criterion!r}; there is nothing to label"
+        return f"{spell('criterion')}: run {run} has no scored outcome of {criterion!r}; there is nothing to label"
     hint = nearest(criterion, names) or f"; the run has {', '.join(names) or 'no criteria'}"
-    return f"--criterion: run {run} has no criterion {criterion!r}{hint}"
+    return f"{spell('criterion')}: run {run} has no criterion {criterion!r}{hint}"
 
 
 def _draw(
@@ -139,9 +139,9 @@ def add_labels(run: Run, files: Sequence[str | Path], *, ignore_unknown: bool = 
         except FormatError as error:
             problems += str(error).splitlines()
         except OSError as error:
-            problems.append(f"--labels: {file}: {error.strerror or error}")
+            problems.append(f"{spell('labels')}: {file}: {error.strerror or error}")
     if not rows and not problems:
-        problems.append(f"--labels: {', '.join(map(str, files))}: there is no label in any row")
+        problems.append(f"{spell('labels')}: {', '.join(map(str, files))}: there is no label in any row")
     store, run_id = run._store, run.info.id  # noqa: SLF001  (the run and this module are one: api)
     outcomes = _outcomes_by_key(store, run_id, rows) if rows else {}
     labels, unknown = _ensure_valid(rows, outcomes, problems, ignore_unknown=ignore_unknown)
@@ -212,7 +212,9 @@ def _ensure_valid(
         if row.key not in outcomes:
             unknown += 1
             if not ignore_unknown:
-                problems.append(f"{row.place}: key: {row.key!r:.40} is not of this run; --ignore-unknown leaves it out")
+                problems.append(
+                    f"{row.place}: key: {row.key!r:.40} is not of this run; {spell('ignore_unknown')} leaves it out"
+                )
             continue
         criterion, case, attempt, scale = _choose_outcome(row, outcomes[row.key])
         try:

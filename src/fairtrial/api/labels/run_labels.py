@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from fairtrial.api.planning import Plan
 from fairtrial.api.stored_runs import reread
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.records.result import Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.text.display import count
@@ -40,11 +40,11 @@ def only_failed(plan: Plan, run_id: str, store: str) -> Plan:
         if attempts.verdict not in _GREEN
     }
     if not failed:
-        raise UsageError(f"--failed-from {earlier.info.id}: every case passed")
+        raise UsageError(f"{spell('failed_from')} {earlier.info.id}: every case passed")
     cases = tuple(case for case in plan.cases if (case.eval_set, case.case.id) in failed)
     if not cases:
         problem = f"of its {count(len(failed), 'failed case')}, none is in these files"
-        raise UsageError(f"--failed-from {earlier.info.id}: {problem}")
+        raise UsageError(f"{spell('failed_from')} {earlier.info.id}: {problem}")
     positions = {case.position for case in cases}
     recorded = None if plan.recorded is None else [pair for pair in plan.recorded if pair[0].position in positions]
     chosen_by = [earlier.info.id, *earlier.info.chosen_by]

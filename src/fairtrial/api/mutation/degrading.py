@@ -9,12 +9,17 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets
-from fairtrial.api.mutation.mutation_sources import check_bill, deciding_criteria, judged_criteria
+from fairtrial.api.mutation.mutation_sources import (
+    MUTATION,
+    MutationOptions,
+    check_bill,
+    deciding_criteria,
+    judged_criteria,
+)
+from fairtrial.api.plan_options import READ, RUN, ReadOptions, RunOptions
 from fairtrial.api.planning import Criteria, Plan, plan_run
 from fairtrial.errors import UsageError
-from fairtrial.judge.judges import Judges
 from fairtrial.mutations.planting import sample as sampled
 from fairtrial.planned_case import Environments, Pair, PlannedCase
 from fairtrial.protocols import RefusesEnvironment
@@ -95,33 +100,13 @@ def plan_degradation(
     eval_set: EvalSets,
     agent: str | Callable[..., Any],
     criteria: Criteria = None,
-    *,
-    degradations: Sequence[str] = (),
-    seed: int = 0,
-    sample: int | None = None,
-    only: Sequence[str] = (),
-    thresholds: Thresholds = NO_THRESHOLDS,
-    lenient: bool = False,
-    allow_code: bool = False,
-    concurrency: int = 8,
-    reply_timeout: float | None = None,
-    judges: Judges | None = None,
+    options: MutationOptions = MUTATION,
+    reading: ReadOptions = READ,
+    run: RunOptions = RUN,
 ) -> DegradationPlan:
     """Read and check everything that `mutate` needs for an agent. Raises UsageError."""
-    selection = degradations_named(degradations)
-    judges = judges or Judges()
-    plan = plan_run(
-        eval_set,
-        agent,
-        criteria,
-        only=only,
-        thresholds=thresholds,
-        lenient=lenient,
-        allow_code=allow_code,
-        concurrency=concurrency,
-        reply_timeout=reply_timeout,
-        judges=judges,
-    )
+    selection = degradations_named(options.names)
+    plan = plan_run(eval_set, agent, criteria, reading, run)
     reason = plan.agent.refuses_environment if isinstance(plan.agent, RefusesEnvironment) else ""
     if reason:
         raise UsageError(f"the tools of this agent cannot be degraded: {reason}")
@@ -130,15 +115,15 @@ def plan_degradation(
     judged = judged_criteria(cases)
     config = {
         **plan.info.config,
-        "named_operators": list(degradations),
+        "named_operators": options.names,
         "operators": [degradation.name for degradation in selection],
-        "seed": seed,
-        "sample": sample,
+        "seed": options.seed,
+        "sample": options.sample,
         "judged": list(judged),
         "exclusions": [],
     }
     info = replace(plan.info, kind="mutate", config=config)
     plan = dataclasses.replace(plan, info=info, cases=cases)
-    planned = DegradationPlan(plan, selection, seed, sample, judged)
-    check_bill(judged, judges, planned.amount if judged else "")
+    planned = DegradationPlan(plan, selection, options.seed, options.sample, judged)
+    check_bill(judged, run.judges, planned.amount if judged else "")
     return planned

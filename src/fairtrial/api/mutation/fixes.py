@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fairtrial.api.criterion_thresholds import NO_THRESHOLDS
+from fairtrial.api.plan_options import READ
 from fairtrial.api.planning import load_sets
 from fairtrial.judge.judges import Judges
 from fairtrial.metrics.entries import CATALOG
@@ -65,9 +65,7 @@ def _failures(name: str, conversations: Sequence[Conversation], cases: Mapping[i
     if not conversations:
         return
     first = cases[conversations[0][0]]
-    loaded, _ = load_sets(
-        EvalSet("fixes", (first,)), {name: CANDIDATES[name]}, thresholds=NO_THRESHOLDS, lenient=False, judges=Judges()
-    )
+    loaded, _ = load_sets(EvalSet("fixes", (first,)), {name: CANDIDATES[name]}, READ, Judges())
     criteria = tuple(criterion for criterion in loaded[0].criteria if criterion.name == name)
     pairs = [
         (PlannedCase(position, cases[position].id, cases[position], criteria), recording)

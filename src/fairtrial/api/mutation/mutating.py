@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from msgspec.json import encode
@@ -18,17 +17,20 @@ from fairtrial.api.execution import RunEvents, run_plan
 from fairtrial.api.mutation.degrading import DegradationPlan, Places, plan_degradation
 from fairtrial.api.mutation.mutation_reports import MutationRun, find_reason, make_report
 from fairtrial.api.mutation.mutation_sources import (
+    MUTATION,
     Baselines,
+    MutationOptions,
     baselines_in,
     baselines_of_run,
     check_bill,
     derive_rules,
     judged_criteria,
 )
+from fairtrial.api.plan_options import READ, RUN, ReadOptions, RunOptions
 from fairtrial.api.planning import Criteria, Plan, resume, run_info
 from fairtrial.api.stored_runs import open_store, resume_command
 from fairtrial.api.temporary_store import temporary_store
-from fairtrial.errors import ConfigError, UsageError
+from fairtrial.errors import ConfigError, UsageError, spell
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.address import address
 from fairtrial.llm.provider import price
@@ -151,58 +153,34 @@ def _compute_price(model: str, tokens_in: int, tokens_out: int) -> float | None:
 def plan_mutation(
     eval_set: EvalSets | None = None,
     criteria: Criteria = None,
-    *,
-    from_run: str | None = None,
-    operators: Sequence[str | Operator] = (),
-    languages: Sequence[Language] = (),
-    seed: int = 0,
-    sample: int | None = None,
-    only: Sequence[str] = (),
-    thresholds: Thresholds = NO_THRESHOLDS,
-    lenient: bool = False,
-    allow_code: bool = False,
-    concurrency: int = 8,
-    judges: Judges | None = None,
-    store: str = DEFAULT_URL,
+    options: MutationOptions = MUTATION,
+    reading: ReadOptions = READ,
+    run: RunOptions = RUN,
 ) -> MutationPlan:
     """Read and check everything that `mutate` needs. Raises UsageError."""
-    judges = judges or Judges()
-    names = [operator for operator in operators if isinstance(operator, str)]
-    own = tuple(operator for operator in operators if isinstance(operator, Operator))
+    from_run, languages, judges = options.from_run, options.languages, run.judges
+    names = options.names
+    own = tuple(operator for operator in options.operators if isinstance(operator, Operator))
     selected_operators = (*(operators_named(names, languages) if names or not own else ()), *own)
     if (from_run is None) == (eval_set is None):
-        raise UsageError("mutate needs either eval sets or a stored run (--from-run RUN), and not both")
+        raise UsageError(f"mutate needs either eval sets or a stored run ({spell('from_run')} RUN), and not both")
     if from_run is not None:
-        with closing(open_store(store, create=False)) as run_store:
+        with closing(open_store(options.store, create=False)) as run_store:
             from_run = run_store.run(from_run).id
-            baselines = baselines_of_run(
-                run_store,
-                from_run,
-                criteria,
-                thresholds=thresholds,
-                lenient=lenient,
-                allow_code=allow_code,
-                judges=judges,
-            )
+            baselines = baselines_of_run(run_store, from_run, criteria, reading, judges)
     else:
-        files = resolve_eval_set(eval_set)
-        baselines = baselines_in(
-            files, criteria, only, thresholds=thresholds, lenient=lenient, allow_code=allow_code, judges=judges
-        )
+        baselines = baselines_in(resolve_eval_set(eval_set), criteria, reading, judges)
     judged = judged_criteria(case for case, _ in baselines.pairs)
     arguments = {
         "paths": [str(path) for path in baselines.paths],
         "from_run": from_run,
-        "config": str(criteria) if isinstance(criteria, str | Path) else None,
-        "only": list(only),
-        "thresholds": dict(thresholds),
-        "lenient": lenient,
-        "allow_code": allow_code,
+        "only": reading.case_ids,
+        **reading.manifest(criteria),
         "named_operators": names,
         "operators": [operator.name for operator in selected_operators],
         "languages": list(languages),
-        "seed": seed,
-        "sample": sample,
+        "seed": options.seed,
+        "sample": options.sample,
         "judge": judges.arguments,
         "judged": list(judged),
         "exclusions": list(baselines.exclusions),
@@ -215,8 +193,9 @@ def plan_mutation(
         if operator.name not in OPERATORS
     }
     info = run_info("mutate", arguments, baselines.notes, list(baselines.loaded_sets), signatures)
-    plan = Plan(info, (), concurrency=concurrency, judges=judges, warnings=baselines.notes.warnings)
-    planned = MutationPlan(plan, baselines, Planting(selected_operators, tuple(languages), seed), sample, judged)
+    plan = Plan(info, (), concurrency=run.concurrency, judges=judges, warnings=baselines.notes.warnings)
+    planting = Planting(selected_operators, tuple(languages), options.seed)
+    planned = MutationPlan(plan, baselines, planting, options.sample, judged)
     _check_applies(planned)
     check_bill(judged, judges, f"up to {planned.questions} questions" if judged else "")
     return planned
@@ -226,11 +205,11 @@ def _check_applies(plan: MutationPlan) -> None:
     if not plan.baselines.pairs:
         raise UsageError(
             "no case has a fixed conversation with a reply or calls that could be changed; "
-            "run the agent first, and use the stored run: fairtrial mutate --from-run RUN"
+            f"run the agent first, and use the stored run: {spell('from_run')} RUN"
         )
     if not plan.mutants:
         raise UsageError(
-            "no operator applies to these conversations; leave out --operator and --language, "
+            f"no operator applies to these conversations; leave out {spell('operators')} and {spell('languages')}, "
             "or use eval sets whose cases expect replies or calls"
         )
 
@@ -263,42 +242,18 @@ def mutate(
     code run that stands in a configuration. Raises UsageError before anything is mutated, for example if no baseline
     passes.
     """
+    options = MutationOptions(from_run, operators, languages, seed, sample, store or DEFAULT_URL)
+    reading = ReadOptions(only=only, thresholds=thresholds, allow_code=allow_code)
+    run = RunOptions(concurrency=concurrency, judges=judges or Judges())
     if agent is not None:
-        names = [operator for operator in operators if isinstance(operator, str)]
-        if from_run is not None or languages or eval_set is None or len(names) < len(operators):
+        if from_run is not None or languages or eval_set is None or len(options.names) < len(operators):
             raise UsageError(
                 "with an agent, mutate needs eval sets and takes names of degradations only: "
                 "leave out from_run, languages, and operators that are objects"
             )
-        degradation_plan = plan_degradation(
-            eval_set,
-            agent,
-            criteria,
-            degradations=names,
-            seed=seed,
-            sample=sample,
-            only=only,
-            thresholds=thresholds,
-            allow_code=allow_code,
-            concurrency=concurrency,
-            judges=judges,
-        )
+        degradation_plan = plan_degradation(eval_set, agent, criteria, options, reading, run)
         return execute_mutation(degradation_plan, store=store).report
-    plan = plan_mutation(
-        eval_set,
-        criteria,
-        from_run=from_run,
-        operators=operators,
-        languages=languages,
-        seed=seed,
-        sample=sample,
-        only=only,
-        thresholds=thresholds,
-        allow_code=allow_code,
-        concurrency=concurrency,
-        judges=judges,
-        store=store or DEFAULT_URL,
-    )
+    plan = plan_mutation(eval_set, criteria, options, reading, run)
     return execute_mutation(plan, store=store).report
 
 
@@ -347,7 +302,8 @@ async def _execute(
             first_reasons = "\n".join([*exclusions, *map(find_reason, results)][:5])
             raise UsageError(
                 f"no baseline passes, so that nothing was mutated:\n{first_reasons}\nMake the criteria accept the "
-                "conversations, for example with --config, or mutate a run that passed with --from-run RUN"
+                f"conversations, for example with {spell('criteria')}, or mutate a run that "
+                f"passed with {spell('from_run')} RUN"
             )
         passing = {
             position: recording

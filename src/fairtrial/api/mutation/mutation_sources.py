@@ -13,12 +13,12 @@ from msgspec.structs import replace
 
 from fairtrial import loading
 from fairtrial.api.connection import find_models
-from fairtrial.api.criterion_thresholds import Thresholds
+from fairtrial.api.plan_options import ReadOptions
 from fairtrial.api.planning import Criteria, Notes, load_sets
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.judge.judges import Judges
 from fairtrial.mutations.coverage import collect_personas
-from fairtrial.mutations.operator import Rules
+from fairtrial.mutations.operator import Operator, Rules
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.protocols import ComparesCalls
 from fairtrial.records.attempt import Recording
@@ -27,7 +27,35 @@ from fairtrial.records.equality import equal_json
 from fairtrial.records.result import Criterion, Verdict
 from fairtrial.records.trace import ToolCall, Trace
 from fairtrial.store import Store
+from fairtrial.system.paths import DEFAULT_URL
 from fairtrial.text.display import compact
+from fairtrial.text.language import Language
+
+
+@dataclass(frozen=True)
+class MutationOptions:
+    """Which changes are planted, and in which conversations.
+
+    `from_run` is the id of a run in `store` whose conversations are changed. `operators` are names, import paths or
+    objects. `languages` restrict operators on replies. `sample` limits the number of mutants. Equal seeds make equal
+    mutants.
+    """
+
+    from_run: str | None = None
+    operators: Sequence[str | Operator] = ()
+    languages: Sequence[Language] = ()
+    seed: int = 0
+    sample: int | None = None
+    store: str = DEFAULT_URL
+
+    @property
+    def names(self) -> list[str]:
+        """The operators that are given by their name."""
+        return [operator for operator in self.operators if isinstance(operator, str)]
+
+
+MUTATION = MutationOptions()
+
 
 _PRIVACY = regex.compile(
     r"safety_v1|priva|personal data|confidential|개인정보|個人情報|プライバシー|隐私|隱私|個資", regex.I
@@ -78,20 +106,13 @@ def list_tools(cases: Iterable[EvalCase], recordings: Iterable[Recording]) -> di
 def baselines_in(
     eval_set: EvalSet | list[str | Path],
     criteria: Criteria,
-    only: Sequence[str],
-    *,
-    thresholds: Thresholds,
-    lenient: bool,
-    allow_code: bool,
+    reading: ReadOptions,
     judges: Judges,
 ) -> Baselines:
     """Return the reference conversations of eval sets as recordings."""
-    loaded_sets, notes = load_sets(
-        eval_set, criteria, lenient=lenient, allow_code=allow_code, judges=judges, thresholds=thresholds
-    )
+    loaded_sets, notes = load_sets(eval_set, criteria, reading, judges)
     loaded_sets = [_deciding(loaded) for loaded in loaded_sets]
-    only = [only] if isinstance(only, str) else only
-    cases = loading.select_cases(loading.plan_cases(loaded_sets), loaded_sets, only)
+    cases = loading.select_cases(loading.plan_cases(loaded_sets), loaded_sets, reading.case_ids)
     pairs = tuple((case, _reference(case)) for case in cases if _can_change(case.case.conversation))
     positions = {case.position for case, _ in pairs}
     exclusions = tuple(
@@ -127,10 +148,7 @@ def baselines_of_run(
     store: Store,
     run_id: str,
     criteria: Criteria,
-    *,
-    thresholds: Thresholds,
-    lenient: bool,
-    allow_code: bool,
+    reading: ReadOptions,
     judges: Judges,
 ) -> Baselines:
     """Return the first attempt of each case of a stored run that passed. Its criteria are read again.
@@ -141,9 +159,7 @@ def baselines_of_run(
     criteria = criteria if criteria is not None else _collect_criteria(info.config.get("criteria", []))
     expected = {case.position: case for case in store.cases(info.id)}
     sets = EvalSet("run", tuple(case.case for case in expected.values()))
-    loaded_sets, notes = load_sets(
-        sets, criteria, lenient=lenient, allow_code=allow_code, judges=judges, thresholds=thresholds
-    )
+    loaded_sets, notes = load_sets(sets, criteria, reading, judges)
     loaded_sets = [_deciding(loaded) for loaded in loaded_sets]
     passed: dict[int, int] = {}
     for result in store.results(info.id, verdicts=[Verdict.PASSED]):
@@ -171,7 +187,7 @@ def _collect_criteria(origins: Sequence[Sequence[Any]]) -> Criteria:
         return Path(names[0])
     raise UsageError(
         f"the criteria of the run came from {', '.join(names) or 'nowhere'}, which cannot be read again; "
-        "name a configuration with --config"
+        f"name a configuration with {spell('criteria')}"
     )
 
 
@@ -211,6 +227,8 @@ def check_bill(judged: Sequence[str], judges: Judges, amount: str) -> None:
     limited = budget is not None and (budget.max_calls is not None or budget.max_cost is not None)
     if judged and not limited and options.cassette is None and judges.model is None:
         raise UsageError(
-            f"{', '.join(judged)} would ask judges {amount}, each with its votes; limit them with --max-calls or "
-            "--max-cost, name a judge with --judge-model, replay a --cassette, or take a --sample"
+            f"{', '.join(judged)} would ask judges {amount}, each with its votes; limit them "
+            f"with {spell('max_calls')} or "
+            f"{spell('max_cost')}, name a judge with {spell('judge_model')}, replay a "
+            f"{spell('cassette')}, or take a {spell('sample')}"
         )

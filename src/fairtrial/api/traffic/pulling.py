@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.formats import recordings
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.formats.reading import Diagnostics
@@ -86,7 +86,7 @@ def pull(
     make_finders(people=redact == "people")  # raises if the library is missing
     part = output.with_name(f"{output.name}.part")
     arguments = (source, url, project, since, until, session, filter_text, redact or "")
-    query = PullQuery(_parse_time(since, "--since"), _parse_time(until, "--until"), session, filter_text)
+    query = PullQuery(_parse_time(since, spell("since")), _parse_time(until, spell("until")), session, filter_text)
     service = trace_source(source, url=url, project=project, wait=wait)
     header, cursor, count = _resume_part(part, _Header(arguments, query, token_hex()))
     redactor = SpanRedactor(people=True, key=header.key, conversation=traces.conversation) if redact else None
@@ -127,7 +127,9 @@ def _resume_part(part: Path, header: _Header) -> tuple[_Header, str | None, int]
                     page = json_decoder(_Line).decode(line)
                     cursor, count = page.cursor or None, count + page.documents
             except msgspec.DecodeError:
-                raise UsageError(f"{part}: is not the part of a pull; remove it, or choose another --output") from None
+                raise UsageError(
+                    f"{part}: is not the part of a pull; remove it, or choose another {spell('output')}"
+                ) from None
             length += len(line)
             if number == 0 and earlier.arguments != header.arguments:
                 raise UsageError(

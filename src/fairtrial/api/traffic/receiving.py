@@ -16,12 +16,12 @@ from fairtrial.api.connection import connected
 from fairtrial.api.run_progress import RunProgress
 from fairtrial.api.stored_runs import Run, open_store
 from fairtrial.api.traffic.joined_histories import JoinedHistories
-from fairtrial.api.traffic.known_histories import KnownHistories
 from fairtrial.api.traffic.pending_traces import DueConversation, PendingTraces
 from fairtrial.api.traffic.reception_plan import ReceptionPlan
 from fairtrial.errors import FormatError
-from fairtrial.formats.conversation.joining import HistoryKeys, possible_ids
+from fairtrial.formats.conversation.joining import HistoryKeys, history_keys, possible_ids
 from fairtrial.formats.conversation.live_traces import TraceState, state_of_trace
+from fairtrial.formats.conversation.options import TraceOptions
 from fairtrial.formats.conversation.span_conversations import joined_message, single_conversation
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.real_tools import with_real_tools
@@ -39,7 +39,47 @@ from fairtrial.system.event_loop import blocking
 
 if TYPE_CHECKING:
     from fairtrial.store import Store
-    from fairtrial.store.span_rows import SpanBatch
+    from fairtrial.store.span_rows import SpanBatch, SpanRows
+
+
+class KnownHistories:
+    """The keys of the traces of each scored conversation, by the ids of the traces in their order."""
+
+    def __init__(self, spans: SpanRows, options: TraceOptions) -> None:
+        """Read spans only if a recording does not tell all."""
+        self._spans = spans
+        self._options = options
+        self._traces = spans.scored_traces()
+
+    def find_keys(self, recording: Recording) -> dict[str, HistoryKeys]:
+        """Return the keys of the traces without an id, or nothing if the conversation has an id of its own.
+
+        A recording names the first trace of each invocation. If each call of a model is a trace, an invocation has
+        more traces, and it may begin in the middle of the calls.
+        """
+        trace = recording.trace
+        ends = {own.origin.trace_id: number for number, own in enumerate(trace.invocations, 1) if own.origin}
+        if trace.session_id not in ends:
+            return {}
+        trace_ids = self._traces.list_trace_ids(trace.session_id)
+        if set(trace_ids) <= ends.keys() and not _begins_with_calls(trace):
+            return {
+                trace_id: history_keys(replace(trace, invocations=trace.invocations[:end]), ())
+                for trace_id, end in ends.items()
+            }
+        return {trace_id: keys for trace_id in trace_ids if (keys := self._keys_in_spans(trace_id)) is not None}
+
+    def _keys_in_spans(self, trace_id: str) -> HistoryKeys | None:
+        items = [
+            item for batch in self._spans.find_trace_spans(trace_id) if not batch.is_pending for item in batch.items
+        ]
+        return state_of_trace(items, self._options).history
+
+
+def _begins_with_calls(trace: Trace) -> bool:
+    """Whether the first call of a model already had calls of tools in its input, which no span holds."""
+    return any(not call.span_id for call in trace.invocations[0].tool_calls)
+
 
 OnResult = Callable[[CaseResult], None]
 Place = tuple[int, int]

@@ -11,14 +11,13 @@ import msgspec
 
 from fairtrial import loading
 from fairtrial.api.arguments import check_numbers
-from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, resolve_eval_set
 from fairtrial.api.model_warnings import model_warnings
+from fairtrial.api.plan_options import READ, RUN, ReadOptions, RunOptions
 from fairtrial.api.planning import Criteria, Plan, list_names, load_sets, resume, run_info
 from fairtrial.api.text_warnings import text_warnings
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
-from fairtrial.judge.judges import Judges
 from fairtrial.planned_case import PlannedCase
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
@@ -97,54 +96,48 @@ class ReceptionPlan:
 def plan_receive(
     eval_set: EvalSets | None = None,
     criteria: Criteria = None,
+    reading: ReadOptions = READ,
+    run: RunOptions = RUN,
     *,
     idle: float = 60.0,
     sample: float = 1.0,
-    concurrency: int = 8,
-    lenient: bool = False,
-    allow_code: bool = False,
-    thresholds: Thresholds = NO_THRESHOLDS,
-    judges: Judges | None = None,
-    traces: TraceOptions = DEFAULTS,
     redact: str | None = None,
 ) -> ReceptionPlan:
     """Read and check everything that a receiver needs. Raises UsageError.
 
     If `redact` is `people`, personal data is removed from spans before they are stored, and not only secrets.
     """
-    check_numbers(concurrency=concurrency)
+    check_numbers(concurrency=run.concurrency)
     if idle < 0:
         raise UsageError(f"idle must be a number of seconds, 0 or more, got {idle!r}")
     if not 0 < sample <= 1:
         raise UsageError(f"sample must be above 0 and at most 1, got {sample!r}")
     if eval_set is None and criteria is None:
-        raise UsageError("nothing says what to score; give criteria with --config, or an eval set with --against")
+        raise UsageError(
+            f"nothing says what to score; give criteria with {spell('criteria')}, "
+            f"or an eval set with {spell('eval_set')}"
+        )
     make_finders(people=redact == "people")  # raises if the library is missing
-    judges = judges or Judges()
+    judges = run.judges
     expected: EvalSet | list[str | Path] = EvalSet(RECEIVED)
     if eval_set is not None:
         expected = resolve_eval_set(eval_set)
-    loaded_sets, notes = load_sets(
-        expected, criteria, thresholds=thresholds, lenient=lenient, judges=judges, allow_code=allow_code
-    )
+    loaded_sets, notes = load_sets(expected, criteria, reading, judges)
     arguments = {
         "paths": [RECEIVED],
         "against": None if eval_set is None else list_names(expected),
-        "config": str(criteria) if isinstance(criteria, str | Path) else None,
         "idle": idle,
         "sample": sample,
-        "thresholds": dict(thresholds),
-        "lenient": lenient,
-        "allow_code": allow_code,
+        **reading.manifest(criteria),
         "judge": judges.arguments,
-        "traces": without_defaults(traces),
+        "traces": without_defaults(reading.traces),
         "redact": redact,
     }
     plan = Plan(
         run_info(KIND, arguments, notes, loaded_sets, {}),
         tuple(loading.plan_cases(loaded_sets)),
-        concurrency=concurrency,
+        concurrency=run.concurrency,
         warnings=(*notes.warnings, *model_warnings(loaded_sets, judges), *text_warnings(loaded_sets)),
         judges=judges,
     )
-    return ReceptionPlan(plan, loaded_sets[0].criteria, idle, sample, traces, people=redact == "people")
+    return ReceptionPlan(plan, loaded_sets[0].criteria, idle, sample, reading.traces, people=redact == "people")

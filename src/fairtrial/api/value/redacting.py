@@ -13,7 +13,7 @@ from typing import TypeVar, cast
 
 import msgspec
 
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.loading.packed_streams import detect_packing
 from fairtrial.loading.text_files import TextFile, create_text, open_text
 from fairtrial.records.decoding import convert
@@ -119,10 +119,10 @@ def _write(redactor: LineRedactor, source: TextFile, target: Path | None, option
 def _targets(paths: Sequence[str], options: RedactOptions) -> list[Path | None]:
     """Return the file that is written for each input, or None for standard output. Raises UsageError."""
     if options.check + options.in_place + (options.output is not None) > 1:
-        raise UsageError("give only one of --check, --in-place and --output")
+        raise UsageError(f"give only one of {spell('check')}, {spell('in_place')} and {spell('output')}")
     if options.in_place:
         if "-" in paths:
-            raise UsageError("--in-place: standard input cannot be replaced")
+            raise UsageError(f"{spell('in_place')}: standard input cannot be replaced")
         return [Path(path) for path in paths]
     if options.output is None:
         return [None] * len(paths)
@@ -130,17 +130,18 @@ def _targets(paths: Sequence[str], options: RedactOptions) -> list[Path | None]:
     for target in targets:
         if target.exists() and any(os.path.exists(path) and target.samefile(path) for path in paths):  # noqa: PTH110
             raise UsageError(
-                f"--output: {target} is a file that this command reads; choose another file, or --in-place"
+                f"{spell('output')}: {target} is a file that this command reads; choose another "
+                f"file, or {spell('in_place')}"
             )
     return list(targets)
 
 
 def _files_in_folder(folder: Path, paths: Sequence[str]) -> list[Path]:
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"--output: {folder}: must be a folder, because there are {len(paths)} files")
+        raise UsageError(f"{spell('output')}: {folder}: must be a folder, because there are {len(paths)} files")
     names = ["standard-input" if path == "-" else Path(path).name for path in paths]
     repeated = next((name for name, number in Counter(names).items() if number > 1), None)
     if repeated is not None:
-        raise UsageError(f"--output: two files have the name {repeated!r}; write them to different folders")
+        raise UsageError(f"{spell('output')}: two files have the name {repeated!r}; write them to different folders")
     folder.mkdir(parents=True, exist_ok=True)
     return [folder / name for name in names]

@@ -13,7 +13,7 @@ import msgspec
 from fairtrial.api.arguments import Paths
 from fairtrial.batch.executors import ProcessPool, count_cores, split_into_chunks
 from fairtrial.batch.sinks import JsonLines
-from fairtrial.errors import FormatError, UsageError
+from fairtrial.errors import FormatError, UsageError, spell
 from fairtrial.loading.documents import TraceDefaults, document_files, iter_documents
 from fairtrial.protocols import Embedder
 from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
@@ -120,7 +120,7 @@ def select_files(
     texts_embedder = embedding.installed_embedder() if embedder is None else embedding.embedder(embedder)
     embed = choose_part(texts_embedder, novelty_of)
     if redact is not None and output is None:
-        raise UsageError("--redact needs --output: only written traces are redacted")
+        raise UsageError(f"{spell('redact')} needs {spell('output')}: only written traces are redacted")
     make_finders(people=redact == "people")  # raises if the library is missing
     options = SelectOptions(budget=budget, by=by, per=per)
     options.check(embedded=embed is not None)
@@ -128,7 +128,7 @@ def select_files(
     if "-" in files:
         raise UsageError("select reads its input twice, which standard input does not allow; save it to a file")
     if output is not None and output.resolve() in {Path(file).resolve() for file in files}:
-        raise UsageError(f"--output: {output}: would be written over, as an input")
+        raise UsageError(f"{spell('output')}: {output}: would be written over, as an input")
     defaults = TraceDefaults(confidence, success)
     reading = _Reading(embed, options, ProcessPool(jobs or count_cores()))
     candidates = reading.read(iter_documents(files, defaults))

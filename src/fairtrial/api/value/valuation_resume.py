@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from fairtrial.api.value.valuation_stages import Valuation
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.reasoning import ReasoningTrace, RefusedTrace
 from fairtrial.records.value_row import RedactionRow, ValueRow
@@ -56,8 +56,9 @@ def read_finished(valuation: Valuation, lines: Iterable[bytes], output: Path) ->
         if trace is None or row is None or not _matches(row, trace, valuation.context):
             origin = "the end of the input" if document is None else document.origin
             raise UsageError(
-                f"--resume: line {number} of {output} does not match {origin}; the inputs or options have changed. "
-                "Use the original ones, or a new --output."
+                f"{spell('resume')}: line {number} of {output} does not match {origin}; the "
+                "inputs or options have changed. "
+                f"Use the original ones, or a new {spell('output')}."
             )
         if isinstance(trace, ReasoningTrace):
             remembered.append((number - 1, trace.id))

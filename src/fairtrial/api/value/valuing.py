@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from fairtrial.api.value.valuation_resume import read_finished, redact_finished, skip_finished
 from fairtrial.api.value.valuation_stages import Valuation
 from fairtrial.batch.executors import ProcessPool, count_cores
-from fairtrial.batch.resume import cut_to_whole_lines, iter_lines
+from fairtrial.batch.shard_log import cut_to_whole_lines, iter_lines
 from fairtrial.batch.sinks import JsonLines, JsonStream, Parquet, Sink
-from fairtrial.errors import UsageError, lacks_extra
+from fairtrial.errors import UsageError, lacks_extra, spell
 from fairtrial.loading.documents import TraceDefaults, document_files, documents_of_recordings
 from fairtrial.records.attempt import Recording
 from fairtrial.records.result import CaseResult, Verdict
@@ -74,10 +74,11 @@ class ValueOptions:
         given = {name: limit for name, limit in limits.items() if limit is not None}
         if not self.dedup:
             if given:
-                raise UsageError(f"--dedup-{next(iter(given))} needs --dedup: it says when two traces are duplicates")
+                limit = spell(f"dedup_{next(iter(given))}")
+                raise UsageError(f"{limit} needs {spell('dedup')}: it says when two traces are duplicates")
             return None
         if find_spec("numpy") is None:
-            raise UsageError(lacks_extra("--dedup", "select"))
+            raise UsageError(lacks_extra(spell("dedup"), "select"))
         options = DedupOptions(**given)
         options.check()
         return options
@@ -109,10 +110,10 @@ class ValueOutputs:
         """Raise UsageError for options that do not fit together, and for an output that is an input."""
         self._check_keep()
         if self.resume and self.output is None:
-            raise UsageError("--resume needs --output: the finished rows are read from it")
+            raise UsageError(f"{spell('resume')} needs {spell('output')}: the finished rows are read from it")
         if self.resume and "-" in inputs:
-            raise UsageError("--resume reads its input from the start, which standard input does not allow")
-        for name, limit in (("--threshold", self.threshold), ("--fail-under", self.fail_under)):
+            raise UsageError(f"{spell('resume')} reads its input from the start, which standard input does not allow")
+        for name, limit in ((spell("threshold"), self.threshold), (spell("fail_under"), self.fail_under)):
             if limit is not None and not 0.0 <= limit <= 1.0:
                 raise UsageError(f"{name}: must be a number from 0 to 1, got {limit!r}")
         paths_in_use = {Path(path).resolve() for path in inputs}
@@ -124,14 +125,14 @@ class ValueOutputs:
     def _check_keep(self) -> None:
         """Raise UsageError for options about kept traces without --keep."""
         if self.keep is not None and self.threshold is None:
-            raise UsageError("--keep needs --threshold: the least score of a trace that is kept")
+            raise UsageError(f"{spell('keep')} needs {spell('threshold')}: the least score of a trace that is kept")
         if self.redact is not None and self.keep is None:
-            raise UsageError("--redact needs --keep: only kept traces are redacted")
+            raise UsageError(f"{spell('redact')} needs {spell('keep')}: only kept traces are redacted")
         make_finders(people=self.redact == "people")  # raises if the library is missing
         if self.keep_private and self.keep is None:
-            raise UsageError("--keep-private needs --keep: it says which traces are kept")
+            raise UsageError(f"{spell('keep_private')} needs {spell('keep')}: it says which traces are kept")
         if self.redactions is not None and self.keep is None:
-            raise UsageError("--redactions needs --keep: only kept traces are redacted")
+            raise UsageError(f"{spell('redactions')} needs {spell('keep')}: only kept traces are redacted")
 
 
 @dataclass(frozen=True)
@@ -173,8 +174,8 @@ class PlannedValuation:
             cut_to_whole_lines(keep, kept_count)
         elif kept_count:
             raise UsageError(
-                f"--resume: {keep}: does not exist, although the run kept {count(kept_count, 'trace')}; "
-                "use a new --output"
+                f"{spell('resume')}: {keep}: does not exist, although the run kept {count(kept_count, 'trace')}; "
+                f"use a new {spell('output')}"
             )
         redactions = list(redact_finished(self.valuation, finished_rows))
         report.add_finished(finished_rows.scores, redactions)
@@ -229,7 +230,10 @@ def plan_value(
     outputs.check(files)
     dedup = options.dedup_options
     if dedup is not None and outputs.resume:
-        raise UsageError("--resume cannot continue --dedup, which compares each trace with all before it; start anew")
+        raise UsageError(
+            f"{spell('resume')} cannot continue {spell('dedup')}, which compares "
+            "each trace with all before it; start anew"
+        )
     _check_options(options, paths, from_run, store)
     notes: list[str] = []
     if options.embedder is None:
@@ -242,7 +246,9 @@ def plan_value(
     if options.novelty == "corpus" and options.index is not None and not options.index.exists():
         notes.append(f"{options.index}: made from these traces; there is nothing to search yet, so novelty is 0.5")
     if options.index is not None and not options.index.absolute().parent.is_dir():
-        raise UsageError(f"--index: {options.index}: its folder does not exist, so the index could not be saved")
+        raise UsageError(
+            f"{spell('index')}: {options.index}: its folder does not exist, so the index could not be saved"
+        )
     defaults = TraceDefaults(options.confidence, options.success)
     if options.novelty == "leave-one-out" and "-" in files:
         raise UsageError("novelty 'leave-one-out' reads its input twice, which standard input does not allow")
@@ -269,18 +275,21 @@ def plan_value(
 
 def _check_options(options: ValueOptions, paths: Sequence[str], from_run: str | None, store: str | None) -> None:
     if bool(paths) == bool(from_run):
-        raise UsageError("give either FILE... or --from-run RUN")
+        raise UsageError(f"give either FILE... or {spell('from_run')} RUN")
     if store and not from_run:
-        raise UsageError("--store needs --from-run: only a stored run is read from it")
+        raise UsageError(f"{spell('store')} needs {spell('from_run')}: only a stored run is read from it")
     if options.extend and options.novelty != "corpus":
-        raise UsageError("--extend needs --novelty corpus: a sequence always extends its index, leave-one-out has none")
+        raise UsageError(
+            f"{spell('extend')} needs {spell('novelty')} corpus: a sequence always "
+            "extends its index, leave-one-out has none"
+        )
     find_weights(options.profile)
     if options.confidence is not None and not 0.0 <= options.confidence <= 1.0:
-        raise UsageError(f"--confidence: must be a number from 0 to 1, got {options.confidence!r}")
+        raise UsageError(f"{spell('confidence')}: must be a number from 0 to 1, got {options.confidence!r}")
     if options.ttl is not None and not options.ttl > 0:
-        raise UsageError(f"--ttl: must be more than 0 seconds, got {options.ttl!r}")
+        raise UsageError(f"{spell('ttl')}: must be more than 0 seconds, got {options.ttl!r}")
     if options.ttl is not None and options.index is None:
-        raise UsageError("--ttl needs --index: it is the time to live of the traces in the index")
+        raise UsageError(f"{spell('ttl')} needs {spell('index')}: it is the time to live of the traces in the index")
 
 
 def _documents_of_run(run_id: str, store: str | None, defaults: TraceDefaults, notes: list[str]) -> list[Document]:
@@ -302,7 +311,9 @@ def _documents_of_run(run_id: str, store: str | None, defaults: TraceDefaults, n
     finally:
         run_store.close()
     if not documents:
-        raise UsageError(f"--from-run: the run {run.id} holds no traces; value the files that it scored instead")
+        raise UsageError(
+            f"{spell('from_run')}: the run {run.id} holds no traces; value the files that it scored instead"
+        )
     return documents
 
 
@@ -325,4 +336,4 @@ def _open_parquet(path: Path) -> Parquet:
     try:
         return Parquet(path, ValueRow)
     except ImportError as error:
-        raise UsageError(lacks_extra("--parquet", "parquet")) from error
+        raise UsageError(lacks_extra(spell("parquet"), "parquet")) from error

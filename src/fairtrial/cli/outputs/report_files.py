@@ -14,12 +14,35 @@ import click
 
 from fairtrial import api
 from fairtrial.cli.headed_command import Decorator, under
-from fairtrial.cli.options.page_options import Traces, page_options
 from fairtrial.cli.output_files import FileToWrite, refuse_overwriting
 from fairtrial.errors import UsageError
 
 if TYPE_CHECKING:
     from fairtrial.api import Report, Run
+
+from typing import Literal
+
+Traces = Literal["all", "failed", "none"]
+
+_OPTIONS = (
+    click.option(
+        "--traces",
+        type=click.Choice(["all", "failed", "none"]),
+        help="The conversations in the HTML report. Default: all up to 50 MB, else those that did not pass.",
+    ),
+    click.option(
+        "--lang",
+        "language",
+        type=click.Choice(["en", "ko", "ja", "zh-TW", "zh-CN"]),
+        help="The language of the HTML report. Default: the language of the browser.",
+    ),
+)
+
+
+def page_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of HTML reports."""
+    return under("Reports", *_OPTIONS, rare=True)(command)
+
 
 _STDOUT = Path("-")
 

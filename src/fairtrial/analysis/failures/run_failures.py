@@ -1,0 +1,115 @@
+"""Collect the failures of a run, case by case."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from fairtrial.analysis.failures.attempt_features import attempt_features
+from fairtrial.analysis.failures.call_differences import call_key
+from fairtrial.analysis.failures.detectors import find_decisive
+from fairtrial.analysis.failures.events import Conversation, item_text, numbers
+from fairtrial.analysis.failures.findings import Attempt, SharedByPasses
+from fairtrial.analysis.failures.shared_features import majority
+from fairtrial.analysis.failures.tool_effects import read_hints
+from fairtrial.records.attempt import Recording
+from fairtrial.records.case import EvalCase
+from fairtrial.records.failure_mode import FailedAttempt
+from fairtrial.records.result import CaseResult, Verdict
+from fairtrial.records.trace import ToolCall, Trace
+
+FAILED = (Verdict.FAILED, Verdict.ERROR)
+"""The verdicts of failed attempts. An attempt without a verdict is counted in the notes."""
+_NEARLY_ALL = 0.8
+"""The share of the attempts that passed which has to share a call, if five or more passed."""
+_FEW_PASSES = 5
+
+Attempted = tuple[CaseResult, Recording | None]
+"""The result of an attempt, with its recording if it is stored."""
+
+
+@dataclass
+class FailureCollector:
+    """Collects failed attempts, and the properties of all attempts. It keeps no conversation."""
+
+    failed: list[FailedAttempt] = field(default_factory=list)
+    own_features: list[frozenset[str]] = field(default_factory=list)
+    passes: dict[int, frozenset[str]] = field(default_factory=dict)
+    clusters: dict[int, str] = field(default_factory=dict)
+    cases: set[int] = field(default_factory=set)
+    attempts: int = 0
+    unscored: int = 0
+    invalid: int = 0
+    unstored: int = 0
+
+    def add_case(self, attempts: Sequence[Attempted], case: EvalCase | None) -> None:
+        """Add all attempts at a case."""
+        conversations = [Conversation(Trace() if own is None else own.trace) for _, own in attempts]
+        verdicts = [result.verdict for result, _ in attempts]
+        position = attempts[0][0].position
+        self.cases.add(position)
+        self.attempts += len(attempts)
+        self.unscored += verdicts.count(Verdict.UNSCORED)
+        self.clusters[position] = case.cluster if case is not None and case.cluster else f"\\0{position}"
+        passed = [own for own, verdict in zip(conversations, verdicts, strict=True) if verdict is Verdict.PASSED]
+        fails = any(verdict in FAILED for verdict in verdicts)
+        shared = share_passes(passed) if fails and passed else None
+        passing: list[frozenset[str]] = []
+        for (result, recording), conversation, verdict in zip(attempts, conversations, verdicts, strict=True):
+            if verdict is Verdict.PASSED:
+                passing.append(attempt_features(result, conversation, case))
+            elif verdict in FAILED:
+                hints = read_hints(conversation.trace.agents)
+                self._add_failed(Attempt(result, recording, case, shared, hints), conversation)
+        if passing:
+            self.passes[position] = majority(passing)
+
+    def _add_failed(self, attempt: Attempt, conversation: Conversation) -> None:
+        result, finding = attempt.result, find_decisive(attempt, conversation)
+        self.invalid += bool(result.invalidations)
+        self.unstored += attempt.recording is None
+        self.own_features.append(attempt_features(result, conversation, attempt.case))
+        self.failed.append(
+            FailedAttempt(
+                result.position,
+                result.title,
+                result.attempt,
+                finding.signature,
+                finding.side,
+                finding.reason,
+                None if finding.place is None else conversation.make_step(finding.place),
+                None if finding.place is None else finding.evidence,
+                tuple(outcome.criterion for outcome in result.outcomes if outcome.verdict is Verdict.FAILED),
+                length=conversation.length,
+            )
+        )
+
+
+def share_passes(passed: Sequence[Conversation]) -> SharedByPasses:
+    """Return the calls and the numbers that attempts at a case share, all of them or at least 80 % of five or more."""
+    needed = len(passed) if len(passed) < _FEW_PASSES else math.ceil(_NEARLY_ALL * len(passed))
+    calls = [[own.call_at(place) for place in own.calls] for own in passed]
+    counts = [Counter(map(call_key, own)) for own in calls]
+    made = frozenset(key for own in counts for key in own)
+    shared = Counter({key: _shared_count(key, counts, needed) for key in made})
+    first = max(calls, key=lambda own: sum(shared[call_key(call)] > 0 for call in own))
+    ordered: list[ToolCall] = []
+    for call in first:
+        if shared[key := call_key(call)] > 0:
+            ordered.append(call)
+            shared[key] -= 1
+    stated = Counter(value for own in passed for value in _collect_values(own))
+    values = frozenset(value for value, number in stated.items() if number >= needed)
+    return SharedByPasses(len(passed), tuple(ordered), made, values)
+
+
+def _shared_count(key: str, counts: Sequence[Counter[str]], needed: int) -> int:
+    """Return how often at least `needed` attempts made a call."""
+    return sorted((own[key] for own in counts), reverse=True)[needed - 1]
+
+
+def _collect_values(conversation: Conversation) -> set[str]:
+    texts = [item_text(conversation.events[place].item) for place in conversation.replies]
+    return {value for text in texts for value in numbers(text)}

@@ -1,0 +1,33 @@
+"""Read the attempts of a run case by case, and count its failure modes. No conversation is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from fairtrial.analysis.failures.mode_counts import count_modes
+from fairtrial.analysis.failures.modes import LARGEST_DISTANCE
+from fairtrial.analysis.failures.run_failures import FailureCollector
+from fairtrial.errors import UsageError
+from fairtrial.records.failure_mode import Failures
+from fairtrial.reports.report_table import ReportedRun
+from fairtrial.reports.transcript import Transcript, transcripts
+
+
+def find_failures(run: ReportedRun, *, largest_distance: float = LARGEST_DISTANCE) -> Failures:
+    """Return the decisive step of each failed attempt, and the modes.
+
+    Raises UsageError if `largest_distance` is not in 0..1.
+    """
+    if not 0 <= largest_distance <= 1:
+        raise UsageError(f"largest_distance must be from 0 to 1, got {largest_distance:g}")
+    collector = FailureCollector()
+    for attempts in by_position(transcripts(run)):
+        collector.add_case([(own.result, own.recording) for own in attempts], attempts[0].case)
+    return count_modes(collector, run.info.id, largest_distance=largest_distance)
+
+
+def by_position(attempts: Iterator[Transcript]) -> Iterator[list[Transcript]]:
+    """Yield the attempts at each case together."""
+    for _, own in groupby(attempts, key=lambda transcript: transcript.result.position):
+        yield list(own)

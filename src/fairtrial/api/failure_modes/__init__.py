@@ -1,0 +1,1 @@
+"""Failure modes of runs, their changes between runs, and guards against them."""

@@ -1,0 +1,72 @@
+"""The options that plans share: how files are read, and how a run goes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fairtrial.api.attempt_planning import Attempts
+from fairtrial.api.criterion_thresholds import Thresholds
+from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
+from fairtrial.judge.judges import Judges
+from fairtrial.loading import Match
+from fairtrial.planned_case import Environments, Users
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How eval sets, recordings and their configurations are read.
+
+    `only` are the ids of the cases to take. With `lenient`, unknown keys become warnings. `columns` names the columns
+    of a table. `allow_code` lets code run that stands in a configuration. `thresholds` replace those of the
+    configurations. `match` is the property that a recording shares with its case, and `traces` says how traces of other
+    tools become conversations.
+    """
+
+    only: Sequence[str] = ()
+    lenient: bool = False
+    columns: Mapping[str, str] = field(default_factory=dict)
+    allow_code: bool = False
+    thresholds: Thresholds = field(default_factory=dict)
+    match: Match = "id"
+    traces: TraceOptions = DEFAULTS
+
+    @property
+    def case_ids(self) -> list[str]:
+        """The ids of the cases to take. A caller may give one id alone."""
+        return [self.only] if isinstance(self.only, str) else list(self.only)
+
+    def manifest(self, criteria: Any) -> dict[str, Any]:
+        """Return what the manifest of a run says about reading. `criteria` are those of the caller."""
+        return {
+            "config": str(criteria) if isinstance(criteria, str | Path) else None,
+            "thresholds": dict(self.thresholds),
+            "lenient": self.lenient,
+            **({"columns": dict(self.columns)} if self.columns else {}),
+            "allow_code": self.allow_code,
+        }
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How a run goes.
+
+    `attempts` is the number of conversations of each case. `concurrency` is the largest number of cases at once, and
+    `jobs` the number of processes that score. `reply_timeout` is in seconds. `users` and `environment` replace those
+    of the configuration. If nothing `is_scored`, a configuration of criteria may stay unused.
+    """
+
+    attempts: Attempts = None
+    concurrency: int = 8
+    jobs: int = 1
+    reply_timeout: float | None = None
+    judges: Judges = field(default_factory=Judges)
+    users: Users | None = None
+    environment: Environments | Mapping[str, Any] | None = None
+    is_scored: bool = True
+
+
+READ = ReadOptions()
+RUN = RunOptions()

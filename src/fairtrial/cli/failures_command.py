@@ -1,0 +1,84 @@
+"""`fairtrial failures`: where the attempts of a run went wrong, and what kinds of failures there are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from fairtrial.cli import completion
+from fairtrial.cli.headed_command import command, under
+from fairtrial.cli.options import flags, trust_flags
+from fairtrial.cli.output_files import FileToWrite
+from fairtrial.errors import UsageError
+
+if TYPE_CHECKING:
+    from fairtrial.records.failure_mode import Failures
+
+_HTML = click.option("--html", "html_file", metavar="FILE", type=FileToWrite(), help="Write the report as a page.")
+_LARGEST_DISTANCE = click.option(
+    "--largest-distance",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    metavar="X",
+    help="The largest distance, 0 to 1, at which a rare kind of failure joins another. With 0, none does.",
+)
+
+
+@command()
+@click.argument("run", shell_complete=completion.runs)
+@click.option("--mode", type=click.IntRange(1), metavar="N", help="List the attempts of this mode.")
+@click.option(
+    "--against", metavar="EARLIER", help="Show which modes are new, gone, more or less frequent than in EARLIER."
+)
+@under("Reports", trust_flags.json_file, _HTML, trust_flags.markdown_file)
+@under("Limits", _LARGEST_DISTANCE, rare=True)
+@flags.add_store_option
+def failures(
+    run: str,
+    mode: int | None,
+    against: str | None,
+    json_file: Path | None,
+    html_file: Path | None,
+    markdown_file: Path | None,
+    largest_distance: float,
+    store: str,
+) -> None:
+    """List the failure modes of a run, those first whose repair would let most cases pass.
+
+    RUN is the beginning of an id in the store. For every failed attempt, the decisive step is found: the step where
+    it left what was expected, or what attempts that passed have in common, or the first symptom. Attempts that went
+    wrong in the same way are one mode. No model is asked.
+
+    \b
+    fairtrial failures 20260102
+    fairtrial failures 20260102 --mode 1
+    fairtrial failures 20260102 --against 20260101 --markdown comment.md
+    fairtrial failures 20260102 --json failures.json --html failures.html
+    """  # noqa: D301
+    from fairtrial import api
+    from fairtrial.cli.console import console
+
+    if against is not None and (mode is not None or html_file is not None):
+        raise UsageError("--against compares all modes of two runs; leave out --mode and --html")
+    own = api.reread(store, run)
+    modes = api.failures(own, largest_distance=largest_distance)
+    if mode is not None:
+        _check_mode(modes, mode)
+    changes = None if against is None else api.failure_changes(own, against, store=store)
+    trust_flags.write(modes if changes is None else changes, json_file)
+    if html_file is not None:
+        html_file.write_text(api.failures_html(modes), encoding="utf-8", errors="backslashreplace")
+    markdown = api.failures_markdown(modes) if changes is None else api.changes_markdown(changes, modes)
+    trust_flags.write_markdown([markdown], markdown_file)
+    if not trust_flags.is_stdout(json_file):
+        document = changes if changes is not None else modes
+        api.print_failures(console(), document, mode=mode, show=f"fairtrial failures {own.info.id}")
+
+
+def _check_mode(modes: Failures, mode: int) -> None:
+    if mode > len(modes.modes):
+        range_text = f"it has the modes 1 to {len(modes.modes)}" if modes.modes else "it has no mode"
+        raise UsageError(f"--mode: run {modes.run} has no mode {mode}; {range_text}")

@@ -1,0 +1,1 @@
+"""Reports of failure modes: terminal, Markdown and HTML."""

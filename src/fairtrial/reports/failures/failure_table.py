@@ -1,0 +1,157 @@
+"""The failure modes of a run for people: the list of modes, the attempts of one mode, and the changes between runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from fairtrial.records.failure_mode import FailedAttempt, FailureMode, Failures, ModeChange, ModeChanges, SharedFeature
+from fairtrial.records.summary import Estimate
+from fairtrial.reports.numbers import DASH, interval, number, rate
+from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.reports.terminal_text import signature_line
+from fairtrial.text.display import count, shorten, visible_line
+
+MOST_MODES = 20
+"""The most modes that a list shows."""
+MOST_ATTEMPTS = 50
+_LARGEST = 3
+
+
+def failures_report(failures: Failures, *, show: str = "") -> RenderableType:
+    """Return the modes of a run, those that repairing wins most first. `show` is the command that lists a mode."""
+    if not failures.failed_attempts:
+        return Group(Text(f"No attempt of run {failures.run} failed."), *_notes(failures.notes))
+    rows = Rows(("failure mode", "attempts", "of failures", INTERVAL, "cases", "repaired", "step"))
+    for mode in failures.modes[:MOST_MODES]:
+        rows.add(
+            f"{mode.number}  {mode.name}",
+            f"{mode.attempts:,}",
+            rate(mode.of_failures.value),
+            interval(mode.of_failures, percent=True) or DASH,
+            f"{mode.cases:,}",
+            f"{mode.repaired:,}",
+            DASH if mode.median_step is None else number(mode.median_step),
+        )
+    lines: list[RenderableType] = [Text(head_line(failures), "bold"), Text("")]
+    if failures.modes:
+        lines += [rows, Text("")]
+    if len(failures.modes) > MOST_MODES:
+        lines.append(Text(f"… and {len(failures.modes) - MOST_MODES} more modes; --json FILE lists them all", "dim"))
+    lines += [Text(visible_line(line)) for mode in failures.modes[:MOST_MODES] for line in shared_lines(mode)]
+    lines += [Text(line) for line in summary_lines(failures)]
+    if show and failures.modes:
+        lines.append(Text(f"`{show} --mode {failures.modes[0].number}` lists the attempts of a mode", "dim"))
+    return Group(*lines, *_notes(failures.notes), signature_line(failures.signature))
+
+
+def head_line(failures: Failures) -> str:
+    """Return how many attempts and cases failed."""
+    cases = f"{failures.failed_cases:,} of {count(failures.cases, 'case')}"
+    return f"{failures.failed_attempts:,} of {count(failures.attempts, 'attempt')} failed, in {cases}"
+
+
+def summary_lines(failures: Failures) -> Iterator[str]:
+    """Yield the meaning of columns, and the numbers of attempts without a mode or without a decisive step."""
+    if failures.modes:
+        yield "repaired: the cases that would pass without this mode. step: the median place of the decisive step."
+    if failures.alone:
+        yield f"{count(failures.alone, 'failed attempt')} alone: no other attempt failed in the same way"
+    if failures.unplaced:
+        yield f"{count(failures.unplaced, 'failed attempt')} without a decisive step: nothing known says where"
+    if failures.tried and not any(mode.shared for mode in failures.modes):
+        yield f"{failures.tried:,} properties tried: none tells the failures of a mode from passes (q at most 0.1)"
+
+
+def shared_lines(mode: FailureMode) -> Iterator[str]:
+    """Yield the properties that the failures of a mode share and passes do not."""
+    for own in mode.shared:
+        yield f"mode {mode.number} and {describe_shared(own)}"
+
+
+def describe_shared(own: SharedFeature) -> str:
+    """Return a property with both rates, their difference and its q value."""
+    ends = interval(Estimate(own.difference, own.low, own.high), percent=True)
+    rates = f"{rate(own.failures)} of its cases, {rate(own.passes)} of the cases that passed"
+    return f"'{own.feature}': {rates}; difference {ends}, q {number(own.q)}"
+
+
+def _notes(notes: Sequence[str]) -> Iterator[RenderableType]:
+    return (Text(visible_line(note), "yellow") for note in notes)
+
+
+def mode_report(failures: Failures, number_of_mode: int) -> RenderableType:
+    """Return a mode with its attempts: where each went wrong, and why. Raises KeyError if there is no such mode."""
+    mode = failures.mode(number_of_mode)
+    members = [own for own in failures.failed if own.mode == number_of_mode]
+    share = f"{rate(mode.of_failures.value)} of all failures ({interval(mode.of_failures, percent=True) or DASH})"
+    lines: list[RenderableType] = [
+        Text(f"{mode.number}  {mode.name}", "bold"),
+        Text(f"{count(mode.attempts, 'attempt')} in {count(mode.cases, 'case')}, {share}; side at fault: {mode.side}"),
+        Text(f"{count(mode.repaired, 'case')} would pass if it was repaired"),
+        Text(f"to read first: {', '.join(_example(own) for own in mode.examples)}"),
+        *(Text(visible_line(line)) for line in shared_lines(mode)),
+        Text(""),
+    ]
+    for own in members[:MOST_ATTEMPTS]:
+        lines += _attempt(own)
+    if len(members) > MOST_ATTEMPTS:
+        lines.append(Text(f"… and {len(members) - MOST_ATTEMPTS:,} more; --json FILE lists them all", "dim"))
+    return Group(*lines)
+
+
+def _example(own: tuple[str, int]) -> str:
+    return visible_line(f"{own[0]} (attempt {own[1]})")
+
+
+def _attempt(own: FailedAttempt) -> Iterator[RenderableType]:
+    yield Text(visible_line(f"{own.case}  attempt {own.attempt}"), "bold")
+    yield Padding(Text(visible_line(decisive_line(own))), (0, 0, 0, 4))
+    if own.step is not None and own.step.text:
+        yield Padding(Text(visible_line(f"{own.step.kind}: {shorten(own.step.text, 200)}"), "dim"), (0, 0, 0, 4))
+
+
+def decisive_line(own: FailedAttempt) -> str:
+    """Return the place and the reason of a failed attempt."""
+    return own.reason if own.step is None else f"{own.step.place}: {own.reason}"
+
+
+def largest_modes(failures: Failures) -> list[FailureMode]:
+    """Return the three modes with the most attempts."""
+    return sorted(failures.modes, key=lambda mode: (-mode.attempts, mode.number))[:_LARGEST]
+
+
+def largest_report(failures: Failures, command: str) -> RenderableType:
+    """Return the three largest modes of a run, and the command that shows all of them. Empty without a mode."""
+    if not failures.modes:
+        return Group()
+    lines = [
+        Text(f"  {mode.number}  {mode.name}: {count(mode.attempts, 'attempt')} in {count(mode.cases, 'case')}")
+        for mode in largest_modes(failures)
+    ]
+    title = Text.assemble(("Largest failure modes", "bold"), (f"  `{command}` shows all", "dim"))
+    return Group(Text(""), title, *lines)
+
+
+def changes_report(changes: ModeChanges) -> RenderableType:
+    """Return how the modes changed between two runs. Modes that chance may have changed are counted in one line."""
+    head = f"{changes.run} against {changes.earlier}, {count(changes.cases, 'case')} in both"
+    lines: list[RenderableType] = [Text(visible_line(head), "bold"), Text("")]
+    changed = [own for own in changes.changes if own.change != "unchanged"]
+    rows = Rows(("failure mode", "change", "cases before", "now", "difference", INTERVAL, "p"))
+    for own in changed:
+        ends = interval(Estimate(own.difference, own.low, own.high), percent=True)
+        cells = (f"{own.cases_before:,}", f"{own.cases_now:,}", rate(own.difference), ends, number(own.p))
+        rows.add(change_name(own), own.change, *cells)
+    lines += [rows, Text("")] if changed else []
+    same = len(changes.changes) - len(changed)
+    lines.append(Text(f"{count(same, 'mode')} without a change that chance does not explain"))
+    return Group(*lines, *_notes(changes.notes), signature_line(changes.signature))
+
+
+def change_name(own: ModeChange) -> str:
+    """Return the name of a mode with its number in this run."""
+    return own.name if own.number is None else f"{own.number}  {own.name}"
