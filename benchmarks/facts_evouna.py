@@ -51,9 +51,7 @@ def main(peer: str = "") -> None:  # noqa: ARG001  (each criterion runs here)
                 rows[name].append((question["id"], answer["correct"], right))
     answers = [(each, answer) for each in questions for answer in each["answers"].values()]
     failed = [a["correct"] for q, a in answers if compare_facts(q["references"][0], a["text"]).contradicted]
-    print(
-        f"  as the first criterion of a cascade: fails {len(failed)} of {len(answers)}, of which {sum(failed)} are right"
-    )
+    print(f"  as the first criterion of a cascade: fails {len(failed)} of {len(answers)}, {sum(failed)} of them right")
     for name, each in rows.items():
         low, high = interval(each)
         wrong, alarms = shares(each)

@@ -22,13 +22,13 @@ def groups_by_position(cases: Iterable[ExpectedCase], field: str, run: str) -> d
     Raises UsageError with the properties that there are if no case has it.
     """
     groups: dict[int, tuple[str, ...]] = {}
-    known: dict[str, None] = {}
+    properties: dict[str, None] = {}
     for expected in cases:
-        known.update(dict.fromkeys(expected.case.groups))
+        properties.update(dict.fromkeys(expected.case.groups))
         if values := read_groups(expected.case, field):
             groups[expected.position] = values
     if not groups:
-        there = [*_OWN, *known]
+        there = [*_OWN, *properties]
         raise UsageError(f"no case of run {run} has the property {field!r}{nearest(field, there)}; {_list(there)}")
     return groups
 

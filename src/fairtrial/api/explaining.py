@@ -109,8 +109,8 @@ class _Leaves:
             value = _decode(value)
         if isinstance(value, dict):
             for key, item in value.items():
-                known = is_known or key in KNOWN_KEYS or key in KNOWN_NOTES
-                yield from self.read(item, f"{place}/{escape(key)}", is_known=known)
+                has_known_key = is_known or key in KNOWN_KEYS or key in KNOWN_NOTES
+                yield from self.read(item, f"{place}/{escape(key)}", is_known=has_known_key)
         elif isinstance(value, list):
             for i, item in enumerate(value):
                 yield from self.read(item, f"{place}/{i}", is_known=is_known)
