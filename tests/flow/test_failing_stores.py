@@ -105,7 +105,7 @@ def test_every_command_ends_in_words_and_with_4(name: str, spoil: Callable[[], N
 
 
 def test_the_cost_of_a_judge_is_not_read_from_a_failing_store(run_id: str) -> None:
-    """`judge ping --run` reads the replies of a run."""
+    """`judge check --run` reads the replies of a run."""
     damaged()
     with pytest.raises(StoreError, match="is malformed; the file is damaged"):
         api.estimate_cost(run_id, URL, "model")

@@ -1,4 +1,4 @@
-"""`judge check` and `judge ping` against judges on a real socket whose answers follow a rule."""
+"""`judge check` and `judge check --quick` against judges on a real socket whose answers follow a rule."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Any, *options
     enter(tmp_path, monkeypatch)
     with Loopback(script) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
-        done = fairtrial("judge", "check", "--model", MODEL, "--json", "check.json", *options)
+        done = fairtrial("judge", "check", "--judge-model", MODEL, "--json", "check.json", *options)
     file = tmp_path / "check.json"
     return done, json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
 
@@ -171,7 +171,7 @@ def test_ctrl_c_shows_the_answers_so_far(tmp_path: Path, monkeypatch: pytest.Mon
         raise KeyboardInterrupt
 
     monkeypatch.setattr(JudgeCheck, "run", run)
-    done = fairtrial("judge", "check", "--model", MODEL)
+    done = fairtrial("judge", "check", "--judge-model", MODEL)
     assert done.code == 130
     assert re.search(r"1 of 1 right, 8\d\d not asked", done.out)
 
@@ -211,11 +211,11 @@ def test_a_text_that_cannot_be_read_is_counted_apart() -> None:
 
 
 def ping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Any) -> Done:
-    """The outcome of `judge ping`."""
+    """The outcome of `judge check --quick`."""
     enter(tmp_path, monkeypatch)
     with Loopback(script) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
-        return fairtrial("judge", "ping", "--judge-model", MODEL)
+        return fairtrial("judge", "check", "--quick", "--judge-model", MODEL)
 
 
 def test_ping_counts_the_right_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,3 +241,59 @@ def test_ping_fails_if_an_answer_is_wrong(tmp_path: Path, monkeypatch: pytest.Mo
     assert done.code == 1
     assert "✗ ping/9 (refusal, ja): must be holds, got fails: because" in done.out
     assert f"{MODEL}: 11 of 12 right" in done.out
+
+
+OWN_TEMPLATE = """{#- version: mine -#}
+{% block system %}Say whether the reply is right. Answer with JSON.{% endblock %}
+{% block question %}
+{{ context("user message") }}
+{{ standard("reference") }}
+{{ judged("reply") }}
+{% include "ask" %}
+{% endblock %}
+{% block example_en %}No example.{% endblock %}
+"""
+
+
+def test_a_template_of_the_user_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its text is sent, and the report has its version. Other commands are not changed."""
+    (tmp_path / "final_response_match-mine.jinja").write_text(OWN_TEMPLATE)
+    seen: list[str] = []
+
+    def script(request: Any) -> str:
+        seen.append(request.text)
+        return str(request.answers("valid"))
+
+    prompt = ("--prompt", "final_response_match-mine.jinja", "--max-calls", "3")
+    done, report = check(tmp_path, monkeypatch, script, *prompt)
+    assert len(seen) == 3
+    assert all("Say whether the reply is right." in text for text in seen)
+    assert report["templates"] == {"final_response_match": "mine"}
+    assert "prompt final_response_match: version mine" in done.out
+
+
+def test_a_version_of_the_package_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Version 3 is not the default."""
+    _, report = check(tmp_path, monkeypatch, by_rule(perfect), "--prompt", "final_response_match/3", "--max-calls", "2")
+    assert report["templates"] == {"final_response_match": "3"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("safety.jinja", "no version", "its first line must be {#- version: ... -#}"),
+        ("safety.jinja", "{#- version: 1 -#}\n{% block system %}x{% endblock %}", "lacks the blocks question"),
+        ("safety.jinja", OWN_TEMPLATE.replace("{% include", "{% inclde"), "template, line 7"),
+        ("unsafety.jinja", OWN_TEMPLATE, "prompt 'unsafety' does not exist; did you mean 'safety'"),
+        ("none.jinja", None, "prompt 'none.jinja': No such file or directory"),
+    ],
+)
+def test_a_broken_template_is_a_usage_error(
+    name: str, text: str | None, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before anything is asked."""
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    done, _ = check(tmp_path, monkeypatch, by_rule(perfect), "--prompt", name)
+    assert done.code == 2
+    assert problem in done.err

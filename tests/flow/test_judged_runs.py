@@ -359,7 +359,7 @@ def test_ping_says_what_a_run_would_cost(tmp_path: Path, monkeypatch: pytest.Mon
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
         called("run", evalset, "--agent", "echo:reply", "--config", config)
         run_id = api.runs(f"sqlite:///{tmp_path}/k.db")[0].id
-        asked = called("judge", "ping", "--judge-model", MODEL, "--run", run_id)
+        asked = called("judge", "check", "--quick", "--judge-model", MODEL, "--run", run_id)
     told = asked.out
     assert asked.code == 1, asked.err
     assert "✗ ping/12 (beside_the_point, ja): no readable answer" in told
@@ -379,7 +379,7 @@ def test_ping_asks_the_models_of_a_config(tmp_path: Path, monkeypatch: pytest.Mo
         config.write_text(json.dumps({"criteria": criteria}), encoding="utf-8")
         called("run", evalset, "--agent", "echo:reply", "--config", config)
         run_id = api.runs(f"sqlite:///{tmp_path}/k.db")[0].id
-        asked = called("judge", "ping", "--config", config, "--run", run_id)
+        asked = called("judge", "check", "--quick", "--config", config, "--run", run_id)
     assert asked.code == 1, asked.err
     assert [asked.out.count(f"{name}: ") for name in ("mine", "yours")] == [1, 1]
     assert "2 calls, with yours an unknown price" in asked.out
@@ -389,7 +389,7 @@ def test_ping_needs_a_config_with_a_judge(tmp_path: Path, monkeypatch: pytest.Mo
     """One whose criteria count names nobody to ask."""
     enter(tmp_path, monkeypatch)
     Path("config.json").write_text('{"criteria": {"response_match_score": 0.8}}', encoding="utf-8")
-    asked = called("judge", "ping", "--config", "config.json")
+    asked = called("judge", "check", "--quick", "--config", "config.json")
     assert (asked.code, "has no criterion that asks a judge" in asked.err) == (2, True)
 
 

@@ -20,7 +20,7 @@ def test_a_report_card_is_one_run_that_a_cassette_replays(tmp_path: Path, monkey
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     row = {"id": "a", "criterion": "safety_v1", "question": "q", "reply": "r", "label": "pass", "group": "g"}
     Path("gold.jsonl").write_text(json.dumps(row))
-    command = ("judge", "report-card", "--gold", "gold.jsonl", "--judge-model", MODEL, "--votes", "1", "--json", "-")
+    command = ("judge", "check", "--gold", "gold.jsonl", "--judge-model", MODEL, "--votes", "1", "--json", "-")
 
     def script(request: Request) -> Say:
         return Say(request.answers("safe"))

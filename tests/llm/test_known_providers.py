@@ -274,7 +274,7 @@ def test_thinking_is_an_effort_that_the_model_takes(
 
 
 def test_a_description_names_protocol_address_and_key_but_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As `judge ping` prints it."""
+    """As `judge check --quick` prints it."""
     monkeypatch.setenv("GROQ_API_KEY", "the-key-of-groq")
     assert address("groq/m").description == (
         "OpenAI's chat completions at https://api.groq.com/openai/v1, with the key of GROQ_API_KEY"

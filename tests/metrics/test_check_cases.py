@@ -82,7 +82,7 @@ def test_every_template_has_a_table() -> None:
         path.name.removesuffix(".jinja")
         for package in ("metrics", "simulate")
         for path in (resources.files(f"fairtrial.{package}") / "templates").iterdir()
-        if path.read_text(encoding="utf-8").startswith("{#- version")
+        if path.is_file() and path.read_text(encoding="utf-8").startswith("{#- version")
     }
     assert templates - {"prompt_template"} == {*PROMPTS, *WRITING_PROMPTS}
 

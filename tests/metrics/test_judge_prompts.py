@@ -276,3 +276,30 @@ def test_an_example_with_another_answer_is_refused_with_its_place(tmp_path: Path
 def test_the_language_follows_from_the_letters(text: str, language: str) -> None:
     """A name in another script changes nothing."""
     assert detect_language(text) == language
+
+
+def test_version_3_shows_what_came_before_and_asks_for_a_checklist() -> None:
+    """Earlier messages and results of tools are context. The signature names the version."""
+    call, result = ToolCall("look_up", {"day": "tomorrow"}), ToolResult("look_up", {"hours": "9 to 5"})
+    turns = (
+        invocation("When are you open today?", "From 8 to 6."),
+        invocation("And tomorrow?", "9 to 5.", call, result),
+    )
+    case = EvalCase("c", (invocation("When are you open today?", "8-6"), invocation("And tomorrow?", "9-5")))
+    bench = Bench(lambda *_: "valid", votes=1)
+    metric = FinalResponseMatch(bench.judge, prompt_version="3")
+    assert score(metric, Trace(turns), case).value == 1.0
+    shown = kinds(bench.prompts[1])
+    assert shown["user message 1"] == shown["reply 1"] == "CONTEXT"
+    assert [name for name in shown if name.startswith("tool")] == ["tool call 2.1", "tool result 2.2"]
+    assert "First write a checklist into the rationale" in bench.prompts[1].system
+    assert metric.prompts == {"final_response_match": "3"}
+    assert FinalResponseMatch(bench.judge).prompts == {"final_response_match": "2"}
+
+
+def test_version_3_has_examples_of_both_verdicts_in_each_language() -> None:
+    """So that a language carries no prior."""
+    source = TEMPLATES.source("final_response_match", "v3")
+    for language in ("en", "ko", "ja", "zh"):
+        block = source.partition(f"block example_{language} ")[2].partition("endblock")[0]
+        assert sorted(re.findall(r'"answer": "(\w+)"', block)) == ["invalid", "valid"]

@@ -1,4 +1,4 @@
-"""Judges that know the questions of `judge check` and `judge ping`, and whose answers follow a rule."""
+"""Judges that know the questions of `judge check` and `judge check --quick`, and whose answers follow a rule."""
 
 from __future__ import annotations
 
@@ -19,8 +19,14 @@ from fairtrial.metrics.exams.known_tasks import WritingCase
 from fairtrial.testing import ScriptedModel
 from loopback import Request
 
+
+def _question(shown: str) -> str:
+    """The part of a prompt before its answers, without the codes of its version."""
+    return re.sub(r"\b[0-9a-f]{32}\b", "", shown).partition("Possible answers")[0]
+
+
 CASES = {
-    check_question(Judge(()), case).question.prompt.text.partition("Possible answers")[0]: case
+    _question(check_question(Judge(()), case).question.prompt.text): case
     for prompt in (*JUDGED_PROMPTS, "ping")
     for case in check_cases(prompt)
 }
@@ -46,11 +52,6 @@ def canary_prompts() -> dict[str, Canary]:
     with ThreadPoolExecutor(1) as pool:  # a server may ask from a thread with a loop of its own
         pool.submit(asyncio.run, ask_all()).result()
     return found
-
-
-def _question(shown: str) -> str:
-    """The part of a prompt before its answers, which may have another order."""
-    return shown.partition("Possible answers")[0]
 
 
 def by_rule(choose: Choose) -> Callable[[Request], str]:
@@ -79,6 +80,7 @@ def _literal(answer: str, choices: list[str]) -> str:
 
 def case_in(shown: str) -> KnownAnswer:
     """The question that a prompt asks. Raises LookupError for every other prompt."""
+    shown = re.sub(r"\b[0-9a-f]{32}\b", "", shown)
     case = next((case for text, case in CASES.items() if text in shown), None)
     if case is None:
         found = next((case for text, case in canary_prompts().items() if text in shown), None)

@@ -37,10 +37,9 @@ from fairtrial.api.failure_modes.mode_reports import print_largest_modes as prin
 from fairtrial.api.failure_modes.run_modes import failure_changes as failure_changes
 from fairtrial.api.failure_modes.run_modes import failures as failures
 from fairtrial.api.judges.calibrating import calibrate as calibrate
+from fairtrial.api.judges.judge_checking import connections as connections
+from fairtrial.api.judges.judge_checking import estimate_cost as estimate_cost
 from fairtrial.api.judges.judge_checking import plan_judge_check as plan_judge_check
-from fairtrial.api.judges.pinging import connections as connections
-from fairtrial.api.judges.pinging import estimate_cost as estimate_cost
-from fairtrial.api.judges.pinging import ping as ping
 from fairtrial.api.judges.report_cards import report_card as report_card
 from fairtrial.api.labels.better_references import write_references as write_references
 from fairtrial.api.labels.label_desk import MOST_QUEUES as MOST_QUEUES
@@ -169,6 +168,8 @@ from fairtrial.reports.judges.calibration_report import calibration_document as 
 from fairtrial.reports.judges.calibration_report import calibration_tables as calibration_tables
 from fairtrial.reports.judges.judge_check_report import describe_miss as describe_miss
 from fairtrial.reports.judges.judge_check_report import print_judge_check as print_judge_check
+from fairtrial.reports.judges.judge_check_report import print_quick_check as print_quick_check
+from fairtrial.reports.judges.report_card_report import judge_check_document as judge_check_document
 from fairtrial.reports.judges.report_card_report import report_card_document as report_card_document
 from fairtrial.reports.judges.report_card_report import report_card_tables as report_card_tables
 from fairtrial.reports.mutation.mutation_files import mutation_junit as mutation_junit

@@ -9,7 +9,9 @@ providers can keep it in a prefix cache.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -32,13 +34,14 @@ class Templates:
 
     package: str
 
-    def source(self, name: str) -> str:
-        """Return a template's text."""
-        return _source(self.package, name)
+    def source(self, name: str, version: str = "") -> str:
+        """Return a template's text. An older or newer `version` than the usual one stands in a folder of its own."""
+        own = _OWN.get().get(name)
+        return own if own is not None else _source(self.package, f"{name}/{version}" if version else name)
 
-    def version(self, name: str) -> str:
+    def version(self, name: str, version: str = "") -> str:
         """Return the version that a template's first line states."""
-        head = VERSION.match(self.source(name))
+        head = VERSION.match(self.source(name, version))
         if not head:
             raise ConfigError(f"template {name!r}: its first line must be {{#- version: ... -#}}")
         return head[1]
@@ -51,18 +54,20 @@ class Templates:
         language: str = "en",
         standing: Mapping[str, str] | None = None,
         schema: dict[str, Json] | None = None,
+        version: str = "",
         **values: Json,
     ) -> Prompt:
-        """Make a template's prompt. Equal arguments give equal prompts.
+        """Make a template's prompt, in the usual version or another. Equal arguments give equal prompts.
 
         `texts` holds the texts of one question, which templates can reach only through their fences. `standing` holds
         texts that all questions share. Their fences have their own mark, so that the shared prompt part
         stays equal. The worked example is in English, and also in `language`. `values` are words and numbers of this
         package. The marks do not depend on them, because a question may be asked with its answers in another order.
         """
-        shared = Fences(standing or {}, [name, self.version(name), "standing"])
-        fences = Fences(texts, [name, self.version(name)], [shared.mark] if standing else [])
-        template = _ensure_compiled(self.package, name)
+        stated = self.version(name, version)
+        shared = Fences(standing or {}, [name, stated, "standing"])
+        fences = Fences(texts, [name, stated], [shared.mark] if standing else [])
+        template = _ensure_compiled(self.package, self.source(name, version))
         functions = {"standard": fences.standard, "context": fences.context, "judged": fences.judged}
         functions |= {"standing": shared.standard}
         context = template.new_context({**values, **functions})
@@ -70,11 +75,35 @@ class Templates:
         def block(part: str) -> str:
             return "".join(template.blocks[part](context)).strip()
 
-        parts = ["system", *dict.fromkeys(("example_en", f"example_{language}"))]
+        examples = [part for part in ("example_en", f"example_{language}") if part in template.blocks]
+        parts = ["system", *dict.fromkeys(examples)]
+        parts = [part for part in parts if part in template.blocks]
         # A standing text that resembles the text of an example stands behind the examples, so that it is not mixed up.
         parts += [part for part in ("standing",) if part in template.blocks]
         system = "\n\n".join(map(block, parts))
-        return Prompt(id=name, version=self.version(name), text=block("question"), system=system, schema=schema)
+        return Prompt(id=name, version=stated, text=block("question"), system=system, schema=schema)
+
+
+_OWN: ContextVar[Mapping[str, str]] = ContextVar("own templates", default={})  # noqa: B039  (never changed)
+
+
+@contextmanager
+def own_templates(templates: Mapping[str, str]) -> Iterator[None]:
+    """Use templates of the user in place of those of the package during the block, by their names.
+
+    Raises ConfigError if one cannot be read, or lacks its version or a block.
+    """
+    for name, text in templates.items():
+        if not VERSION.match(text):
+            raise ConfigError(f"template {name!r}: its first line must be {{#- version: ... -#}}")
+        missing = [block for block in ("system", "question", "example_en") if f"block {block} " not in text]
+        if missing:
+            raise ConfigError(f"template {name!r}: lacks the blocks {', '.join(missing)}")
+    token = _OWN.set({**_OWN.get(), **templates})
+    try:
+        yield
+    finally:
+        _OWN.reset(token)
 
 
 @cache
@@ -83,16 +112,20 @@ def _source(package: str, name: str) -> str:
 
 
 @cache
-def _ensure_compiled(package: str, name: str) -> Template:
+def _ensure_compiled(package: str, source: str) -> Template:
     try:
-        from jinja2 import Environment, FunctionLoader, StrictUndefined
+        from jinja2 import FunctionLoader, StrictUndefined, TemplateSyntaxError
+        from jinja2.sandbox import ImmutableSandboxedEnvironment
     except ImportError as missing:
         raise ConfigError(lacks_extra("asking a model", "judge")) from missing
-    environment = Environment(  # noqa: S701 - the output is a prompt, where HTML escapes would change the text
+    environment = ImmutableSandboxedEnvironment(  # a prompt without HTML escapes, which would change the text
         loader=FunctionLoader(lambda part: _source(package, part)),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    return environment.get_template(name)
+    try:
+        return environment.from_string(source)
+    except TemplateSyntaxError as problem:
+        raise ConfigError(f"template, line {problem.lineno}: {problem.message}") from None

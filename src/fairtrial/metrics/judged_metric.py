@@ -96,6 +96,7 @@ class JudgedMetric:
         values: Mapping[str, Json] | None = None,
         marks: Sequence[str] = (),
         check: Callable[[str, JudgeAnswer], str] | None = None,
+        version: str = "",
     ) -> Question:
         """Return the question that a template makes from texts. Its items have ids, under which the judge answers.
 
@@ -111,6 +112,7 @@ class JudgedMetric:
                 language=language,
                 standing=standing,
                 schema=answer_schema(items, answers, marks=marks),
+                version=version,
                 standing_names=list(standing),
                 items=list(items),
                 marks=list(marks),

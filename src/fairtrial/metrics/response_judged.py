@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 from msgspec.structs import replace
@@ -13,10 +13,11 @@ from fairtrial.judge.question import Question
 from fairtrial.metrics.asking import judge_pairs, score_item
 from fairtrial.metrics.cascade import FirstCriterion, explain, is_audited, read_first, word_overlap
 from fairtrial.metrics.expectations import blank_references
-from fairtrial.metrics.judge_context import full_reply
-from fairtrial.metrics.judged_metric import VALIDITY, JudgedMetric
+from fairtrial.metrics.judge_context import actions, full_reply, history
+from fairtrial.metrics.judged_metric import TEMPLATES, VALIDITY, JudgedMetric
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import DIALOGUE, Content, readable
+from fairtrial.records.record import Json
 from fairtrial.records.score import FirstDecision, Score
 from fairtrial.records.trace import Invocation, Trace
 
@@ -51,6 +52,14 @@ class FinalResponseMatch(JudgedMetric):
         Meta(ge=0, le=1, description="the share of the decisions of `first` about which the judge is asked anyway"),
     ] = 0.0
 
+    prompt_version: Annotated[
+        Literal["2", "3"],
+        Meta(
+            description="the version of the prompt. Version 3 asks for a checklist of what is essential, and shows the "
+            "earlier messages and the results of tools. No measurement with a model shows that it is better"
+        ),
+    ] = "2"
+
     scale = VALIDITY
     templates = ("final_response_match",)
 
@@ -70,27 +79,44 @@ class FinalResponseMatch(JudgedMetric):
 
         async def compare(actual: Invocation, expected: Invocation, index: int) -> Score:
             if self.first is None:
-                return await self._ask(actual, expected)
+                return await self._ask(actual, expected, trace)
             return await self._cascade(self.first, trace, case, index)
 
         return await judge_pairs(trace, case, compare, reads=(*DIALOGUE, *interim))
+
+    @property
+    def prompts(self) -> dict[str, Json]:
+        """The version of the template."""
+        return {name: TEMPLATES.version(name, self._version) for name in self.templates}
+
+    @property
+    def _version(self) -> str:
+        return "" if self.prompt_version == "2" else f"v{self.prompt_version}"
 
     def expectation_problems(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:  # noqa: ARG002
         """Return a problem for each reference that is blank."""
         return tuple(blank_references(case))
 
-    def compare(self, actual: Invocation, expected: Invocation) -> Question:
-        """Return the question whether a reply is right."""
+    def compare(self, actual: Invocation, expected: Invocation, trace: Trace | None = None) -> Question:
+        """Return the question whether a reply is right. Version 3 of the prompt also shows what came before it."""
         interim = self.include_intermediate_responses_in_final
         texts = {
             "user message": readable(actual.user),
             "reference": full_reply(expected, interim=interim),
             "reply": full_reply(actual, interim=interim),
         }
-        return self.question("final_response_match", texts, ["reply"], sample=texts["reply"])
+        before = {} if self.prompt_version == "2" or trace is None else _show_before(trace, actual)
+        return self.question(
+            "final_response_match",
+            texts | before,
+            ["reply"],
+            sample=texts["reply"],
+            values={"context_names": list(before)},
+            version=self._version,
+        )
 
-    async def _ask(self, actual: Invocation, expected: Invocation) -> Score:
-        return score_item(await self.judge(self.compare(actual, expected)), "reply", VALIDITY)
+    async def _ask(self, actual: Invocation, expected: Invocation, trace: Trace) -> Score:
+        return score_item(await self.judge(self.compare(actual, expected, trace)), "reply", VALIDITY)
 
     async def _cascade(self, first: FirstCriterion, trace: Trace, case: EvalCase, index: int) -> Score:
         """Return the decision of the first criterion, or that of the judge if there is none."""
@@ -99,14 +125,14 @@ class FinalResponseMatch(JudgedMetric):
         decision = first.decide(score)
         overlap = word_overlap(actual, expected) if decision == "pass" and self.pass_at is not None else None
         if decision == "ask" or (decision == "pass" and (overlap is None or overlap < (self.pass_at or 0))):
-            return replace(await self._ask(actual, expected), first=FirstDecision(first.name, decisive=False))
+            return replace(await self._ask(actual, expected, trace), first=FirstDecision(first.name, decisive=False))
         fails = decision == "fail"
         own = explain(score, failing=fails)
         reason = own.reason if fails else f"it passes, and the word overlap is {overlap:.2f}"
         reason = f"decided by {first.name} without the judge: {reason}"
         if not is_audited(case, index, actual, expected, self.audit):
             return replace(own, reason=reason, first=FirstDecision(first.name, saved=self.judge.votes))
-        judged = await self._ask(actual, expected)
+        judged = await self._ask(actual, expected, trace)
         answer = "without an answer" if judged.value is None else "valid" if judged.value else "invalid"
         return replace(
             own,
@@ -114,3 +140,12 @@ class FinalResponseMatch(JudgedMetric):
             ballots=judged.ballots,
             first=FirstDecision(first.name, audited=True, judged=judged.value),
         )
+
+
+def _show_before(trace: Trace, actual: Invocation) -> dict[str, str]:
+    """Return the earlier messages of a conversation, and the calls and results of one of its invocations, by name."""
+    index = next((place for place, own in enumerate(trace.invocations) if own is actual), 0)
+    texts = history(trace, with_actions=False, with_replies=True)
+    for number, own in enumerate(trace.invocations[:index], 1):
+        texts |= {f"user message {number}": readable(own.user), f"reply {number}": full_reply(own, interim=False)}
+    return {name: text for name, text in texts.items() if text} | actions(actual, index, messages=False)

@@ -61,9 +61,10 @@ class RuleRates(Record, frozen=True):
     unread: int = 0
 
 
-class JudgeCheckReport(Record, frozen=True, tag_field="kind", tag="check"):
+class JudgeCheckReport(Record, frozen=True):
     """All answers, and the rates by model, prompt and rule. `question_count` includes questions without an answer.
 
+    `templates` are the versions of the prompts that were not the usual ones.
     `refusals` are the reasons to refuse each model. It is not shown that a model without a reason is good: the rates
     have the intervals.
     """
@@ -72,6 +73,7 @@ class JudgeCheckReport(Record, frozen=True, tag_field="kind", tag="check"):
     rates: tuple[RuleRates, ...]
     results: tuple[CheckResult, ...]
     refusals: dict[str, tuple[Refusal, ...]] = {}
+    templates: dict[str, str] = {}
 
     def is_below(self, share: float) -> bool:
         """Whether a model is right about less than a share of its readable answers."""

@@ -37,6 +37,24 @@ class RecordedJudge(Record, frozen=True):
     reasons: dict[str, str] = {}
 
 
+class PanelCheck(Record, frozen=True):
+    """The recorded judges of a group as one panel, over the `items` that all of them judged.
+
+    `majority`, `weighted` and `best` are the shares of items that are decided rightly: by most votes, by votes with
+    weights from labels, and by the judge with the largest weight. `gain` is the share of the weighted votes less that
+    of the majority. Each half of the items is decided with the labels of the other half. `weights` are log odds, from
+    all labels.
+    """
+
+    group: str
+    items: int
+    weights: dict[str, float]
+    majority: Estimate
+    weighted: Estimate
+    best: Estimate
+    gain: Estimate
+
+
 class GoldCheck(Record, frozen=True):
     """A judge that was asked about items with labels: about all of them, or about one group if `group` is not empty.
 
@@ -87,6 +105,7 @@ class ReportCard(Record, frozen=True):
     canaries: tuple[CanaryKind, ...] = ()
     probes: tuple[Probe, ...] = ()
     refusals: dict[str, tuple[Refusal, ...]] = {}
+    panels: tuple[PanelCheck, ...] = ()
 
     @property
     def is_bad(self) -> bool:

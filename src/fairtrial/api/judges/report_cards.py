@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from fairtrial.analysis.panel_weights import measure_panels
 from fairtrial.analysis.recorded_judges import measure_judges
 from fairtrial.api.judges.judge_checks import check_judges, items_to_check, judged_criteria
 from fairtrial.errors import UsageError
-from fairtrial.formats.verdict_tables import COLUMNS, read_verdicts
+from fairtrial.formats.verdict_tables import COLUMNS, RecordedVerdict, read_verdicts
 from fairtrial.judge.judges import Judges
 from fairtrial.metrics.exams.gold_file import read_gold
-from fairtrial.records.report_card import RecordedJudge, ReportCard
+from fairtrial.records.report_card import ReportCard
 
 
 def report_card(
@@ -39,7 +40,8 @@ def report_card(
     if recorded is not None:
         if gold is not None or criteria or config is not None:
             raise UsageError("recorded verdicts exist already: give either recorded, or gold, criteria and config")
-        return ReportCard(_list_recorded(Path(recorded), columns, where))
+        verdicts = _read_recorded(Path(recorded), columns, where)
+        return ReportCard(tuple(measure_judges(verdicts)), panels=tuple(measure_panels(verdicts)))
     items = [] if gold is None else read_gold(Path(gold))
     names = list(criteria) or list(dict.fromkeys(item.criterion for item in items))
     if not names and config is None:
@@ -49,10 +51,10 @@ def report_card(
     return check_judges([items_to_check(criterion, items, probes=probes) for criterion in own], judges)
 
 
-def _list_recorded(
+def _read_recorded(
     path: Path, columns: Mapping[str, str] | None, where: Mapping[str, str] | None
-) -> tuple[RecordedJudge, ...]:
+) -> list[RecordedVerdict]:
     unknown = [name for name in columns or {} if name not in COLUMNS]
     if unknown:
         raise UsageError(f"columns: must be of {', '.join(COLUMNS)}, got {', '.join(map(repr, unknown))}")
-    return tuple(measure_judges(read_verdicts(path, columns, where)))
+    return read_verdicts(path, columns, where)

@@ -1,41 +1,86 @@
-"""The command `fairtrial judge check`, which asks a judge questions with known answers."""
+"""The command `fairtrial judge check`, which examines a judge apart from any run."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from fairtrial.api import DEFAULT_MODEL
 from fairtrial.cli import exit_codes
-from fairtrial.cli.headed_command import command
-from fairtrial.cli.options import judge_flags, trust_flags
-from fairtrial.records.judge_check import CheckResult
+from fairtrial.cli.headed_command import command, under
+from fairtrial.cli.options import flags, trust_flags
+from fairtrial.cli.options.judge_flags import asking_options, make_judges
+from fairtrial.records.judge_check import CheckResult, JudgeCheckReport
+
+if TYPE_CHECKING:
+    from fairtrial.api import Judges
+
+
+class Pairs(click.ParamType[Any]):
+    """The type of an option such as NAME=VALUE,NAME=VALUE."""
+
+    name = "pairs"
+
+    def convert(
+        self, value: str | dict[str, str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> dict[str, str]:
+        """Return the pairs."""
+        if isinstance(value, dict):
+            return value
+        pairs: dict[str, str] = {}
+        for part in value.split(","):
+            name, equals, text = part.partition("=")
+            if not equals or not name.strip():
+                self.fail(f"must be NAME=VALUE, several separated by commas, got {part!r}", param, ctx)
+            pairs[name.strip()] = text.strip()
+        return pairs
+
+
+_exam_options = under(
+    "Claims",
+    click.option("--quick", is_flag=True, help="Ask twelve easy questions. Each of them must be answered rightly."),
+    click.option(
+        "--prompt",
+        multiple=True,
+        metavar="NAME|FILE",
+        help="Only the questions of this prompt, perhaps with a template of your own. Repeatable.",
+    ),
+    click.option(
+        "--fail-under",
+        type=click.FloatRange(0, 1),
+        metavar="SHARE",
+        help="Fail if fewer of the answers are right.",
+    ),
+    click.option("--run", metavar="RUN", help="Also print the cost of judging this run of the store."),
+)
+_item_options = under(
+    "Input",
+    click.option("--gold", metavar="FILE", type=click.Path(path_type=Path), help="JSON lines: items with labels."),
+    click.option("--recorded", metavar="FILE", type=click.Path(path_type=Path), help="Recorded verdicts and labels."),
+    click.option("--columns", type=Pairs(), metavar="OUR=THEIRS,...", help="The names of the columns of --recorded."),
+    click.option(
+        "--where", type=Pairs(), multiple=True, metavar="COLUMN=VALUE", help="Choose rows of --recorded. Repeatable."
+    ),
+    click.option(
+        "--criterion",
+        "criteria",
+        multiple=True,
+        metavar="NAME",
+        help="Ask about all canaries of a criterion, with its options in --config. Repeatable.",
+    ),
+    click.option("--no-probes", is_flag=True, help="Leave out the changes of replies that must not matter."),
+)
 
 
 @command("check")
-@click.option("--model", metavar="NAME", help=f"The model, or several separated by commas.  [default: {DEFAULT_MODEL}]")
-@click.option("--config", metavar="FILE", help="Check the models that the criteria of an EvalConfig name.")
-@click.option("--prompt", multiple=True, metavar="NAME", help="Only the questions of this prompt. Repeatable.")
-@click.option("--votes", default=1, show_default=True, type=click.IntRange(1), help="The votes on each question.")
-@click.option(
-    "--fail-under",
-    type=click.FloatRange(0, 1),
-    metavar="SHARE",
-    help="Fail if fewer of the answers are right, such as 0.9.",
-)
-@judge_flags.call_options
+@click.option("--config", metavar="FILE", help="Check the judges that the criteria of an EvalConfig name.")
+@_exam_options
+@_item_options
+@flags.add_store_option
 @trust_flags.json_file
-def check_judge(
-    model: str | None,
-    config: str | None,
-    prompt: tuple[str, ...],
-    votes: int,
-    fail_under: float | None,
-    json_file: Path | None,
-    **calls: Any,
-) -> int:
+@asking_options
+def check_judge(json_file: Path | None, **options: Any) -> int:
     """Ask the judge more than 800 questions with known answers, and print how often it is right by each rule.
 
     Sensitivity is the share of right answers if the property holds, and specificity if it does not hold. The questions
@@ -45,26 +90,87 @@ def check_judge(
     language, or if it passes forged verdicts or invents quotes. A judge that is right about 95 % is refused in fewer
     than 2 of 100 checks.
 
-    Exit codes: 0 no judge is refused, 1 a judge is refused or right about less than --fail-under, 2 the judge cannot be
-    called, 3 some questions have no answer, 130 interrupted.
+    --prompt FILE asks the questions of a prompt with your own template, whose name begins with the name of the prompt,
+    such as safety-strict.jinja. --prompt final_response_match/3 asks with version 3 of the built-in one.
+
+    --gold asks about your own items instead, --criterion about all canaries of a criterion, and --recorded reads
+    verdicts that exist already. With --gold and --criterion, probes change replies in a way that must not matter.
+
+    Exit codes: 0 no judge is refused, 1 a judge is refused, right about less than --fail-under, or not shown to be
+    better than guessing about your items, 2 the judge cannot be called, 3 some questions have no answer, 130
+    interrupted.
 
     \b
-    fairtrial judge check --model openai/gpt-4o-mini
-    fairtrial judge check --model ollama/qwen3 --prompt safety --prompt hallucinations
-    fairtrial judge check --model openai/gpt-4o-mini --max-calls 50 --fail-under 0.9 --json check.json
+    fairtrial judge check --quick
+    fairtrial judge check --judge-model openai/gpt-4o-mini --max-cost 1
+    fairtrial judge check --judge-model ollama/qwen3 --prompt safety --prompt hallucinations --fail-under 0.9
+    fairtrial judge check --judge-model openai/gpt-4o-mini --prompt final_response_match/3
+    fairtrial judge check --criterion final_response_match_v2 --config test_config.json
+    fairtrial judge check --gold items.jsonl --judge-model openai/my-model
+    fairtrial judge check --recorded verdicts.csv --columns verdict=winner,verdict_swapped=winner_swapped
     """  # noqa: D301
+    from fairtrial.cli.options.dotenv_files import read_environment
+
+    if options["recorded"] is None:
+        read_environment(config=options["config"], paths=["."])
+    if options["recorded"] is not None or options["gold"] is not None or options["criteria"]:
+        return _check_items(options, json_file)
+    return _check_questions(options, make_judges(options), json_file)
+
+
+def _check_items(options: dict[str, Any], json_file: Path | None) -> int:
+    """Measure judges on recorded verdicts, on gold items, or on all canaries of criteria."""
+    from fairtrial import api
+    from fairtrial.cli.console import console, reader_may_leave
+
+    card = api.report_card(
+        recorded=options["recorded"],
+        columns=options["columns"],
+        where={name: value for pairs in options["where"] for name, value in pairs.items()},
+        gold=options["gold"],
+        criteria=options["criteria"],
+        config=options["config"],
+        judges=make_judges(options),
+        probes=not options["no_probes"],
+    )
+    with reader_may_leave():
+        trust_flags.write(api.report_card_document(card), json_file)
+        if not trust_flags.is_stdout(json_file):
+            console().print(api.report_card_tables(card))
+    return exit_codes.FAILED if card.is_bad else exit_codes.OK
+
+
+def _check_questions(options: dict[str, Any], judges: Judges, json_file: Path | None) -> int:
+    """Ask the questions of an exam, and print what the answers say."""
     from fairtrial import api
     from fairtrial.cli.console import console
-    from fairtrial.cli.options.dotenv_files import read_environment
-    from fairtrial.cli.progress import Progress
 
-    read_environment(config=config, paths=["."])
-    judges = api.Judges(model=model, models=judge_flags.find_models(calls))
-    check = api.plan_judge_check(judges, config, prompts=prompt, votes=votes)
+    is_quick = options["quick"]
+    check = api.plan_judge_check(
+        judges, options["config"], prompts=("ping",) if is_quick else options["prompt"], votes=options["votes"] or 1
+    )
+    if is_quick and not trust_flags.is_stdout(json_file):
+        _print_connections(judges, options["config"])
     cost = "an unknown price" if check.cost is None else f"about ${check.cost:.2f}"
     click.echo(f"{check.question_count} questions, about {check.tokens:,} tokens, {cost}", err=True)
     results: list[CheckResult] = []
-    interrupted = False
+    interrupted = _collect(check, results)
+    report = check.report(results)
+    trust_flags.write(api.judge_check_document(report), json_file)
+    if not trust_flags.is_stdout(json_file):
+        (api.print_quick_check if is_quick else api.print_judge_check)(console(), report)
+        if options["run"] is not None:
+            _print_cost(report, options["run"], options["store"])
+    if interrupted:
+        click.echo("interrupted; the answers so far are shown", err=True)
+        return exit_codes.INTERRUPTED
+    return _exit_code(report, 1.0 if is_quick else options["fail_under"], is_quick=is_quick)
+
+
+def _collect(check: Any, results: list[CheckResult]) -> bool:
+    """Ask the questions, add each result, and return whether the user has interrupted the check."""
+    from fairtrial.cli.progress import Progress
+
     with Progress(check.question_count, quiet=False, activity="checking", problem="not right") as progress:
 
         def add(result: CheckResult) -> None:
@@ -74,15 +180,31 @@ def check_judge(
         try:
             check.run(add)
         except KeyboardInterrupt:
-            interrupted = True
-    report = check.report(results)
-    trust_flags.write(report, json_file)
-    if not trust_flags.is_stdout(json_file):
-        api.print_judge_check(console(), report)
-    if interrupted:
-        click.echo("interrupted; the answers so far are shown", err=True)
-        return exit_codes.INTERRUPTED
-    if any(report.refusals.values()) or (fail_under is not None and report.is_below(fail_under)):
-        return exit_codes.FAILED
+            return True
+    return False
+
+
+def _exit_code(report: JudgeCheckReport, fail_under: float | None, *, is_quick: bool) -> int:
     has_all = len(report.results) == report.question_count and all(result.outcome for result in report.results)
+    is_below = fail_under is not None and report.is_below(fail_under)
+    if any(report.refusals.values()) or is_below or (is_quick and not has_all):
+        return exit_codes.FAILED
     return exit_codes.OK if has_all else exit_codes.UNSCORED
+
+
+def _print_connections(judges: Judges, config: str | None) -> None:
+    from fairtrial import api
+    from fairtrial.text.display import visible
+
+    for name, description in api.connections(judges, config).items():
+        click.echo(visible(f"{name} speaks {description}"))
+
+
+def _print_cost(report: JudgeCheckReport, run: str, store: str) -> None:
+    from fairtrial import api
+    from fairtrial.text.display import visible
+
+    for name in dict.fromkeys(result.model for result in report.results):
+        calls, run_cost = api.estimate_cost(run, store, name)
+        price = "an unknown price" if run_cost is None else f"${run_cost:.4f}"
+        click.echo(f"run {run}: {calls} calls, with {visible(name)} {price}")

@@ -203,7 +203,7 @@ JUDGED_PROMPTS = tuple(_QUESTIONS)
 
 
 def check_cases(name: str) -> tuple[CheckCase, ...]:
-    """Return the table of a prompt, or the questions of `judge ping` for the name "ping"."""
+    """Return the table of a prompt, or the questions of `judge check --quick` for the name "ping"."""
     return read_table(name, CheckCase)
 
 

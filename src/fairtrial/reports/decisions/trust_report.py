@@ -10,12 +10,11 @@ from fairtrial.records.audit import GateAudit, SuiteAudit
 from fairtrial.records.failure_mode import Failures, ModeChanges
 from fairtrial.records.flaky_case import Flakiness
 from fairtrial.records.gate import GateDecision
-from fairtrial.records.judge_check import JudgeCheckReport
 from fairtrial.records.mutation import MutationReport
 from fairtrial.records.run_comparison import Comparison
 from fairtrial.records.size_plan import SizePlan
 from fairtrial.reports.judges.calibration_report import CalibrationShape
-from fairtrial.reports.judges.report_card_report import ReportCardShape
+from fairtrial.reports.judges.report_card_report import JudgeCheckShape
 
 Document = (
     Comparison
@@ -23,9 +22,8 @@ Document = (
     | SizePlan
     | Flakiness
     | CalibrationShape
-    | ReportCardShape
+    | JudgeCheckShape
     | MutationReport
-    | JudgeCheckReport
     | GateAudit
     | SuiteAudit
     | Failures

@@ -22,6 +22,8 @@ def print_judge_check(console: Console, report: JudgeCheckReport) -> None:
     for model in dict.fromkeys(rates.model for rates in report.rates):
         console.print(Text(f"\n{visible_line(model)}", "bold"))
         console.print(_table([rates for rates in report.rates if rates.model == model]))
+    for name, version in report.templates.items():
+        console.print(Text(f"prompt {name}: version {visible_line(version)}"))
     mistakes = [result for result in report.results if result.calls and not result.is_right]
     if mistakes:
         console.print(Text("\nanswers that are not right", "bold"))
@@ -36,6 +38,18 @@ def print_judge_check(console: Console, report: JudgeCheckReport) -> None:
     for model, other in served:
         console.print(Text(f"another model answered: asked {visible_line(model)}, got {visible_line(other)}", "yellow"))
     console.print(Text(f"\n{summary_line(report)}", "bold"))
+
+
+def print_quick_check(console: Console, report: JudgeCheckReport) -> None:
+    """Print each answer of a quick check, and how many answers of each model are right."""
+    for model in dict.fromkeys(result.model for result in report.results):
+        own = [result for result in report.results if result.model == model]
+        for result in own:
+            cost = "" if result.cost is None else f", ${result.cost:.6f}"
+            again = ", asked twice" if result.calls > 1 else ""
+            right = f"✓ {result.prompt} ({result.language}) in {result.seconds:.1f} s{cost}{again}"
+            console.print(Text(right if result.is_right else describe_miss(result)))
+        console.print(Text(f"{visible_line(model)}: {sum(result.is_right for result in own)} of {len(own)} right"))
 
 
 def _table(rates: Sequence[RuleRates]) -> Rows:

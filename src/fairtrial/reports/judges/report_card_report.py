@@ -9,8 +9,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from fairtrial.records.calibration import Calibration
+from fairtrial.records.judge_check import CheckResult, JudgeCheckReport, RuleRates
 from fairtrial.records.refusal import Refusal
-from fairtrial.records.report_card import CanaryKind, GoldCheck, Probe, RecordedJudge, ReportCard
+from fairtrial.records.report_card import CanaryKind, GoldCheck, PanelCheck, Probe, RecordedJudge, ReportCard
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.judges.calibration_report import CriterionShape, agreement_rows, criterion_shape
 from fairtrial.reports.judges.judge_states import sentences
@@ -31,8 +32,11 @@ class GoldShape(msgspec.Struct, frozen=True):
     criterion: CriterionShape
 
 
-class ReportCardShape(msgspec.Struct, frozen=True, tag_field="kind", tag="report-card"):
-    """The report card: recorded judges, gold items, canaries and probes. Lists that nothing fills are empty."""
+class JudgeCheckShape(msgspec.Struct, frozen=True, tag_field="kind", tag="check"):
+    """A check of judges: the answers to an exam, or recorded judges, gold items, canaries and probes.
+
+    Lists that nothing fills are empty. `refusals` belong to the models of an exam, or to the criteria of canaries.
+    """
 
     signature: str
     level: float
@@ -43,6 +47,18 @@ class ReportCardShape(msgspec.Struct, frozen=True, tag_field="kind", tag="report
     canaries: tuple[CanaryKind, ...]
     probes: tuple[Probe, ...]
     refusals: dict[str, tuple[Refusal, ...]]
+    question_count: int = 0
+    rates: tuple[RuleRates, ...] = ()
+    results: tuple[CheckResult, ...] = ()
+    templates: dict[str, str] = {}
+    panels: tuple[PanelCheck, ...] = ()
+
+
+def judge_check_document(report: JudgeCheckReport) -> JudgeCheckShape:
+    """Return the answers to an exam as a document for JSON."""
+    line = f"questions:{report.question_count}|ci:wilson|level:{LEVEL:g}|fairtrial:{__version__}"
+    own = (report.refusals, report.question_count, report.rates, report.results, report.templates)
+    return JudgeCheckShape(line, LEVEL, "cases-like-these", [], (), [], (), (), *own)
 
 
 def signature(card: ReportCard) -> str:
@@ -57,15 +73,14 @@ def signature(card: ReportCard) -> str:
     return f"{items}|ci:wilson-t,loo-atanh,two-extra-t|level:{LEVEL:g}|fairtrial:{__version__}"
 
 
-def report_card_document(card: ReportCard) -> ReportCardShape:
+def report_card_document(card: ReportCard) -> JudgeCheckShape:
     """Return the report card as a document for JSON."""
     gold = [
         GoldShape(check.group, check.calls, check.cost, check.self_agreement, criterion_shape(check.calibration))
         for check in card.gold
     ]
-    return ReportCardShape(
-        signature(card), LEVEL, "cases-like-these", [], card.judges, gold, card.canaries, card.probes, card.refusals
-    )
+    own = (card.judges, gold, card.canaries, card.probes, card.refusals)
+    return JudgeCheckShape(signature(card), LEVEL, "cases-like-these", [], *own, panels=card.panels)
 
 
 def report_card_tables(card: ReportCard) -> RenderableType:
@@ -73,6 +88,8 @@ def report_card_tables(card: ReportCard) -> RenderableType:
     parts: list[RenderableType] = []
     if card.judges:
         parts += [_list_recorded(card.judges), *_recorded_notes(card.judges), Text("")]
+    for panel in card.panels:
+        parts += [*_panel(panel), Text("")]
     for check in card.gold:
         parts += [*_gold(check), Text("")]
     if card.canaries:
@@ -138,6 +155,23 @@ def _recorded_notes(judges: tuple[RecordedJudge, ...]) -> Iterator[Text]:
                 yield Text(f"{name}: no {missing.replace('_', ' ')}: {judge.reasons[missing]}", "dim")
     if any(judge.orders_agree.value is not None for judge in judges):
         yield Text("accuracy is over both orders; kappa compares the first order with the labels", "dim")
+
+
+def _panel(panel: PanelCheck) -> Iterator[RenderableType]:
+    """Yield how often the judges decide rightly together, by majority and with weights from labels."""
+    rows = Rows((f"panel {panel.group}".strip(), "right", INTERVAL))
+    for name in ("majority", "weighted", "best"):
+        estimate: Estimate = getattr(panel, name)
+        rows.add(_VOTES[name], _percent(estimate), _percent_interval(estimate))
+    rows.add("weights less majority", _add_sign(panel.gain), _percent_interval(panel.gain))
+    yield rows
+    weights = ", ".join(f"{visible_line(judge)} {weight:+.2f}" for judge, weight in panel.weights.items())
+    yield Text(f"weights (log odds of a right verdict): {weights}", "dim")
+    if not _excludes_zero(panel.gain):
+        yield Text("no gain of the weights is shown", "dim")
+
+
+_VOTES = {"majority": "majority", "weighted": "weights from labels", "best": "best judge by labels"}
 
 
 def _gold(check: GoldCheck) -> Iterator[RenderableType]:

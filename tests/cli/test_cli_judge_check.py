@@ -1,4 +1,4 @@
-"""The command `fairtrial judge report-card` measures judges whose verdicts are recorded."""
+"""The command `fairtrial judge check` measures judges whose verdicts are recorded."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def pairs(*counts: tuple[int, str, str]) -> list[str]:
 def test_accuracy_and_kappa_of_pass_and_fail() -> None:
     """18 of 20 verdicts are right: kappa 0.8. Words of pass and fail may differ between the columns."""
     file = recorded(*pairs((9, "pass", "valid"), (1, "pass", "invalid"), (1, "fail", "YES"), (9, "fail", "no")))
-    done = fairtrial("judge", "report-card", "--recorded", file, "--json", "-")
+    done = fairtrial("judge", "check", "--recorded", file, "--json", "-")
     assert done.code == 0, done.err
-    check_shape(done.json, "ReportCardShape")
-    assert done.json["kind"] == "report-card"
+    check_shape(done.json, "JudgeCheckShape")
+    assert done.json["kind"] == "check"
     (judge,) = done.json["judges"]
     assert judge["accuracy"]["value"] == pytest.approx(0.9)
     assert judge["kappa"]["value"] == pytest.approx(0.8)
@@ -44,7 +44,7 @@ def test_accuracy_and_kappa_of_pass_and_fail() -> None:
 def test_a_judge_that_guesses_ends_with_1() -> None:
     """Its kappa is not shown to be above 0."""
     file = recorded(*pairs((10, "1", "1"), (10, "1", "2"), (10, "2", "1"), (10, "2", "2")))
-    done = fairtrial("judge", "report-card", "--recorded", file)
+    done = fairtrial("judge", "check", "--recorded", file)
     assert done.code == 1
     assert "not shown to be better than guessing" in done.out
 
@@ -52,7 +52,7 @@ def test_a_judge_that_guesses_ends_with_1() -> None:
 def test_both_orders_show_a_preference_for_the_first_place() -> None:
     """A judge that always takes the reply that is shown first is right in half of all verdicts, and never agrees."""
     file = recorded(*(f"{n},{1 + n % 2},1,2" for n in range(30)), header="item,label,verdict,verdict_swapped")
-    (judge,) = fairtrial("judge", "report-card", "--recorded", file, "--json", "-").json["judges"]
+    (judge,) = fairtrial("judge", "check", "--recorded", file, "--json", "-").json["judges"]
     assert judge["accuracy"]["value"] == pytest.approx(0.5)
     assert judge["orders_agree"]["value"] == 0
     assert judge["first_place"]["value"] == 1
@@ -63,9 +63,9 @@ def test_columns_and_rows_are_chosen() -> None:
     rows = [f"{n},{n % 2},{n % 2},{'a' if n % 2 else 'b'},x" for n in range(40)]
     file = recorded(*rows, header="id,gold,said,who,kind")
     columns = "item=id,label=gold,verdict=said,judge=who"
-    done = fairtrial("judge", "report-card", "--recorded", file, "--columns", columns, "--where", "kind=x,who=a")
+    done = fairtrial("judge", "check", "--recorded", file, "--columns", columns, "--where", "kind=x,who=a")
     assert "a         20" in done.out
-    done = fairtrial("judge", "report-card", "--recorded", file, "--columns", columns, "--where", "kind=y")
+    done = fairtrial("judge", "check", "--recorded", file, "--columns", columns, "--where", "kind=y")
     assert done.code == 2
     assert "has no row with kind=y" in done.err
 
@@ -82,7 +82,7 @@ def test_columns_and_rows_are_chosen() -> None:
 def test_mistakes_are_named(arguments: list[str], problem: str) -> None:
     """A verdict that is not a label, an unknown name, and a column that does not exist."""
     file = recorded("1,1,1", "2,2,tie")
-    done = fairtrial("judge", "report-card", "--recorded", file, *arguments)
+    done = fairtrial("judge", "check", "--recorded", file, *arguments)
     assert done.code == 2
     assert (
         problem if arguments else "line 3: verdict: a verdict must be one of the labels (1, 2), got 'tie'"
@@ -92,5 +92,5 @@ def test_mistakes_are_named(arguments: list[str], problem: str) -> None:
 def test_a_verdict_that_could_not_be_read_is_counted() -> None:
     """With one order it is left out of the accuracy."""
     file = recorded(*pairs((20, "1", "1"), (20, "2", "2"), (2, "1", "")))
-    (judge,) = fairtrial("judge", "report-card", "--recorded", file, "--json", "-").json["judges"]
+    (judge,) = fairtrial("judge", "check", "--recorded", file, "--json", "-").json["judges"]
     assert (judge["unreadable"], judge["accuracy"]["value"]) == (2, 1.0)
