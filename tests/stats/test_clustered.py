@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import pytest
 
-from fairtrial.stats.clustered import mean_of_rates
+from fairtrial.stats.clustered import mean_of_rates, share
 
 
 def test_one_trial_a_cluster_is_wilson_with_t() -> None:
@@ -55,3 +56,15 @@ def test_the_interval_holds_the_truth_in_most_samples() -> None:
         assert estimate[1] is not None
         hits += estimate[1][0] <= 0.5 <= estimate[1][1]
     assert hits >= 0.93 * 400
+
+
+def test_a_share_of_counted_clusters_is_the_mean_of_one_rate() -> None:
+    """Equal clusters that are counted give the same share and interval as clusters that are listed."""
+    pairs = [(1, 2)] * 5 + [(0, 1)] * 7 + [(4, 4)] * 2 + [(0, 0)]
+    listed, counted = mean_of_rates([{"": pair} for pair in pairs]), share(Counter(pairs))
+    assert listed is not None
+    assert counted is not None
+    assert counted[0] == pytest.approx(listed[0])
+    assert counted[1] == pytest.approx(listed[1])
+    assert share({(1, 3): 1}) == (1 / 3, None)
+    assert share({(0, 0): 4}) is None

@@ -14,6 +14,25 @@ Counts = Mapping[Any, Sequence[int]]
 """The successes and trials of one cluster, by the rate that they belong to."""
 
 
+def share(pairs: Mapping[tuple[int, int], int], level: float = LEVEL) -> tuple[float, Interval | None] | None:
+    """Return the share and the interval of `mean_of_rates` for one rate. `pairs` counts equal clusters.
+
+    For example, {(1, 2): 3} are three clusters with one success in two trials each.
+    """
+    used = {pair: number for pair, number in pairs.items() if pair[1] and number}
+    total = sum(trials * number for (_, trials), number in used.items())
+    if not total:
+        return None
+    value = sum(successes * number for (successes, _), number in used.items()) / total
+    units = sum(used.values())
+    if units < 2:
+        return value, None
+    squares = [number * ((successes - value * trials) / total) ** 2 for (successes, trials), number in used.items()]
+    variance = math.fsum(squares) * units / (units - 1)
+    worth = min(float(total), max(float(units), value * (1 - value) / variance)) if variance else float(units)
+    return value, wilson(value, worth, student_quantile(0.5 + level / 2, units - 1))
+
+
 def mean_of_rates(clusters: Sequence[Counts], level: float = LEVEL) -> tuple[float, Interval | None] | None:
     """Return the mean rate, each with equal weight, and its interval. None without trials.
 

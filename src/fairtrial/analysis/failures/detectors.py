@@ -77,8 +77,8 @@ def _unknown(attempt: Attempt) -> Finding:
 
 def other_sides(attempt: Attempt, conversation: Conversation) -> Iterator[Ranked]:
     """Yield the first side with evidence against it, if it is not the agent."""
-    fault = attempt.result.fault
-    if fault is None or fault.side == "agent":
+    fault = next(iter(attempt.result.invalidations or ()), None)
+    if fault is None:
         return
     text = fault.evidence[0] if fault.evidence else fault.side
     template = make_template(text)
@@ -138,8 +138,8 @@ def _rank(attempt: Attempt, difference: CallDifference, reads: Reads) -> int:
 
 def _trajectory_failed(attempt: Attempt) -> bool:
     return any(
-        outcome.verdict is Verdict.FAILED and (outcome.criterion == _TRAJECTORY or outcome.score.calls)
-        for outcome in attempt.result.outcomes
+        verdict is Verdict.FAILED and (outcome.criterion == _TRAJECTORY or outcome.score.calls)
+        for outcome, verdict in attempt.verdicts
     )
 
 
@@ -148,13 +148,12 @@ def _call_differences(attempt: Attempt, conversation: Conversation) -> list[Call
     if attempt.case is None:
         return []
     reads = tool_reads(attempt.hints)
-    outcomes = sorted(attempt.result.outcomes, key=lambda outcome: outcome.verdict is not Verdict.FAILED)
     compared = False
-    for outcome in outcomes:
+    for outcome, verdict in attempt.verdicts:
         findings = aligned_differences(conversation, attempt.case, outcome.score, reads)
         if findings is not None:
             return findings
-        compared = compared or (outcome.criterion == _TRAJECTORY and outcome.verdict is Verdict.PASSED)
+        compared = compared or (outcome.criterion == _TRAJECTORY and verdict is Verdict.PASSED)
     expected = expected_in(attempt.case)
     return [] if compared or expected is None else own_differences(conversation, expected, reads)
 

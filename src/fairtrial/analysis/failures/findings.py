@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from fairtrial.analysis.failures.events import Conversation
@@ -39,9 +40,9 @@ class SharedByPasses:
     values: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
+@dataclass
 class Attempt:
-    """A failed attempt with everything that is known about it."""
+    """A failed attempt with everything that is known about it. Verdicts are computed once."""
 
     result: CaseResult
     recording: Recording | None
@@ -49,11 +50,17 @@ class Attempt:
     passes: SharedByPasses | None = None
     hints: dict[str, bool] = field(default_factory=dict)
 
-    @property
+    @cached_property
+    def verdicts(self) -> Sequence[tuple[Outcome, Verdict]]:
+        """The outcomes with their verdicts, those that failed first."""
+        pairs = [(outcome, outcome.verdict) for outcome in self.result.outcomes]
+        return sorted(pairs, key=lambda pair: pair[1] is not Verdict.FAILED)
+
+    @cached_property
     def failed(self) -> Sequence[Outcome]:
         """The outcomes that failed, or those that could not be scored if none failed."""
-        failed = [outcome for outcome in self.result.outcomes if outcome.verdict is Verdict.FAILED]
-        return failed or [outcome for outcome in self.result.outcomes if outcome.verdict is Verdict.UNSCORED]
+        failed = [outcome for outcome, verdict in self.verdicts if verdict is Verdict.FAILED]
+        return failed or [outcome for outcome, verdict in self.verdicts if verdict is Verdict.UNSCORED]
 
 
 Situation = tuple[Attempt, Conversation]

@@ -81,7 +81,8 @@ def _guard_calls(signatures: Sequence[Signature], kinds: set[str], tools: ToolUs
     if kinds <= {"unexpected", "repeated", "forbidden"} and own.isdisjoint(tools.expected):
         options |= {"match_type": "ANY_ORDER", "forbidden_tools": sorted(own)}
     else:
-        options["match_type"] = "EXACT"
+        # A surplus call does not matter to a mode about missing calls.
+        options["match_type"] = "ANY_ORDER" if kinds == {"missing"} else "EXACT"
     if kinds == {"changed"}:
         options["match"] = {tool: _matched_arguments(tool, signatures) for tool in sorted(own)}
     return Guard("tool_trajectory_avg_score", options | {"optional_tools": optional}, judged=False)

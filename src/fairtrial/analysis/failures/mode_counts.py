@@ -15,7 +15,7 @@ from fairtrial.analysis.failures.run_failures import FailureCollector
 from fairtrial.analysis.failures.shared_features import CaseFeatures, majority, shared_features
 from fairtrial.records.failure_mode import FailedAttempt, FailureMode, Failures
 from fairtrial.records.summary import Estimate
-from fairtrial.stats.clustered import mean_of_rates
+from fairtrial.stats.clustered import share
 from fairtrial.stats.interval import LEVEL, WILSON
 from fairtrial.text.display import count
 from fairtrial.version import __version__
@@ -46,8 +46,9 @@ def count_modes(collected: FailureCollector, run: str, *, largest_distance: floa
     shared, tried = shared_features(
         [(own.signatures, _by_case(members[n])) for n, own in enumerate(groups, 1)], collected.passes
     )
+    trials = Counter(own.position for own in collected.failed)
     modes = tuple(
-        replace(_make_mode(n, own, members[n], collected), repaired=repaired[n - 1], shared=shared[n - 1])
+        replace(_make_mode(n, own, members[n], trials, collected), repaired=repaired[n - 1], shared=shared[n - 1])
         for n, own in enumerate(groups, 1)
     )
     failed = tuple(replace(own, mode=number_of.get(own.signature)) for own in collected.failed)
@@ -78,7 +79,9 @@ def _by_case(members: Iterable[Member]) -> CaseFeatures:
     return {position: majority(names) for position, names in by_case.items()}
 
 
-def _make_mode(number: int, own: Group, members: Sequence[Member], collected: FailureCollector) -> FailureMode:
+def _make_mode(
+    number: int, own: Group, members: Sequence[Member], trials: Mapping[int, int], collected: FailureCollector
+) -> FailureMode:
     attempts = [entry for entry, _ in members]
     ordinals = [entry.step.ordinal for entry in attempts if entry.step is not None]
     return FailureMode(
@@ -89,11 +92,7 @@ def _make_mode(number: int, own: Group, members: Sequence[Member], collected: Fa
         len(own.positions),
         len(attempts),
         0,
-        _share(
-            Counter(entry.position for entry in attempts),
-            Counter(entry.position for entry in collected.failed),
-            collected,
-        ),
+        _share(Counter(entry.position for entry in attempts), trials, collected),
         _share(dict.fromkeys(own.positions, 1), dict.fromkeys(collected.cases, 1), collected),
         median(ordinals) if ordinals else None,
         _examples(members),
@@ -102,15 +101,14 @@ def _make_mode(number: int, own: Group, members: Sequence[Member], collected: Fa
 
 def _share(successes: Mapping[int, int], trials: Mapping[int, int], collected: FailureCollector) -> Estimate:
     """Return a share over cases. Cases of one cluster are one unit."""
-    units: dict[str, list[int]] = {}
+    units: dict[str, tuple[int, int]] = {}
     for position, number in trials.items():
-        unit = units.setdefault(collected.clusters[position], [0, 0])
-        unit[0] += successes.get(position, 0)
-        unit[1] += number
-    findings = mean_of_rates([{"": own} for own in units.values()])
-    if findings is None:
+        won, total = units.get(collected.clusters[position], (0, 0))
+        units[collected.clusters[position]] = (won + successes.get(position, 0), total + number)
+    rate = share(Counter(units.values()))
+    if rate is None:
         return Estimate()
-    value, ends = findings
+    value, ends = rate
     return Estimate(value) if ends is None else Estimate(value, *ends, WILSON)
 
 

@@ -184,7 +184,7 @@ def state_findings(attempt: Attempt, conversation: Conversation, reads: Reads) -
     """Yield the first key of the final state that differs, at the call that wrote its value."""
     expected = None if attempt.case is None else attempt.case.final_session_state
     actual = conversation.trace.final_state
-    names = {outcome.criterion for outcome in attempt.failed if outcome.verdict is Verdict.FAILED}
+    names = {outcome.criterion for outcome, verdict in attempt.verdicts if verdict is Verdict.FAILED}
     if expected is None or actual is None or "final_state_match_v1" not in names:
         return
     for key, wanted_values in expected.items():

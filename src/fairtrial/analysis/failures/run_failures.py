@@ -81,7 +81,7 @@ class FailureCollector:
                 finding.reason,
                 None if finding.place is None else conversation.make_step(finding.place),
                 None if finding.place is None else finding.evidence,
-                tuple(outcome.criterion for outcome in result.outcomes if outcome.verdict is Verdict.FAILED),
+                tuple(outcome.criterion for outcome, verdict in attempt.verdicts if verdict is Verdict.FAILED),
                 length=conversation.length,
             )
         )
