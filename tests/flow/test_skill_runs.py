@@ -72,6 +72,16 @@ def test_the_verdict_is_about_the_skill_alone() -> None:
 
 
 @pytest.mark.usefixtures("folder")
+def test_programs_that_read_junit_see_the_skill_alone() -> None:
+    """A failure without the skill is no failure of the build."""
+    run("--junit", "skill.xml")
+    text = Path("skill.xml").read_text()
+    assert 'failures="0"' in text
+    assert "@without" not in text
+    assert 'file="sales-report/evals/evals.json"' in text
+
+
+@pytest.mark.usefixtures("folder")
 def test_variants_compare_and_gate_like_runs() -> None:
     """A variant of a run is named behind it, wherever a run is."""
     run()

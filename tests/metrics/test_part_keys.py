@@ -41,7 +41,9 @@ def expected_keys(name: str) -> list[PartKey]:
         return [PartKey("question", id=question) for question in QUESTIONS[name]]
     if name == "rubric_based_multi_turn_trajectory_quality_v1":
         return RUBRICS
-    return [] if name in ("trace_value_v1", "final_state_match_v1") else [FIRST, SECOND]
+    if name == "workspace_checks_v1":
+        return [PartKey("check", id="check 1"), PartKey("check", id="check 2")]
+    return [] if name in ("trace_value_v1", "final_state_match_v1", "skill_trigger_v1") else [FIRST, SECOND]
 
 
 @pytest.mark.parametrize("name", CATALOG)

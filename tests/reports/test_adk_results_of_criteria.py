@@ -23,6 +23,8 @@ WHOLE = {
     "rubric_based_multi_turn_trajectory_quality_v1",
     "trace_value_v1",
     "final_state_match_v1",
+    "skill_trigger_v1",
+    "workspace_checks_v1",
 }
 """The criteria that score a conversation as a whole."""
 NOT_EVALUATED = (None, 3)

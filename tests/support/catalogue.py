@@ -14,6 +14,7 @@ from fairtrial.records.reply import Prompt
 from fairtrial.records.result import CaseResult, Criterion
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Durations, Invocation, Message, ToolResult, Trace, Usage
+from fairtrial.records.workspace import Workspace, WorkspaceCheck
 from fairtrial.scoring import score_case
 from judged import Bench
 
@@ -29,6 +30,13 @@ def _turn(number: int, *, reply: str) -> Invocation:
 
 TRACE = Trace((_turn(1, reply="It is sunny. Bring water."), _turn(2, reply="It is cold.")), final_state={"place": 2})
 EXPECTED = (_turn(1, reply="It is sunny. Bring water."), _turn(3, reply="It rains."))
+
+
+WORKSPACE = Workspace(
+    skill="tides",
+    triggers=False,
+    checks=(WorkspaceCheck("contains", texts=("cold",)), WorkspaceCheck("avoids_tools", tools=("look",))),
+)
 
 
 def answer(item: str, prompt: Prompt) -> str | dict[str, Any]:
@@ -68,6 +76,7 @@ def planned(*criteria: Criterion) -> PlannedCase:
             scenario,
             context="Orders are shipped on Mondays.",
             final_session_state={"place": 3},
+            workspace=WORKSPACE,
         ),
         criteria,
         "set",

@@ -77,12 +77,15 @@ class _Errors:
 def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions = DEFAULTS) -> None:
     """Write a suite for each eval set, with a test for each case and criterion.
 
+    Eval sets that only serve a comparison are left out: a program that reads the file would take them for failures.
     If unscored attempts are allowed, a test without a verdict is skipped instead of an error. The verdict of the run is
     in the output of the last suite. It is a suite of its own only if that suite has a test.
     """
     stream.write(b'<?xml version="1.0" encoding="utf-8"?>\n<testsuites>')
     files, errors = set_files(run.info), _Errors()
-    groups = groupby(transcripts(run), key=lambda transcript: transcript.result.eval_set)
+    baselines = run.info.attempt_rules.baselines
+    counted = (transcript for transcript in transcripts(run) if transcript.result.eval_set not in baselines)
+    groups = groupby(counted, key=lambda transcript: transcript.result.eval_set)
     group = next(groups, None)
     is_run_alone = _is_run_alone(run.summary, is_empty=group is None)
     while group is not None:

@@ -97,13 +97,14 @@ def plan_skill_run(
             f"{path}: the skill has no eval files; write evals/evals.json, see docs/how-to/test-a-skill.md"
         )
     sources, root = loading.sources(files, lenient=reading.lenient), find_root(files[0])
-    sets, notes = _select_sets(sources, options, skill, folder, root)
+    sets, paths, notes = _select_sets(sources, options, skill, folder, root)
     sources_of = _variants(folder, skill, options)
     target = _equip(agent, options, root, sources_of, running.reply_timeout)
     variants = list(dict(sources_of))
     prepared = tuple(_with_variant(own, variant, sources_of) for variant in variants for own in sets)
     baselines = tuple(own.id for own in prepared if own.id.rpartition("@")[2] in (WITHOUT, OLD))
-    origins = tuple((source.loaded.path, source.sha256) for source in sources)
+    digests = {source.loaded.path: source.sha256 for source in sources}
+    origins = tuple((path, digests[path]) for _ in variants for path in paths)
     program = f" {target.program}" if target.program else ""
     notes.insert(0, f"agent {target.harness.name}{program}, sandbox {target.sandbox}{_SANDBOX_NOTES[target.sandbox]}")
     warnings = (*skill.warnings, *(warning for source in sources for warning in source.loaded.warnings))
@@ -155,9 +156,10 @@ def skill_options_in(config: Mapping[str, Any]) -> SkillOptions | None:
 
 def _select_sets(
     sources: Sequence[loading.Source], options: SkillOptions, skill: Skill, folder: Path, root: Path
-) -> tuple[list[EvalSet], list[str]]:
-    """Return the eval sets with the cases that the run is about, and notes about the others."""
+) -> tuple[list[EvalSet], list[str], list[str]]:
+    """Return the eval sets with the cases that the run is about, their paths, and notes about the others."""
     sets: list[EvalSet] = []
+    paths: list[str] = []
     notes = [note for source in sources for note in source.loaded.notes]
     omitted = 0
     for source in sources:
@@ -169,6 +171,7 @@ def _select_sets(
         if asks:
             cases = tuple(_prepare(case, skill.name, folder, root, notes) for case in asks)
             sets.append(replace(eval_set, cases=cases, extra=None))
+            paths.append(source.loaded.path)
     if not sets:
         problem = "no case says whether the skill should be used" if options.trigger else "no case asks for work"
         advice = "write trigger queries" if options.trigger else "ask with --trigger whether the skill fires"
@@ -176,7 +179,7 @@ def _select_sets(
     if omitted:
         kind = "ask for work" if options.trigger else "only ask whether the skill fires, which --trigger runs"
         notes.append(f"left out {count(omitted, 'case')} that {kind}")
-    return sets, list(dict.fromkeys(notes))
+    return sets, paths, list(dict.fromkeys(notes))
 
 
 def _is_asked(case: EvalCase, kind: str, *, trigger: bool) -> bool:
