@@ -57,6 +57,13 @@ def test_an_unknown_mode_is_named() -> None:
     assert "has no mode 7; it has the modes 1 to 2" in done.err
 
 
+def test_a_file_holds_no_conversations() -> None:
+    """A report is refused with the reason, because its attempts have no conversations."""
+    Path("run.json").write_text("{}", encoding="utf-8")
+    done = fairtrial("failures", "run.json")
+    assert (done.code, "failures need the conversations" in done.err) == (2, True)
+
+
 def test_a_run_without_failures() -> None:
     """It is said that nothing failed."""
     run = stored(0, 0)

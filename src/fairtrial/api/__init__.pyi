@@ -38,6 +38,7 @@ from fairtrial.api.failure_modes.mode_reports import print_guard as print_guard
 from fairtrial.api.failure_modes.mode_reports import print_largest_modes as print_largest_modes
 from fairtrial.api.failure_modes.run_modes import failure_changes as failure_changes
 from fairtrial.api.failure_modes.run_modes import failures as failures
+from fairtrial.api.failure_modes.run_modes import find_run as find_run
 from fairtrial.api.judges.calibrating import calibrate as calibrate
 from fairtrial.api.judges.judge_checking import connections as connections
 from fairtrial.api.judges.judge_checking import estimate_cost as estimate_cost

@@ -83,7 +83,7 @@ def failures(
         raise UsageError("--against compares all modes of two runs; leave out --mode and --html")
     if mode is None and (criterion_file is not None or cases_file is not None):
         raise UsageError("--to-criterion and --to-cases are about one mode; it needs --mode")
-    own = api.reread(store, run)
+    own = api.find_run(run, store)
     modes = api.failures(own, largest_distance=largest_distance)
     if mode is not None:
         _check_mode(modes, mode)

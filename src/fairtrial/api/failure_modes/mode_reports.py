@@ -17,7 +17,7 @@ from fairtrial.reports.failures.failure_table import (
     mode_report,
 )
 
-_MOST_FAILED = 5_000
+_MOST_FAILED = 2_000
 """The most failed attempts of a run whose largest modes are shown below it. More take seconds to read."""
 
 
