@@ -76,3 +76,15 @@ def test_check_prints_the_explanation(file: Path) -> None:
     assert "    unread  /messages/2/zzz" in output
     assert "    used    /messages/2/content" in output
     assert output.splitlines()[-1].strip() == "12 values: 6 used, 4 known, 2 unknown, 1 of them with content"
+
+
+def test_a_mapped_file_is_explained(tmp_path: Path) -> None:
+    """The paths of the map say what is used."""
+    path = tmp_path / "log.jsonl"
+    path.write_text(json.dumps({"q": {"text": "hi"}, "a": "Hello.", "b": "x"}) + "\n")
+    leaves = explain(path, {"user": "q.text", "reply": "a"}).leaves
+    assert [(leaf.place, leaf.status) for leaf in leaves] == [
+        ("/q/text", "used"),
+        ("/a", "used"),
+        ("/b", "unknown"),
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ from fairtrial.formats import packed
 from fairtrial.formats.conversation.options import DEFAULTS
 from fairtrial.formats.jsontext import decode_documents, decode_lines, decode_text, repaired
 from fairtrial.formats.known_keys import KNOWN_KEYS, KNOWN_NOTES, is_prose
+from fairtrial.formats.reading import NO_COLUMNS
 from fairtrial.records.record import Record
 from fairtrial.text.display import count
 from fairtrial.text.pointer import escape
@@ -57,14 +58,14 @@ class Explanation(Record, frozen=True):
         )
 
 
-def explain(path: str | Path) -> Explanation:
+def explain(path: str | Path, columns: Mapping[str, str] = NO_COLUMNS) -> Explanation:
     """Return how each leaf of a JSON file is read. Raises FormatError, or UsageError if the file is not JSON.
 
     A leaf is used if its value stands in the recordings or the cases of the file, known if its key carries nothing for
-    scoring, and else unknown.
+    scoring, and else unknown. `columns` are the paths of `--map`.
     """
     file = Path(path)
-    part, _ = loading.read_part(file, hashed=False)
+    part, _ = loading.read_part(file, columns=columns, hashed=False)
     loaded = loading.with_conversations([part], DEFAULTS)[0] if part.spans else part
     data = file.read_bytes()
     data = packed.unpacked(data, str(file)) if packed.packing_at(data) else data

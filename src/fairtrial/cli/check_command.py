@@ -48,14 +48,14 @@ def check(file: tuple[str, ...], lenient: bool, columns: dict[str, str], explain
         for note in checked.notes:
             click.echo(f"    {visible_line(note)}")
         if explain and not checked.problems and Path(checked.path).is_file():
-            _echo_explanation(checked.path)
+            _echo_explanation(checked.path, columns)
     return exit_codes.OK if usable else exit_codes.USAGE
 
 
-def _echo_explanation(path: str) -> None:
+def _echo_explanation(path: str, columns: dict[str, str]) -> None:
     """Print the leaves of a file with the mark of their reading, and their numbers."""
     try:
-        explanation = api.explain(path)
+        explanation = api.explain(path, columns)
     except FairtrialError as error:
         click.echo(f"    {visible_line(str(error))}")
         return
