@@ -179,7 +179,7 @@ def test_a_file_of_credentials_is_copied_to_its_place(tmp_path: Path, monkeypatc
 @pytest.mark.parametrize("name", ["NO_SUCH_TOKEN", "~/no/such/file", "~/../etc/passwd"])
 def test_credentials_that_are_not_there_are_refused(name: str) -> None:
     """A run without its credentials would fail in every attempt."""
-    with pytest.raises(UsageError, match="--credentials"):
+    with pytest.raises(UsageError, match="credentials: "):
         check_credentials((name,))
 
 

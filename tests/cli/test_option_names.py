@@ -22,6 +22,8 @@ _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 _COMMAND = re.compile(r"`[^`]*fairtrial [^`]*`|fairtrial \w+ .*|(?:git|pip install|codex exec) .*")
 _FRONT_ENDS = ("cli", "pytest_plugin", "view", "starter", "examples")
 _OTHERS = {
+    "agents/harness/": "options of other programs",
+    "api/skills/skill_versions.py": "options of git",
     "api/judges/judge_checks.py": "names options of the only command that calls it",
     "api/repository.py": "options of git",
     "api/stored_runs.py": "makes commands",

@@ -112,7 +112,7 @@ def test_an_old_version_comes_from_git(folder: Path) -> None:
 def test_a_version_that_is_not_there_is_refused(name: str) -> None:
     """A name that is neither a folder nor a revision is an error, also if it looks like an option."""
     done = run(f"--versus={name}")
-    assert (done.code, "--versus" in done.err) == (2, True)
+    assert (done.code, "versus: " in done.err) == (2, True)
 
 
 @pytest.mark.usefixtures("folder")

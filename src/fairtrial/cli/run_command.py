@@ -80,7 +80,6 @@ def run(
     \b
     fairtrial run evals/ --agent shop.agent:reply
     fairtrial run questions.csv --agent shop.agent:reply --map input=question,expected=answer
-    fairtrial run path/to/skill --agent claude --credentials ANTHROPIC_API_KEY
 
     Options that are left out come from fairtrial.toml. With claims, the exit code is about them: 0 if all hold, 1 if
     one does not, 3 if one is undecided.

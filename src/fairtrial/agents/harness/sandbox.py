@@ -46,13 +46,11 @@ def choose_sandbox(choice: str | None) -> Sandbox:
         return "bwrap" if has_bwrap else "none"
     if choice == "bwrap":
         if not has_bwrap:
-            raise UsageError("--sandbox bwrap: no program bwrap is on PATH; it is in the package bubblewrap")
+            raise UsageError("sandbox: no program bwrap is on PATH; it is in the package bubblewrap")
         return "bwrap"
     if choice == "none":
         return "none"
-    raise UsageError(
-        f"--sandbox: must be one of {', '.join(SANDBOXES)}, got {choice!r:.40}{nearest(choice, SANDBOXES)}"
-    )
+    raise UsageError(f"sandbox: must be one of {', '.join(SANDBOXES)}, got {choice!r:.40}{nearest(choice, SANDBOXES)}")
 
 
 def check_credentials(names: Sequence[str], environment: Mapping[str, str] = os.environ) -> None:
@@ -65,9 +63,9 @@ def check_credentials(names: Sequence[str], environment: Mapping[str, str] = os.
         if name.startswith("~/"):
             path = Path(name).expanduser()
             if ".." in Path(name).parts or not path.is_file():
-                raise UsageError(f"--credentials {name}: no such file in your home")
+                raise UsageError(f"credentials: {name!r}: no such file in your home")
         elif "=" not in name and name not in environment:
-            raise UsageError(f"--credentials {name}: the variable is not set")
+            raise UsageError(f"credentials: {name!r}: the variable is not set")
 
 
 def make_environment(

@@ -174,10 +174,10 @@ def _select_sets(
             paths.append(source.loaded.path)
     if not sets:
         problem = "no case says whether the skill should be used" if options.trigger else "no case asks for work"
-        advice = "write trigger queries" if options.trigger else "ask with --trigger whether the skill fires"
+        advice = "write trigger queries" if options.trigger else "set trigger to ask whether the skill fires"
         raise UsageError(f"{sources[0].loaded.path}: {problem}; {advice}")
     if omitted:
-        kind = "ask for work" if options.trigger else "only ask whether the skill fires, which --trigger runs"
+        kind = "ask for work" if options.trigger else "only ask whether the skill fires, which needs trigger"
         notes.append(f"left out {count(omitted, 'case')} that {kind}")
     return sets, paths, list(dict.fromkeys(notes))
 
@@ -218,10 +218,10 @@ def _variants(folder: Path, skill: Skill, options: SkillOptions) -> list[tuple[s
         try:
             text = Path(file).read_text("utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"--description {file}: cannot be read: {error}") from None
+            raise UsageError(f"descriptions: {file!r}: cannot be read: {error}") from None
         name = Path(file).stem
         if not text or name in (WITH, WITHOUT, OLD, *dict(variants)):
-            raise UsageError(f"--description {file}: must hold a text, and have a name of its own")
+            raise UsageError(f"descriptions: {file!r}: must hold a text, and have a name of its own")
         variants.append((name, with_fields(current, description=text)))
     if options.versus is not None:
         old = version_at(options.versus, folder, temporary_folder("version"))
@@ -261,7 +261,7 @@ def _equip(
 ) -> HarnessAgent:
     target = find_agent(agent)
     if not isinstance(target, HarnessAgent):
-        raise UsageError(f"--agent {agent}: is not a command-line agent")
+        raise UsageError(f"agent {agent!r}: is not a command-line agent")
     check_credentials(options.credentials)
     return with_fields(
         target,

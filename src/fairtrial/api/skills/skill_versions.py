@@ -24,19 +24,19 @@ def version_at(name: str, folder: Path, target: Path) -> Path:
         return find_skill(Path(name))
     home = folder.resolve()
     if name.startswith("-"):
-        raise UsageError(f"--versus {name}: must be a folder or a revision of git")
+        raise UsageError(f"versus: {name!r}: must be a folder or a revision of git")
     top = Path(
-        _git(home, "rev-parse", "--show-toplevel", problem=f"--versus {name}: is no folder, and").decode().strip()
+        _git(home, "rev-parse", "--show-toplevel", problem=f"versus: {name!r}: is no folder, and").decode().strip()
     )
     place = home.relative_to(top).as_posix()
-    _git(home, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", problem=f"--versus {name}: is no revision:")
+    _git(home, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", problem=f"versus: {name!r}: is no revision:")
     paths = [] if place == "." else [place]
-    archive = _git(top, "archive", "--format=tar", name, *paths, problem=f"--versus {name}: holds no {place}:")
+    archive = _git(top, "archive", "--format=tar", name, *paths, problem=f"versus: {name!r}: holds no {place}:")
     with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
         packed.extractall(target, filter="data")
     old = target / place
     if not (old / FILE).is_file():
-        raise UsageError(f"--versus {name}: holds no {FILE} in {place}")
+        raise UsageError(f"versus: {name!r}: holds no {FILE} in {place}")
     return old
 
 

@@ -54,6 +54,5 @@ def skill_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     return flags.with_options(
         call_with_skill,
-        under("Agent", _VERSUS, _TRIGGER, _CREDENTIALS),
-        under("Agent", _DESCRIPTIONS, _SANDBOX, rare=True),
+        under("Agent", _VERSUS, _TRIGGER, _CREDENTIALS, _DESCRIPTIONS, _SANDBOX, rare=True),
     )
