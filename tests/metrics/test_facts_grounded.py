@@ -114,6 +114,12 @@ def test_a_result_that_was_not_recorded_leaves_the_reply_unscored() -> None:
     assert asyncio.run(FactsGrounded()(trace, EvalCase("case", None))).value is None
 
 
+def test_calls_without_any_result_leave_the_reply_unscored() -> None:
+    """The conversation of an eval set has calls, and no results that could tell a fact."""
+    trace = Trace((Invocation(Message("?"), (ToolCall("get", {}),), Message("It costs $99.")),))
+    assert asyncio.run(FactsGrounded()(trace, EvalCase("case", None))).value is None
+
+
 @pytest.mark.parametrize(("language", "alarms"), [("en", 0), ("ko", 1), ("ja", 1), ("zh-Hans", 2), ("zh-Hant", 2)])
 def test_the_replies_that_may_be_read(language: str, alarms: int) -> None:
     """Of the grounded replies that the criterion was written with, at most this many are not all grounded."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -14,7 +15,7 @@ from fairtrial.metrics.judge_context import Texts, actions, agents_at, earlier, 
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import Content
 from fairtrial.records.score import PartKey, Quote, Score, average_parts
-from fairtrial.records.trace import Invocation, Trace
+from fairtrial.records.trace import Invocation, ToolCall, ToolResult, Trace
 from fairtrial.text.facts.agreement import Reader
 from fairtrial.text.facts.evidence import Evidence, EvidenceTexts, stated
 from fairtrial.text.facts.fact import KINDS, Fact
@@ -47,6 +48,9 @@ class FactsGrounded:
         read = EvidenceTexts()
 
         async def score(invocation: Invocation, index: int) -> Score:
+            if _lacks_results(trace.invocations[: index + 1]):
+                reason = "calls are recorded without their results, which may tell the facts of the reply"
+                return Score(None, reason, side="infrastructure")
             return self._score(read(_told(trace, case, invocation, index)), invocation)
 
         return await judge_each(trace, score, reads=("reply", *_EVIDENCE), reads_before=_EVIDENCE)
@@ -73,6 +77,15 @@ class FactsGrounded:
             return Score(0.0, reason, label, quotes=(quote,), key=key)
         reason = f"told in {support.source}" if support.source else f"follows: {support.calculation}"
         return Score(1.0, reason, label, quotes=(quote,), key=key)
+
+
+def _lacks_results(invocations: Sequence[Invocation]) -> bool:
+    """Return whether an invocation has calls, and no result of any."""
+    return any(
+        any(isinstance(step, ToolCall) for step in invocation.steps or ())
+        and not any(isinstance(step, ToolResult) for step in invocation.steps or ())
+        for invocation in invocations
+    )
 
 
 def _told(trace: Trace, case: EvalCase, invocation: Invocation, index: int) -> Texts:
