@@ -26,18 +26,41 @@ TABLE = {
 HARMLESS = {"whitespace": (0, 62), "courtesy_added": (3, 37), "reworded": (5, 43)}
 
 
+FACTS = {
+    "number_changed": (35, 35),
+    "date_changed": (22, 22),
+    "unit_changed": (4, 4),
+    "negated": (44, 45),
+    "denied": (22, 22),
+    "claim_invented": (0, 63),
+}
+"""The same for `facts_match_v1`, as docs/how-to/check-facts.md gives it."""
+FACTS_HARMLESS = {"whitespace": (0, 62), "courtesy_added": (0, 37), "reworded": (0, 43), "synonym": (0, 13)}
+
+
+def sample_files(shared: Path) -> list[Path]:
+    """The eval sets of the peer."""
+    return [
+        file
+        for name in ("adk-python", "adk-samples")
+        for file in sorted((shared / "data" / name).rglob("*.json"))
+        if file.name.endswith((".test.json", ".evalset.json"))
+    ]
+
+
+@pytest.mark.shared
+def test_facts_on_the_samples_of_the_peer(shared: Path) -> None:
+    """Facts notice changed numbers, dates, units and negations, no invented claim, and no harmless change."""
+    report = api.mutate(sample_files(shared), {"facts_match_v1": 1.0}, operators=[*FACTS, *FACTS_HARMLESS])
+    counts = {row.operator: (row.overall.caught, row.overall.mutants) for row in report.operators}
+    assert counts == FACTS | FACTS_HARMLESS
+
+
 @pytest.mark.shared
 def test_the_default_criteria_on_the_samples_of_the_peer(shared: Path) -> None:
     """Words in common notice no changed number and no negation, and the comparison of calls notices every call."""
-    folders = [shared / "data" / name for name in ("adk-python", "adk-samples")]
-    files = [
-        file
-        for folder in folders
-        for file in sorted(folder.rglob("*.json"))
-        if file.name.endswith((".test.json", ".evalset.json"))
-    ]
     criteria = {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}
-    report = api.mutate(files, criteria, operators=[*TABLE, *HARMLESS])
+    report = api.mutate(sample_files(shared), criteria, operators=[*TABLE, *HARMLESS])
     assert {row.operator: (row.overall.caught, row.overall.mutants) for row in report.operators} == TABLE | HARMLESS
 
 
