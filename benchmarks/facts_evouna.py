@@ -18,7 +18,7 @@ from pathlib import Path
 
 from measuring import heading
 
-from fairtrial.text.facts.agreement import compare_facts
+from fairtrial.text.facts.fact_agreement import compare_facts
 from fairtrial.text.rouge import rouge, words
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "evouna" / "nq.jsonl"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairtrial.text.facts.agreement import Reader, compare_facts
+from fairtrial.text.facts.fact_agreement import Reader, compare_facts
 
 CORPUS = Path(__file__).parent / "corpus"
 LANGUAGES = ("en", "ko", "ja", "zh-Hans", "zh-Hant")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairtrial.text.facts.canonical import canonicalise
-from fairtrial.text.facts.reading import read_facts
+from fairtrial.text.facts.fact_reading import read_facts
 
 
 @pytest.mark.parametrize(

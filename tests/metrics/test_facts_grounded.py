@@ -31,7 +31,7 @@ def score(reply: str, result: Any = FLIGHT, question: str = "What can you tell m
         "Two tickets cost $284.",
     ],
 )
-def test_what_was_told_or_follows_is_grounded(reply: str) -> None:
+def test_given_or_computed_facts_are_grounded(reply: str) -> None:
     """The result states it, in another form, or it follows from two values of the result and the user's message."""
     assert score(reply, question="Two tickets, please: 2 persons.").value == 1.0
 
@@ -48,17 +48,17 @@ def test_what_was_told_or_follows_is_grounded(reply: str) -> None:
         ("航班号是HAT163。", "HAT163"),
     ],
 )
-def test_what_was_not_told_is_named(reply: str, fact: str) -> None:
+def test_a_fact_without_evidence_is_named(reply: str, fact: str) -> None:
     """The part of the fact is 0, and its reason quotes the reply."""
     result = score(reply)
     assert result.value == 0.0
     assert [quote.text for part in result.parts if part.value == 0.0 for quote in part.quotes] == [fact]
 
 
-def test_the_reason_says_where_a_fact_was_told_or_how_it_follows() -> None:
+def test_the_reason_names_the_evidence() -> None:
     """A reader can check the evidence."""
     parts = score("It costs $142, so $284 for both.", question="For 2 persons.").parts
-    assert [part.reason for part in parts] == ["told in tool result 1.2", "follows: 142 × 2"]
+    assert [part.reason for part in parts] == ["found in tool result 1.2", "follows: 142 × 2"]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_values_follow_from_json(result: Any, reply: str, value: float) -> None:
 
 
 def test_computed_values_can_be_refused() -> None:
-    """Then only what was told is grounded."""
+    """Then only the given values are grounded."""
     assert score("Two tickets cost $284.", question="2 tickets", computed=False).value == 0.0
 
 
@@ -95,7 +95,7 @@ def test_a_place_that_no_text_names_is_not_grounded() -> None:
 
 
 def test_the_agents_own_words_are_no_evidence() -> None:
-    """A number that only an earlier reply states is not told."""
+    """A number that only an earlier reply states has no evidence."""
     first = Invocation(Message("How much is it?"), (), Message("It costs $99."))
     second = Invocation(Message("Are you sure?"), (), Message("Yes, it costs $99."))
     whole = asyncio.run(FactsGrounded()(Trace((first, second)), EvalCase("case", None)))
@@ -108,7 +108,7 @@ def test_a_reply_without_facts_does_not_apply() -> None:
 
 
 def test_a_result_that_was_not_recorded_leaves_the_reply_unscored() -> None:
-    """The missing result might have told the number."""
+    """The missing result might hold the number."""
     steps = (ToolCall("get", {}), ToolResult("get", None, withheld="the exporter left it out"))
     trace = Trace((Invocation(Message("?"), steps, Message("It costs $99.")),))
     assert asyncio.run(FactsGrounded()(trace, EvalCase("case", None))).value is None

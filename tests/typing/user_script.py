@@ -27,6 +27,8 @@ from fairtrial import (
     CaseError,
     CaseKey,
     CaseResult,
+    Check,
+    Checks,
     Claim,
     Comparison,
     ConfigError,
@@ -42,7 +44,10 @@ from fairtrial import (
     EvalCase,
     EvalSet,
     ExactMatch,
+    FactsGrounded,
+    FactsMatch,
     Failure,
+    Failures,
     FairtrialError,
     Fault,
     FinalResponseMatch,
@@ -104,6 +109,7 @@ from fairtrial import (
     Simulator,
     SimulatorError,
     SizePlan,
+    SkillTrigger,
     Step,
     Stopwatch,
     StoreError,
@@ -129,12 +135,15 @@ from fairtrial import (
     UserSimulatorQuality,
     VectorCache,
     Verdict,
+    WorkspaceChecks,
     aevaluate,
     ascore,
     avalue,
     calibrate,
     compare,
     evaluate,
+    failure_changes,
+    failures,
     find_duplicates,
     flaky,
     gate,
@@ -355,6 +364,19 @@ def _lines(result: CaseResult) -> list[str]:
     return lines + [f"{outcome.criterion}: {outcome.verdict}" for outcome in outcomes]
 
 
+def use_criteria_without_a_judge(short: list[Case]) -> None:
+    """Score replies by characters, facts and checks, and ask for the failure modes."""
+    facts = [Criterion("same", ExactMatch(), 1.0), Criterion("fact", Contains(ignore_case=True), 1.0)]
+    facts += [Criterion("facts", FactsMatch(kinds=("amount",)), 1.0), Criterion("grounded", FactsGrounded(), 1.0)]
+    facts += [Criterion("checks", Checks(checks=(Check("contains", "way"),)), 1.0)]
+    facts += [Criterion("files", WorkspaceChecks(), 1.0), Criterion("trigger", SkillTrigger(), 1.0)]
+    decided = evaluate(short, AGENT, facts)
+    assert decided.verdict in set(Verdict)
+    modes: Failures = failures(decided, largest_distance=0.5)
+    assert failure_changes(decided, decided).cases == 2
+    assert modes.modes is not None
+
+
 def main(folder: Path) -> list[str]:
     """Evaluate, save, load, score and value."""
     eval_set = EvalSet("shop", (FIXED, PLAYED))
@@ -379,8 +401,7 @@ def main(folder: Path) -> list[str]:
     assert Durations(total=1.5).model is None
     short = [Case("Where is A-17?", "On its way.", calls=["get_order"]), Case("Where is B-42?", "On its way.")]
     assert evaluate([("Where is A-17?", "On its way.")], AGENT, {"contains": 1.0}).verdict in set(Verdict)
-    facts = [Criterion("same", ExactMatch(), 1.0), Criterion("fact", Contains(ignore_case=True), 1.0)]
-    assert evaluate(short, AGENT, facts).verdict in set(Verdict)
+    use_criteria_without_a_judge(short)
 
     repetitions: tuple[Duplicate | None, ...] = find_duplicates([Trace((EXPECTED,))], confidence=0.9, success=True)
     assert repetitions == (None,)

@@ -60,9 +60,9 @@ def build(
                 criterion, new_warnings = _build_from_catalog(part, [*custom], judges or Judges(), lenient=lenient)
             criteria.append(criterion)
             warnings += new_warnings
-    asked = {part.name for part in config.criteria}
+    configured = {part.name for part in config.criteria}
     for part in config.custom_metrics:
-        if part.name not in asked:
+        if part.name not in configured:
             (warnings if lenient else problems).append(f"{part.pointer}: not in criteria, so not used")
     if problems:
         raise ConfigError(*problems)

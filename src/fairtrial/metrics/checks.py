@@ -131,16 +131,16 @@ class Checks:
         calls = [call for invocation in invocations for call in invocation.tool_calls if call.name == check.tool]
         findings = [self._assess_call(check, call) for call in calls]
         unknown = rest or (_UNKNOWN_CALLS if any(invocation.steps is None for invocation in invocations) else "")
-        wanted = check.calls == "any"
+        decisive_value = check.calls == "any"
         # One call that satisfies `any`, or that breaks `every`, decides, whatever is missing.
-        if (deciding := next((f for f in findings if f.holds is wanted), None)) is not None:
-            return HOLDS if wanted else deciding
+        if (deciding := next((f for f in findings if f.holds is decisive_value), None)) is not None:
+            return HOLDS if decisive_value else deciding
         if unknown:
             return Finding(None, unknown, side="infrastructure")
         if (open_finding := next((f for f in findings if f.holds is None), None)) is not None:
             return open_finding
         if findings:
-            return findings[-1] if wanted else HOLDS
+            return findings[-1] if decisive_value else HOLDS
         if check.calls == "if_called":
             return Finding(None, f"{check.tool} was not called", applicable=False)
         return Finding(False, f"expected a call of {check.tool} ({title(check)}), got none")
@@ -170,14 +170,14 @@ def _combine(check: Check, findings: Sequence[Finding]) -> Finding:
         if inner.holds is None:
             return inner
         return Finding(False, f"expected that this does not hold: {title(check.checks[0])}") if inner.holds else HOLDS
-    wanted = check.kind == "any"
-    decisive = [finding for finding in applicable if finding.holds is wanted]
+    decisive_value = check.kind == "any"
+    decisive = [finding for finding in applicable if finding.holds is decisive_value]
     if decisive:
-        return HOLDS if wanted else _join(decisive, "; ")
+        return HOLDS if decisive_value else _join(decisive, "; ")
     unknown = [finding for finding in applicable if finding.holds is None]
     if unknown:
         return unknown[0]
-    return _join(applicable, "; or ") if wanted else HOLDS
+    return _join(applicable, "; or ") if decisive_value else HOLDS
 
 
 def _join(findings: Sequence[Finding], separator: str) -> Finding:

@@ -137,7 +137,7 @@ CATALOG: dict[str, CatalogEntry] = {
         ),
         CatalogEntry(
             "facts_grounded_v1",
-            "Was the agent told each number, date, code and place of its reply?",
+            "Was the agent given each number, date, code and place of its reply?",
             "For production traces without a reference. It notices an invented amount, date or code, and a value that "
             "is not that of the tool's result. It needs no model.",
             "results",

@@ -1,4 +1,4 @@
-"""The criterion `facts_grounded_v1`: each fact of a reply stands in what the agent was told, or follows from it."""
+"""The criterion `facts_grounded_v1`: each fact of a reply stands in what the agent was given, or follows from it."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import Content
 from fairtrial.records.score import PartKey, Quote, Score, average_parts
 from fairtrial.records.trace import Invocation, ToolCall, ToolResult, Trace
-from fairtrial.text.facts.agreement import Reader
-from fairtrial.text.facts.evidence import Evidence, EvidenceTexts, stated
 from fairtrial.text.facts.fact import KINDS, Fact
+from fairtrial.text.facts.fact_agreement import Reader
+from fairtrial.text.facts.fact_evidence import Evidence, EvidenceTexts, find_checkable
 
 _EVIDENCE: tuple[Content, ...] = ("user", "results")
 
 
 @dataclass(frozen=True, slots=True)
 class FactsGrounded:
-    """`facts_grounded_v1`: the share of the facts of a reply that the agent was told, 0..1. A case is the mean.
+    """`facts_grounded_v1`: the share of the facts of a reply that the agent was given, 0..1. A case is the mean.
 
-    Told are the messages of the user, the results of tools, the instructions, the tools, and the context of the case. A
-    number, an amount, a percentage or a time span may also follow from two told values, for example as their sum. The
+    Its evidence is the messages of the user, the results of tools, the instructions, the tools, and the context of the
+    case. A
+    number, an amount, a percentage or a time span may also follow from two given values, for example as their sum. The
     criterion needs no reference. A reply without facts is not applicable.
     """
 
@@ -36,9 +37,9 @@ class FactsGrounded:
     locale: Locale = ""
     ignore: Ignore = ()
     computed: Annotated[
-        bool, Meta(description="whether a value that follows from two told values is grounded, for example their sum")
+        bool, Meta(description="whether a value that follows from two given values is grounded, for example their sum")
     ] = True
-    names: Annotated[bool, Meta(description="whether cities and countries of the reply must be told")] = True
+    names: Annotated[bool, Meta(description="whether cities and countries of the reply must be given")] = True
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -51,19 +52,19 @@ class FactsGrounded:
             if _lacks_results(trace.invocations[: index + 1]):
                 reason = "calls are recorded without their results, which may tell the facts of the reply"
                 return Score(None, reason, side="infrastructure")
-            return self._score(read(_told(trace, case, invocation, index)), invocation)
+            return self._score(read(_collect_texts(trace, case, invocation, index)), invocation)
 
         return await judge_each(trace, score, reads=("reply", *_EVIDENCE), reads_before=_EVIDENCE)
 
     def _score(self, evidence: Evidence, invocation: Invocation) -> Score:
         reply = invocation.reply
         reader = Reader(frozenset(self.kinds or KINDS), self.locale, self.ignore)
-        facts = stated(reply, reader(reply))
+        facts = find_checkable(reply, reader(reply))
         parts = [self._part(evidence, fact, reply, place) for place, fact in enumerate(facts)]
         for start, end in evidence.foreign_places(reply) if self.names else ():
             name = reply[start:end]
             key, quotes = PartKey("fact", len(parts)), (Quote(name, "reply"),)
-            parts.append(Score(0.0, f"not told: no text names {name!r}", f"name: {name}", quotes=quotes, key=key))
+            parts.append(Score(0.0, f"not found: no text names {name!r}", f"name: {name}", quotes=quotes, key=key))
         if not parts:
             return Score(applicable=False, reason="the reply states no facts")
         return average_parts(parts)
@@ -73,9 +74,9 @@ class FactsGrounded:
         support = evidence.supports(fact, computed=self.computed)
         key, label, quote = PartKey("fact", place), f"{fact.kind}: {text}", Quote(text, "reply")
         if not support:
-            reason = f"not told: {text!r} stands in no message, result or instruction, and follows from no two of them"
+            reason = f"not found: {text!r} stands in no message, result or instruction, and follows from no two of them"
             return Score(0.0, reason, label, quotes=(quote,), key=key)
-        reason = f"told in {support.source}" if support.source else f"follows: {support.calculation}"
+        reason = f"found in {support.source}" if support.source else f"follows: {support.calculation}"
         return Score(1.0, reason, label, quotes=(quote,), key=key)
 
 
@@ -88,7 +89,7 @@ def _lacks_results(invocations: Sequence[Invocation]) -> bool:
     )
 
 
-def _told(trace: Trace, case: EvalCase, invocation: Invocation, index: int) -> Texts:
+def _collect_texts(trace: Trace, case: EvalCase, invocation: Invocation, index: int) -> Texts:
     """Return the texts that the agent had when it wrote the reply of an invocation."""
     agents = agents_at(trace, index)
     texts: Texts = instructions(agents) | tools(agents)

@@ -15,8 +15,8 @@ from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import not_recorded
 from fairtrial.records.score import PartKey, Quote, Score, average_parts
 from fairtrial.records.trace import Invocation, Trace
-from fairtrial.text.facts.agreement import Agreement, Finding, Reader, compare_facts
 from fairtrial.text.facts.fact import KINDS, Fact, Kind
+from fairtrial.text.facts.fact_agreement import Agreement, Finding, Reader, compare_facts
 
 _STATES = {"found": 1.0, "missing": 0.0, "contradicted": 0.0}
 
@@ -73,9 +73,9 @@ class FactsMatch:
             *_contradictions(agreement, expected.reply, actual.reply, places),
             *self._forbidden(actual.reply, reader, places),
         ]
-        decided = bool(parts)
+        by_contradiction = bool(parts)
         parts += [
-            _part(finding, expected.reply, actual.reply, next(places), decided=decided)
+            _part(finding, expected.reply, actual.reply, next(places), by_contradiction=by_contradiction)
             for finding in agreement.findings
             if finding.state != "contradicted"
         ]
@@ -89,50 +89,55 @@ class FactsMatch:
         parts: list[Score] = []
         for text in self.must_not:
             facts = reader(text)
-            found = [other for fact in facts for other in reader(reply) if reader.equal(fact, other, self.tolerance)]
-            if found:
-                said = reply[found[0].start : found[0].end]
-                reason = f"{text!r} must not be said, and the reply says {said!r}"
-                quotes = (Quote(said, "actual"),)
+            hits = [
+                counterpart
+                for fact in facts
+                for counterpart in reader(reply)
+                if reader.equal(fact, counterpart, self.tolerance)
+            ]
+            if hits:
+                actual = reply[hits[0].start : hits[0].end]
+                reason = f"{text!r} is forbidden, and the reply says {actual!r}"
+                quotes = (Quote(actual, "actual"),)
                 parts.append(Score(0.0, reason, label=text, quotes=quotes, key=PartKey("fact", next(places))))
         return parts
 
 
 def _contradictions(agreement: Agreement, reference: str, reply: str, places: count[int]) -> list[Score]:
     parts = [
-        _part(finding, reference, reply, next(places), decided=False)
+        _part(finding, reference, reply, next(places), by_contradiction=False)
         for finding in agreement.findings
         if finding.state == "contradicted"
     ]
-    for each in agreement.oppositions:
-        told, said = reference[each.start : each.end], reply[each.other_start : each.other_end]
-        reason = f"contradicted: the reference says {told!r}, the reply says {said!r}"
-        quotes = (Quote(told, "expected"), Quote(said, "actual"))
-        parts.append(Score(0.0, reason, label=each.name, quotes=quotes, key=PartKey("fact", next(places))))
+    for item in agreement.oppositions:
+        expected, actual = reference[item.start : item.end], reply[item.other_start : item.other_end]
+        reason = f"contradicted: the reference says {expected!r}, the reply says {actual!r}"
+        quotes = (Quote(expected, "expected"), Quote(actual, "actual"))
+        parts.append(Score(0.0, reason, label=item.name, quotes=quotes, key=PartKey("fact", next(places))))
     return parts
 
 
-def _part(finding: Finding, reference: str, reply: str, place: int, *, decided: bool) -> Score:
-    told = _text(finding.fact, reference)
-    key, quotes = PartKey("fact", place), [Quote(told, "expected")]
-    label = f"{finding.fact.kind}: {told}"
-    if finding.other is not None:
-        quotes.append(Quote(_text(finding.other, reply), "actual"))
+def _part(finding: Finding, reference: str, reply: str, place: int, *, by_contradiction: bool) -> Score:
+    expected = _text(finding.fact, reference)
+    key, quotes = PartKey("fact", place), [Quote(expected, "expected")]
+    label = f"{finding.fact.kind}: {expected}"
+    if finding.counterpart is not None:
+        quotes.append(Quote(_text(finding.counterpart, reply), "actual"))
     if finding.state == "undecided":
         return Score(None, finding.why, label=label, quotes=tuple(quotes), side="expectation", key=key)
-    if decided:
+    if by_contradiction:
         # A contradiction decides, and the mean of the parts is the score.
         reason = f"{finding.state}; a contradiction decides"
         return Score(applicable=False, reason=reason, label=label, quotes=tuple(quotes), key=key)
-    return Score(_STATES[finding.state], _reason(finding, told, reply), label=label, quotes=tuple(quotes), key=key)
+    return Score(_STATES[finding.state], _reason(finding, expected, reply), label=label, quotes=tuple(quotes), key=key)
 
 
-def _reason(finding: Finding, told: str, reply: str) -> str:
+def _reason(finding: Finding, expected: str, reply: str) -> str:
     if finding.state == "missing":
-        return f"missing: {told!r} is expected, and the reply does not say it"
-    if finding.state == "contradicted" and finding.other is not None:
+        return f"missing: {expected!r} is expected, and the reply does not say it"
+    if finding.state == "contradicted" and finding.counterpart is not None:
         why = f" ({finding.why})" if finding.why else ""
-        return f"contradicted: {told!r} is expected, and the reply says {_text(finding.other, reply)!r}{why}"
+        return f"contradicted: {expected!r} is expected, and the reply says {_text(finding.counterpart, reply)!r}{why}"
     return ""
 
 

@@ -102,7 +102,7 @@ def title(check: Check) -> str:
 
 def _equals(check: Check, subject: Subject) -> Finding:
     value, expected = subject.value, check.value
-    if _same(value, expected, check, subject):
+    if _is_equal(value, expected, check, subject):
         return HOLDS
     reason = f"expected {subject.name} to equal {show(expected)}, got {show(value)}"
     if not isinstance(value, str) or not isinstance(expected, str):
@@ -111,7 +111,7 @@ def _equals(check: Check, subject: Subject) -> Finding:
     return Finding(False, f"{reason}; they differ from character {place + 1} on", _quotes(check, value, place))
 
 
-def _same(actual: Json, expected: Json, check: Check, subject: Subject) -> bool:
+def _is_equal(actual: Json, expected: Json, check: Check, subject: Subject) -> bool:
     if isinstance(actual, str) and isinstance(expected, str) and subject.is_reply:
         return equal_texts(actual, expected, ignore_case=check.ignore_case)
     if check.ignore_case:
@@ -155,7 +155,7 @@ def _find(needle: Json, check: Check, subject: Subject) -> int | None:
     """Return where a text holds another, or where an array holds an element, from 0. Other values hold nothing."""
     value = subject.value
     if isinstance(value, list):
-        return next((i for i, item in enumerate(value) if _same(item, needle, check, subject)), None)
+        return next((i for i, item in enumerate(value) if _is_equal(item, needle, check, subject)), None)
     if not isinstance(value, str) or not isinstance(needle, str):
         return None
     place = fold(value, ignore_case=check.ignore_case).find(fold(needle, ignore_case=check.ignore_case))
@@ -174,7 +174,7 @@ def _starts_with(check: Check, subject: Subject) -> Finding:
 
 
 def _compare_choices(check: Check, subject: Subject) -> Finding:
-    if any(_same(subject.value, expected, check, subject) for expected in check.value):
+    if any(_is_equal(subject.value, expected, check, subject) for expected in check.value):
         return HOLDS
     allowed = shorten(", ".join(map(show, check.value)), 2 * _LONGEST)
     reason = f"expected {subject.name} to be one of {allowed}, got {show(subject.value)}"

@@ -121,4 +121,18 @@ async def end_group(process: Process) -> None:
     """Kill a process and everything that it started in its own group, and wait for it."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
+    # asyncio does not see the end of a process while its output is unread and reading is paused.
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_SECONDS_TO_END):
+            await asyncio.gather(*(_discard(stream) for stream in (process.stdout, process.stderr) if stream))
+            await process.wait()
+
+
+async def _discard(stream: asyncio.StreamReader) -> None:
+    with contextlib.suppress(RuntimeError):  # another task reads it to its end
+        while await stream.read(65536):
+            pass
+
+
+_SECONDS_TO_END = 5.0
+"""The longest wait for the end of a killed process whose child keeps its output open."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from fairtrial.text.facts.fact import NUMBER, Kind, Reading
-from fairtrial.text.facts.word_patterns import any_of
+from fairtrial.text.facts.word_patterns import alternatives
 
 _MONTHS = {
     name: place
@@ -89,7 +89,7 @@ _RELATIVE = {
     2: "모레 明後日 后天 後天 あさって day-after-tomorrow",
 }
 _DAY = {name.replace("-", " "): day for day, names in _RELATIVE.items() for name in names.split()}
-NAMES = re.compile(any_of({*_WEEKDAY, *_DAY}, starts=True, ends=True))
+NAMES = re.compile(alternatives({*_WEEKDAY, *_DAY}, starts=True, ends=True))
 
 
 def find_dates(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:  # noqa: C901, PLR0911  (one line a form)
@@ -98,7 +98,7 @@ def find_dates(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
     if get("m11") or get("m12"):
         return _date(int(get("y11") or get("y12")), get("m11") or get("m12"), None)
     if get("a8"):
-        return _slashed(get("a8"), get("b8"), get("c8"))
+        return _date_with_slashes(get("a8"), get("b8"), get("c8"))
     if get("era"):
         year = _ERAS[get("era")] + (1 if get("ey") == "元" else int(get("ey")))
         return _date(year, get("em"), get("ed"))
@@ -174,20 +174,23 @@ def _date(year: int | None, month: str | None, day: str | None) -> tuple[Kind, t
     return ("date", (_day(year, int(month) if month else None, int(day) if day else None),))
 
 
-def _slashed(first: str, second: str, third: str | None) -> tuple[Kind, tuple[Reading, ...]] | None:
-    one, two = int(first), int(second)
-    if third and len(third) == 1 and one < 32:
+def _date_with_slashes(first: str, second: str, third: str | None) -> tuple[Kind, tuple[Reading, ...]] | None:
+    former, latter = int(first), int(second)
+    if third and len(third) == 1 and former < 32:
         return None
-    if third and one > 31:
-        return _date(one + 1911, second, third)
+    if third and former > 31:
+        return _date(former + 1911, second, third)
     readings: list[Reading] = []
     year = _full_year(third)
-    if 1 <= one <= 12 and 1 <= two <= 31:
-        readings.append(_day(year, one, two))
-    if 1 <= two <= 12 and 1 <= one <= 31 and one != two:
-        readings.append(_day(year, two, one))
-    if not third and two and readings:
-        readings += [Reading("percent", 100 * one / two, 100 * one / two, 1.0), Reading(NUMBER, one, one, 1.0)]
+    if 1 <= former <= 12 and 1 <= latter <= 31:
+        readings.append(_day(year, former, latter))
+    if 1 <= latter <= 12 and 1 <= former <= 31 and former != latter:
+        readings.append(_day(year, latter, former))
+    if not third and latter and readings:
+        readings += [
+            Reading("percent", 100 * former / latter, 100 * former / latter, 1.0),
+            Reading(NUMBER, former, former, 1.0),
+        ]
     return ("date" if readings[0].dimension == "date" else "number", tuple(readings)) if readings else None
 
 
@@ -198,30 +201,30 @@ def find_times(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
         minutes = {"half": 30, "quarter": 15, "a quarter": 15}.get(get("word")) or int(get("word").split()[0])
         late = get("side") in {"past", "after"}
         hour = {"noon": 12, "midnight": 24}.get(get("h1")) or int(get("h1"))
-        return _of_half(hour, minutes if late else -minutes, get("p1"))
+        return _make_clock(hour, minutes if late else -minutes, get("p1"))
     if get("h2"):
-        return _of_half(int(get("h2")), int(get("m2")), get("b2") or get("p2"), two_digits=get("h2").startswith("0"))
+        return _make_clock(int(get("h2")), int(get("m2")), get("b2") or get("p2"), two_digits=get("h2").startswith("0"))
     if get("h3"):
-        return _of_half(int(get("h3")), int(get("m3") or 0), get("p3"))
+        return _make_clock(int(get("h3")), int(get("m3") or 0), get("p3"))
     if get("h5"):
-        return _of_half(int(get("h5")), -int(get("m5")), None)
+        return _make_clock(int(get("h5")), -int(get("m5")), None)
     minutes = int(get("m4") or 0) + (30 if get("half4") else 0)
     minutes += {"1": 15, "一": 15, "3": 45, "三": 45}.get(get("q4") or "", 0)
     if get("to4"):
         minutes = -int(get("to4")[1:-1])
-    found = _of_half(int(get("h4")), -minutes if get("before4") else minutes, get("b4"))
-    if found and not (get("b4") or minutes):
+    hits = _make_clock(int(get("h4")), -minutes if get("before4") else minutes, get("b4"))
+    if hits and not (get("b4") or minutes):
         hour = int(get("h4"))
-        return (found[0], (*found[1], Reading(NUMBER, hour, hour, 1.0)))
-    return found
+        return (hits[0], (*hits[1], Reading(NUMBER, hour, hour, 1.0)))
+    return hits
 
 
 def find_noons(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]]:
     """Return the clock time of noon or midnight."""
-    return _clock(12 if match[0] in {"noon", "midday", "正午", "정오"} else 0, 0, known=True)
+    return _clock(12 if match[0] in {"noon", "midday", "正午", "정오"} else 0, 0, certain=True)
 
 
-def _of_half(
+def _make_clock(
     hour: int, minutes: int, mark: str | None, *, two_digits: bool = False
 ) -> tuple[Kind, tuple[Reading, ...]] | None:
     if hour > 24 or abs(minutes) > 59:
@@ -234,12 +237,12 @@ def _of_half(
                 not half or (mark or "").strip() in {"밤", "夜", "深夜", "晚上", "晚", "今晚", "at night"}
             ):
                 hour = 0
-            return _clock(hour, minutes, known=True)
-    return _clock(hour, minutes, known=hour > 12 or hour == 0 or two_digits)
+            return _clock(hour, minutes, certain=True)
+    return _clock(hour, minutes, certain=hour > 12 or hour == 0 or two_digits)
 
 
-def _clock(hour: int, minutes: int, *, known: bool) -> tuple[Kind, tuple[Reading, ...]]:
-    return ("time", (Reading("clock", ((60 * hour + minutes) % 1440, int(known))),))
+def _clock(hour: int, minutes: int, *, certain: bool) -> tuple[Kind, tuple[Reading, ...]]:
+    return ("time", (Reading("clock", ((60 * hour + minutes) % 1440, int(certain))),))
 
 
 def find_first_hours(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]]:
@@ -247,7 +250,7 @@ def find_first_hours(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]]:
     hour, last, half = int(match[1]), int(match[3]), match[4]
     # "11-1 pm" begins in the morning.
     late = (half == "p") == (hour % 12 <= last % 12)
-    return _clock(hour % 12 + (12 if late else 0), int(match[2] or 0), known=True)
+    return _clock(hour % 12 + (12 if late else 0), int(match[2] or 0), certain=True)
 
 
 def find_names(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:

@@ -94,12 +94,12 @@ def _fold(text: str) -> tuple[str, Sequence[int]]:
 def _apply(text: str, starts: Sequence[int], edits: list[tuple[int, int, str]]) -> tuple[str, Sequence[int]]:
     pieces: list[str] = []
     places: list[int] = []
-    done = 0
+    copied_to = 0
     for start, end, new in edits:
-        pieces += (text[done:start], new)
-        places.extend(starts[done:start])
+        pieces += (text[copied_to:start], new)
+        places.extend(starts[copied_to:start])
         places.extend([starts[start]] * len(new))
-        done = end
-    pieces.append(text[done:])
-    places.extend(starts[done:])
+        copied_to = end
+    pieces.append(text[copied_to:])
+    places.extend(starts[copied_to:])
     return "".join(pieces), places

@@ -1,4 +1,4 @@
-"""A text from which facts are taken, the clearest first: what one pattern took, the next does not see."""
+"""A text from which facts are taken, the clearest first. A pattern does not see the facts of the patterns before it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from fairtrial.text.facts.fact import Fact, Kind, Reading
 
-Found = Callable[[re.Match[str]], tuple[Kind, tuple[Reading, ...]] | None]
+Finder = Callable[[re.Match[str]], tuple[Kind, tuple[Reading, ...]] | None]
 """Returns the kind and the readings of a match, or `None` if it is no fact."""
 
 _DIGITS = re.compile(r"\d+")
@@ -39,25 +39,25 @@ class Claims:
         """Blank the matches of a pattern."""
         self.text = pattern.sub(lambda match: "\0" * len(match[0]), self.text)
 
-    def take(self, pattern: re.Pattern[str], found: Found) -> None:
+    def take(self, pattern: re.Pattern[str], hits: Finder) -> None:
         """Take the fact of each match that is one."""
 
-        def many(match: re.Match[str]) -> list[Fact]:
-            one = found(match)
-            return [Fact(one[0], one[1], *match.span(), weak=one[0] in {"day", "period"})] if one else []
+        def find_all(match: re.Match[str]) -> list[Fact]:
+            former = hits(match)
+            return [Fact(former[0], former[1], *match.span(), weak=former[0] in {"day", "period"})] if former else []
 
-        self.take_many(pattern, many)
+        self.take_many(pattern, find_all)
 
-    def take_many(self, pattern: re.Pattern[str], found: Callable[[re.Match[str]], list[Fact]]) -> None:
+    def take_many(self, pattern: re.Pattern[str], hits: Callable[[re.Match[str]], list[Fact]]) -> None:
         """Take the facts of each match, and blank it."""
         pieces: list[str] = []
-        done = 0
+        copied_to = 0
         for start, end in self.windows or [(0, len(self.text))]:
             for match in pattern.finditer(self.text, start, end):
-                facts = found(match)
+                facts = hits(match)
                 if facts:
                     self.facts += facts
-                    pieces += (self.text[done : match.start()], "\0" * (match.end() - match.start()))
-                    done = match.end()
+                    pieces += (self.text[copied_to : match.start()], "\0" * (match.end() - match.start()))
+                    copied_to = match.end()
         if pieces:
-            self.text = "".join((*pieces, self.text[done:]))
+            self.text = "".join((*pieces, self.text[copied_to:]))

@@ -25,7 +25,7 @@ class Reading(NamedTuple):
 
     dimension: str
     value: Value
-    shown: float = 0.0
+    as_written: float = 0.0
     step: float = 0.0
 
 

@@ -72,8 +72,8 @@ def _digits(text: str, match: re.Match[str]) -> str | None:  # noqa: C901, PLR09
         under, above = _float(get("below") or get("under")), _float(get("above_ja") or get("above"))
         return f"{_plain(100 * above / under)}%" if under else None
     if get("discount"):
-        paid = _positional(get("discount"))
-        share = float(paid) * (10 if "." in paid or len(paid) == 1 else 1)
+        price_digits = _positional(get("discount"))
+        share = float(price_digits) * (10 if "." in price_digits or len(price_digits) == 1 else 1)
         return f"{_plain(100 - share)}%off"
     if get("tenths"):
         five = get("tenth_five")

@@ -56,10 +56,10 @@ def list_values(content: Json) -> Iterator[Value]:
         columns = {key: column for key in _keys(objects) if (column := _column(objects, key))}
         for key, column in columns.items():
             yield from _totals(column, f"{key!r}")
-        for one, two in permutations(columns, 2):
-            if one < two and len(columns[one]) == len(columns[two]):
-                total = sum(a * b for a, b in zip(columns[one], columns[two], strict=True))
-                yield Value(total, f"the sum of {one!r} × {two!r}")
+        for former, latter in permutations(columns, 2):
+            if former < latter and len(columns[former]) == len(columns[latter]):
+                total = sum(a * b for a, b in zip(columns[former], columns[latter], strict=True))
+                yield Value(total, f"the sum of {former!r} × {latter!r}")
 
 
 def _totals(numbers: Sequence[float], name: str) -> Iterator[Value]:
@@ -74,7 +74,7 @@ def _keys(objects: Sequence[Mapping[str, Json]]) -> list[str]:
 
 def _column(objects: Sequence[Mapping[str, Json]], key: str) -> list[float]:
     """Return the numbers of a key, or an empty list if one of the objects has none."""
-    values = [number for each in objects if (number := _number(each.get(key))) is not None]
+    values = [number for item in objects if (number := _number(item.get(key))) is not None]
     return values if len(values) == len(objects) else []
 
 

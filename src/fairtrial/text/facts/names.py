@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import NamedTuple
 
-from fairtrial.text.facts.word_patterns import any_of
+from fairtrial.text.facts.word_patterns import alternatives
 
 _TOKEN = re.compile(
     r"[A-Za-zÀ-ɏ]+(?:['’][A-Za-z]+)?|\d+(?:[.,:]\d+)*|[\u30a0-\u30ff]+|[가-힣]+|[\u4e00-\u9fff]|[^\s\w]"
@@ -43,20 +43,25 @@ class _Sentence(NamedTuple):
 def replaced_names(reference: str, reply: str, names: Iterable[str] = ()) -> list[Replaced]:
     """Return the names of a reference that a reply replaces in a sentence that is otherwise nearly the same.
 
-    A run of words is a name if it is a city or a country of CLDR, one of `names`, stands beside a title such as 様 or
-    "Mr", or if both texts write it with a capital letter inside a sentence. Only the first 60 sentences are compared.
+    A run of words is a name if it is a city or a country of CLDR, or one of `names`. It is also a name if it stands
+    beside a title such as 様 or "Mr", or if both texts write it with a capital letter inside a sentence. Only the first
+    60 sentences are compared.
     """
-    told = _sentences(reference)
-    if reference == reply or not any(len(sentence.tokens) >= _FEWEST_TOKENS for sentence in told):
+    expected = _sentences(reference)
+    if reference == reply or not any(len(sentence.tokens) >= _FEWEST_TOKENS for sentence in expected):
         return []
-    said = _sentences(reply)
-    known = frozenset(name.lower() for name in names)
-    found: list[Replaced] = []
-    for sentence in told:
-        other = max(said, key=lambda each: _common(sentence, each), default=None)
-        if other is not None and sentence.tokens != other.tokens and _common(sentence, other) >= _ALIKE:
-            found += list(_replaced(sentence, other, reference, reply, known))
-    return found
+    actual = _sentences(reply)
+    certain = frozenset(name.lower() for name in names)
+    hits: list[Replaced] = []
+    for sentence in expected:
+        counterpart = max(actual, key=lambda item: _common(sentence, item), default=None)
+        if (
+            counterpart is not None
+            and sentence.tokens != counterpart.tokens
+            and _common(sentence, counterpart) >= _ALIKE
+        ):
+            hits += list(_compare_sentences(sentence, counterpart, reference, reply, certain))
+    return hits
 
 
 @lru_cache(maxsize=256)
@@ -75,28 +80,30 @@ def _sentences(text: str) -> tuple[_Sentence, ...]:
     return tuple(sentences)
 
 
-def _common(one: _Sentence, two: _Sentence) -> float:
-    a, b = set(one.tokens), set(two.tokens)
+def _common(former: _Sentence, latter: _Sentence) -> float:
+    a, b = set(former.tokens), set(latter.tokens)
     return len(a & b) / max(len(a), len(b))
 
 
-def _replaced(one: _Sentence, two: _Sentence, reference: str, reply: str, known: frozenset[str]) -> Iterator[Replaced]:
-    matcher = SequenceMatcher(None, one.tokens, two.tokens, autojunk=False)
+def _compare_sentences(
+    former: _Sentence, latter: _Sentence, reference: str, reply: str, certain: frozenset[str]
+) -> Iterator[Replaced]:
+    matcher = SequenceMatcher(None, former.tokens, latter.tokens, autojunk=False)
     if matcher.ratio() < _ALIKE:
         return
     for tag, a, b, c, d in matcher.get_opcodes():
         if tag != "replace" or b - a > _LONGEST_NAME or d - c > _LONGEST_NAME:
             continue
-        told, said = (one.spans[a][0], one.spans[b - 1][1]), (two.spans[c][0], two.spans[d - 1][1])
-        name, other = reference[slice(*told)], reply[slice(*said)]
-        if other in reference or name in reply or not (name[0].isalpha() and other[0].isalpha()):
+        expected, actual = (former.spans[a][0], former.spans[b - 1][1]), (latter.spans[c][0], latter.spans[d - 1][1])
+        name, counterpart = reference[slice(*expected)], reply[slice(*actual)]
+        if counterpart in reference or name in reply or not (name[0].isalpha() and counterpart[0].isalpha()):
             continue
         if (
-            (_is_name(reference, *told, known) or _is_name(reply, *said, known))
-            or (_PERSON.match(reference, told[1]) and _PERSON.match(reply, said[1]))
-            or (_is_capital(one, a, b) and _is_capital(two, c, d))
+            (_is_name(reference, *expected, certain) or _is_name(reply, *actual, certain))
+            or (_PERSON.match(reference, expected[1]) and _PERSON.match(reply, actual[1]))
+            or (_is_capital(former, a, b) and _is_capital(latter, c, d))
         ):
-            yield Replaced(*told, *said)
+            yield Replaced(*expected, *actual)
 
 
 def _is_capital(sentence: _Sentence, first: int, last: int) -> bool:
@@ -106,9 +113,9 @@ def _is_capital(sentence: _Sentence, first: int, last: int) -> bool:
     )
 
 
-def _is_name(text: str, start: int, end: int, known: frozenset[str]) -> bool:
+def _is_name(text: str, start: int, end: int, certain: frozenset[str]) -> bool:
     name = text[start:end].lower()
-    if name in known or _TITLE.search(text[max(0, start - 8) : start]):
+    if name in certain or _TITLE.search(text[max(0, start - 8) : start]):
         return True
     # A name may have signs in common with the name in its place, as 東京 and 北京.
     around = text[max(0, start - 12) : end + 12].lower()
@@ -139,7 +146,7 @@ def _rows() -> dict[str, int]:
 
 @cache
 def _places() -> re.Pattern[str]:
-    return re.compile(any_of(_rows(), starts=True, ends=True))
+    return re.compile(alternatives(_rows(), starts=True, ends=True))
 
 
 def places_in(text: str) -> list[tuple[int, int, int]]:

@@ -13,7 +13,7 @@ from importlib import resources
 from typing import NamedTuple
 
 from fairtrial.text.facts.canonical import canonicalise
-from fairtrial.text.facts.word_patterns import any_of
+from fairtrial.text.facts.word_patterns import alternatives
 
 _SHARED = 0.7
 """The share of the words of the shorter clause that both clauses must have."""
@@ -100,23 +100,23 @@ def compare_polarity(reference: str, reply: str) -> Polarity:
     A clause is compared with the clause of the reply that shares the most words with it, if they share enough. The
     time is linear in the length of the texts, because only the first 200 clauses of each are compared.
     """
-    told = _clauses(reference)
-    if not told:
+    expected = _clauses(reference)
+    if not expected:
         return Polarity((), False)
-    said = _clauses(reply)
-    found: list[Opposition] = []
+    actual = _clauses(reply)
+    hits: list[Opposition] = []
     agreed = False
-    for clause in told:
-        other = _nearest(clause, said)
-        if other is None or _nearest(other, told) is not clause or clause.only != other.only:
+    for clause in expected:
+        counterpart = _nearest(clause, actual)
+        if counterpart is None or _nearest(counterpart, expected) is not clause or clause.only != counterpart.only:
             continue
-        flips = [axis for axis, value in clause.values if _flips(axis, value, other)]
-        if (clause.negations + other.negations + len(flips)) % 2:
+        flips = [axis for axis, value in clause.values if _flips(axis, value, counterpart)]
+        if (clause.negations + counterpart.negations + len(flips)) % 2:
             name = flips[0] if flips else "negation"
-            found.append(Opposition(name, clause.start, clause.end, other.start, other.end))
+            hits.append(Opposition(name, clause.start, clause.end, counterpart.start, counterpart.end))
         else:
             agreed = True
-    return Polarity(tuple(found) or _denied(reference, reply) or _whole(told, said), agreed)
+    return Polarity(tuple(hits) or _find_denial(reference, reply) or _whole(expected, actual), agreed)
 
 
 _FALSE = re.compile(
@@ -128,18 +128,18 @@ _FALSE = re.compile(
 _WHOLE = re.compile(r"[.!?](?=\s|$)|[。!?\n]")
 
 
-def _denied(reference: str, reply: str) -> tuple[Opposition, ...]:
+def _find_denial(reference: str, reply: str) -> tuple[Opposition, ...]:
     """Return a sentence of the reference that a sentence of the reply repeats and calls false."""
     whole = canonicalise(reply)
     if not _FALSE.search(whole.text) or _FALSE.search(reference.lower()):
         return ()
-    told = [words for part in _WHOLE.split(canonicalise(reference).text) if (words := _words(part))]
+    expected = [words for part in _WHOLE.split(canonicalise(reference).text) if (words := _words(part))]
     for start, end in _spans(_WHOLE, whole.text):
         sentence = whole.text[start:end]
         if not _FALSE.search(sentence):
             continue
-        said = _words(sentence)
-        if any(len(words & said) >= _REPEATED * len(words) for words in told[:_MOST_CLAUSES]):
+        actual = _words(sentence)
+        if any(len(words & actual) >= _REPEATED * len(words) for words in expected[:_MOST_CLAUSES]):
             return (Opposition("denied", 0, len(reference), *whole.span(start, end)),)
     return ()
 
@@ -153,19 +153,19 @@ def _spans(breaks: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
     yield start, len(text)
 
 
-def _flips(axis: str, value: int, other: _Clause) -> bool:
-    values = {each for name, each in other.values if name == axis}
+def _flips(axis: str, value: int, counterpart: _Clause) -> bool:
+    values = {item for name, item in counterpart.values if name == axis}
     return bool(values) and value not in values
 
 
-def _whole(told: tuple[_Clause, ...], said: tuple[_Clause, ...]) -> tuple[Opposition, ...]:
+def _whole(expected: tuple[_Clause, ...], actual: tuple[_Clause, ...]) -> tuple[Opposition, ...]:
     """Return the questions that each text answers with one value alone, if the values differ."""
-    one, two = _answers(told), _answers(said)
+    former, latter = _answers(expected), _answers(actual)
     return tuple(
-        Opposition(axis, clause.start, clause.end, other.start, other.end)
-        for axis, (value, clause) in one.items()
-        if axis in two and axis in _DECISIVE
-        for other_value, other in (two[axis],)
+        Opposition(axis, clause.start, clause.end, counterpart.start, counterpart.end)
+        for axis, (value, clause) in former.items()
+        if axis in latter and axis in _DECISIVE
+        for other_value, counterpart in (latter[axis],)
         if value != other_value
     )
 
@@ -184,25 +184,25 @@ def _answers(clauses: tuple[_Clause, ...]) -> dict[str, tuple[int, _Clause]]:
     where: dict[str, _Clause] = {}
     for clause in clauses:
         for axis, value in clause.values:
-            two = _table().counts[axis] == 2
-            answers.setdefault(axis, set()).add((value + clause.negations) % 2 if two else value)
+            latter = _table().counts[axis] == 2
+            answers.setdefault(axis, set()).add((value + clause.negations) % 2 if latter else value)
             where[axis] = clause
     return {axis: (next(iter(values)), where[axis]) for axis, values in answers.items() if len(values) == 1}
 
 
-def _nearest(clause: _Clause, others: tuple[_Clause, ...]) -> _Clause | None:
+def _nearest(clause: _Clause, counterparts: tuple[_Clause, ...]) -> _Clause | None:
     best, best_share = None, 0.0
-    for other in others:
-        shared = len(clause.words & other.words)
+    for counterpart in counterparts:
+        shared = len(clause.words & counterpart.words)
         if not shared:
             continue
-        of_all = shared / len(clause.words | other.words)
+        of_all = shared / len(clause.words | counterpart.words)
         if (
-            shared >= _SHARED * min(len(clause.words), len(other.words))
+            shared >= _SHARED * min(len(clause.words), len(counterpart.words))
             and of_all >= _SHARED_OF_ALL
             and of_all > best_share
         ):
-            best, best_share = other, of_all
+            best, best_share = counterpart, of_all
     return best
 
 
@@ -252,7 +252,7 @@ class _Table(NamedTuple):
 
     words: dict[str, tuple[str, int]]
     phrases: dict[str, tuple[str, ...]]
-    others: re.Pattern[str]
+    counterparts: re.Pattern[str]
     counts: dict[str, int]
 
 
@@ -271,8 +271,8 @@ def _table() -> _Table:
     for word in sorted((word for word in words if word.isascii()), key=len, reverse=True):
         phrases.setdefault(word.split()[0], []).append(word)
     return _Table(
-        words, {first: tuple(each) for first, each in phrases.items()},
-        re.compile(any_of(word for word in words if not word.isascii())), counts,
+        words, {first: tuple(item) for first, item in phrases.items()},
+        re.compile(alternatives(word for word in words if not word.isascii())), counts,
     )  # fmt: skip
 
 
@@ -281,16 +281,16 @@ _ENGLISH = re.compile(r"[a-z]+(?:-[a-z]+)*")
 
 def _values(text: str) -> Iterator[tuple[str, int]]:
     table = _table()
-    done = 0
+    copied_to = 0
     for match in _ENGLISH.finditer(text):
-        if match.start() < done:
+        if match.start() < copied_to:
             continue
         for phrase in table.phrases.get(match[0], ()):
             end = match.start() + len(phrase)
             if text.startswith(phrase, match.start()) and not text[end : end + 1].isalnum():
                 yield table.words[phrase]
-                done = end
+                copied_to = end
                 break
     if not text.isascii():
-        for match in table.others.finditer(text):
+        for match in table.counterparts.finditer(text):
             yield table.words[match[0]]

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
-from fairtrial.text.facts.word_patterns import any_of
+from fairtrial.text.facts.word_patterns import alternatives
 
 CURRENCY = "currency:"
 """The beginning of the dimension of an amount, for example `currency:USD`."""
@@ -51,10 +51,10 @@ def _rows(name: str) -> list[tuple[str, Unit]]:
     for line in text.splitlines():
         if line and not line.startswith("#"):
             dimension, factor, *names = line.split()
-            rows += [(each.replace("-", " "), Unit(names[0], dimension, float(factor))) for each in names]
+            rows += [(item.replace("-", " "), Unit(names[0], dimension, float(factor))) for item in names]
     return rows
 
 
 def any_unit(names: list[str]) -> str:
-    """Return a pattern of units. A unit in Latin letters ends where no letter and no digit follows."""
-    return any_of(names, ends=True)
+    """Return a pattern of units. Behind a unit in Latin letters, no letter and no digit may follow."""
+    return alternatives(names, ends=True)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 
-def any_of(words: Iterable[str], *, starts: bool = False, ends: bool = False) -> str:
+def alternatives(words: Iterable[str], *, starts: bool = False, ends: bool = False) -> str:
     """Return a pattern of words, longest first. A space in a word stands for a space or a hyphen.
 
     If `starts` or `ends`, a word with a Latin letter at that end begins or ends at the edge of a word.
@@ -14,7 +14,7 @@ def any_of(words: Iterable[str], *, starts: bool = False, ends: bool = False) ->
     groups: dict[str, list[str]] = {}
     for word in sorted(set(words), key=lambda word: (-len(word), word)):
         groups.setdefault(word[0], []).append(word)
-    return "|".join(_group(first, each, starts=starts, ends=ends) for first, each in groups.items())
+    return "|".join(_group(first, item, starts=starts, ends=ends) for first, item in groups.items())
 
 
 def _group(first: str, words: list[str], *, starts: bool, ends: bool) -> str:

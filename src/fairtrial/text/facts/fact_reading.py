@@ -101,30 +101,30 @@ def read_facts(text: str) -> tuple[Fact, ...]:
 
     The time is linear in the length of the text. Facts with a bound, such as "at most 5", have it in `bound`.
     """
-    return _remembered(text) if len(text) <= _REMEMBERED else _read(text)
+    return _remembered(text) if len(text) <= _REMEMBERED else _read_text(text)
 
 
 _REMEMBERED = 4000
 """The length of texts whose facts are remembered. Longer texts would fill the memory."""
 
 
-def _read(text: str) -> tuple[Fact, ...]:
+def _read_text(text: str) -> tuple[Fact, ...]:
     whole = canonicalise(text)
-    return tuple(_placed(fact, whole, text) for fact in facts_of(whole.text))
+    return tuple(_place_in_original(fact, whole, text) for fact in find_facts(whole.text))
 
 
-_remembered = lru_cache(maxsize=2048)(_read)
+_remembered = lru_cache(maxsize=2048)(_read_text)
 
 
-def _placed(fact: Fact, whole: Canonical, original: str) -> Fact:
+def _place_in_original(fact: Fact, whole: Canonical, original: str) -> Fact:
     start, end = whole.span(fact.start, fact.end)
     end = start + len(original[start:end].rstrip("*`_ "))
     # "One" and 一 are often no number: "the one", 没有一个.
-    one = fact.kind == "number" and fact.readings[0].value == 1.0 and whole.text[fact.start : fact.end] == "1"
-    return replace(fact, start=start, end=end, weak=fact.weak or (one and not original[start:end].strip().isdigit()))
+    former = fact.kind == "number" and fact.readings[0].value == 1.0 and whole.text[fact.start : fact.end] == "1"
+    return replace(fact, start=start, end=end, weak=fact.weak or (former and not original[start:end].strip().isdigit()))
 
 
-def facts_of(text: str) -> list[Fact]:
+def find_facts(text: str) -> list[Fact]:
     """Return the facts of a canonical text, with their offsets in it."""
     work = Claims(text)
     _take_weekdays(work)
@@ -278,7 +278,7 @@ def _percents(match: re.Match[str]) -> list[Fact]:
 
 def _with_complement(share: Reading) -> tuple[Reading, ...]:
     """Return the readings of a discount: "20 % off" and "for 80 % of the price" are one fact."""
-    rest = 100.0 - float(share.shown)
+    rest = 100.0 - float(share.as_written)
     return (share, Reading("percent", rest, rest, share.step))
 
 
@@ -344,13 +344,20 @@ def _sums(large: Fact, small: Fact) -> tuple[Reading, ...]:
     if large.kind not in {"quantity", "amount"} or small.kind not in {"quantity", "amount"}:
         return ()
     sums: list[Reading] = []
-    for one in large.readings:
-        for two in small.readings:
-            if one.dimension == two.dimension and isinstance(one.value, float) and isinstance(two.value, float):
-                ones, twos = one.value / (one.shown or 1), two.value / (two.shown or 1)
-                if twos < abs(ones) and 0 < two.value < abs(ones):
-                    total = one.value + (two.value if one.value >= 0 else -two.value)
-                    sums.append(Reading(one.dimension, total, total / ones, min(one.step, two.step)))
+    for former in large.readings:
+        for latter in small.readings:
+            if (
+                former.dimension == latter.dimension
+                and isinstance(former.value, float)
+                and isinstance(latter.value, float)
+            ):
+                large_unit, small_unit = (
+                    former.value / (former.as_written or 1),
+                    latter.value / (latter.as_written or 1),
+                )
+                if small_unit < abs(large_unit) and 0 < latter.value < abs(large_unit):
+                    total = former.value + (latter.value if former.value >= 0 else -latter.value)
+                    sums.append(Reading(former.dimension, total, total / large_unit, min(former.step, latter.step)))
     return tuple(sums)
 
 

@@ -1,4 +1,4 @@
-"""Evidence of facts: what an agent was told, and what follows from it by a calculation with two numbers."""
+"""Evidence of facts: the texts that an agent received, and calculations with two of their numbers."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from functools import cached_property
 from itertools import combinations, permutations
 from typing import NamedTuple
 
-from fairtrial.text.facts.equality import equal_facts
 from fairtrial.text.facts.fact import NUMBER, Fact, Reading
+from fairtrial.text.facts.fact_equality import equal_facts
+from fairtrial.text.facts.fact_reading import read_facts
 from fairtrial.text.facts.json_evidence import Value, decode, list_values, quantities
 from fairtrial.text.facts.names import places_in
-from fairtrial.text.facts.reading import read_facts
 from fairtrial.text.facts.units import CURRENCY
 
 _MOST_OPERANDS = 60
-"""The number of values that are combined in pairs, the last ones that were told. More would yield nearly any number."""
+"""The number of values that are combined in pairs, the last ones in the texts. More would yield nearly any number."""
 _SMALL = 20
 _DAY = 86400.0
 _AIRPORT = re.compile(r"(?<![A-Za-z])[A-Z]{3}(?![A-Za-z])")
-_COUNTED = {NUMBER, "percent"}
+_COUNT_DIMENSIONS = {NUMBER, "percent"}
 
 
 class Support(NamedTuple):
@@ -35,8 +35,8 @@ class Support(NamedTuple):
         return bool(self.source or self.calculation)
 
 
-class _Told(NamedTuple):
-    """What one text tells: its facts, the values that follow from its lists, and its places."""
+class _TextFacts(NamedTuple):
+    """The content of a text: its facts, the values that follow from its lists, and its places."""
 
     facts: tuple[Fact, ...]
     list_values: tuple[Value, ...]
@@ -48,35 +48,35 @@ class EvidenceTexts:
     """Reads each text of a conversation once, also if it is evidence of several replies."""
 
     def __init__(self) -> None:
-        self._told: dict[str, _Told] = {}
+        self._facts_by_text: dict[str, _TextFacts] = {}
 
     def __call__(self, texts: Mapping[str, str]) -> Evidence:
         """Return the evidence of texts by name, such as the user's messages and the results of tools."""
-        return Evidence({name: self._read(text) for name, text in texts.items()})
+        return Evidence({name: self._read_text(text) for name, text in texts.items()})
 
-    def _read(self, text: str) -> _Told:
-        if text not in self._told:
+    def _read_text(self, text: str) -> _TextFacts:
+        if text not in self._facts_by_text:
             content = decode(text)
             facts = [*read_facts(text)]
             if content is not None:
                 facts += [fact for quantity in quantities(content) for fact in read_facts(quantity)]
             places = frozenset(place for _, _, place in places_in(text))
-            self._told[text] = _Told(
+            self._facts_by_text[text] = _TextFacts(
                 tuple(dict.fromkeys(facts)), tuple(list_values(content)), places, bool(_AIRPORT.search(text))
             )
-        return self._told[text]
+        return self._facts_by_text[text]
 
 
 @dataclass(frozen=True)
 class Evidence:
     """Texts by name, and the facts that follow from them."""
 
-    texts: Mapping[str, _Told]
+    texts: Mapping[str, _TextFacts]
 
     @cached_property
     def facts(self) -> tuple[tuple[str, Fact], ...]:
         """The facts that the texts state, with the names of their texts."""
-        return tuple((name, fact) for name, told in self.texts.items() for fact in told.facts)
+        return tuple((name, fact) for name, expected in self.texts.items() for fact in expected.facts)
 
     @cached_property
     def _by_dimension(self) -> dict[str, list[tuple[str, Fact]]]:
@@ -87,19 +87,19 @@ class Evidence:
         return groups
 
     def supports(self, fact: Fact, *, computed: bool = True) -> Support:
-        """Return what supports a fact: a text that states it, or a calculation with at most two values of the texts."""
-        other_unit = any(_same_number_other_unit(fact, told) for _, told in self.facts)
-        for name, told in self.facts:
-            if equal_facts(fact, told) and not (other_unit and told.readings[0].dimension == NUMBER):
+        """Return the support of a fact: a text that states it, or a calculation with at most two values of the texts."""
+        other_unit = any(_same_number_other_unit(fact, expected) for _, expected in self.facts)
+        for name, expected in self.facts:
+            if equal_facts(fact, expected) and not (other_unit and expected.readings[0].dimension == NUMBER):
                 return Support(name)
         return Support(calculation=self._calculation(fact)) if computed else Support()
 
     def _calculation(self, fact: Fact) -> str:
         for reading in fact.readings:
             if isinstance(reading.value, (int, float)):
-                found = next(self._results(reading, float(reading.value)), "")
-                if found:
-                    return found
+                hits = next(self._results(reading, float(reading.value)), "")
+                if hits:
+                    return hits
         return ""
 
     def _results(self, reading: Reading, value: float) -> Iterator[str]:
@@ -107,17 +107,17 @@ class Evidence:
         near = 0.5 * reading.step * (1 + 1e-9)
         if reading.dimension == "time":
             yield from self._spans(value, near)
-        for each in (value for told in self.texts.values() for value in told.list_values):
-            if abs(each.number - reading.shown) <= max(1e-6 * abs(each.number), 0.5 * _last_digit(reading)):
-                yield each.how
-        shown = self._operands(NUMBER)
+        for item in (value for expected in self.texts.values() for value in expected.list_values):
+            if abs(item.number - reading.as_written) <= max(1e-6 * abs(item.number), 0.5 * _last_digit(reading)):
+                yield item.how
+        as_written = self._operands(NUMBER)
         if reading.dimension.startswith(CURRENCY):
             # "You are overdrawn by £45.20" if the balance is -45.20.
-            yield from (f"{a:g} without its sign" for a in shown if a == -reading.shown)
+            yield from (f"{a:g} without its sign" for a in as_written if a == -reading.as_written)
         if reading.dimension == "percent":
-            yield from _percentages(shown, value, near)
-        yield from _pairs(shown, reading.shown, 0.5 * _last_digit(reading))
-        if reading.dimension not in _COUNTED:
+            yield from _percentages(as_written, value, near)
+        yield from _pairs(as_written, reading.as_written, 0.5 * _last_digit(reading))
+        if reading.dimension not in _COUNT_DIMENSIONS:
             yield from _pairs(self._operands(reading.dimension), value, near)
 
     def _operands(self, dimension: str) -> list[float]:
@@ -126,7 +126,7 @@ class Evidence:
         for _, fact in reversed(self.facts):
             for reading in fact.readings:
                 if isinstance(reading.value, (int, float)) and dimension in {reading.dimension, NUMBER}:
-                    values[reading.shown if dimension == NUMBER else float(reading.value)] = None
+                    values[reading.as_written if dimension == NUMBER else float(reading.value)] = None
             if len(values) >= _MOST_OPERANDS:
                 break
         return list(values)
@@ -140,8 +140,8 @@ class Evidence:
             if a is not None and b is not None and abs((1440 - abs(a - b)) * 60 - seconds) <= max(near, 30):
                 yield "the time between two clock times"
         days = [_ordinal(parts) for parts in self._tuples("date")]
-        for one, two in combinations(dict.fromkeys(days[-_MOST_OPERANDS:]), 2):
-            if one and two and abs(abs(one - two) - seconds / _DAY) <= 1:
+        for former, latter in combinations(dict.fromkeys(days[-_MOST_OPERANDS:]), 2):
+            if former and latter and abs(abs(former - latter) - seconds / _DAY) <= 1:
                 yield "the days between two dates"
 
     def _tuples(self, dimension: str) -> list[tuple[int | None, ...]]:
@@ -155,17 +155,21 @@ class Evidence:
     def foreign_places(self, reply: str) -> list[tuple[int, int]]:
         """Return the cities and countries of a reply that no text names, with their offsets.
 
-        If the texts name no place, or name airports by three letters, nothing can be said, and the list is empty.
+        If the texts name no place, or name airports by three letters, the list is empty.
         """
-        places = frozenset[int]().union(*(told.places for told in self.texts.values()))
-        if not places or any(told.names_airports for told in self.texts.values()):
+        places = frozenset[int]().union(*(expected.places for expected in self.texts.values()))
+        if not places or any(expected.names_airports for expected in self.texts.values()):
             return []
         return [(start, end) for start, end, place in places_in(reply) if place not in places]
 
 
 def _last_digit(reading: Reading) -> float:
     """Return the value of one unit of the last digit, in the unit in which the number is written."""
-    factor = float(reading.value) / reading.shown if reading.shown and isinstance(reading.value, (int, float)) else 1.0
+    factor = (
+        float(reading.value) / reading.as_written
+        if reading.as_written and isinstance(reading.value, (int, float))
+        else 1.0
+    )
     return reading.step / abs(factor) if factor else reading.step
 
 
@@ -204,11 +208,11 @@ def _is_small(value: float) -> bool:
     return abs(value) < _SMALL and value == int(value)
 
 
-def _same_number_other_unit(fact: Fact, told: Fact) -> bool:
+def _same_number_other_unit(fact: Fact, expected: Fact) -> bool:
     """Return whether two facts have the same number with two units of one dimension, as 250 g and 250 mg."""
-    one, two = fact.readings[0], told.readings[0]
-    same = one.dimension == two.dimension != NUMBER and one.shown == two.shown
-    return same and not equal_facts(fact, told)
+    former, latter = fact.readings[0], expected.readings[0]
+    same = former.dimension == latter.dimension != NUMBER and former.as_written == latter.as_written
+    return same and not equal_facts(fact, expected)
 
 
 def _ordinal(parts: tuple[int | None, ...]) -> int:
@@ -221,7 +225,7 @@ def _ordinal(parts: tuple[int | None, ...]) -> int:
         return 0
 
 
-def stated(reply: str, facts: Iterable[Fact]) -> Sequence[Fact]:
+def find_checkable(reply: str, facts: Iterable[Fact]) -> Sequence[Fact]:
     """Return the facts that a reply has to take from somewhere.
 
     Weak facts, relative days and periods, and the English words for 0, 1 and 2 without a unit are no such
@@ -238,4 +242,4 @@ def _is_prose(reply: str, fact: Fact) -> bool:
     in_words = not any(sign.isdigit() for sign in text)
     if fact.kind == "number" and isinstance(value, (int, float)):
         return in_words and text.isascii() and value in {0.0, 1.0, 2.0}
-    return in_words and fact.kind == "quantity" and fact.readings[0].shown == 1.0
+    return in_words and fact.kind == "quantity" and fact.readings[0].as_written == 1.0

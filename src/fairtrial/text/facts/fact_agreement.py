@@ -7,31 +7,31 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from fairtrial.text.facts.equality import equal_facts
 from fairtrial.text.facts.fact import KINDS, NUMBER, Fact, Kind
+from fairtrial.text.facts.fact_equality import equal_facts
+from fairtrial.text.facts.fact_reading import read_facts
 from fairtrial.text.facts.names import replaced_names
 from fairtrial.text.facts.polarity import Opposition, compare_polarity, is_negative
-from fairtrial.text.facts.reading import read_facts
 
 State = Literal["found", "missing", "contradicted", "undecided"]
-"""What a reply does with a fact of its reference."""
+"""How a reply treats a fact of its reference."""
 
 _UPPER, _LOWER = {"most", "under"}, {"least", "over"}
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A fact of the reference, what the reply does with it, and the fact of the reply that states or contradicts it."""
+    """A fact of the reference, its state, and the fact of the reply that states or contradicts it."""
 
     fact: Fact
     state: State
-    other: Fact | None = None
+    counterpart: Fact | None = None
     why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """What a reply does with each fact of its reference, and the predicates that it turns round."""
+    """The state of each fact of a reference, and the clauses that the reply turns round."""
 
     findings: tuple[Finding, ...]
     oppositions: tuple[Opposition, ...]
@@ -42,7 +42,7 @@ class Agreement:
     @property
     def contradicted(self) -> bool:
         """Whether the reply contradicts the reference."""
-        return bool(self.oppositions) or any(each.state == "contradicted" for each in self.findings)
+        return bool(self.oppositions) or any(item.state == "contradicted" for item in self.findings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +61,13 @@ class Reader:
         if self.locale:
             facts = tuple(_in_order(fact, self.locale) for fact in facts)
         for words in self.ignore:
-            spans = [(each.start(), each.end()) for each in re.finditer(re.escape(words), text, re.IGNORECASE)]
+            spans = [(item.start(), item.end()) for item in re.finditer(re.escape(words), text, re.IGNORECASE)]
             facts = tuple(fact for fact in facts if not any(start <= fact.start < end for start, end in spans))
         return facts
 
-    def equal(self, fact: Fact, other: Fact, tolerance: float = 0.0) -> bool:
+    def equal(self, fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
         """Return whether two facts have an equal reading."""
-        return equal_facts(fact, other, tolerance)
+        return equal_facts(fact, counterpart, tolerance)
 
 
 _ANY = Reader()
@@ -78,8 +78,8 @@ def _in_order(fact: Fact, locale: str) -> Fact:
     dates = [reading for reading in fact.readings if reading.dimension == "date"]
     if fact.kind != "date" or len(dates) < 2:
         return fact
-    kept = dates[0] if locale == "month_first" else dates[1]
-    return replace(fact, readings=(kept, *(each for each in fact.readings if each not in dates)))
+    chosen = dates[0] if locale == "month_first" else dates[1]
+    return replace(fact, readings=(chosen, *(item for item in fact.readings if item not in dates)))
 
 
 def compare_facts(
@@ -97,76 +97,81 @@ def compare_facts(
     found and the reply has a fact of the same dimension that is not in the reference. It is undecided if both texts
     have a date such as 3/4 and 4/3, which are equal in one order of month and day only. `tolerance` is relative.
     """
-    told, said = reader(reference), reader(reply)
-    findings, extra = _findings(told, said, tolerance, reference, reply)
+    expected, actual = reader(reference), reader(reply)
+    findings, extra = _findings(expected, actual, tolerance, reference, reply)
     if not polarity:
         return Agreement(findings, (), extra)
     clauses = compare_polarity(reference, reply)
-    replaced = tuple(Opposition("name", *each) for each in replaced_names(reference, reply, names))
+    replaced = tuple(Opposition("name", *item) for item in replaced_names(reference, reply, names))
     return Agreement(findings, clauses.oppositions + replaced, extra, clauses.agreed)
 
 
 def _findings(
-    told: Sequence[Fact], said: Sequence[Fact], tolerance: float, reference: str, reply: str
+    expected: Sequence[Fact], actual: Sequence[Fact], tolerance: float, reference: str, reply: str
 ) -> tuple[tuple[Finding, ...], tuple[Fact, ...]]:
-    matches = [[place for place, other in enumerate(said) if equal_facts(fact, other, tolerance)] for fact in told]
+    matches = [
+        [place for place, counterpart in enumerate(actual) if equal_facts(fact, counterpart, tolerance)]
+        for fact in expected
+    ]
     matched = {place for places in matches for place in places}
-    extra = [other for place, other in enumerate(said) if place not in matched]
-    taken = _assign(matches)
+    extra = [counterpart for place, counterpart in enumerate(actual) if place not in matched]
+    assigned = _assign(matches)
     findings: list[Finding] = []
     same_sense = is_negative(reference) == is_negative(reply)
-    for place, fact in enumerate(told):
+    for place, fact in enumerate(expected):
         if matches[place]:
-            other = said[taken.get(place, matches[place][0])]
-            if all(_ambiguous(fact, said[each]) for each in matches[place]):
-                findings.append(Finding(fact, "undecided", other, _AMBIGUOUS))
+            counterpart = actual[assigned.get(place, matches[place][0])]
+            if all(_ambiguous(fact, actual[item]) for item in matches[place]):
+                findings.append(Finding(fact, "undecided", counterpart, _AMBIGUOUS))
             elif (
-                place not in taken
+                place not in assigned
                 and not fact.weak
                 and (rival := _rival(fact, extra))
-                and _same_kind_count(told, said, fact)
+                and _same_kind_count(expected, actual, fact)
             ):
                 findings.append(Finding(fact, "contradicted", rival))
-            elif same_sense and all(_opposed_bounds(fact, said[each]) for each in matches[place]):
-                findings.append(Finding(fact, "contradicted", other, "the other bound"))
+            elif same_sense and all(_opposed_bounds(fact, actual[item]) for item in matches[place]):
+                findings.append(Finding(fact, "contradicted", counterpart, "the other bound"))
             else:
-                findings.append(Finding(fact, "found", other))
+                findings.append(Finding(fact, "found", counterpart))
             continue
         rival = _rival(fact, extra)
         if rival is not None:
             findings.append(Finding(fact, "contradicted", rival))
         elif not fact.weak:
             findings.append(Finding(fact, "missing"))
-    findings = _with_swaps(findings, told, said, reference, reply)
+    findings = _with_swaps(findings, expected, actual, reference, reply)
     return tuple(findings), tuple(extra)
 
 
 _AMBIGUOUS = "the dates are equal in one order of month and day, and not in the other; the option locale decides"
 
 
-def _ambiguous(fact: Fact, other: Fact) -> bool:
+def _ambiguous(fact: Fact, counterpart: Fact) -> bool:
     """Return whether two dates such as 3/4 and 4/3 are written in different orders, both of which may be meant."""
-    dates = [[each.value for each in both.readings if each.dimension == "date"] for both in (fact, other)]
-    return fact.kind == other.kind == "date" and min(map(len, dates)) > 1 and dates[0][0] != dates[1][0]
+    dates = [[item.value for item in both.readings if item.dimension == "date"] for both in (fact, counterpart)]
+    return fact.kind == counterpart.kind == "date" and min(map(len, dates)) > 1 and dates[0][0] != dates[1][0]
 
 
 def _assign(matches: list[list[int]]) -> dict[int, int]:
     """Return for each fact of the reference the fact of the reply that is its own, fewest choices first."""
-    taken: dict[int, int] = {}
-    used: set[int] = set()
+    assigned: dict[int, int] = {}
+    assigned_places: set[int] = set()
     for place in sorted(range(len(matches)), key=lambda place: len(matches[place])):
-        for other in matches[place]:
-            if other not in used:
-                taken[place] = other
-                used.add(other)
+        for counterpart in matches[place]:
+            if counterpart not in assigned_places:
+                assigned[place] = counterpart
+                assigned_places.add(counterpart)
                 break
-    return taken
+    return assigned
 
 
-def _same_kind_count(told: Sequence[Fact], said: Sequence[Fact], fact: Fact) -> bool:
+def _same_kind_count(expected: Sequence[Fact], actual: Sequence[Fact], fact: Fact) -> bool:
     """Return whether both texts have the same number of facts of a dimension, so that a repetition was replaced."""
     dimension = fact.readings[0].dimension
-    return sum(dimension in each.dimensions for each in told) == sum(dimension in each.dimensions for each in said)
+    return sum(dimension in item.dimensions for item in expected) == sum(
+        dimension in item.dimensions for item in actual
+    )
 
 
 def _rival(fact: Fact, extra: Sequence[Fact]) -> Fact | None:
@@ -176,38 +181,38 @@ def _rival(fact: Fact, extra: Sequence[Fact]) -> Fact | None:
     misses the fact, and says nothing else.
     """
     first = fact.readings[0].dimension
-    rivals = [other for other in extra if not _is_vaguer(other, fact)]
-    for other in rivals:
-        if other.readings[0].dimension == first and (first != NUMBER or _shape(other) == _shape(fact)):
-            return other
-    for other in rivals:
-        alike = first != NUMBER and first in other.dimensions and other.kind == fact.kind
-        if alike or (other.kind == fact.kind and fact.kind in {"amount", "quantity"}):
-            return other
+    rivals = [counterpart for counterpart in extra if not _is_vaguer(counterpart, fact)]
+    for counterpart in rivals:
+        if counterpart.readings[0].dimension == first and (first != NUMBER or _shape(counterpart) == _shape(fact)):
+            return counterpart
+    for counterpart in rivals:
+        alike = first != NUMBER and first in counterpart.dimensions and counterpart.kind == fact.kind
+        if alike or (counterpart.kind == fact.kind and fact.kind in {"amount", "quantity"}):
+            return counterpart
     return None
 
 
 def _shape(fact: Fact) -> tuple[object, ...]:
-    """Return what a number may be: a year, a day of a month, a number alone."""
-    dates = [each.value for each in fact.readings if isinstance(each.value, tuple) and each.dimension == "date"]
+    """Return the shape of a number: a year, a day of a month, or a number alone."""
+    dates = [item.value for item in fact.readings if isinstance(item.value, tuple) and item.dimension == "date"]
     return tuple(tuple(part is not None for part in value) for value in dates[:1])
 
 
-def _is_vaguer(other: Fact, fact: Fact) -> bool:
-    if equal_facts(other, fact):
+def _is_vaguer(counterpart: Fact, fact: Fact) -> bool:
+    if equal_facts(counterpart, fact):
         return True
-    one, two = fact.readings[0], other.readings[0]
+    former, latter = fact.readings[0], counterpart.readings[0]
     if (
-        one.dimension != two.dimension
-        or not isinstance(one.value, (int, float))
-        or not isinstance(two.value, (int, float))
+        former.dimension != latter.dimension
+        or not isinstance(former.value, (int, float))
+        or not isinstance(latter.value, (int, float))
     ):
         return False
-    return two.step < one.step and abs(one.value - two.value) <= 0.5 * one.step
+    return latter.step < former.step and abs(former.value - latter.value) <= 0.5 * former.step
 
 
-def _opposed_bounds(fact: Fact, other: Fact) -> bool:
-    pair = {fact.bound, other.bound}
+def _opposed_bounds(fact: Fact, counterpart: Fact) -> bool:
+    pair = {fact.bound, counterpart.bound}
     return bool(pair & _UPPER and pair & _LOWER) or pair in ({"least", "over"}, {"most", "under"})
 
 
@@ -224,25 +229,28 @@ _REACH = 28
 
 
 def _with_swaps(
-    findings: list[Finding], told: Sequence[Fact], said: Sequence[Fact], reference: str, reply: str
+    findings: list[Finding], expected: Sequence[Fact], actual: Sequence[Fact], reference: str, reply: str
 ) -> list[Finding]:
     """Mark two facts of one kind as contradicted if the reply gives the value of each to the words of the other."""
-    found = [each for each in findings if each.state == "found" and each.other is not None][:_MOST_ROLES]
+    hits = [item for item in findings if item.state == "found" and item.counterpart is not None][:_MOST_ROLES]
     around = {
-        id(each): (_around(reference, told, each.fact), _around(reply, said, each.other))
-        for each in found
-        if each.other
+        id(item): (_around(reference, expected, item.fact), _around(reply, actual, item.counterpart))
+        for item in hits
+        if item.counterpart
     }
     swapped: set[int] = set()
-    for place, one in enumerate(found):
-        for two in found[place + 1 :]:
-            if one.other is two.other or one.fact.readings[0].dimension != two.fact.readings[0].dimension:
+    for place, former in enumerate(hits):
+        for latter in hits[place + 1 :]:
+            if (
+                former.counterpart is latter.counterpart
+                or former.fact.readings[0].dimension != latter.fact.readings[0].dimension
+            ):
                 continue
-            if not equal_facts(one.fact, two.fact) and _is_swapped(*around[id(one)], *around[id(two)]):
-                swapped |= {id(one), id(two)}
+            if not equal_facts(former.fact, latter.fact) and _is_swapped(*around[id(former)], *around[id(latter)]):
+                swapped |= {id(former), id(latter)}
     return [
-        Finding(each.fact, "contradicted", each.other, "the value of another") if id(each) in swapped else each
-        for each in findings
+        Finding(item.fact, "contradicted", item.counterpart, "the value of another") if id(item) in swapped else item
+        for item in findings
     ]
 
 
@@ -252,19 +260,19 @@ _MOST_ROLES = 40
 """The number of facts whose roles are compared, so that the time stays linear."""
 
 
-def _is_swapped(one: _Sides, other_one: _Sides, two: _Sides, other_two: _Sides) -> bool:
+def _is_swapped(former: _Sides, former_sides: _Sides, latter: _Sides, latter_sides: _Sides) -> bool:
     crossed = False
     for side in (0, 1):
-        only_one, only_two = one[side] - two[side], two[side] - one[side]
-        if only_one & (other_one[0] | other_one[1]) and only_two & (other_two[0] | other_two[1]):
+        only_former, only_latter = former[side] - latter[side], latter[side] - former[side]
+        if only_former & (former_sides[0] | former_sides[1]) and only_latter & (latter_sides[0] | latter_sides[1]):
             return False
-        crossed = crossed or bool(only_one & other_two[side] and only_two & other_one[side])
+        crossed = crossed or bool(only_former & latter_sides[side] and only_latter & former_sides[side])
     return crossed
 
 
 def _around(text: str, facts: Sequence[Fact], fact: Fact) -> _Sides:
-    start = max([0, fact.start - _REACH, *(each.end for each in facts if each.end <= fact.start)])
-    end = min([len(text), fact.end + _REACH, *(each.start for each in facts if each.start >= fact.end)])
+    start = max([0, fact.start - _REACH, *(item.end for item in facts if item.end <= fact.start)])
+    end = min([len(text), fact.end + _REACH, *(item.start for item in facts if item.start >= fact.end)])
     return _words(text[start : fact.start]), _words(text[fact.end : end])
 
 

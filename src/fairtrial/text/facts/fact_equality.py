@@ -1,0 +1,104 @@
+"""Equality of facts: numbers after conversion, partial dates and times, and codes."""
+
+from __future__ import annotations
+
+from fairtrial.text.facts.fact import NUMBER, Fact, Reading
+
+_CUSTOMARY = 0.02
+"""The relative error that people accept when they convert units of another system, for example 5 km to 3 miles."""
+_CUSTOMARY_FACTORS = (0.0254, 0.3048, 0.9144, 1609.344, 28.349523125, 453.59237, 3.785411784, 0.2365882365, 0.473176473)
+_EXACT = 1e-7
+_MONTH = 30 * 86400.0
+_DEGREES = {"celsius", "fahrenheit", "degree"}
+_SAME_COUNTS = ({"month", "age"}, {"night", "time"})
+"""Dimensions with the same numbers: two years of age, and two nights that are two days."""
+
+
+def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
+    """Return whether two facts have an equal reading. The first is the reference, whose last digit counts.
+
+    For example, 5 km equals 5,000 m, 41 °F equals 5 °C, 3 March 2025 equals "the 3rd", and 3:00 pm equals 15:00.
+    `tolerance` is the largest relative difference of two numbers.
+    """
+    about = fact.about or counterpart.about
+    return any(
+        _equal(former, latter, tolerance, about=about) for former in fact.readings for latter in counterpart.readings
+    )
+
+
+def _equal(former: Reading, latter: Reading, tolerance: float, *, about: bool) -> bool:
+    same = former.dimension == latter.dimension
+    match former.value, latter.value:
+        case str() as a, str() as b:
+            return a == b
+        case tuple() as a, tuple() as b:
+            return same and (_equal_dates(a, b) if former.dimension == "date" else _equal_clocks(a, b))
+        case tuple() as a, int() | float() as b:
+            return former.dimension == "clock" and latter.dimension == NUMBER and _is_hour(a, b)
+        case int() | float() as a, tuple() as b:
+            return latter.dimension == "clock" and former.dimension == NUMBER and _is_hour(b, a)
+        case int() | float() as a, int() | float() as b:
+            return (
+                _close(former, a, latter, b, tolerance, about=about)
+                if same
+                else _equal_across(former, a, latter, b, tolerance)
+            )
+        case _:
+            return False
+
+
+def _close(former: Reading, a: float, latter: Reading, b: float, tolerance: float, *, about: bool) -> bool:
+    size = max(abs(a), abs(b))
+    if abs(a - b) <= max(tolerance, _EXACT) * size:
+        return True
+    if former.dimension == "percent" and (former.step == 1.0) != (latter.step == 1.0):
+        # A third is 33 %.
+        return abs(a - b) <= 0.5 * max(former.step, latter.step)
+    factor, counterpart = (
+        value / as_written if as_written else 1.0
+        for value, as_written in ((a, former.as_written), (b, latter.as_written))
+    )
+    if abs(factor - counterpart) <= _EXACT * factor:
+        return about and latter.step < former.step and abs(a - b) <= 0.5 * latter.step
+    rounded = 0.5 * former.step * (1 - _EXACT)
+    return abs(a - b) <= max(rounded, _CUSTOMARY * size if about or _is_customary(factor, counterpart) else 0.0)
+
+
+def _is_customary(*factors: float) -> bool:
+    return any(abs(factor - item) < 1e-6 * item for factor in factors for item in _CUSTOMARY_FACTORS)
+
+
+def _equal_across(former: Reading, a: float, latter: Reading, b: float, tolerance: float) -> bool:
+    dimensions = {former.dimension, latter.dimension}
+    if NUMBER in dimensions:
+        # A number without a unit may be the number of any unit.
+        near = max(tolerance, _EXACT) * max(abs(former.as_written), abs(latter.as_written))
+        return not dimensions & {"weekday", "day", "period"} and abs(former.as_written - latter.as_written) <= near
+    if dimensions == {"celsius", "fahrenheit"}:
+        fahrenheit, celsius = (a, b) if former.dimension == "fahrenheit" else (b, a)
+        return abs((fahrenheit - 32) / 1.8 - celsius) <= max(0.6, 0.01 * abs(celsius))
+    if dimensions == {"time", "month"}:
+        seconds, months = (a, b) if former.dimension == "time" else (b, a)
+        return bool(seconds) and seconds == months * _MONTH
+    return (dimensions <= _DEGREES or dimensions in _SAME_COUNTS) and former.as_written == latter.as_written
+
+
+def _is_hour(clock: tuple[int | None, ...], number: float) -> bool:
+    """Return whether a number is the hour of a clock time, for example in "at 5"."""
+    minute = clock[0] or 0
+    return minute % 60 == 0 and minute // 60 % 12 == number % 12
+
+
+def _equal_dates(former: tuple[int | None, ...], latter: tuple[int | None, ...]) -> bool:
+    if any(a is not None and b is not None and a != b for a, b in zip(former, latter, strict=True)):
+        return False
+    # The reply may leave out the year, but not the day.
+    finest = max(place for place, part in enumerate(former) if part is not None)
+    return latter[finest] is not None
+
+
+def _equal_clocks(former: tuple[int | None, ...], latter: tuple[int | None, ...]) -> bool:
+    (a, certain), (b, also) = former, latter
+    if a is None or b is None:
+        return False
+    return a == b if certain and also else a % 720 == b % 720
