@@ -28,7 +28,10 @@ def _turn(number: int, *, reply: str) -> Invocation:
     return Invocation(Message(f"question {number}"), steps, Message(reply, "agent"), usages=usages, durations=durations)
 
 
-TRACE = Trace((_turn(1, reply="It is sunny, at place 1. Bring water."), _turn(2, reply="It is cold, at place 7.")), final_state={"place": 2})
+TRACE = Trace(
+    (_turn(1, reply="It is sunny, at place 1. Bring water."), _turn(2, reply="It is cold, at place 7.")),
+    final_state={"place": 2},
+)
 EXPECTED = (_turn(1, reply="It is sunny, at place 1. Bring water."), _turn(3, reply="It rains, at place 3."))
 
 
