@@ -122,6 +122,8 @@ export const PARTS = {
   question: "partQuestion",
   call: "partCall",
   message: "partMessage",
+  check: "partCheck",
+  fact: "partFact",
 } as const;
 
 /** The name of a part of an outcome: its kind and number, or its label or id. */
