@@ -269,3 +269,26 @@ def _write_head(target: BinaryIO, page: Mapping[str, Any], rows: Sequence[Indexe
     target.write(head.encode())
     target.writelines(data_element("page", page_pieces(page, rows)))
     target.write(f"<script>{script}</script>\n".encode())
+
+
+def scriptless_page(title: str, body: str) -> str:
+    """Return a page without a script, in the style of the reports on mutants. Title and body are escaped HTML."""
+    style = asset("report.css") + asset("mutation.css")
+    policy = f"default-src 'none'; style-src '{source_hash(style)}'; base-uri 'none'; form-action 'none'"
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<main class="mutation">
+{body}</main>
+</body>
+</html>
+"""

@@ -8,7 +8,7 @@ from html import escape
 from fairtrial.records.failure_mode import FailedAttempt, FailureMode, Failures
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.failures.failure_table import decisive_line, head_line, shared_lines, summary_lines
-from fairtrial.reports.html import asset, source_hash
+from fairtrial.reports.html import scriptless_page
 from fairtrial.reports.numbers import DASH, interval, rate
 from fairtrial.text.display import count, visible_line
 from fairtrial.text.redaction.redact import without_secrets
@@ -19,25 +19,7 @@ _MOST_ATTEMPTS = 200
 
 def failures_html(failures: Failures) -> str:
     """Return the report as a page: a line for each mode, and below it the attempts with their decisive steps."""
-    style = asset("report.css") + asset("mutation.css")
-    policy = f"default-src 'none'; style-src '{source_hash(style)}'; base-uri 'none'; form-action 'none'"
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<meta name="color-scheme" content="light dark">
-<title>{_text(head_line(failures))}</title>
-<style>{style}</style>
-</head>
-<body>
-<main class="mutation">
-{"".join(_parts(failures))}</main>
-</body>
-</html>
-"""
+    return scriptless_page(_text(head_line(failures)), "".join(_parts(failures)))
 
 
 def _parts(failures: Failures) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
 from fairtrial.records.mutation import CatchRate, CriterionRole, MutantFinding, MutationReport, OperatorRate
-from fairtrial.reports.html import asset, source_hash
+from fairtrial.reports.html import scriptless_page
 from fairtrial.reports.mutation.mutation_table import (
     card_rows,
     card_titles,
@@ -30,25 +30,7 @@ _OPEN = 3
 
 def mutation_html(report: MutationReport) -> str:
     """Return the report as a page: the score, a line for each operator, and every mutant that was judged wrongly."""
-    style = asset("report.css") + asset("mutation.css")
-    policy = f"default-src 'none'; style-src '{source_hash(style)}'; base-uri 'none'; form-action 'none'"
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<meta name="color-scheme" content="light dark">
-<title>{_text(summary_line(report))}</title>
-<style>{style}</style>
-</head>
-<body>
-<main class="mutation">
-{"".join(_parts(report))}</main>
-</body>
-</html>
-"""
+    return scriptless_page(_text(summary_line(report)), "".join(_parts(report)))
 
 
 def _parts(report: MutationReport) -> Iterator[str]:
