@@ -17,6 +17,7 @@ from fairtrial.records.score import PartKey, Quote, Score, average_parts
 from fairtrial.records.trace import Invocation, Trace
 from fairtrial.text.facts.fact import KINDS, Fact, Kind
 from fairtrial.text.facts.fact_agreement import Agreement, Finding, Reader, compare_facts
+from fairtrial.text.facts.fact_equality import equal_facts
 
 _STATES = {"found": 1.0, "missing": 0.0, "contradicted": 0.0}
 
@@ -87,14 +88,10 @@ class FactsMatch:
 
     def _forbidden(self, reply: str, reader: Reader, places: count[int]) -> list[Score]:
         parts: list[Score] = []
+        reply_facts = reader(reply) if self.must_not else ()
         for text in self.must_not:
             facts = reader(text)
-            hits = [
-                counterpart
-                for fact in facts
-                for counterpart in reader(reply)
-                if reader.equal(fact, counterpart, self.tolerance)
-            ]
+            hits = [item for fact in facts for item in reply_facts if equal_facts(fact, item, self.tolerance)]
             if hits:
                 actual = reply[hits[0].start : hits[0].end]
                 reason = f"{text!r} is forbidden, and the reply says {actual!r}"

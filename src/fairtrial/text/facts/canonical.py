@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from fairtrial.text.facts.english_numerals import english_numerals
 from fairtrial.text.facts.han_numerals import han_numerals
 from fairtrial.text.facts.korean_numerals import korean_numerals
+from fairtrial.text.facts.memory import remember_short
 
 _HANGUL = re.compile(r"[\uac00-\ud7a3]")
 _HAN = re.compile(r"[\u3007\u4e00-\u9fff\u3040-\u30ff]")
@@ -45,16 +45,13 @@ class Canonical(NamedTuple):
         return first, self.starts[end]
 
 
+@remember_short
 def canonicalise(text: str) -> Canonical:
     """Return a text in small half-width letters, with the numerals of four languages in digits.
 
     For example "Twelve hundred" becomes "1200", "３万５千円" becomes "35000円" and "두 개" becomes "2 개". The time is
     linear in the length of the text.
     """
-    return _remembered(text) if len(text) <= _REMEMBERED else _canonicalise(text)
-
-
-def _canonicalise(text: str) -> Canonical:
     small, starts = _fold(text)
     if "*" in small or "`" in small or "__" in small:
         edits = [(match.start(), match.end(), "") for match in _EMPHASIS.finditer(small)]
@@ -67,11 +64,6 @@ def _canonicalise(text: str) -> Canonical:
             if edits:
                 small, starts = _apply(small, starts, edits)
     return Canonical(small, starts)
-
-
-_REMEMBERED = 4000
-"""The length of texts that are remembered. Longer texts would fill the memory."""
-_remembered = lru_cache(maxsize=1024)(_canonicalise)
 
 
 def _fold(text: str) -> tuple[str, Sequence[int]]:

@@ -39,22 +39,22 @@ class Claims:
         """Blank the matches of a pattern."""
         self.text = pattern.sub(lambda match: "\0" * len(match[0]), self.text)
 
-    def take(self, pattern: re.Pattern[str], hits: Finder) -> None:
+    def take(self, pattern: re.Pattern[str], find: Finder) -> None:
         """Take the fact of each match that is one."""
 
         def find_all(match: re.Match[str]) -> list[Fact]:
-            former = hits(match)
-            return [Fact(former[0], former[1], *match.span(), weak=former[0] in {"day", "period"})] if former else []
+            fact = find(match)
+            return [Fact(*fact, *match.span(), weak=fact[0] in {"day", "period"})] if fact else []
 
         self.take_many(pattern, find_all)
 
-    def take_many(self, pattern: re.Pattern[str], hits: Callable[[re.Match[str]], list[Fact]]) -> None:
+    def take_many(self, pattern: re.Pattern[str], find: Callable[[re.Match[str]], list[Fact]]) -> None:
         """Take the facts of each match, and blank it."""
         pieces: list[str] = []
         copied_to = 0
         for start, end in self.windows or [(0, len(self.text))]:
             for match in pattern.finditer(self.text, start, end):
-                facts = hits(match)
+                facts = find(match)
                 if facts:
                     self.facts += facts
                     pieces += (self.text[copied_to : match.start()], "\0" * (match.end() - match.start()))

@@ -65,10 +65,6 @@ class Reader:
             facts = tuple(fact for fact in facts if not any(start <= fact.start < end for start, end in spans))
         return facts
 
-    def equal(self, fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
-        """Return whether two facts have an equal reading."""
-        return equal_facts(fact, counterpart, tolerance)
-
 
 _ANY = Reader()
 
@@ -117,7 +113,6 @@ def _findings(
     extra = [counterpart for place, counterpart in enumerate(actual) if place not in matched]
     assigned = _assign(matches)
     findings: list[Finding] = []
-    same_sense = is_negative(reference) == is_negative(reply)
     for place, fact in enumerate(expected):
         if matches[place]:
             counterpart = actual[assigned.get(place, matches[place][0])]
@@ -130,7 +125,9 @@ def _findings(
                 and _same_kind_count(expected, actual, fact)
             ):
                 findings.append(Finding(fact, "contradicted", rival))
-            elif same_sense and all(_opposed_bounds(fact, actual[item]) for item in matches[place]):
+            elif all(_opposed_bounds(fact, actual[item]) for item in matches[place]) and (
+                is_negative(reference) == is_negative(reply)
+            ):
                 findings.append(Finding(fact, "contradicted", counterpart, "the other bound"))
             else:
                 findings.append(Finding(fact, "found", counterpart))

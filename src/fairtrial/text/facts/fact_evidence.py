@@ -76,7 +76,7 @@ class Evidence:
     @cached_property
     def facts(self) -> tuple[tuple[str, Fact], ...]:
         """The facts that the texts state, with the names of their texts."""
-        return tuple((name, fact) for name, expected in self.texts.items() for fact in expected.facts)
+        return tuple((name, fact) for name, content in self.texts.items() for fact in content.facts)
 
     @cached_property
     def _by_dimension(self) -> dict[str, list[tuple[str, Fact]]]:
@@ -88,18 +88,18 @@ class Evidence:
 
     def supports(self, fact: Fact, *, computed: bool = True) -> Support:
         """Return the support of a fact: a text that states it, or a calculation with at most two values of the texts."""
-        other_unit = any(_same_number_other_unit(fact, expected) for _, expected in self.facts)
-        for name, expected in self.facts:
-            if equal_facts(fact, expected) and not (other_unit and expected.readings[0].dimension == NUMBER):
+        other_unit = any(_same_number_other_unit(fact, evidence) for _, evidence in self.facts)
+        for name, evidence in self.facts:
+            if equal_facts(fact, evidence) and not (other_unit and evidence.readings[0].dimension == NUMBER):
                 return Support(name)
         return Support(calculation=self._calculation(fact)) if computed else Support()
 
     def _calculation(self, fact: Fact) -> str:
         for reading in fact.readings:
             if isinstance(reading.value, (int, float)):
-                hits = next(self._results(reading, float(reading.value)), "")
-                if hits:
-                    return hits
+                calculation = next(self._results(reading, float(reading.value)), "")
+                if calculation:
+                    return calculation
         return ""
 
     def _results(self, reading: Reading, value: float) -> Iterator[str]:
@@ -107,7 +107,7 @@ class Evidence:
         near = 0.5 * reading.step * (1 + 1e-9)
         if reading.dimension == "time":
             yield from self._spans(value, near)
-        for item in (value for expected in self.texts.values() for value in expected.list_values):
+        for item in (value for content in self.texts.values() for value in content.list_values):
             if abs(item.number - reading.as_written) <= max(1e-6 * abs(item.number), 0.5 * _last_digit(reading)):
                 yield item.how
         as_written = self._operands(NUMBER)
@@ -157,8 +157,8 @@ class Evidence:
 
         If the texts name no place, or name airports by three letters, the list is empty.
         """
-        places = frozenset[int]().union(*(expected.places for expected in self.texts.values()))
-        if not places or any(expected.names_airports for expected in self.texts.values()):
+        places = frozenset[int]().union(*(content.places for content in self.texts.values()))
+        if not places or any(content.names_airports for content in self.texts.values()):
             return []
         return [(start, end) for start, end, place in places_in(reply) if place not in places]
 
@@ -208,11 +208,11 @@ def _is_small(value: float) -> bool:
     return abs(value) < _SMALL and value == int(value)
 
 
-def _same_number_other_unit(fact: Fact, expected: Fact) -> bool:
+def _same_number_other_unit(fact: Fact, evidence: Fact) -> bool:
     """Return whether two facts have the same number with two units of one dimension, as 250 g and 250 mg."""
-    former, latter = fact.readings[0], expected.readings[0]
+    former, latter = fact.readings[0], evidence.readings[0]
     same = former.dimension == latter.dimension != NUMBER and former.as_written == latter.as_written
-    return same and not equal_facts(fact, expected)
+    return same and not equal_facts(fact, evidence)
 
 
 def _ordinal(parts: tuple[int | None, ...]) -> int:

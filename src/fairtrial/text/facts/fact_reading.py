@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache
 
 from fairtrial.text.facts.bounds import bound_at
 from fairtrial.text.facts.calendar_facts import (
@@ -25,6 +25,7 @@ from fairtrial.text.facts.canonical import Canonical, canonicalise
 from fairtrial.text.facts.claims import Claims
 from fairtrial.text.facts.codes import ADDRESSES, CODES, find_code
 from fairtrial.text.facts.fact import NUMBER, Fact, Kind, Reading
+from fairtrial.text.facts.memory import remember_short
 from fairtrial.text.facts.periods import PERIODS, find_periods
 from fairtrial.text.facts.units import CURRENCY, Unit, currency_names, sign_pattern, unit_names, unit_pattern
 
@@ -96,32 +97,22 @@ _SHARED = {"$": _DOLLARS, "dollar": _DOLLARS, "dollars": _DOLLARS, "¥": ("JPY",
            "달러": _DOLLARS, "ドル": _DOLLARS, "毛": ("CNY", "TWD"), "角": ("CNY", "TWD")}  # fmt: skip
 
 
+@remember_short
 def read_facts(text: str) -> tuple[Fact, ...]:
     """Return the facts of a text in their order, with their offsets in the text.
 
     The time is linear in the length of the text. Facts with a bound, such as "at most 5", have it in `bound`.
     """
-    return _remembered(text) if len(text) <= _REMEMBERED else _read_text(text)
-
-
-_REMEMBERED = 4000
-"""The length of texts whose facts are remembered. Longer texts would fill the memory."""
-
-
-def _read_text(text: str) -> tuple[Fact, ...]:
     whole = canonicalise(text)
     return tuple(_place_in_original(fact, whole, text) for fact in find_facts(whole.text))
-
-
-_remembered = lru_cache(maxsize=2048)(_read_text)
 
 
 def _place_in_original(fact: Fact, whole: Canonical, original: str) -> Fact:
     start, end = whole.span(fact.start, fact.end)
     end = start + len(original[start:end].rstrip("*`_ "))
     # "One" and 一 are often no number: "the one", 没有一个.
-    former = fact.kind == "number" and fact.readings[0].value == 1.0 and whole.text[fact.start : fact.end] == "1"
-    return replace(fact, start=start, end=end, weak=fact.weak or (former and not original[start:end].strip().isdigit()))
+    is_one = fact.kind == "number" and fact.readings[0].value == 1.0 and whole.text[fact.start : fact.end] == "1"
+    return replace(fact, start=start, end=end, weak=fact.weak or (is_one and not original[start:end].strip().isdigit()))
 
 
 def find_facts(text: str) -> list[Fact]:

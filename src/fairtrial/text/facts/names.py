@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
-from functools import cache, lru_cache
+from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
+from fairtrial.text.facts.memory import remember_short
 from fairtrial.text.facts.word_patterns import alternatives
 
 _TOKEN = re.compile(
@@ -64,7 +65,7 @@ def replaced_names(reference: str, reply: str, names: Iterable[str] = ()) -> lis
     return hits
 
 
-@lru_cache(maxsize=256)
+@remember_short
 def _sentences(text: str) -> tuple[_Sentence, ...]:
     sentences: list[_Sentence] = []
     start = 0

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache, lru_cache
+from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
 from fairtrial.text.facts.canonical import canonicalise
+from fairtrial.text.facts.memory import remember_short
 from fairtrial.text.facts.word_patterns import alternatives
 
 _SHARED = 0.7
@@ -211,7 +212,7 @@ def is_negative(text: str) -> bool:
     return any(clause.negations % 2 for clause in _clauses(text))
 
 
-@lru_cache(maxsize=256)
+@remember_short
 def _clauses(text: str) -> tuple[_Clause, ...]:
     whole = canonicalise(text)
     clauses: list[_Clause] = []

@@ -35,14 +35,13 @@ def currency_names() -> dict[str, Unit]:
 @cache
 def unit_pattern() -> str:
     """Return a pattern of every unit and currency that can stand behind a number."""
-    names = [name for name in {**unit_names(), **currency_names()} if name not in {"$", "€", "£", "₩", "¥"}]
-    return any_unit([*names, "$", "€", "£", "₩", "¥"])
+    return _any_unit([*unit_names(), *currency_names()])
 
 
 @cache
 def sign_pattern() -> str:
     """Return a pattern of every currency sign or code that can stand before a number."""
-    return any_unit([name for name in currency_names() if not name.isalpha() or (name.isascii() and len(name) == 3)])
+    return _any_unit([name for name in currency_names() if not name.isalpha() or (name.isascii() and len(name) == 3)])
 
 
 def _rows(name: str) -> list[tuple[str, Unit]]:
@@ -55,6 +54,6 @@ def _rows(name: str) -> list[tuple[str, Unit]]:
     return rows
 
 
-def any_unit(names: list[str]) -> str:
+def _any_unit(names: list[str]) -> str:
     """Return a pattern of units. Behind a unit in Latin letters, no letter and no digit may follow."""
     return alternatives(names, ends=True)
