@@ -79,7 +79,7 @@ def test_personal_data_is_removed_before_it_is_stored(tmp_path: Path) -> None:
     stored = _stored(tmp_path)
     assert b"[REDACTED:phone]" in stored
     # Four digits alone may stand in an id or a time.
-    number = (b"10-2345", b"2345-6789", b"23456789", b"102345")
+    number = (b"10-2345", b"2345-6789", b"23456789")
     assert not [data for data in (*number, b"example.com", b"jane") if data in stored]
 
 
