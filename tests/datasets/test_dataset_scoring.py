@@ -50,6 +50,12 @@ def manifest(folder: Path) -> Any:
     return json.loads((folder / "manifest.json").read_bytes())
 
 
+def table(folder: Path, name: str) -> list[dict[str, Any]]:
+    """The rows of a table of a finished folder."""
+    rows: list[dict[str, Any]] = pq.read_table(folder / name).to_pylist()
+    return rows
+
+
 def scored(recorded: Path | str, folder: Path, *options: str | Path) -> Done:
     """Score a data set without a store."""
     return command("score", recorded, "--out", folder, "--store", "none", *options)
@@ -154,7 +160,38 @@ def test_globs_folders_and_packed_files_are_read(tmp_path: Path, config: Path) -
     folders = [tmp_path / "day=1", tmp_path / "day=2"]
     assert command("score", *folders, "--out", tmp_path / "two", "--store", "none", "--config", config).code == 0
     for folder in ("out", "two"):
-        assert [shard["conversations"] for shard in manifest(tmp_path / folder)["shards"]] == [10, 10, 10]
+        assert [shard["conversations"] for shard in manifest(tmp_path / folder)["shards"]] == [30]
+        names = [Path(row["file"]).name for row in table(tmp_path / folder, "attempts")]
+        assert names == ["a.jsonl"] * 10 + ["b.jsonl.gz"] * 10 + ["c.json"] * 10
+
+
+def test_small_files_share_the_tables_of_a_shard(tmp_path: Path, config: Path) -> None:
+    """Of 40 files, one is damaged: it is refused by its own name, and the others are scored."""
+    for i in range(40):
+        write_lines(tmp_path / "sessions" / f"{i:02d}.jsonl", [conversation(i)])
+    (tmp_path / "sessions" / "20.jsonl").write_text("{")
+    done = scored(tmp_path / "sessions", tmp_path / "out", "--config", config, "--max-refused", "0.05")
+    assert done.code == 0, done.err
+    assert len(list((tmp_path / "out" / "attempts").iterdir())) == 1
+    assert [Path(row["file"]).name for row in table(tmp_path / "out", "attempts")] == [
+        f"{i:02d}.jsonl" for i in range(40) if i != 20
+    ]
+    assert [Path(row["file"]).name for row in table(tmp_path / "out", "refused")] == ["20.jsonl"]
+
+
+def test_large_files_are_shards_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A group ends before it is larger than its bound, and a file that is cut is in no group."""
+    paths = [write_lines(tmp_path / f"{i}.jsonl", [conversation(n) for n in range(10)]) for i in range(4)]
+    size = paths[0].stat().st_size
+    monkeypatch.setattr(shards, "GROUP_BYTES", 2 * size)
+    files = data_files.find_data_files(paths)
+    grouped = list(shards.group_small_files(shards.cut_into_shards(files)))
+    assert [len(shard.members) for shard in grouped] == [2, 2]
+    assert [shard.number for shard in grouped] == [0, 1]
+    assert [shard.size for shard in grouped] == [2 * size, 2 * size]
+    monkeypatch.setattr(shards, "SHARD_BYTES", size // 2 + 1)
+    parts = list(shards.group_small_files(shards.cut_into_shards(files)))
+    assert [(shard.number, shard.members) for shard in parts] == [(number, ()) for number in range(8)]
 
 
 def test_a_line_belongs_to_one_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

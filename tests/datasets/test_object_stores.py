@@ -17,6 +17,7 @@ from traffic import attempts, conversation, write_expectation, write_lines
 
 from commands import fairtrial as command
 from fairtrial.api.datasets.shared_models import open_call_store
+from fairtrial.loading import shards
 from folder_files import without_run
 from loopback import Loopback, Request
 
@@ -138,7 +139,9 @@ KILLED = """
 import os, signal, sys
 from fairtrial.api.datasets.object_log import ObjectLog
 from fairtrial.cli import main
+from fairtrial.loading import shards
 
+shards.GROUP_BYTES = 0
 add = ObjectLog.add
 
 def add_or_die(log, entry):
@@ -172,6 +175,12 @@ class TestOutput:
         assert manifests[0]["run"]["config"]["dataset"]["folder"] == f"s3://{bucket}/out"
         assert not any(SECRET.encode() in data for data in objects.values())
 
+    @pytest.fixture
+    def ungrouped(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Each file is a shard of its own, as in the process that is killed."""
+        monkeypatch.setattr(shards, "GROUP_BYTES", 0)
+
+    @pytest.mark.usefixtures("ungrouped")
     def test_a_killed_run_goes_on(self, server: str, bucket: str, config: Path) -> None:
         """The part of the second shard is there and not committed, so that the shard is scored again."""
         arguments = ["score", f"s3://{bucket}/traffic", "--config", str(config), "--out", f"s3://{bucket}/out"]
@@ -265,6 +274,7 @@ class TestOutput:
         assert len(open_call_store(tmp_path / "copy").replies(run_id)) == len(judge.requests) / 2 == 30
 
     @pytest.mark.parametrize("jobs", ["1", "2"])
+    @pytest.mark.usefixtures("ungrouped")
     def test_replies_before_a_kill_are_not_asked_again(
         self, server: str, bucket: str, judge: Loopback, judged: Path, jobs: str
     ) -> None:

@@ -112,7 +112,7 @@ class _Part(NamedTuple):
 
 
 def _parts(folder: Path) -> Iterator[_Part]:
-    """Yield the parts of the results, each of which is about one file."""
+    """Yield the parts of the results. Each part has one file or a part of it, or several whole files."""
     parquet: Any = import_extra("pyarrow.parquet", "parquet")
     for path in sorted((folder / "attempts").glob("*.parquet")):
         with parquet.ParquetFile(path) as content:

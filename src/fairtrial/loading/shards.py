@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, BinaryIO, Literal, NamedTuple
 
 from msgspec.structs import replace
@@ -31,6 +31,9 @@ SHARD_BYTES = 16 << 20
 """The largest size of a shard of JSON lines, and the uncompressed size of the row groups in a shard of Parquet."""
 LONGEST_LINE = 256 << 20
 """A longer line of JSON lines is refused, so that a worker does not run out of memory."""
+GROUP_BYTES = 4 << 20
+"""Small files are read together as one shard up to this size."""
+_GROUP_FILES = 1000
 _SNIFFED_LINES = 20
 _LONGEST_SNIFFED = 16 << 20
 _BOM = b"\xef\xbb\xbf"
@@ -43,9 +46,10 @@ Kind = Literal["lines", "rows", "whole"]
 
 
 class Shard(Record, frozen=True):
-    """A part of one file. `item` is the format of its items, and `packing` is empty, gzip or zstd.
+    """A part of one file, or several small files. `item` is the format of items, and `packing` is empty, gzip or zstd.
 
     `start` and `end` are bytes for "lines" and row groups for "rows". A packed file and a "whole" file are one shard.
+    If `members` are given, they are shards of one file each, and the fields other than `size` are those of the first.
     """
 
     number: int
@@ -57,6 +61,7 @@ class Shard(Record, frozen=True):
     start: int = 0
     end: int = 0
     columns: Columns | None = None
+    members: tuple[Shard, ...] = ()
 
 
 class Columns(Record, frozen=True):
@@ -84,7 +89,8 @@ class Item(NamedTuple):
 
     `place` is the offset of its line in the unpacked file, or its number in the file, from 0. `eval_set` is the
     expectation, if the file holds it. `stratum` is the value of the field by which a sample is stratified.
-    `carried` are the values of the fields that are carried into the results.
+    `carried` are the values of the fields that are carried into the results. `member` is the shard of its file, if the
+    shard has several files.
     """
 
     place: int
@@ -92,6 +98,7 @@ class Item(NamedTuple):
     eval_set: EvalSet | None = None
     stratum: str = ""
     carried: tuple[str | None, ...] = ()
+    member: Shard | None = None
 
 
 class Fields(NamedTuple):
@@ -141,6 +148,35 @@ def cut_into_shards(
         for shard in _make_shards(file, columns, note):
             yield replace(shard, number=number)
             number += 1
+
+
+def group_small_files(shards: Iterable[Shard]) -> Iterator[Shard]:
+    """Yield shards in order. Small files that follow one another are one shard, because each shard has its own results.
+
+    A million session files would otherwise give a million files of each table. A file that is cut is in no group.
+    """
+    number = 0
+    members: list[Shard] = []
+    for _, of_file in groupby(shards, key=lambda shard: shard.path):
+        cut = list(of_file)
+        is_full = sum(shard.size for shard in (*members, *cut)) > GROUP_BYTES or len(members) == _GROUP_FILES
+        if members and (is_full or len(cut) > 1):
+            yield _join_members(number, members)
+            number, members = number + 1, []
+        if len(cut) == 1:
+            members += cut
+            continue
+        for shard in cut:
+            yield replace(shard, number=number)
+            number += 1
+    if members:
+        yield _join_members(number, members)
+
+
+def _join_members(number: int, members: Sequence[Shard]) -> Shard:
+    if len(members) == 1:
+        return replace(members[0], number=number)
+    return replace(members[0], number=number, size=sum(member.size for member in members), members=tuple(members))
 
 
 def _make_shards(file: DataFile, columns: Columns | None, note: Callable[[str], object]) -> Iterator[Shard]:
@@ -238,6 +274,11 @@ def read_shard(
     field whose value is the stratum: a field of JSON lines, a column of Parquet, or `file`. `carry` names
     further fields.
     """
+    if shard.members:
+        for member in shard.members:
+            for item in read_shard(member, lenient=lenient, stratify=stratify, carry=carry):
+                yield item._replace(member=member)
+        return
     reading = Diagnostics(shard.path, lenient=lenient)
     readers = {"lines": _read_lines, "rows": _read_rows, "whole": _read_whole}
     place = shard.start if shard.kind == "lines" else 0

@@ -28,7 +28,7 @@ from fairtrial.errors import UsageError, spell
 from fairtrial.judge.judges import Judges
 from fairtrial.loading.data_files import find_data_files
 from fairtrial.loading.object_folders import ObjectFolder, is_object_folder
-from fairtrial.loading.shards import cut_into_shards
+from fairtrial.loading.shards import cut_into_shards, group_small_files
 from fairtrial.records.case import EvalSet
 from fairtrial.records.result import Criterion
 from fairtrial.system.importing import import_extra
@@ -75,7 +75,7 @@ def plan_dataset(
     for criterion in own_criteria:
         check_picklable(criterion, spell("out"))
     files = tuple(find_data_files(paths))
-    shards = tuple(cut_into_shards(files, options.columns, notes.append))
+    shards = tuple(group_small_files(cut_into_shards(files, options.columns, notes.append)))
     arguments: dict[str, Any] = {
         "paths": list(map(str, paths)),
         "against": None if eval_set is None else [loaded.eval_set.id for loaded in loaded_sets],

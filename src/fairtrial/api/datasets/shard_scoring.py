@@ -283,7 +283,7 @@ class _ShardWork:
         """Score conversations, or note why they are refused."""
         for item, case, recording in choose_cases(self.scorer, items):
             if isinstance(case, Refused):
-                self.refuse(item.place, case)
+                self.refuse(item, case)
                 continue
             if self.is_stratified:
                 self.strata[item.stratum] += 1
@@ -330,9 +330,10 @@ class _ShardWork:
         verdict = attempt.verdict
         conversation = self.shard.number * PLACES_OF_SHARD + self.number
         place = None if item is None else item.place
+        path = self.member(item).path
         stratum = item.stratum if item is not None and self.is_stratified else None
         carried = (None,) * len(self.scorer.carry) if item is None else item.carried
-        source = Source(conversation, self.shard.path, place, stratum, carried)
+        source = Source(conversation, path, place, stratum, carried)
         for table, rows in folder_rows(attempt, source, self.key(result)):
             self.parts.add(table, *rows)
         self.carried.update(name for name, value in zip(self.scorer.carry, carried, strict=True) if value is not None)
@@ -344,18 +345,19 @@ class _ShardWork:
             failed = FailedAttempt(case.expected, recording, result)
             self.failure_file.write(_ENCODER.encode(failed) + b"\n")
 
-    def refuse(self, place: int, refused: Refused) -> None:
+    def refuse(self, item: Item, refused: Refused) -> None:
         """Write what cannot be scored, with its place and the reason."""
+        member = self.member(item)
         self.refused += 1
-        self.parts.add("refused", (self.shard.path, place, refused.id, refused.pointer, refused.reason))
+        self.parts.add("refused", (member.path, item.place, refused.id, refused.pointer, refused.reason))
         if len(self.examples) < _EXAMPLES:
             pointer = f" {refused.pointer}" if refused.pointer else ""
-            self.examples.append(f"{self.shard.path}, {self.unit} {place}{pointer}: {refused.reason}")
+            unit = "byte" if member.kind == "lines" else "row"
+            self.examples.append(f"{member.path}, {unit} {item.place}{pointer}: {refused.reason}")
 
-    @property
-    def unit(self) -> str:
-        """The name of what places of the shard count."""
-        return "byte" if self.shard.kind == "lines" else "row"
+    def member(self, item: Item | None) -> Shard:
+        """Return the shard of the file that holds a conversation."""
+        return self.shard if item is None or item.member is None else item.member
 
     @property
     def report(self) -> ShardReport:
