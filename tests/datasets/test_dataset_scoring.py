@@ -22,7 +22,7 @@ from fairtrial.analysis.aggregation import scaled_to_population
 from fairtrial.api import ShardReport, dataset_cases
 from fairtrial.batch.shard_log import ShardLog
 from fairtrial.formats import packed
-from fairtrial.loading import data_files, shards
+from fairtrial.loading import data_files, shard_reading, shards
 from fairtrial.records.case import EvalCase
 from fairtrial.records.result import Criterion
 from fairtrial.records.score import PartKey, Score
@@ -199,24 +199,26 @@ def test_a_line_belongs_to_one_shard(tmp_path: Path, monkeypatch: pytest.MonkeyP
     conversations = [{**conversation(i), "id": f"주문-{i}"} for i in range(4)]
     recorded = write_lines(tmp_path / "traffic.jsonl", conversations)
     file = data_files.find_data_files([recorded])
-    expected = [item.place for shard in shards.cut_into_shards(file) for item in shards.read_shard(shard)]
+    expected = [item.place for shard in shards.cut_into_shards(file) for item in shard_reading.read_shard(shard)]
     assert len(expected) == 4
     for size in range(90, recorded.stat().st_size, 7):
         monkeypatch.setattr(shards, "SHARD_BYTES", size)
-        assert [item.place for shard in shards.cut_into_shards(file) for item in shards.read_shard(shard)] == expected
+        assert [
+            item.place for shard in shards.cut_into_shards(file) for item in shard_reading.read_shard(shard)
+        ] == expected
 
 
 @pytest.mark.parametrize("size", [1 << 20, 150])
 def test_a_line_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     """The lines after it are read, also if it runs through a shard."""
-    monkeypatch.setattr(shards, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(shard_reading, "LONGEST_LINE", 1000)
     monkeypatch.setattr(shards, "SHARD_BYTES", size)
     long = {**conversation(1), "note": "x" * 2000}
     recorded = write_lines(tmp_path / "traffic.jsonl", [conversation(0), long, conversation(2)])
     files = data_files.find_data_files([recorded])
-    items = [item.content for shard in shards.cut_into_shards(files) for item in shards.read_shard(shard)]
-    assert [isinstance(content, shards.Refused) for content in items] == [False, True, False]
-    assert isinstance(items[1], shards.Refused)
+    items = [item.content for shard in shards.cut_into_shards(files) for item in shard_reading.read_shard(shard)]
+    assert [isinstance(content, shard_reading.Refused) for content in items] == [False, True, False]
+    assert isinstance(items[1], shard_reading.Refused)
     assert items[1].reason.startswith("is a line of more than")
 
 
@@ -227,9 +229,9 @@ def test_a_damaged_packed_file_is_refused(tmp_path: Path, codec: str, damage: sl
     lines = "".join(json.dumps(conversation(i)) + "\n" for i in range(500)).encode()
     (tmp_path / "a.jsonl").write_bytes(pa.compress(lines, codec=codec, asbytes=True)[damage])
     files = data_files.find_data_files([tmp_path / "a.jsonl"])
-    items = [item.content for shard in shards.cut_into_shards(files) for item in shards.read_shard(shard)]
-    assert isinstance(items[-1], shards.Refused)
-    assert not any(isinstance(content, shards.Refused) for content in items[:-1])
+    items = [item.content for shard in shards.cut_into_shards(files) for item in shard_reading.read_shard(shard)]
+    assert isinstance(items[-1], shard_reading.Refused)
+    assert not any(isinstance(content, shard_reading.Refused) for content in items[:-1])
 
 
 @pytest.mark.parametrize("name", ["a.json.gz", "a.json.zst"])
@@ -240,8 +242,8 @@ def test_a_packed_file_that_is_too_large_is_refused(tmp_path: Path, monkeypatch:
     content = b'{"events": [' + b" " * 200_000 + b"]}"
     (tmp_path / name).write_bytes(pa.compress(content, codec=codec, asbytes=True))
     (shard,) = shards.cut_into_shards(data_files.find_data_files([tmp_path / name]))
-    (item,) = shards.read_shard(shard)
-    assert isinstance(item.content, shards.Refused)
+    (item,) = shard_reading.read_shard(shard)
+    assert isinstance(item.content, shard_reading.Refused)
     assert item.content.reason == "is larger than 4 GiB when it is unpacked"
 
 

@@ -12,7 +12,7 @@ from fairtrial.errors import FormatError
 from fairtrial.formats.chats.dialects import is_message
 from fairtrial.formats.datasets.delimited_rows import is_named_so
 from fairtrial.formats.recognise import Loaded, read
-from fairtrial.loading.shards import Refused, decode_item
+from fairtrial.loading.shard_reading import Refused, decode_item
 from fairtrial.records.decoding import json_decoder
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"

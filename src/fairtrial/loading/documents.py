@@ -20,7 +20,8 @@ from fairtrial.formats.recognise import Loaded, read
 from fairtrial.loading.damaged_files import read_undamaged
 from fairtrial.loading.data_files import find_data_files, is_url
 from fairtrial.loading.packed_streams import UNREADABLE, detect_packing
-from fairtrial.loading.shards import Item, Refused, cut_into_shards, decode_item, read_item, read_shard
+from fairtrial.loading.shard_reading import Item, Refused, decode_item, read_item, read_shard
+from fairtrial.loading.shards import cut_into_shards
 from fairtrial.loading.span_files import with_conversations
 from fairtrial.loading.streams import FilePass
 from fairtrial.loading.text_files import open_unpacked

@@ -10,7 +10,8 @@ from functools import partial
 
 from fairtrial.api.datasets.shard_scoring import Sample, compute_share
 from fairtrial.errors import UsageError, spell
-from fairtrial.loading.shards import FILE, Shard, read_shard
+from fairtrial.loading.shard_reading import FILE, read_shard
+from fairtrial.loading.shards import Shard
 from fairtrial.records.attempt import Recording
 
 MOST_STRATA = 1000

@@ -23,7 +23,8 @@ from fairtrial.batch.parts import PartWriter
 from fairtrial.llm.remote_calls import Link, collect_ballots, connect_to
 from fairtrial.loading.matching import CaseFinder
 from fairtrial.loading.object_folders import ObjectFolder
-from fairtrial.loading.shards import Item, Refused, Shard, read_shard
+from fairtrial.loading.shard_reading import Item, Refused, read_shard
+from fairtrial.loading.shards import Shard
 from fairtrial.planned_case import Pair, PlannedCase
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
