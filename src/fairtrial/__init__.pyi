@@ -7,6 +7,8 @@ from fairtrial.api.evaluation import evaluate as evaluate
 from fairtrial.api.evaluation import aevaluate as aevaluate
 from fairtrial.api.evaluation import score as score
 from fairtrial.api.evaluation import ascore as ascore
+from fairtrial.api.datasets.batch_scoring import score_batches as score_batches
+from fairtrial.api.datasets.batch_scoring import BatchScorer as BatchScorer
 from fairtrial.api.stored_runs import open_run as open_run
 from fairtrial.api.stored_runs import Run as Run
 
@@ -176,25 +178,25 @@ from fairtrial.llm.model import CallError as CallError
 # Tools that read the source, such as mkdocstrings, show the names of this list only.
 # fmt: off
 __all__ = [
-    "About", "Agent", "AgentCost", "AgentDetails", "AgentError", "Agreement", "Ballot", "BatchOptions", "Behavior",
-    "Budget", "Calibration", "CallError", "Case", "CaseError", "CaseKey", "CaseResult", "Check", "Checks", "Claim",
-    "Comparison", "ConfigError", "Contains", "Criterion", "CriterionSummary", "Duplicate", "Durations", "Embedder",
-    "Endpoint", "Environment", "Estimate", "EvalCase", "EvalSet", "ExactMatch", "FactsGrounded", "FactsMatch",
-    "Failure", "Failures", "FairtrialError", "Fault", "FinalResponseMatch", "FinalResponseRubrics",
-    "FinalStateMatch", "Flakiness", "FormatError", "GateDecision", "GeneralQuality", "Grounding", "Hallucinations",
-    "InferenceCallCount", "Injection", "InstructionFollowing", "Invocation", "InvocationDuration", "Judge",
-    "JudgeError", "JudgeOptions", "JudgeState", "Judges", "Label", "Message", "Metric", "MetricError", "Model",
-    "ModelOptions", "ModelUsage", "NamedModel", "Operator", "Outcome", "PanelMember", "Part", "PartKey", "Persona",
-    "Prompt", "Quote", "Range", "ReasoningTrace", "ReasoningValue", "RecordedJudge", "Recording", "Redaction",
-    "Reply", "ReportCard", "ResponseEvaluation", "ResponseMatch", "Rubric", "Run", "RunInfo", "RunNotPassedError",
-    "Safety", "Scenario", "Score", "SelectedTrace", "Session", "SessionInput", "SimulatedToolError", "Simulator",
-    "SimulatorError", "SizePlan", "SkillTrigger", "Step", "Stopwatch", "StoreError", "Summary", "TaskSuccess",
-    "TextQuality", "Thought", "TokenUsage", "ToolCall", "ToolCallCount", "ToolResult", "ToolTrajectory",
-    "ToolUseQuality", "ToolUseRubrics", "Trace", "TraceOptions", "TraceSelection", "TraceValue",
-    "TrajectoryQuality", "TrajectoryRubrics", "Usage", "UsageError", "UserSimulatorQuality", "VectorCache",
-    "Verdict", "WorkspaceChecks", "aevaluate", "ascore", "avalue", "calibrate", "compare", "evaluate",
-    "failure_changes", "failures", "find_duplicates", "flaky", "gate", "iter_recordings", "load_eval_set",
-    "load_recordings", "mutate", "open_run", "plan", "redact", "report_card", "route_call", "save_eval_set",
-    "score", "select", "value",
+    "About", "Agent", "AgentCost", "AgentDetails", "AgentError", "Agreement", "Ballot", "BatchOptions",
+    "BatchScorer", "Behavior", "Budget", "Calibration", "CallError", "Case", "CaseError", "CaseKey", "CaseResult",
+    "Check", "Checks", "Claim", "Comparison", "ConfigError", "Contains", "Criterion", "CriterionSummary",
+    "Duplicate", "Durations", "Embedder", "Endpoint", "Environment", "Estimate", "EvalCase", "EvalSet",
+    "ExactMatch", "FactsGrounded", "FactsMatch", "Failure", "Failures", "FairtrialError", "Fault",
+    "FinalResponseMatch", "FinalResponseRubrics", "FinalStateMatch", "Flakiness", "FormatError", "GateDecision",
+    "GeneralQuality", "Grounding", "Hallucinations", "InferenceCallCount", "Injection", "InstructionFollowing",
+    "Invocation", "InvocationDuration", "Judge", "JudgeError", "JudgeOptions", "JudgeState", "Judges", "Label",
+    "Message", "Metric", "MetricError", "Model", "ModelOptions", "ModelUsage", "NamedModel", "Operator", "Outcome",
+    "PanelMember", "Part", "PartKey", "Persona", "Prompt", "Quote", "Range", "ReasoningTrace", "ReasoningValue",
+    "RecordedJudge", "Recording", "Redaction", "Reply", "ReportCard", "ResponseEvaluation", "ResponseMatch",
+    "Rubric", "Run", "RunInfo", "RunNotPassedError", "Safety", "Scenario", "Score", "SelectedTrace", "Session",
+    "SessionInput", "SimulatedToolError", "Simulator", "SimulatorError", "SizePlan", "SkillTrigger", "Step",
+    "Stopwatch", "StoreError", "Summary", "TaskSuccess", "TextQuality", "Thought", "TokenUsage", "ToolCall",
+    "ToolCallCount", "ToolResult", "ToolTrajectory", "ToolUseQuality", "ToolUseRubrics", "Trace", "TraceOptions",
+    "TraceSelection", "TraceValue", "TrajectoryQuality", "TrajectoryRubrics", "Usage", "UsageError",
+    "UserSimulatorQuality", "VectorCache", "Verdict", "WorkspaceChecks", "aevaluate", "ascore", "avalue",
+    "calibrate", "compare", "evaluate", "failure_changes", "failures", "find_duplicates", "flaky", "gate",
+    "iter_recordings", "load_eval_set", "load_recordings", "mutate", "open_run", "plan", "redact", "report_card",
+    "route_call", "save_eval_set", "score", "score_batches", "select", "value",
 ]
 # fmt: on

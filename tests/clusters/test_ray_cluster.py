@@ -10,13 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 ray = pytest.importorskip("ray")
 
 from ray.cluster_utils import Cluster  # noqa: E402
 
-from fairtrial import Budget, Judges, ModelOptions, api  # noqa: E402
+from fairtrial import Budget, Judges, ModelOptions, api, score_batches  # noqa: E402
 from fairtrial.batch.executors import InProcess  # noqa: E402
 from fairtrial.batch.ray_cluster import RayCluster  # noqa: E402
 from fairtrial.loading import shards  # noqa: E402
@@ -78,6 +79,31 @@ def test_a_cluster_writes_what_one_process_writes(cluster: Any, traffic: Path) -
     one = score(traffic, "one", InProcess())
     many = score(traffic, "many", RayCluster(cluster[0].address))
     assert read_files(one) == read_files(many)
+
+
+def test_ray_data_maps_the_function_for_batches(cluster: Any, traffic: Path) -> None:
+    """The numbers are those of a data set that one process scores."""
+    import pyarrow as pa
+
+    ray.init(address=cluster[0].address, log_to_driver=False, logging_level="warning")
+    try:
+        rows = [json.loads(line) for line in (traffic / "traffic.jsonl").read_text().splitlines()]
+        table = pa.Table.from_pylist([{"id": row["id"], "messages": json.dumps(row["messages"])} for row in rows])
+        scorer = score_batches(table.schema, {"tool_call_count_v1": 1.0})
+        scored = (
+            ray.data.from_arrow(table)
+            .repartition(6)
+            .map_batches(
+                lambda batch: scorer(batch),  # noqa: PLW0108  (Ray takes functions only)
+                batch_format="pyarrow",
+            )
+        )
+        summary = scorer.summarize(scored.iter_batches(batch_format="pyarrow"))
+    finally:
+        ray.shutdown()
+    assert sum(summary.cases.values()) == NUMBER
+    expected = json.loads((score(traffic, "own", InProcess()) / "manifest.json").read_bytes())["summary"]
+    assert json.loads(msgspec.json.encode(summary))["criteria"] == expected["criteria"]
 
 
 def test_the_nodes_of_a_cluster_share_one_budget_of_judge_calls(cluster: Any, traffic: Path) -> None:

@@ -19,6 +19,7 @@ from fairtrial import (
     Agreement,
     Ballot,
     BatchOptions,
+    BatchScorer,
     Behavior,
     Budget,
     Calibration,
@@ -158,6 +159,7 @@ from fairtrial import (
     route_call,
     save_eval_set,
     score,
+    score_batches,
     select,
     value,
 )
@@ -463,6 +465,8 @@ async def awaited(folder: Path) -> tuple[Run, Run, object]:
     """Evaluate, score and value in a loop."""
     run = await aevaluate(EvalSet("fixed", (FIXED,)), AGENT, CRITERIA)
     scored = await ascore(load_recordings(folder / "shop.evalset.json"), None, CRITERIA)
+    scorer: BatchScorer = score_batches(None, CRITERIA)
+    assert scorer.summarize([]).cases == {}
     return run, scored, await avalue(Trace((EXPECTED,)), embedder="none")
 
 

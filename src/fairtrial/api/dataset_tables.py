@@ -53,7 +53,7 @@ class Source(NamedTuple):
 _SOURCE = {"conversation": "int64", "file": "string", "place": "int64", "stratum": "string"}
 _CONVERSATION = {"conversation": "int64"}
 _USAGES = {"simulator": "string", "environment": "string"}
-_SCORE = {"number": "int64", "open_parts": "string", "judge": "string"}
+SCORE = {"number": "int64", "open_parts": "string", "judge": "string"}
 REFUSED: Columns = {"file": "string", "place": "int64", "id": "string", "pointer": "string", "reason": "string"}
 
 
@@ -72,7 +72,7 @@ def folder_tables(carry: Sequence[str] = ()) -> dict[str, Columns]:
         attempts[field] = "string"
     return {
         "attempts": attempts,
-        "outcomes": {**_CONVERSATION, **list_types(KEY), **list_types(OUTCOME), **_SCORE},
+        "outcomes": {**_CONVERSATION, **list_types(KEY), **list_types(OUTCOME), **SCORE},
         "parts": {**_CONVERSATION, **list_types(KEY), **list_types(PART)},
         "refused": REFUSED,
     }
@@ -89,11 +89,12 @@ def folder_rows(attempt: TableAttempt, source: Source, key: Row) -> Iterator[tup
     yield "attempts", [source[:4] + key + attempt_values(attempt) + usages + source.carried]
     start = (source.conversation, *key)
     outcomes = enumerate(zip(result.outcomes, outcome_values(attempt), strict=True))
-    yield "outcomes", [start + values + _score_values(outcome, number) for number, (outcome, values) in outcomes]
+    yield "outcomes", [start + values + score_values(outcome, number) for number, (outcome, values) in outcomes]
     yield "parts", [start + values for values in part_values(result, _UNNAMED)]
 
 
-def _score_values(outcome: Outcome, number: int) -> Row:
+def score_values(outcome: Outcome, number: int) -> Row:
+    """Return the values of an outcome in the columns `SCORE`. `number` is its place among those of its attempt."""
     score = outcome.score
     return (number, _open_parts(score) if _is_open(score) else None, _json(outcome.judge_stats))
 

@@ -60,18 +60,15 @@ class _Part:
     def _write(self) -> None:
         pa = import_extra("pyarrow", "parquet")
         if self._writer is None:
-            self._open(pa)
+            self._open()
         columns = zip(*self._rows, strict=True)
-        arrays = [_array(pa, column, kind) for column, kind in zip(columns, self._schema.types, strict=True)]
+        arrays = [arrow_array(pa, column, kind) for column, kind in zip(columns, self._schema.types, strict=True)]
         self._writer.write_table(pa.Table.from_arrays(arrays, schema=self._schema))
         self._rows = []
 
-    def _open(self, pa: Any) -> None:
+    def _open(self) -> None:
         """Begin the half file, as soon as there is a row."""
-        kinds = self._columns.items()
-        self._schema = pa.schema(
-            [(name, pa.list_(pa.string()) if kind == "list" else pa.type_for_alias(kind)) for name, kind in kinds]
-        )
+        self._schema = arrow_schema(self._columns)
         self._path.parent.mkdir(parents=True, exist_ok=True)
         parquet = import_extra("pyarrow.parquet", "parquet")
         self._writer = parquet.ParquetWriter(self._half, self._schema, compression=_COMPRESSION)
@@ -92,7 +89,16 @@ class _Part:
             self._half.unlink(missing_ok=True)
 
 
-def _array(pa: Any, column: Sequence[Any], kind: Any) -> Any:
+def arrow_schema(columns: Columns) -> Any:
+    """Return the Arrow schema of columns."""
+    pa = import_extra("pyarrow", "parquet")
+    return pa.schema(
+        [(name, pa.list_(pa.string()) if kind == "list" else pa.type_for_alias(kind)) for name, kind in columns.items()]
+    )
+
+
+def arrow_array(pa: Any, column: Sequence[Any], kind: Any) -> Any:
+    """Return the Arrow array of a column. Lone surrogates, which Arrow cannot hold, are replaced."""
     try:
         return pa.array(column, kind)
     except UnicodeEncodeError:
@@ -103,4 +109,6 @@ def _storable(value: Any) -> Any:
     """Return a value that Arrow can hold."""
     if isinstance(value, str):
         return without_surrogates(value)
+    if isinstance(value, dict):
+        return {name: _storable(item) for name, item in value.items()}
     return [_storable(item) for item in value] if isinstance(value, list | tuple) else value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import BinaryIO, Literal
 
@@ -73,13 +73,16 @@ def columns_in(text: str) -> Columns:
     """Return the columns in a text such as `conversation=body` or `messages=turns,id=key`. Raises UsageError."""
     pairs = [part.partition("=") for part in text.split(",") if part.strip()]
     values = {name.strip(): column.strip() for name, _, column in pairs}
+    return make_columns(values if len(values) == len(pairs) else {}, spell("data_columns"), text)
+
+
+def make_columns(values: Mapping[str, str], name: str, value: object) -> Columns:
+    """Return columns by their roles. Raises UsageError, which names the option and its `value`."""
     allowed = "conversation=COLUMN, or messages=COLUMN,id=COLUMN"
-    if not values.keys() <= set(_GUESSES) or not all(values.values()) or len(values) != len(pairs):
-        raise UsageError(f"{spell('data_columns')}: must be {allowed}, got {text!r}")
+    if not values.keys() <= set(_GUESSES) or not all(values.values()):
+        raise UsageError(f"{name}: must be {allowed}, got {value!r}")
     if ("conversation" in values) == ("messages" in values):
-        raise UsageError(
-            f"{spell('data_columns')}: must name either conversation or messages, as {allowed}, got {text!r}"
-        )
+        raise UsageError(f"{name}: must name either conversation or messages, as {allowed}, got {value!r}")
     return Columns(**values)
 
 
@@ -176,7 +179,7 @@ def _row_shards(
         yield Shard(0, file.path, file.size, "rows", columns=columns or Columns())
         return
     names = content.schema_arrow.names
-    own_columns = columns or _guess_columns(names)
+    own_columns = columns or guess_columns(names)
     if own_columns is None:
         yield Shard(0, file.path, file.size)  # spans, for example
         return
@@ -202,7 +205,7 @@ def _row_shards(
             start, size = group + 1, 0
 
 
-def _guess_columns(names: Sequence[str]) -> Columns | None:
+def guess_columns(names: Sequence[str]) -> Columns | None:
     """Return the columns by their usual names, or None if no column can be a conversation."""
     usual_columns = {
         member: next((name for usual in usual_names for name in names if name.lower() == usual), "")

@@ -69,9 +69,9 @@ def plan_dataset(
     if is_finished or (objects is None and (folder / MANIFEST).exists()):
         raise UsageError(f"{url}: holds the results of a finished run; give another folder")
     notes: list[str] = []
-    loaded_sets, set_notes = _sets(eval_set, criteria, reading, judges)
+    loaded_sets, set_notes = load_dataset_sets(eval_set, criteria, reading, judges)
     cases = None if eval_set is None else tuple(loading.plan_cases(loaded_sets))
-    own_criteria = _one_set_of_criteria(loaded_sets)
+    own_criteria = one_set_of_criteria(loaded_sets)
     for criterion in own_criteria:
         check_picklable(criterion, spell("out"))
     files = tuple(find_data_files(paths))
@@ -108,7 +108,7 @@ def plan_dataset(
     )
 
 
-def _sets(
+def load_dataset_sets(
     eval_set: EvalSets | None, criteria: Criteria, reading: ReadOptions, judges: Judges
 ) -> tuple[list[loading.LoadedSet], Notes]:
     """Return the eval sets with their criteria. Without eval sets, the criteria belong to a set without cases."""
@@ -136,7 +136,8 @@ def _check_batches(folder: Path, judges: Judges, objects: ObjectFolder | None) -
         )
 
 
-def _one_set_of_criteria(loaded_sets: Sequence[loading.LoadedSet]) -> tuple[Criterion, ...]:
+def one_set_of_criteria(loaded_sets: Sequence[loading.LoadedSet]) -> tuple[Criterion, ...]:
+    """Return the criteria that all eval sets share. Raises UsageError if they differ."""
     first = loaded_sets[0].criteria
     if any(loaded.criteria != first for loaded in loaded_sets):
         raise UsageError(
