@@ -31,6 +31,7 @@ from fairtrial.text.redaction.redact import without_secrets
 _LARGEST_OUTPUT = 64 * 2**20
 _KEPT_ERRORS = 2000
 _LONGEST_CAUSE = 300
+_NO_REPLY = "no reply within"
 DEFAULT_SECONDS = 600.0
 
 
@@ -121,7 +122,10 @@ class HarnessSession:
             if source.description:
                 header = target / FILE
                 header.write_bytes(with_description(header.read_bytes(), source.description))
-        self._environment = make_environment(self._home, self._agent.credentials)
+        harness = self._agent.harness
+        own_words = (*harness.environment, *(harness.in_sandbox if self._agent.sandbox != "none" else ()))
+        variables = dict(word.split("=", 1) for word in own_words)
+        self._environment = variables | make_environment(self._home, self._agent.credentials)
         self._before = take_snapshot(self._workspace)
 
     async def send(self, message: str) -> AsyncIterator[Item]:
@@ -166,7 +170,7 @@ class HarnessSession:
                 )
                 await process.wait()
         except TimeoutError:
-            problem = f"no reply within {self._agent.seconds:g} seconds"
+            problem = f"{_NO_REPLY} {self._agent.seconds:g} seconds"
         except _TooMuchOutputError:
             problem = f"the program wrote more than {_LARGEST_OUTPUT:,} bytes"
         await end_group(process)
@@ -183,7 +187,13 @@ class HarnessSession:
         return [*words[:at], *options, *words[at:]]
 
     def _raise_failure(self, log: HarnessLog, errors: str, problem: str) -> None:
-        """Raise the failure of the program. A log that ends early, or that names the provider, is an outage."""
+        """Raise the failure of the program. A log that ends early, or that names the provider, is an outage.
+
+        So is a time-out while the program waits for the provider, or before the model has answered at all.
+        """
+        if problem and (log.end.waiting or (problem.startswith(_NO_REPLY) and log.is_silent)):
+            cause = shorten(without_secrets(log.end.waiting or errors), _LONGEST_CAUSE)
+            raise HarnessOutageError(f"{self._agent.harness.name}: {problem}{f': {cause}' if cause else ''}")
         if problem:
             raise AgentError(problem)
         code = self._process.returncode if self._process is not None else 0

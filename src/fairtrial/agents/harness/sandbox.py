@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
+import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, get_args
@@ -31,6 +33,9 @@ _PASSED_ON = (
     "PYTHONPATH",
     "VIRTUAL_ENV",
 )
+_BASE = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+_NAMESPACES = ("--unshare-pid", "--unshare-ipc")
+_SECONDS = 20
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108  (a folder that may hold the program)
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy")
 """Passed on unless they hold a password."""
@@ -39,18 +44,33 @@ _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY
 def choose_sandbox(choice: str | None) -> Sandbox:
     """Return the sandbox of a run: the one that is asked for, else bwrap if it is there, else none.
 
-    Raises UsageError if the sandbox that is asked for is not there.
+    Raises UsageError if the sandbox that is asked for is not there, or does not start.
     """
-    has_bwrap = shutil.which("bwrap") is not None
-    if choice is None:
-        return "bwrap" if has_bwrap else "none"
-    if choice == "bwrap":
-        if not has_bwrap:
-            raise UsageError("sandbox: no program bwrap is on PATH; it is in the package bubblewrap")
-        return "bwrap"
+    if choice in (None, "bwrap"):
+        problem = _find_problem_of_bwrap()
+        if problem and choice is not None:
+            raise UsageError(f"sandbox: {problem}")
+        return "none" if problem else "bwrap"
     if choice == "none":
         return "none"
     raise UsageError(f"sandbox: must be one of {', '.join(SANDBOXES)}, got {choice!r:.40}{nearest(choice, SANDBOXES)}")
+
+
+def _find_problem_of_bwrap() -> str:
+    """Return why bwrap does not work here, or an empty text. Containers often forbid what it needs."""
+    program = shutil.which("bwrap")
+    return "no program bwrap is on PATH; it is in the package bubblewrap" if program is None else _try(program)
+
+
+@functools.cache
+def _try(program: str) -> str:
+    words = [program, *_BASE, *_NAMESPACES, "--", "true"]
+    try:
+        process = subprocess.run(words, capture_output=True, timeout=_SECONDS, check=False)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"bwrap does not start: {error}"
+    lines = process.stderr.decode(errors="replace").strip().splitlines()
+    return f"bwrap does not work here: {lines[-1] if lines else process.returncode}" if process.returncode else ""
 
 
 def check_credentials(names: Sequence[str], environment: Mapping[str, str] = os.environ) -> None:
@@ -111,13 +131,13 @@ def wrap(command: Sequence[str], sandbox: Sandbox, workspace: Path, home: Path) 
     if sandbox == "none":
         return list(command)
     program = shutil.which(command[0]) or command[0]
-    options = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    options = [*_BASE]
     if any(word.startswith(_SHARED_MEMORY) for word in command):  # the sandbox has a /dev of its own
         options += ["--ro-bind", _SHARED_MEMORY, _SHARED_MEMORY]
     options += [word for folder in _hidden(Path(program)) for word in ("--tmpfs", folder)]
     for folder in (workspace, home):
         options += ["--bind", str(folder), str(folder)]
-    options += ["--unshare-pid", "--unshare-ipc", "--die-with-parent", "--new-session", "--chdir", str(workspace)]
+    options += [*_NAMESPACES, "--die-with-parent", "--new-session", "--chdir", str(workspace)]
     return ["bwrap", *options, "--", program, *command[1:]]
 
 

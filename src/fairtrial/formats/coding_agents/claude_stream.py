@@ -39,7 +39,7 @@ def read_output(lines: Sequence[Any], reading: Diagnostics, stem: str) -> Record
 
 def read_stream(lines: Sequence[Any], reading: Diagnostics) -> Stream:
     """Return the entries, the tools and the end of an output."""
-    session, end = "", StreamEnd()
+    session, waiting, end = "", "", StreamEnd()
     tools: tuple[str, ...] = ()
     own: list[tuple[int, dict[str, Any]]] = []
     inner: dict[str, list[tuple[int, dict[str, Any]]]] = {}
@@ -55,6 +55,9 @@ def read_stream(lines: Sequence[Any], reading: Diagnostics) -> Stream:
             (inner.setdefault(parent, []) if isinstance(parent, str) else own).append((place, line))
         elif kind == "result":
             end = _end(line)
+        waiting = _retry(line) if kind == "system" and line.get("subtype") == "api_retry" else ""
+    if not end.is_whole and waiting:
+        end = StreamEnd(waiting=waiting)
     entries = [_with_work(entry, inner, reading) for entry in _entries(own, reading)]
     return Stream(entries, session, tools, end)
 
@@ -92,6 +95,10 @@ def _usage(usage: dict[str, Any], model: str) -> Usage:
     tokens = number_at(usage, "input_tokens")
     total = None if tokens is None else tokens + (cached or 0) + (created or 0)
     return Usage(total, number_at(usage, "output_tokens"), cached_input_tokens=cached, model=model)
+
+
+def _retry(line: dict[str, Any]) -> str:
+    return f"{_API_ERROR}: {line.get('error_status') or ''} {text_at(line, 'error')}".strip()
 
 
 def _end(line: dict[str, Any]) -> StreamEnd:
