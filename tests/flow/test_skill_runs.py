@@ -16,7 +16,7 @@ from fairtrial.errors import UsageError
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SKILL = EXAMPLES / "sales-report"
-AGENT = f"harness:{EXAMPLES / 'scripted-agent.json'}"
+AGENT = f"harness:{EXAMPLES / 'scripted-agent.yaml'}"
 
 
 @pytest.fixture

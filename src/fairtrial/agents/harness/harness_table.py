@@ -176,7 +176,7 @@ def program_version(harness: Harness) -> str:
     return lines[0][:80] if lines else ""
 
 
-def untested(harness: Harness, version: str) -> str:
+def warn_of_version(harness: Harness, version: str) -> str:
     """Return a warning if a version is older than the oldest that the tests have run, or an empty text."""
     numbers = _numbers(version)
     if not harness.tested or not numbers or numbers >= _numbers(harness.tested):

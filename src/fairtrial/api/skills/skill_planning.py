@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from fairtrial import loading
 from fairtrial.agents import COMMAND_LINE_AGENTS, find_agent
 from fairtrial.agents.harness.harness_agent import HarnessAgent, SkillSource
-from fairtrial.agents.harness.harness_table import program_version, untested
+from fairtrial.agents.harness.harness_table import program_version, warn_of_version
 from fairtrial.agents.harness.sandbox import check_credentials, choose_sandbox
 from fairtrial.agents.harness.workspaces import copy_folder, find_source, hash_path
 from fairtrial.api.attempt_planning import Attempts
@@ -107,7 +107,7 @@ def plan_skill_run(
     origins = tuple((path, digests[path]) for _ in variants for path in paths)
     program = f" {target.program}" if target.program else ""
     notes.insert(0, f"agent {target.harness.name}{program}, sandbox {target.sandbox}{_SANDBOX_NOTES[target.sandbox]}")
-    old = untested(target.harness, target.program)
+    old = warn_of_version(target.harness, target.program)
     warnings = (
         *filter(None, [old]),
         *skill.warnings,
