@@ -17,7 +17,7 @@ from fairtrial.agents.harness.harness_logs import HarnessLog, read_log
 from fairtrial.agents.harness.harness_table import MODEL, PROMPT, Harness, find_harness
 from fairtrial.agents.harness.sandbox import Sandbox, choose_sandbox, make_environment, wrap
 from fairtrial.agents.harness.workspace_checks import decide_checks, end_group
-from fairtrial.agents.harness.workspaces import Snapshot, compare, place_files, take_snapshot
+from fairtrial.agents.harness.workspaces import Snapshot, compare, place_files, remove_folder, take_snapshot
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.skills.skill_md import FILE, with_description
 from fairtrial.protocols import Environment, Item
@@ -29,6 +29,9 @@ from fairtrial.text.display import shorten
 from fairtrial.text.redaction.redact import without_secrets
 
 _LARGEST_OUTPUT = 64 * 2**20
+_LARGEST_REPLY = 4 * 2**20
+"""The largest output of a program whose output is its reply."""
+_KEPT_OUTPUT = 2**20
 _KEPT_ERRORS = 2000
 _LONGEST_CAUSE = 300
 _NO_REPLY = "no reply within"
@@ -85,16 +88,7 @@ class HarnessAgent:
             yield session
         finally:
             await session.end()
-            shutil.rmtree(folder, onerror=_make_removable)
-
-
-def _make_removable(function: object, path: str, _: object) -> None:
-    """Remove a path although the agent took away the right to do so."""
-    with contextlib.suppress(OSError):
-        Path(path).parent.chmod(0o700)
-        Path(path).chmod(0o700)
-        if callable(function):
-            function(path)
+            remove_folder(folder)
 
 
 class HarnessSession:
@@ -162,18 +156,20 @@ class HarnessSession:
             start_new_session=True,
         )
         output, errors, problem = bytearray(), bytearray(), ""
+        limit = _LARGEST_REPLY if self._agent.harness.log == "text" else _LARGEST_OUTPUT
         by_input = b"" if PROMPT in " ".join(self._agent.harness.command) else message.encode()
         try:
             async with asyncio.timeout(self._agent.seconds):
                 await asyncio.gather(
-                    _write(process, by_input), _read_output(process, output), _read_tail(process, errors)
+                    _write(process, by_input), _read_output(process, output, limit), _read_tail(process, errors)
                 )
                 await process.wait()
         except TimeoutError:
             problem = f"{_NO_REPLY} {self._agent.seconds:g} seconds"
         except _TooMuchOutputError:
-            problem = f"the program wrote more than {_LARGEST_OUTPUT:,} bytes"
-        await end_group(process)
+            problem = f"the program wrote more than {limit:,} bytes"
+            del output[_KEPT_OUTPUT:]
+        await end_group(process, self._home)
         lines = without_secrets(errors.decode(errors="replace")).strip().splitlines()
         return bytes(output), shorten(lines[-1], _LONGEST_CAUSE) if lines else "", problem
 
@@ -212,7 +208,7 @@ class HarnessSession:
     async def end(self) -> None:
         """Kill the program if it still runs."""
         if self._process is not None and self._process.returncode is None:
-            await end_group(self._process)
+            await end_group(self._process, self._home)
 
 
 class _TooMuchOutputError(Exception):
@@ -227,11 +223,11 @@ async def _write(process: Process, data: bytes) -> None:
     process.stdin.close()
 
 
-async def _read_output(process: Process, output: bytearray) -> None:
+async def _read_output(process: Process, output: bytearray, limit: int) -> None:
     assert process.stdout is not None  # noqa: S101  (it is a pipe)
     while chunk := await process.stdout.read(65536):
         output += chunk
-        if len(output) > _LARGEST_OUTPUT:
+        if len(output) > limit:
             raise _TooMuchOutputError
 
 
