@@ -6,8 +6,8 @@ import asyncio
 import contextlib
 import shutil
 import tempfile
-from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from fairtrial.agents.harness.harness_logs import HarnessLog, read_log
 from fairtrial.agents.harness.harness_table import MODEL, PROMPT, Harness, find_harness
-from fairtrial.agents.harness.sandbox import Sandbox, choose_sandbox, make_environment, wrap
+from fairtrial.agents.harness.sandbox import choose_sandbox, make_environment, removal_of_container, wrap
 from fairtrial.agents.harness.workspace_checks import decide_checks, end_group
 from fairtrial.agents.harness.workspaces import Snapshot, compare, place_files, remove_folder, take_snapshot
 from fairtrial.errors import AgentError, UsageError
@@ -55,10 +55,13 @@ class SkillSource:
     description: str = ""
 
 
-def agent_at(target: str) -> HarnessAgent:
-    """Return the agent of `harness:NAME`, `harness:NAME#MODEL` or `harness:FILE`. Raises UsageError."""
+def agent_at(target: str, *, on_path: bool = True) -> HarnessAgent:
+    """Return the agent of `harness:NAME`, `harness:NAME#MODEL` or `harness:FILE`. Raises UsageError.
+
+    With `on_path`, its program has to be on PATH, and not in an image.
+    """
     name, _, model = target.partition(":")[2].partition("#")
-    return HarnessAgent(find_harness(name), model)
+    return HarnessAgent(find_harness(name, on_path=on_path), model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ class HarnessAgent:
     root: str = field(default="", repr=False)
     skills: tuple[tuple[str, SkillSource], ...] = ()
     credentials: tuple[str, ...] = field(default=(), repr=False)
-    sandbox: Sandbox = field(default_factory=lambda: choose_sandbox(None))
+    sandbox: str = field(default_factory=lambda: choose_sandbox(None))
     seconds: float = DEFAULT_SECONDS
     program: str = ""
     refuses_environment: ClassVar[str] = "a command-line agent runs its tools itself"
@@ -137,7 +140,7 @@ class HarnessSession:
             self._workspace,
             files,
             self._environment,
-            lambda command: wrap(command, self._agent.sandbox, self._workspace, self._home),
+            self._wrap,
         )
         delta = StateDelta(files, omitted, checks, log.end.cost, self._agent.program, self._agent.sandbox)
         details = AgentDetails(self._agent.harness.name, tool_declarations=tuple({"name": name} for name in log.tools))
@@ -147,7 +150,7 @@ class HarnessSession:
         """Return the output of the program, the end of its errors, and the reason if it had to be stopped."""
         command = self._command(message)
         self._process = process = await asyncio.create_subprocess_exec(
-            *wrap(command, self._agent.sandbox, self._workspace, self._home),
+            *self._wrap(command),
             cwd=self._workspace,
             env=self._environment,
             stdin=PIPE,
@@ -169,9 +172,12 @@ class HarnessSession:
         except _TooMuchOutputError:
             problem = f"the program wrote more than {limit:,} bytes"
             del output[_KEPT_OUTPUT:]
-        await end_group(process, self._home)
+        await self._stop(process)
         lines = without_secrets(errors.decode(errors="replace")).strip().splitlines()
         return bytes(output), shorten(lines[-1], _LONGEST_CAUSE) if lines else "", problem
+
+    def _wrap(self, command: Sequence[str]) -> list[str]:
+        return wrap(command, self._agent.sandbox, self._workspace, self._home, self._environment)
 
     def _command(self, message: str) -> list[str]:
         harness, model = self._agent.harness, self._agent.model
@@ -208,7 +214,14 @@ class HarnessSession:
     async def end(self) -> None:
         """Kill the program if it still runs."""
         if self._process is not None and self._process.returncode is None:
-            await end_group(self._process, self._home)
+            await self._stop(self._process)
+
+    async def _stop(self, process: Process) -> None:
+        """End a program with everything that it started."""
+        await end_group(process, self._home)
+        if words := removal_of_container(self._agent.sandbox, self._home):
+            removal = await asyncio.create_subprocess_exec(*words, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
+            await removal.wait()
 
 
 class _TooMuchOutputError(Exception):

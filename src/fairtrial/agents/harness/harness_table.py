@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -105,20 +106,23 @@ HARNESSES: dict[str, Harness] = {
 }
 
 
-def find_harness(text: str) -> Harness:
-    """Return the known agent of a name, or the agent that a file describes. Raises UsageError."""
+def find_harness(text: str, *, on_path: bool = True) -> Harness:
+    """Return the known agent of a name, or the agent that a file describes. Raises UsageError.
+
+    With `on_path`, the program has to be on PATH.
+    """
     if text in HARNESSES:
         harness = HARNESSES[text]
-        if shutil.which(harness.command[0]) is None:
+        if on_path and shutil.which(harness.command[0]) is None:
             raise UsageError(f"no program {harness.command[0]!r} is on PATH; nothing is installed for you")
         return harness
     path = Path(text)
     if not path.is_file():
         raise UsageError(f"is neither {', '.join(HARNESSES)} nor a file{nearest(text, HARNESSES)}")
-    return _read_harness(path)
+    return _read_harness(path, on_path=on_path)
 
 
-def _read_harness(path: Path) -> Harness:
+def _read_harness(path: Path, *, on_path: bool) -> Harness:
     options = read_options(path.read_bytes(), str(path))
     if not isinstance(options, dict):
         raise UsageError(f"{path}: must be an object with the keys {', '.join(_KEYS)}")
@@ -138,7 +142,7 @@ def _read_harness(path: Path) -> Harness:
         raise UsageError("\n".join(f"{path}: {problem}" for problem in problems))
     folder = str(path.resolve().parent)
     words = tuple(word.replace(FOLDER, folder) for word in command)
-    if shutil.which(words[0]) is None:
+    if on_path and shutil.which(words[0]) is None:
         raise UsageError(f"{path}: /command/0: no program {words[0]!r} is on PATH")
     version = tuple(word.replace(FOLDER, folder) for word in version)
     return Harness(path.stem, words, str(skills), log, version, model, credentials, environment)
@@ -152,18 +156,18 @@ def _words(options: dict[str, Any], key: str, problems: list[str]) -> tuple[str,
     return tuple(raw)
 
 
-def program_version(harness: Harness) -> str:
+def program_version(harness: Harness, before: Sequence[str] = ()) -> str:
     """Return the version that a program prints, or an empty text if it has no command for that.
 
-    The program has an empty home, because some programs write into their home at every start. Raises UsageError if the
-    program does not start.
+    `before` are words before its command, such as `docker run`. The program has an empty home, because some programs
+    write into their home at every start. Raises UsageError if the program does not start.
     """
     if not harness.version:
         return ""
     with tempfile.TemporaryDirectory(prefix="fairtrial-version-", ignore_cleanup_errors=True) as home:
         try:
             process = subprocess.run(  # noqa: S603  (the command is of the table, or of a file that the user gave)
-                harness.version,
+                [*before, *harness.version],
                 capture_output=True,
                 timeout=_VERSION_SECONDS,
                 check=False,
