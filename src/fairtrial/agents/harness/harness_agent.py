@@ -14,14 +14,17 @@ from pathlib import Path
 from typing import ClassVar
 
 from fairtrial.agents.harness.harness_logs import HarnessLog, read_log
-from fairtrial.agents.harness.harness_table import MODEL, PROMPT, Harness, find_harness
+from fairtrial.agents.harness.harness_table import COST, MODEL, PROMPT, Harness, find_harness
 from fairtrial.agents.harness.sandbox import choose_sandbox, make_environment, removal_of_container, wrap
 from fairtrial.agents.harness.workspace_checks import decide_checks, end_group
 from fairtrial.agents.harness.workspaces import Snapshot, compare, place_files, remove_folder, take_snapshot
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.skills.skill_md import FILE, with_description
+from fairtrial.llm.budget import Budget
+from fairtrial.llm.model import UnsentError
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
+from fairtrial.records.reply import Reply
 from fairtrial.records.state_delta import StateDelta
 from fairtrial.records.trace import About, AgentDetails
 from fairtrial.records.workspace import Workspace
@@ -79,6 +82,7 @@ class HarnessAgent:
     sandbox: str = field(default_factory=lambda: choose_sandbox(None))
     seconds: float = DEFAULT_SECONDS
     program: str = ""
+    budget: Budget | None = field(default=None, repr=False, compare=False)
     refuses_environment: ClassVar[str] = "a command-line agent runs its tools itself"
 
     @asynccontextmanager
@@ -129,8 +133,17 @@ class HarnessSession:
         """Run the program with a message, and yield the items of its log, also those before a failure."""
         if self._process is not None:
             raise AgentError("a command-line agent takes one message an attempt")
-        output, errors, problem = await self._run(message)
-        log = read_log(output, self._agent.harness.log)
+        budget = self._agent.budget
+        if budget is not None:
+            await self._reserve(budget)
+        log: HarnessLog | None = None
+        try:
+            output, errors, problem = await self._run(message)
+            log = read_log(output, self._agent.harness.log)
+        finally:
+            if budget is not None:
+                # An attempt that is cut off has a cost that nobody knows.
+                budget.settle(Reply("", cost=log.end.cost if log is not None else None))
         for item in log.items:
             yield item
         self._raise_failure(log, errors, problem)
@@ -145,6 +158,12 @@ class HarnessSession:
         delta = StateDelta(files, omitted, checks, log.end.cost, self._agent.program, self._agent.sandbox)
         details = AgentDetails(self._agent.harness.name, tool_declarations=tuple({"name": name} for name in log.tools))
         self.about = About((details,), delta.state)
+
+    async def _reserve(self, budget: Budget) -> None:
+        try:
+            await budget.reserve()
+        except UnsentError as error:
+            raise HarnessOutageError(f"{self._agent.harness.name} is not started: {error}") from None
 
     async def _run(self, message: str) -> tuple[bytes, str, str]:
         """Return the output of the program, the end of its errors, and the reason if it had to be stopped."""
@@ -183,6 +202,10 @@ class HarnessSession:
         harness, model = self._agent.harness, self._agent.model
         words = [word.replace(PROMPT, message) for word in harness.command]
         options = [word.replace(MODEL, model) for word in harness.model_options] if model else []
+        budget = self._agent.budget
+        if budget is not None and budget.max_cost is not None:
+            rest = f"{max(0.0, budget.max_cost - budget.cost):.4f}"
+            options += [word.replace(COST, rest) for word in harness.cost_options]
         if not options:
             return words
         at = 1 if len(words) < 2 or words[1].startswith("-") else 2  # behind a subcommand, such as `codex exec`

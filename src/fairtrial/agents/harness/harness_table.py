@@ -17,7 +17,7 @@ from fairtrial.records.record import Record
 
 Log = Literal["claude", "codex", "gemini", "opencode", "text"]
 LOGS: tuple[Log, ...] = ("claude", "codex", "gemini", "opencode", "text")
-PROMPT, FOLDER, MODEL = "{prompt}", "{folder}", "{model}"
+PROMPT, FOLDER, MODEL, COST = "{prompt}", "{folder}", "{model}", "{cost}"
 _KEYS = ("command", "skills", "log", "version", "model_options", "credentials", "environment")
 _VERSION_SECONDS = 90
 
@@ -28,8 +28,8 @@ class Harness(Record, frozen=True):
     The prompt goes to standard input unless the command holds `{prompt}`. `skills` is a folder in the workspace.
     `model_options` are added to the command if a model is named, in the place of `{model}`. `version` is the command
     that prints the version. `credentials` are the variables and files that a user is likely to need. `environment` are
-    variables as `NAME=VALUE`, and `in_sandbox` those that only a sandbox makes true. `tested` is the oldest version
-    that the tests have run.
+    variables as `NAME=VALUE`, and `in_sandbox` those that only a sandbox makes true. `cost_options` limit the cost of
+    an attempt to `{cost}`. `tested` is the oldest version that the tests have run.
     """
 
     name: str
@@ -41,6 +41,7 @@ class Harness(Record, frozen=True):
     credentials: tuple[str, ...] = ()
     environment: tuple[str, ...] = ()
     in_sandbox: tuple[str, ...] = ()
+    cost_options: tuple[str, ...] = ()
     tested: str = ""
 
 
@@ -68,6 +69,7 @@ HARNESSES: dict[str, Harness] = {
             # Without the first, each attempt pays for a title, and the program may replace itself.
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1"),
             ("IS_SANDBOX=1",),  # root may skip permissions in a sandbox only
+            ("--max-budget-usd", COST),
             "2.1.197",
         ),
         Harness(

@@ -167,6 +167,11 @@ def _docker_command(
     return ["docker", "run", *options, "--workdir", str(workspace), image, *command]
 
 
+def start_of_image(sandbox: str) -> list[str]:
+    """Return the words before a command that runs in the image of a sandbox, or nothing if the sandbox has none."""
+    return ["docker", "run", "--rm", sandbox.removeprefix(DOCKER)] if sandbox.startswith(DOCKER) else []
+
+
 def removal_of_container(sandbox: str, home: Path) -> list[str]:
     """Return the command that ends what `wrap` started if killing the command does not, or nothing."""
     return ["docker", "rm", "--force", home.parent.name] if sandbox.startswith(DOCKER) else []

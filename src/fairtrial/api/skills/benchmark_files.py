@@ -16,6 +16,7 @@ from fairtrial.records.result import CaseResult
 from fairtrial.records.score import Score
 
 _TOKENS, _SECONDS = "token_usage_v1", "invocation_duration_v1"
+_NO_VERDICT = "not decided"
 _FOLDERS = {"with": "with_skill", "without": "without_skill", "old": "old_skill"}
 _UNSAFE = re.compile(r"[^\w-]+")
 _LONGEST_NAME = 80
@@ -74,7 +75,7 @@ def _variant_name(variant: str) -> str:
 def _grading(result: CaseResult) -> dict[str, Any]:
     """Return the assertions of an attempt with their evidence. An assertion without a verdict has not passed."""
     assertions = [
-        {"text": part.title, "passed": part.value == 1, "evidence": part.reason or _undecided(part)}
+        {"text": part.title, "passed": part.value == 1, "evidence": part.reason or _NO_VERDICT * (part.value is None)}
         for part in _assertions(result)
     ]
     passed = sum(bool(assertion["passed"]) for assertion in assertions)
@@ -85,10 +86,6 @@ def _grading(result: CaseResult) -> dict[str, Any]:
         "summary": {**summary, "pass_rate": passed / total if total else 0.0},
         **({"error": result.failure.cause} if result.failure is not None else {}),
     }
-
-
-def _undecided(part: Score) -> str:
-    return "not decided" if part.value is None else ""
 
 
 def _assertions(result: CaseResult) -> Iterator[Score]:

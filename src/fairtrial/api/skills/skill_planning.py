@@ -17,16 +17,17 @@ from fairtrial import loading
 from fairtrial.agents import COMMAND_LINE_AGENTS
 from fairtrial.agents.harness.harness_agent import HarnessAgent, SkillSource, agent_at
 from fairtrial.agents.harness.harness_table import program_version, warn_of_version
-from fairtrial.agents.harness.sandbox import DOCKER, check_credentials, choose_sandbox
+from fairtrial.agents.harness.sandbox import check_credentials, choose_sandbox, start_of_image
 from fairtrial.agents.harness.workspaces import copy_folder, find_source, hash_path
 from fairtrial.api.attempt_planning import Attempts
 from fairtrial.api.plan_options import READ, RUN, ReadOptions, RunOptions
 from fairtrial.api.planning import Criteria, Plan, PreparedSets, plan_run
 from fairtrial.api.skills.skill_versions import version_at
 from fairtrial.config.attempt_options import AttemptOptions
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.formats.skills.skill_files import KINDS, TRIGGER_KIND
 from fairtrial.formats.skills.skill_md import FILE, Skill, SkillPart, skill_parts, without_part
+from fairtrial.llm.budget import Budget
 from fairtrial.loading.skill_folders import EVALS, eval_files, find_root, find_skill, read_skill_at
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.workspace import CaseFile, Workspace
@@ -38,6 +39,7 @@ _NO_SANDBOX = ": nothing but its own manners keeps the agent in its workspace"
 ATTEMPTS = 3
 """The attempts at each case with each variant, if nobody says how many."""
 _MOST_PARTS = 40
+_PRICED_LOGS = ("claude", "opencode")
 _OWN_PARTS = ("references", "scripts", "assets")
 _RUBRICS, _TRIGGER = "rubric_based_final_response_quality_v1", "skill_trigger_v1"
 _CHECKS, _WORKSPACE_CHECKS = "checks_v1", "workspace_checks_v1"
@@ -104,7 +106,7 @@ def plan_skill_run(
     sets, paths, notes = _select_sets(sources, options, skill, folder, root)
     parts = _parts_to_drop(folder, options)
     sources_of = _variants(folder, skill, options, parts)
-    target = _equip(agent, options, root, sources_of, running.reply_timeout)
+    target = _equip(agent, options, root, sources_of, running)
     variants = list(dict(sources_of))
     prepared = tuple(_with_variant(own, variant, sources_of) for variant in variants for own in sets)
     baselines = tuple(own.id for own in prepared if own.id.rpartition("@")[2] in (WITHOUT, OLD, *parts))
@@ -294,11 +296,12 @@ def _equip(
     options: SkillOptions,
     root: Path,
     variants: Sequence[tuple[str, SkillSource]],
-    reply_timeout: float | None,
+    running: RunOptions,
 ) -> HarnessAgent:
     sandbox = choose_sandbox(options.sandbox)
-    image = sandbox.removeprefix(DOCKER) if sandbox.startswith(DOCKER) else ""
-    target = agent_at(agent if agent.startswith("harness:") else f"harness:{agent}", on_path=not image)
+    target = agent_at(
+        agent if agent.startswith("harness:") else f"harness:{agent}", on_path=not start_of_image(sandbox)
+    )
     check_credentials(options.credentials)
     return with_fields(
         target,
@@ -306,9 +309,20 @@ def _equip(
         skills=tuple(variants),
         credentials=options.credentials,
         sandbox=sandbox,
-        seconds=target.seconds if reply_timeout is None else reply_timeout,
-        program=program_version(target.harness, ("docker", "run", "--rm", image) if image else ()),
+        seconds=target.seconds if running.reply_timeout is None else running.reply_timeout,
+        budget=_budget(target, running),
+        program=program_version(target.harness, start_of_image(sandbox)),
     )
+
+
+def _budget(target: HarnessAgent, running: RunOptions) -> Budget | None:
+    """Return the budget that the agent and the judges share if it limits the cost. Raises UsageError."""
+    budget = running.judges.models.budget
+    if budget is None or budget.max_cost is None:
+        return None
+    if target.harness.log not in _PRICED_LOGS:
+        raise UsageError(f"{spell('max_cost')}: {target.harness.name} does not report what an attempt costs")
+    return budget
 
 
 def _with_variant(eval_set: EvalSet, variant: str, sources: Sequence[tuple[str, SkillSource]]) -> EvalSet:

@@ -18,6 +18,7 @@ from fairtrial.records.trace import Message, Thought, ToolCall, ToolResult, Usag
 KIND = "claude -p --output-format stream-json"
 _NO_PROMPT = "claude -p --output-format stream-json does not write the prompt"
 _SYNTHETIC = "<synthetic>"
+_BUDGET = "error_max_budget_usd"
 _API_ERROR = "API Error"
 
 
@@ -107,5 +108,7 @@ def _end(line: dict[str, Any]) -> StreamEnd:
     if line.get("is_error") is not True:
         return StreamEnd(is_whole=True, cost=dollars)
     text = text_at(line, "result") or text_at(line, "subtype") or "the agent reports an error"
-    is_outage = text.startswith(_API_ERROR) or isinstance(line.get("api_error_status"), int)
+    is_outage = (
+        line.get("subtype") == _BUDGET or text.startswith(_API_ERROR) or isinstance(line.get("api_error_status"), int)
+    )
     return StreamEnd(is_whole=True, failure=text, is_outage=is_outage, cost=dollars)
