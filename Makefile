@@ -5,6 +5,7 @@ VERTEX := .venv-vertex
 PYTEST8 := .venv-pytest8
 RAY := .venv-ray
 SERVICES := .venv-services
+HARNESSES := .venv-harnesses
 BIN := $(VENV)/bin
 TAU_BENCH := ../shared/data/tau-bench/gpt-4o-airline.json
 AGENTS := a2a agent-framework agno claude crewai langgraph llama-index openai pydantic-ai smolagents strands
@@ -30,7 +31,7 @@ NO_HANGS := -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
 
 .PRECIOUS: .venv-agents/%/.ready
 
-.PHONY: help demo test test-postgres test-peer test-pytest8 test-ray test-services test-vertex test-agents test-agents-adk test-installs test-browser ui lint types imports docs bench check clean
+.PHONY: help demo test test-postgres test-peer test-pytest8 test-ray test-services test-vertex test-harnesses test-agents test-agents-adk test-installs test-browser ui lint types imports docs bench check clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -89,7 +90,7 @@ demo: $(VENV)/.demo ## Run the example agent on its eval set, and show the repor
 
 # Tests wait for servers and processes half of the time, so that three workers keep two cores busy.
 test: $(VENV)/.ready ## Run every test that needs no more than Python
-	$(BIN)/pytest $(NO_HANGS) -n 3 --dist worksteal -m "not postgres and not peer and not services and not vertex and not agents and not browser"
+	$(BIN)/pytest $(NO_HANGS) -n 3 --dist worksteal -m "not postgres and not peer and not services and not vertex and not agents and not harnesses and not browser"
 
 test-postgres: $(VENV)/.ready ## Run the tests that need Postgres: FAIRTRIAL_TEST_POSTGRES=postgresql+pg8000://...
 	@test -n "$$FAIRTRIAL_TEST_POSTGRES" || { echo "test-postgres lacks FAIRTRIAL_TEST_POSTGRES, a SQLAlchemy URL of a server" >&2; exit 1; }
@@ -122,6 +123,19 @@ test-ray: $(RAY)/.ready ## Run the tests that need a cluster of Ray
 test-services: $(SERVICES)/.ready ## Run the tests that need the servers of Phoenix and MLflow
 	@# Phoenix brings a plugin for pytest whose import warns, and warnings are errors.
 	PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(SERVICES)/bin/pytest $(NO_HANGS) -m services tests/platforms/test_real_services.py
+
+$(HARNESSES)/.ready: .ci/harnesses/package.json .ci/harnesses/package-lock.json
+	@command -v npm >/dev/null || { echo "test-harnesses lacks npm, a part of Node.js 20 or newer" >&2; exit 1; }
+	mkdir -p $(HARNESSES)
+	cp .ci/harnesses/package.json .ci/harnesses/package-lock.json $(HARNESSES)/
+	cd $(HARNESSES) && npm ci --ignore-scripts --no-audit --no-fund --silent
+	@# Two programs are put into place by a script of their package. No other script runs.
+	cd $(HARNESSES)/node_modules/@anthropic-ai/claude-code && node install.cjs
+	cd $(HARNESSES)/node_modules/opencode-ai && node postinstall.mjs
+	@touch $@
+
+test-harnesses: $(VENV)/.ready $(HARNESSES)/.ready ## Run the tests that need Claude Code, Codex, Gemini CLI and OpenCode
+	$(BIN)/pytest $(NO_HANGS) -n 2 --dist worksteal -m harnesses tests/agents/test_real_harnesses.py
 
 test-vertex: $(VERTEX)/.ready ## Run the tests that need Google's SDK for Vertex AI
 	$(VERTEX)/bin/pytest $(NO_HANGS) -m vertex tests/vertex
@@ -171,4 +185,4 @@ bench: $(VENV)/.ready $(PEER)/.ready ## Measure side by side with google-adk 2.1
 check: lint types imports test ## Everything that a change must pass
 
 clean: ## Remove the environments
-	rm -rf $(VENV) $(PEER) $(VERTEX) $(PYTEST8) $(RAY) $(SERVICES) .venv-agents .venv-installs
+	rm -rf $(VENV) $(PEER) $(VERTEX) $(PYTEST8) $(RAY) $(SERVICES) $(HARNESSES) .venv-agents .venv-installs

@@ -25,6 +25,8 @@ BENCHES = (
     "conversations",
     "intervals",
     "comparisons",
+    "planted_skills",
+    "skill_runs",
     "judged_means",
     "hostile_text",
     "mutation",

@@ -16,7 +16,7 @@ from fairtrial.errors import UsageError
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SKILL = EXAMPLES / "sales-report"
-AGENT = f"harness:{EXAMPLES / 'scripted-agent.json'}"
+AGENT = f"harness:{EXAMPLES / 'scripted-agent.yaml'}"
 
 
 @pytest.fixture
@@ -189,3 +189,25 @@ def test_a_skill_without_evals_says_how_to_begin(folder: Path) -> None:
     shutil.rmtree(folder / "sales-report" / "evals")
     with pytest.raises(UsageError, match="has no eval files"):
         api.plan_skill_run("sales-report", AGENT, api.SkillOptions())
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_budget_ends_a_run_and_a_larger_one_goes_on() -> None:
+    """An attempt costs 0.004 $, so that two of six are made, and the others have no verdict."""
+    done = run("--max-cost", "0.009")
+    assert done.code != 0
+    first = report()
+    causes = [own["failure"]["cause"] for own in first["attempts"] if own.get("failure")]
+    assert len(causes) == 4
+    assert all("is not started: the budget of $0.009 is used up" in cause for cause in causes)
+    again = fairtrial("run", "--resume", first["run"]["id"], "--max-cost", "1", "--json", "run.json")
+    assert again.code == 0, again.err
+    assert not any(own.get("failure") for own in report()["attempts"])
+
+
+def test_a_program_without_a_price_has_no_budget(folder: Path) -> None:
+    """A limit that nobody could keep is refused."""
+    probe = folder / "probe.json"
+    probe.write_text(json.dumps({"command": ["cat"], "skills": ".claude/skills", "log": "text"}))
+    done = fairtrial("run", "sales-report", "--agent", f"harness:{probe}", "--max-cost", "1")
+    assert (done.code, "probe does not report what an attempt costs" in done.err) == (2, True)

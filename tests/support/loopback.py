@@ -146,7 +146,7 @@ class Loopback:
         method, path, _ = head[0].split(" ", 2)
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
         body = await reader.readexactly(int(headers.get("content-length") or 0))
-        if method == "GET":
+        if method in ("GET", "HEAD"):
             self.look_ups.append((path, headers))
             return await self._tell(writer, path)
         if path == "/token":
@@ -193,7 +193,8 @@ class Loopback:
             return await self._send(writer, action.code, json.dumps(error).encode(), action.headers)
         say = Say(action) if isinstance(action, str) else action
         await asyncio.sleep(say.delay)
-        streamed = {"content-type": "text/event-stream"} if request.body.get("stream") else {}
+        is_stream = request.body.get("stream") or ":streamGenerateContent" in request.path
+        streamed = {"content-type": "text/event-stream"} if is_stream else {}
         return await self._send(writer, 200, reply_to(request, say), streamed)
 
     async def _send(
@@ -214,11 +215,10 @@ def _is_for_claude(path: str) -> bool:
 def make_request(number: int, path: str, headers: dict[str, str], body: dict[str, Any]) -> Request:
     """What a client asks with a body at a path."""
     if _is_for_claude(path):
-        contents = [{"parts": message["content"]} for message in body["messages"]]
-        texts = [body.get("system", ""), *(part["text"] for content in contents for part in content["parts"])]
+        texts = [*_texts(body.get("system", "")), *_texts([message["content"] for message in body["messages"]])]
         schema = body.get("output_config", {}).get("format", {}).get("schema")
         model = body.get("model") or path.rpartition("/")[2].partition(":")[0]
-    elif "generateContent" in path:
+    elif "enerateContent" in path:
         contents = [body.get("systemInstruction") or {}, *body["contents"]]
         texts = [part.get("text", "") for content in contents for part in content.get("parts", ())]
         config = body.get("generationConfig") or {}
@@ -230,10 +230,19 @@ def make_request(number: int, path: str, headers: dict[str, str], body: dict[str
         schema = None
         model = unquote(path.split("/")[2])
     else:
-        texts = [message["content"] for message in body["messages"]]
+        texts = [*_texts(body.get("instructions", "")), *_texts(body.get("messages") or body.get("input"))]
         schema = (body.get("response_format") or {}).get("json_schema", {}).get("schema")
         model = body["model"]
     return Request(number, path, model, "\n".join(texts), schema, body, headers)
+
+
+def _texts(value: Any) -> list[str]:
+    """All texts of a message: the message itself, or those of its parts."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return [text for key in ("text", "content", "output") for text in _texts(value.get(key))]
+    return [text for part in value or () for text in _texts(part)] if isinstance(value, list) else []
 
 
 def reply_to(request: Request, say: Say) -> bytes:
@@ -242,7 +251,7 @@ def reply_to(request: Request, say: Say) -> bytes:
         return say.raw
     if _is_for_claude(request.path):
         return _message(request, say)
-    if "generateContent" in request.path:
+    if "enerateContent" in request.path:
         parts = [{"text": say.text}] if say.text else []
         candidate = {"content": {"role": "model", "parts": parts}, "finishReason": say.finish.upper(), "index": 0}
         usage = {"promptTokenCount": 1000, "candidatesTokenCount": 100, "totalTokenCount": 1100}

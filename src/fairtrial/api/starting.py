@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fairtrial.api.project_files import find_project
 from fairtrial.errors import UsageError
+from fairtrial.loading.skill_folders import EVALS, find_skill, read_skill_at
 
 _PACKAGE = Path(__file__).parent.parent
 EXAMPLES = _PACKAGE / "examples"
@@ -51,3 +52,50 @@ def write_starter(folder: Path) -> list[Path]:
     except OSError as problem:
         raise UsageError(f"{folder}: {problem.strerror or problem}") from None
     return targets
+
+
+def write_skill_evals(folder: Path) -> list[Path]:
+    """Write three prompts and a file of trigger queries into the `evals` of a skill, and return the files.
+
+    Raises UsageError, and writes nothing, if the folder holds no skill, or if one of the files exists.
+    """
+    home = find_skill(folder)
+    skill = read_skill_at(home)
+    subject = skill.description.strip().splitlines()[0].rstrip(".")
+    targets = [home / EVALS / "evals.json", home / EVALS / "trigger-eval.json"]
+    for target in targets:
+        if target.exists():
+            raise UsageError(f"{target} exists, and would be overwritten")
+    documents = (_evals(skill.name, subject), _queries(skill.name, subject))
+    try:
+        targets[0].parent.mkdir(exist_ok=True)
+        for target, document in zip(targets, documents, strict=True):
+            target.write_text(json.dumps(document, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    except OSError as problem:
+        raise UsageError(f"{folder}: {problem.strerror or problem}") from None
+    return targets
+
+
+def _evals(name: str, subject: str) -> dict[str, object]:
+    """Return the three prompts that a test of a skill begins with: the usual task, other words, and a hard task."""
+    prompts = (
+        ("usual", f"TODO: write the task that most people use the skill for. The skill: {subject}."),
+        ("other-words", "TODO: write the same task in the words of a person who does not know that the skill exists."),
+        ("hard", "TODO: write a task with an input that is empty, large, or broken."),
+    )
+    expected = "TODO: say what a good result is."
+    evals = [
+        {"id": case, "prompt": prompt, "expected_output": expected, "assertions": ["TODO: a fact about the result."]}
+        for case, prompt in prompts
+    ]
+    return {"skill_name": name, "evals": evals}
+
+
+def _queries(name: str, subject: str) -> list[dict[str, object]]:
+    """Return queries on which a skill should fire, and near misses on which it should not."""
+    return [
+        {"query": f"TODO: ask for this, without the name {name}: {subject}.", "should_trigger": True},
+        {"query": "TODO: ask for the same in other words.", "should_trigger": True},
+        {"query": "TODO: ask for something that sounds alike and needs another skill.", "should_trigger": False},
+        {"query": "What is the capital of France?", "should_trigger": False},
+    ]

@@ -11,20 +11,29 @@ from fairtrial.cli.headed_command import command
 
 
 @command()
-@click.argument("folder", required=False, default="evals", type=click.Path(path_type=Path))
-def init(folder: Path) -> None:
+@click.argument("folder", required=False, type=click.Path(path_type=Path))
+@click.option("--skill", is_flag=True, help="FOLDER holds SKILL.md: write its prompts and trigger queries.")
+def init(folder: Path | None, skill: bool) -> None:
     """Write a project file, an eval set, a config and an agent to start from.
 
     FOLDER is `evals` by default. The project file fairtrial.toml is in the current folder, unless there is one already.
-    Files that exist are never overwritten.
+    With --skill, it is the folder of the skill. Files that exist are never overwritten.
 
     \b
     fairtrial init
     fairtrial init my-evals
+    fairtrial init my-skill --skill
     """  # noqa: D301
     from fairtrial import api
     from fairtrial.text.display import visible
 
+    if skill:
+        folder = folder or Path()
+        for file in api.write_skill_evals(folder):
+            click.echo(visible(f"wrote {file}"))
+        click.echo(visible(f"next: replace each TODO, then fairtrial run {shlex.quote(str(folder))} --agent claude"))
+        return
+    folder = folder or Path("evals")
     for file in api.write_starter(folder):
         click.echo(visible(f"wrote {file}"))
     if (project := api.write_project(folder)) is not None:

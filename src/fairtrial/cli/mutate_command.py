@@ -187,6 +187,10 @@ def _plan(
         thresholds=arguments["thresholds"] or {},
     )
     run = api.RunOptions(concurrency=concurrency, reply_timeout=arguments["reply_timeout"], judges=judges)
+    if paths and api.is_skill_run(paths, agent):
+        raise UsageError(
+            f"{paths[0]}: is a skill; leave its parts out: fairtrial run SKILL --agent {agent} --drop sections"
+        )
     if agent is not None:
         if arguments["from_run"] is not None or arguments["languages"] or not paths:
             raise UsageError("--agent needs at least one EVALSET, and takes neither --from-run nor --language")

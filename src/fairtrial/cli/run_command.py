@@ -169,7 +169,7 @@ def _plan(
         options = stored if stored is not None and skill == api.SkillOptions() else skill
         return api.plan_skill_run(paths[0], agent, options, config, reading, running)
     if skill != api.SkillOptions():
-        options_of_skills = "--versus, --trigger, --description, --credentials and --sandbox"
+        options_of_skills = "--versus, --trigger, --description, --drop, --credentials and --sandbox"
         raise UsageError(
             f"{options_of_skills} need a folder with SKILL.md, and claude, codex, gemini, opencode or harness:FILE"
         )

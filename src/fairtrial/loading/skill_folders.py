@@ -74,6 +74,11 @@ def is_skill_folder(path: Path) -> bool:
     return path.is_dir() and bool(_files_in(path) or ((path / FILE).is_file() and eval_files(path)))
 
 
+def is_of_skill(path: Path, folder: Path) -> bool:
+    """Whether a file stands in the folder of a skill, somewhere below another folder."""
+    return any((above / FILE).is_file() for above in path.parents if above.is_relative_to(folder))
+
+
 def find_root(eval_file: Path) -> Path:
     """Return the folder that the paths in an eval file begin at: the folder of the skill, above `evals/`."""
     folder = eval_file.resolve().parent

@@ -25,7 +25,7 @@ from fairtrial.formats.spans import large_files
 from fairtrial.formats.spans.large_files import large_file
 from fairtrial.loading.folders import belongs_to_session, data_files, walk_files, with_agents
 from fairtrial.loading.input_streams import STDIN, large_eval_set, read_stream
-from fairtrial.loading.skill_folders import eval_files, is_skill_folder, read_suite
+from fairtrial.loading.skill_folders import eval_files, is_of_skill, is_skill_folder, read_suite
 from fairtrial.loading.span_files import with_conversations
 from fairtrial.loading.spooled_recordings import SpooledRecordings
 from fairtrial.records.case import EvalSet
@@ -367,7 +367,9 @@ def _omission_notes(path: Path, files: Sequence[Path], *, recorded: bool) -> tup
     omitted_files = sorted(
         str(file.relative_to(path))
         for file in set(walk_files(path, ("*" if recorded else "*.json",))) - set(files)
-        if file.name not in CONFIG_NAMES and not any(fnmatch(file.name, pattern) for pattern in _KNOWN_RECORDINGS)
+        if file.name not in CONFIG_NAMES
+        and not any(fnmatch(file.name, pattern) for pattern in _KNOWN_RECORDINGS)
+        and not is_of_skill(file, path)
     )
     if not omitted_files:
         return ()

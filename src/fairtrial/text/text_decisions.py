@@ -11,11 +11,10 @@ import regex
 
 from fairtrial.records.workspace import WorkspaceCheck
 from fairtrial.text.display import shorten
-from fairtrial.text.json_schema import problems
+from fairtrial.text.json_schemas import json_schema
 
 _MOST_SECONDS = 5.0
 _LONGEST_TEXT = 120
-_MOST_PROBLEMS = 3
 TEXT_CHECKS = ("contains", "not_contains", "matches", "not_matches", "json", "csv_rows")
 
 
@@ -78,8 +77,8 @@ def _json(check: WorkspaceCheck, text: str) -> Decision:
         return Decision(False, f"is not JSON: {shorten(str(error), _LONGEST_TEXT)}")
     if check.json_schema is None:
         return Decision(True, "is JSON")
-    places = [problem for problem, _ in zip(problems(value, check.json_schema), range(_MOST_PROBLEMS), strict=False)]
-    return Decision(not places, "; ".join(places) if places else "fits the schema")
+    problem = json_schema(check.json_schema).find_problem(value)
+    return Decision(problem is None, f"{problem.pointer or '/'}: {problem.message}" if problem else "fits the schema")
 
 
 def _rows(check: WorkspaceCheck, text: str) -> Decision:

@@ -6,22 +6,25 @@ import asyncio
 import contextlib
 import shutil
 import tempfile
-from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
 from fairtrial.agents.harness.harness_logs import HarnessLog, read_log
-from fairtrial.agents.harness.harness_table import MODEL, PROMPT, Harness, find_harness
-from fairtrial.agents.harness.sandbox import Sandbox, choose_sandbox, make_environment, wrap
+from fairtrial.agents.harness.harness_table import COST, MODEL, PROMPT, Harness, find_harness
+from fairtrial.agents.harness.sandbox import choose_sandbox, make_environment, removal_of_container, wrap
 from fairtrial.agents.harness.workspace_checks import decide_checks, end_group
-from fairtrial.agents.harness.workspaces import Snapshot, compare, place_files, take_snapshot
+from fairtrial.agents.harness.workspaces import Snapshot, compare, place_files, remove_folder, take_snapshot
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.skills.skill_md import FILE, with_description
+from fairtrial.llm.budget import Budget
+from fairtrial.llm.model import UnsentError
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
+from fairtrial.records.reply import Reply
 from fairtrial.records.state_delta import StateDelta
 from fairtrial.records.trace import About, AgentDetails
 from fairtrial.records.workspace import Workspace
@@ -29,8 +32,12 @@ from fairtrial.text.display import shorten
 from fairtrial.text.redaction.redact import without_secrets
 
 _LARGEST_OUTPUT = 64 * 2**20
+_LARGEST_REPLY = 4 * 2**20
+"""The largest output of a program whose output is its reply."""
+_KEPT_OUTPUT = 2**20
 _KEPT_ERRORS = 2000
 _LONGEST_CAUSE = 300
+_NO_REPLY = "no reply within"
 DEFAULT_SECONDS = 600.0
 
 
@@ -51,10 +58,13 @@ class SkillSource:
     description: str = ""
 
 
-def agent_at(target: str) -> HarnessAgent:
-    """Return the agent of `harness:NAME`, `harness:NAME#MODEL` or `harness:FILE`. Raises UsageError."""
+def agent_at(target: str, *, on_path: bool = True) -> HarnessAgent:
+    """Return the agent of `harness:NAME`, `harness:NAME#MODEL` or `harness:FILE`. Raises UsageError.
+
+    With `on_path`, its program has to be on PATH, and not in an image.
+    """
     name, _, model = target.partition(":")[2].partition("#")
-    return HarnessAgent(find_harness(name), model)
+    return HarnessAgent(find_harness(name, on_path=on_path), model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +79,10 @@ class HarnessAgent:
     root: str = field(default="", repr=False)
     skills: tuple[tuple[str, SkillSource], ...] = ()
     credentials: tuple[str, ...] = field(default=(), repr=False)
-    sandbox: Sandbox = field(default_factory=lambda: choose_sandbox(None))
+    sandbox: str = field(default_factory=lambda: choose_sandbox(None))
     seconds: float = DEFAULT_SECONDS
     program: str = ""
+    budget: Budget | None = field(default=None, repr=False, compare=False)
     refuses_environment: ClassVar[str] = "a command-line agent runs its tools itself"
 
     @asynccontextmanager
@@ -84,16 +95,7 @@ class HarnessAgent:
             yield session
         finally:
             await session.end()
-            shutil.rmtree(folder, onerror=_make_removable)
-
-
-def _make_removable(function: object, path: str, _: object) -> None:
-    """Remove a path although the agent took away the right to do so."""
-    with contextlib.suppress(OSError):
-        Path(path).parent.chmod(0o700)
-        Path(path).chmod(0o700)
-        if callable(function):
-            function(path)
+            remove_folder(folder)
 
 
 class HarnessSession:
@@ -121,15 +123,27 @@ class HarnessSession:
             if source.description:
                 header = target / FILE
                 header.write_bytes(with_description(header.read_bytes(), source.description))
-        self._environment = make_environment(self._home, self._agent.credentials)
+        harness = self._agent.harness
+        own_words = (*harness.environment, *(harness.in_sandbox if self._agent.sandbox != "none" else ()))
+        variables = dict(word.split("=", 1) for word in own_words)
+        self._environment = variables | make_environment(self._home, self._agent.credentials)
         self._before = take_snapshot(self._workspace)
 
     async def send(self, message: str) -> AsyncIterator[Item]:
         """Run the program with a message, and yield the items of its log, also those before a failure."""
         if self._process is not None:
             raise AgentError("a command-line agent takes one message an attempt")
-        output, errors, problem = await self._run(message)
-        log = read_log(output, self._agent.harness.log)
+        budget = self._agent.budget
+        if budget is not None:
+            await self._reserve(budget)
+        log: HarnessLog | None = None
+        try:
+            output, errors, problem = await self._run(message)
+            log = read_log(output, self._agent.harness.log)
+        finally:
+            if budget is not None:
+                # An attempt that is cut off has a cost that nobody knows.
+                budget.settle(Reply("", cost=log.end.cost if log is not None else None))
         for item in log.items:
             yield item
         self._raise_failure(log, errors, problem)
@@ -139,17 +153,23 @@ class HarnessSession:
             self._workspace,
             files,
             self._environment,
-            lambda command: wrap(command, self._agent.sandbox, self._workspace, self._home),
+            self._wrap,
         )
         delta = StateDelta(files, omitted, checks, log.end.cost, self._agent.program, self._agent.sandbox)
         details = AgentDetails(self._agent.harness.name, tool_declarations=tuple({"name": name} for name in log.tools))
         self.about = About((details,), delta.state)
 
+    async def _reserve(self, budget: Budget) -> None:
+        try:
+            await budget.reserve()
+        except UnsentError as error:
+            raise HarnessOutageError(f"{self._agent.harness.name} is not started: {error}") from None
+
     async def _run(self, message: str) -> tuple[bytes, str, str]:
         """Return the output of the program, the end of its errors, and the reason if it had to be stopped."""
         command = self._command(message)
         self._process = process = await asyncio.create_subprocess_exec(
-            *wrap(command, self._agent.sandbox, self._workspace, self._home),
+            *self._wrap(command),
             cwd=self._workspace,
             env=self._environment,
             stdin=PIPE,
@@ -158,32 +178,47 @@ class HarnessSession:
             start_new_session=True,
         )
         output, errors, problem = bytearray(), bytearray(), ""
+        limit = _LARGEST_REPLY if self._agent.harness.log == "text" else _LARGEST_OUTPUT
         by_input = b"" if PROMPT in " ".join(self._agent.harness.command) else message.encode()
         try:
             async with asyncio.timeout(self._agent.seconds):
                 await asyncio.gather(
-                    _write(process, by_input), _read_output(process, output), _read_tail(process, errors)
+                    _write(process, by_input), _read_output(process, output, limit), _read_tail(process, errors)
                 )
                 await process.wait()
         except TimeoutError:
-            problem = f"no reply within {self._agent.seconds:g} seconds"
+            problem = f"{_NO_REPLY} {self._agent.seconds:g} seconds"
         except _TooMuchOutputError:
-            problem = f"the program wrote more than {_LARGEST_OUTPUT:,} bytes"
-        await end_group(process)
+            problem = f"the program wrote more than {limit:,} bytes"
+            del output[_KEPT_OUTPUT:]
+        await self._stop(process)
         lines = without_secrets(errors.decode(errors="replace")).strip().splitlines()
         return bytes(output), shorten(lines[-1], _LONGEST_CAUSE) if lines else "", problem
+
+    def _wrap(self, command: Sequence[str]) -> list[str]:
+        return wrap(command, self._agent.sandbox, self._workspace, self._home, self._environment)
 
     def _command(self, message: str) -> list[str]:
         harness, model = self._agent.harness, self._agent.model
         words = [word.replace(PROMPT, message) for word in harness.command]
         options = [word.replace(MODEL, model) for word in harness.model_options] if model else []
+        budget = self._agent.budget
+        if budget is not None and budget.max_cost is not None:
+            rest = f"{max(0.0, budget.max_cost - budget.cost):.4f}"
+            options += [word.replace(COST, rest) for word in harness.cost_options]
         if not options:
             return words
         at = 1 if len(words) < 2 or words[1].startswith("-") else 2  # behind a subcommand, such as `codex exec`
         return [*words[:at], *options, *words[at:]]
 
     def _raise_failure(self, log: HarnessLog, errors: str, problem: str) -> None:
-        """Raise the failure of the program. A log that ends early, or that names the provider, is an outage."""
+        """Raise the failure of the program. A log that ends early, or that names the provider, is an outage.
+
+        So is a time-out while the program waits for the provider, or before the model has answered at all.
+        """
+        if problem and (log.end.waiting or (problem.startswith(_NO_REPLY) and log.is_silent)):
+            cause = shorten(without_secrets(log.end.waiting or errors), _LONGEST_CAUSE)
+            raise HarnessOutageError(f"{self._agent.harness.name}: {problem}{f': {cause}' if cause else ''}")
         if problem:
             raise AgentError(problem)
         code = self._process.returncode if self._process is not None else 0
@@ -202,7 +237,14 @@ class HarnessSession:
     async def end(self) -> None:
         """Kill the program if it still runs."""
         if self._process is not None and self._process.returncode is None:
-            await end_group(self._process)
+            await self._stop(self._process)
+
+    async def _stop(self, process: Process) -> None:
+        """End a program with everything that it started."""
+        await end_group(process, self._home)
+        if words := removal_of_container(self._agent.sandbox, self._home):
+            removal = await asyncio.create_subprocess_exec(*words, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
+            await removal.wait()
 
 
 class _TooMuchOutputError(Exception):
@@ -217,11 +259,11 @@ async def _write(process: Process, data: bytes) -> None:
     process.stdin.close()
 
 
-async def _read_output(process: Process, output: bytearray) -> None:
+async def _read_output(process: Process, output: bytearray, limit: int) -> None:
     assert process.stdout is not None  # noqa: S101  (it is a pipe)
     while chunk := await process.stdout.read(65536):
         output += chunk
-        if len(output) > _LARGEST_OUTPUT:
+        if len(output) > limit:
             raise _TooMuchOutputError
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from fairtrial.agents.harness.harness_table import Log
 from fairtrial.formats import codex
-from fairtrial.formats.chats.assembly import assemble, number_at, object_at
+from fairtrial.formats.chats.assembly import assemble, number_at, object_at, text_at
 from fairtrial.formats.coding_agents import claude_stream, gemini_stream, opencode_stream
 from fairtrial.formats.coding_agents.stream import StreamEnd, StreamReader
 from fairtrial.formats.reading import Diagnostics
@@ -33,6 +33,11 @@ class HarnessLog(NamedTuple):
     tools: tuple[str, ...]
     end: StreamEnd
     problems: tuple[str, ...] = ()
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether a structured log holds no step of the model, although it has begun."""
+        return not any(not isinstance(item, Usage) for item in self.items) and not self.end.is_whole
 
 
 def read_log(data: bytes, kind: Log) -> HarnessLog:
@@ -69,7 +74,8 @@ def _codex(lines: Sequence[dict[str, Any]], reading: Diagnostics) -> HarnessLog:
         items += [*(invocation.steps or ()), *filter(None, (invocation.final_response,))]
     is_complete = any(line.get("type") in ("turn.completed", "turn.failed") for line in lines)
     failure = recording.trace.broken
-    return HarnessLog(items, (), StreamEnd(is_complete, failure, bool(failure)), tuple(reading.errors))
+    waiting = "" if is_complete or not lines or lines[-1].get("type") != "error" else text_at(lines[-1], "message")
+    return HarnessLog(items, (), StreamEnd(is_complete, failure, bool(failure), None, waiting), tuple(reading.errors))
 
 
 def _decode(line: bytes) -> dict[str, Any] | None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import re
 import shutil
-from collections.abc import Mapping, Sequence
+import subprocess
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, get_args
 
 from fairtrial.errors import UsageError, nearest
 
-Sandbox = Literal["bwrap", "none"]
-SANDBOXES: tuple[str, ...] = get_args(Sandbox)
+DOCKER = "docker:"
+SANDBOXES = ("bwrap", "docker:IMAGE", "none")
 _PASSED_ON = (
     "PATH",
     "LANG",
@@ -28,29 +30,57 @@ _PASSED_ON = (
     "NO_PROXY",
     "no_proxy",
     "NVM_DIR",
+    "DOCKER_HOST",
     "PYTHONPATH",
     "VIRTUAL_ENV",
 )
+_BASE = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
+_NAMESPACES = ("--unshare-pid", "--unshare-ipc")
+_SECONDS = 20
+_IMAGE = re.compile(r"[A-Za-z0-9][\w./:@-]{0,250}")
+_OF_THE_MACHINE = ("PATH", "PYTHONPATH", "VIRTUAL_ENV", "NVM_DIR", "DOCKER_HOST", "SHELL", "USER", "LOGNAME")
+"""Variables that mean nothing in a container."""
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108  (a folder that may hold the program)
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy")
 """Passed on unless they hold a password."""
 
 
-def choose_sandbox(choice: str | None) -> Sandbox:
+def choose_sandbox(choice: str | None) -> str:
     """Return the sandbox of a run: the one that is asked for, else bwrap if it is there, else none.
 
-    Raises UsageError if the sandbox that is asked for is not there.
+    Raises UsageError if the sandbox that is asked for is not there, or does not start.
     """
-    has_bwrap = shutil.which("bwrap") is not None
-    if choice is None:
-        return "bwrap" if has_bwrap else "none"
-    if choice == "bwrap":
-        if not has_bwrap:
-            raise UsageError("sandbox: no program bwrap is on PATH; it is in the package bubblewrap")
-        return "bwrap"
+    if choice in (None, "bwrap"):
+        problem = _find_problem_of_bwrap()
+        if problem and choice is not None:
+            raise UsageError(f"sandbox: {problem}")
+        return "none" if problem else "bwrap"
     if choice == "none":
         return "none"
-    raise UsageError(f"sandbox: must be one of {', '.join(SANDBOXES)}, got {choice!r:.40}{nearest(choice, SANDBOXES)}")
+    if choice is not None and choice.startswith(DOCKER) and _IMAGE.fullmatch(choice.removeprefix(DOCKER)):
+        if problem := _find_problem_of_docker():
+            raise UsageError(f"sandbox: {problem}")
+        return choice
+    raise UsageError(
+        f"sandbox: must be one of {', '.join(SANDBOXES)}, got {choice!r:.40}{nearest(str(choice), SANDBOXES)}"
+    )
+
+
+def _find_problem_of_bwrap() -> str:
+    """Return why bwrap does not work here, or an empty text. Containers often forbid what it needs."""
+    program = shutil.which("bwrap")
+    return "no program bwrap is on PATH; it is in the package bubblewrap" if program is None else _try(program)
+
+
+@functools.cache
+def _try(program: str) -> str:
+    words = [program, *_BASE, *_NAMESPACES, "--", "true"]
+    try:
+        process = subprocess.run(words, capture_output=True, timeout=_SECONDS, check=False)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"bwrap does not start: {error}"
+    lines = process.stderr.decode(errors="replace").strip().splitlines()
+    return f"bwrap does not work here: {lines[-1] if lines else process.returncode}" if process.returncode else ""
 
 
 def check_credentials(names: Sequence[str], environment: Mapping[str, str] = os.environ) -> None:
@@ -102,23 +132,62 @@ def make_environment(
     return passed
 
 
-def wrap(command: Sequence[str], sandbox: Sandbox, workspace: Path, home: Path) -> list[str]:
+def wrap(
+    command: Sequence[str], sandbox: str, workspace: Path, home: Path, variables: Collection[str] = ()
+) -> list[str]:
     """Return a command that runs inside of a sandbox.
 
     With bwrap, the program sees the machine, writes only to its workspace and its home, and has processes of its own.
-    The home of the user is empty there, unless the program itself stands in it.
+    The home of the user is empty there, unless the program itself stands in it. With docker, it sees the image and
+    these two folders. The names of `variables` are passed on, and their values never stand in the command.
     """
     if sandbox == "none":
         return list(command)
+    if sandbox.startswith(DOCKER):
+        return _docker_command(command, sandbox.removeprefix(DOCKER), workspace, home, variables)
     program = shutil.which(command[0]) or command[0]
-    options = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    options = [*_BASE]
     if any(word.startswith(_SHARED_MEMORY) for word in command):  # the sandbox has a /dev of its own
         options += ["--ro-bind", _SHARED_MEMORY, _SHARED_MEMORY]
     options += [word for folder in _hidden(Path(program)) for word in ("--tmpfs", folder)]
     for folder in (workspace, home):
         options += ["--bind", str(folder), str(folder)]
-    options += ["--unshare-pid", "--unshare-ipc", "--die-with-parent", "--new-session", "--chdir", str(workspace)]
+    options += [*_NAMESPACES, "--die-with-parent", "--new-session", "--chdir", str(workspace)]
     return ["bwrap", *options, "--", program, *command[1:]]
+
+
+def _docker_command(
+    command: Sequence[str], image: str, workspace: Path, home: Path, variables: Collection[str]
+) -> list[str]:
+    options = ["--rm", "--interactive", "--init", "--name", home.parent.name, "--user", f"{os.getuid()}:{os.getgid()}"]
+    options += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--pids-limit", "1024"]
+    for folder in (workspace, home):
+        options += ["--volume", f"{folder}:{folder}"]
+    options += [word for name in sorted(variables) if name not in _OF_THE_MACHINE for word in ("--env", name)]
+    return ["docker", "run", *options, "--workdir", str(workspace), image, *command]
+
+
+def start_of_image(sandbox: str) -> list[str]:
+    """Return the words before a command that runs in the image of a sandbox, or nothing if the sandbox has none."""
+    return ["docker", "run", "--rm", sandbox.removeprefix(DOCKER)] if sandbox.startswith(DOCKER) else []
+
+
+def removal_of_container(sandbox: str, home: Path) -> list[str]:
+    """Return the command that ends what `wrap` started if killing the command does not, or nothing."""
+    return ["docker", "rm", "--force", home.parent.name] if sandbox.startswith(DOCKER) else []
+
+
+def _find_problem_of_docker() -> str:
+    """Return why docker does not work here, or an empty text."""
+    if shutil.which("docker") is None:
+        return "no program docker is on PATH"
+    words = ["docker", "version", "--format", "{{.Server.Version}}"]
+    try:
+        process = subprocess.run(words, capture_output=True, timeout=_SECONDS, check=False)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"docker does not start: {error}"
+    lines = process.stderr.decode(errors="replace").strip().splitlines()
+    return f"docker does not work here: {lines[-1] if lines else process.returncode}" if process.returncode else ""
 
 
 def _hidden(program: Path) -> list[str]:

@@ -117,15 +117,28 @@ async def _run(check: WorkspaceCheck, workspace: Path, environment: dict[str, st
     return Decision(code == check.exit_code, reason)
 
 
-async def end_group(process: Process) -> None:
-    """Kill a process and everything that it started in its own group, and wait for it."""
+async def end_group(process: Process, home: Path | None = None) -> None:
+    """Kill a process and everything that it started in its own group, and wait for it.
+
+    Processes that left the group are known by their `home`, where the system shows the environment of processes.
+    """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
+    if home is not None:
+        _end_strays(home)
     # asyncio does not see the end of a process while its output is unread and reading is paused.
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_SECONDS_TO_END):
             await asyncio.gather(*(_discard(stream) for stream in (process.stdout, process.stderr) if stream))
             await process.wait()
+
+
+def _end_strays(home: Path) -> None:
+    mark = f"HOME={home}".encode()
+    for place in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if mark in (place / "environ").read_bytes().split(b"\0"):
+                os.kill(int(place.name), signal.SIGKILL)
 
 
 async def _discard(stream: asyncio.StreamReader) -> None:

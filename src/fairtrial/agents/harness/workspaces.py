@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import hashlib
 import os
@@ -18,6 +19,7 @@ from fairtrial.text.redaction.redact import without_secrets
 
 _LARGEST_HASHED = 50 * 2**20
 _MOST_FILES = 20_000
+_MOST_LEVELS = 100
 _LARGEST_TEXT = 64_000
 _MOST_LINES = 2_000
 _LONGEST_DIFF = 20_000
@@ -105,18 +107,60 @@ def hash_path(path: Path, leave_out: Callable[[Path], bool] = lambda _: False) -
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    """Yield everything below a folder in the order of its names, and enter no link and no folder of git."""
+    """Yield everything below a folder in the order of its names, and enter no link and no folder of git.
+
+    Nothing below 100 levels is looked at, so that an agent cannot exhaust the stack or the longest path.
+    """
+    stack = [_entries(folder)]
+    while stack:
+        entry = next(stack[-1], None)
+        if entry is None:
+            stack.pop()
+        elif entry.name not in (".git", "__pycache__"):
+            yield Path(entry.path)
+            if len(stack) < _MOST_LEVELS and entry.is_dir(follow_symlinks=False):
+                stack.append(_entries(Path(entry.path)))
+
+
+def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
     try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        return iter(sorted(os.scandir(folder), key=lambda entry: entry.name))
     except OSError:  # the agent may take away the right to read
-        return
-    for entry in entries:
-        if entry.name in (".git", "__pycache__"):
+        return iter(())
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder of an agent, whatever its depth and its rights are.
+
+    Folders in folders are first moved to the top, so that no path becomes too long.
+    """
+    number = 0
+    todo = [folder / name for name in _names(folder)]
+    while todo:
+        path = todo.pop()
+        if path.is_symlink() or not path.is_dir():
+            with contextlib.suppress(OSError):
+                path.unlink()
             continue
-        path = Path(entry.path)
-        yield path
-        if entry.is_dir(follow_symlinks=False):
-            yield from _walk(path)
+        for name in _names(path):
+            inner, number = path / name, number + 1
+            with contextlib.suppress(OSError):
+                if inner.is_dir() and not inner.is_symlink():
+                    inner.chmod(0o700)
+                    todo.append(inner.rename(folder / f".{number}-{id(todo)}"))
+                else:
+                    inner.unlink()
+        with contextlib.suppress(OSError):
+            path.rmdir()
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
+def _names(folder: Path) -> list[str]:
+    with contextlib.suppress(OSError):
+        folder.chmod(0o700)
+        return [path.name for path in folder.iterdir()]
+    return []
 
 
 def take_snapshot(workspace: Path) -> Snapshot:

@@ -9,33 +9,37 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as with_fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
 from fairtrial import loading
-from fairtrial.agents import COMMAND_LINE_AGENTS, find_agent
-from fairtrial.agents.harness.harness_agent import HarnessAgent, SkillSource
-from fairtrial.agents.harness.harness_table import program_version
-from fairtrial.agents.harness.sandbox import check_credentials, choose_sandbox
+from fairtrial.agents import COMMAND_LINE_AGENTS
+from fairtrial.agents.harness.harness_agent import HarnessAgent, SkillSource, agent_at
+from fairtrial.agents.harness.harness_table import program_version, warn_of_version
+from fairtrial.agents.harness.sandbox import check_credentials, choose_sandbox, start_of_image
 from fairtrial.agents.harness.workspaces import copy_folder, find_source, hash_path
 from fairtrial.api.attempt_planning import Attempts
 from fairtrial.api.plan_options import READ, RUN, ReadOptions, RunOptions
 from fairtrial.api.planning import Criteria, Plan, PreparedSets, plan_run
 from fairtrial.api.skills.skill_versions import version_at
 from fairtrial.config.attempt_options import AttemptOptions
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.formats.skills.skill_files import KINDS, TRIGGER_KIND
-from fairtrial.formats.skills.skill_md import FILE, Skill
+from fairtrial.formats.skills.skill_md import FILE, Skill, SkillPart, skill_parts, without_part
+from fairtrial.llm.budget import Budget
 from fairtrial.loading.skill_folders import EVALS, eval_files, find_root, find_skill, read_skill_at
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.workspace import CaseFile, Workspace
 from fairtrial.text.display import count
 
+Drop = Literal["sections", "sentences"]
 WITH, WITHOUT, OLD = "with", "without", "old"
-_SANDBOX_NOTES = {"none": ": nothing but its own manners keeps the agent in its workspace", "bwrap": ""}
+_NO_SANDBOX = ": nothing but its own manners keeps the agent in its workspace"
 ATTEMPTS = 3
 """The attempts at each case with each variant, if nobody says how many."""
+_MOST_PARTS = 40
+_PRICED_LOGS = ("claude", "opencode")
 _OWN_PARTS = ("references", "scripts", "assets")
 _RUBRICS, _TRIGGER = "rubric_based_final_response_quality_v1", "skill_trigger_v1"
 _CHECKS, _WORKSPACE_CHECKS = "checks_v1", "workspace_checks_v1"
@@ -47,7 +51,8 @@ class SkillOptions:
 
     `versus` is another version: a folder, or a revision of git. `trigger` asks whether the skill fires when it should,
     instead of what it is worth. `descriptions` are files with other descriptions to try. `credentials` are variables of
-    the environment, and files in the home of the user, that the agent may see. `sandbox` is bwrap or none.
+    the environment, and files in the home of the user, that the agent may see. `sandbox` is bwrap, docker:IMAGE or
+    none. With `drop`, the skill is compared with itself without each of its sections, or of its sentences.
     """
 
     versus: str | None = None
@@ -55,6 +60,7 @@ class SkillOptions:
     descriptions: tuple[str, ...] = ()
     credentials: tuple[str, ...] = ()
     sandbox: str | None = None
+    drop: Drop | None = None
 
 
 def is_skill_run(paths: Sequence[str], agent: str | None) -> bool:
@@ -98,16 +104,23 @@ def plan_skill_run(
         )
     sources, root = loading.sources(files, lenient=reading.lenient), find_root(files[0])
     sets, paths, notes = _select_sets(sources, options, skill, folder, root)
-    sources_of = _variants(folder, skill, options)
-    target = _equip(agent, options, root, sources_of, running.reply_timeout)
+    parts = _parts_to_drop(folder, options)
+    sources_of = _variants(folder, skill, options, parts)
+    target = _equip(agent, options, root, sources_of, running)
     variants = list(dict(sources_of))
     prepared = tuple(_with_variant(own, variant, sources_of) for variant in variants for own in sets)
-    baselines = tuple(own.id for own in prepared if own.id.rpartition("@")[2] in (WITHOUT, OLD))
+    baselines = tuple(own.id for own in prepared if own.id.rpartition("@")[2] in (WITHOUT, OLD, *parts))
     digests = {source.loaded.path: source.sha256 for source in sources}
     origins = tuple((path, digests[path]) for _ in variants for path in paths)
     program = f" {target.program}" if target.program else ""
-    notes.insert(0, f"agent {target.harness.name}{program}, sandbox {target.sandbox}{_SANDBOX_NOTES[target.sandbox]}")
-    warnings = (*skill.warnings, *(warning for source in sources for warning in source.loaded.warnings))
+    risk = _NO_SANDBOX if target.sandbox == "none" else ""
+    notes.insert(0, f"agent {target.harness.name}{program}, sandbox {target.sandbox}{risk}")
+    old = warn_of_version(target.harness, target.program)
+    warnings = (
+        *filter(None, [old]),
+        *skill.warnings,
+        *(warning for source in sources for warning in source.loaded.warnings),
+    )
     plan = plan_run(
         PreparedSets(prepared, origins, warnings, tuple(notes)),
         target,
@@ -122,6 +135,7 @@ def plan_skill_run(
         "reply_timeout": running.reply_timeout,
         "skill": _as_json(options),
         "variants": variants,
+        "dropped_parts": {name: part.title for name, part in parts.items()},
         "attempt_rules": rules.to_json(),
     }
     info = replace(plan.info, config={**plan.info.config, **own_config})
@@ -142,6 +156,7 @@ def _as_json(options: SkillOptions) -> dict[str, Any]:
         "descriptions": list(options.descriptions),
         "credentials": names,
         "sandbox": options.sandbox,
+        "drop": options.drop,
     }
 
 
@@ -151,7 +166,7 @@ def skill_options_in(config: Mapping[str, Any]) -> SkillOptions | None:
     if not isinstance(own, dict):
         return None
     lists = {name: tuple(own[name]) for name in ("descriptions", "credentials")}
-    return SkillOptions(own["versus"], own["trigger"], sandbox=own["sandbox"], **lists)
+    return SkillOptions(own["versus"], own["trigger"], sandbox=own["sandbox"], drop=own.get("drop"), **lists)
 
 
 def _select_sets(
@@ -210,7 +225,21 @@ def _is_of_skill(path: Path, folder: Path) -> bool:
     return parts == (FILE,) or (bool(parts) and parts[0] in _OWN_PARTS)
 
 
-def _variants(folder: Path, skill: Skill, options: SkillOptions) -> list[tuple[str, SkillSource]]:
+def _parts_to_drop(folder: Path, options: SkillOptions) -> dict[str, SkillPart]:
+    """Return the parts of the skill that are left out in turn, by the variant without each."""
+    if options.drop is None:
+        return {}
+    if options.versus is not None or options.descriptions or options.trigger:
+        raise UsageError("drop: compares a skill with its own parts, so that it takes no other version and no trigger")
+    parts = skill_parts((folder / FILE).read_bytes(), options.drop)
+    if not 1 <= len(parts) <= _MOST_PARTS:
+        raise UsageError(f"drop: the skill has {count(len(parts), options.drop[:-1])}; 1 to {_MOST_PARTS} are possible")
+    return {f"drop-{number}": part for number, part in enumerate(parts, 1)}
+
+
+def _variants(
+    folder: Path, skill: Skill, options: SkillOptions, parts: Mapping[str, SkillPart]
+) -> list[tuple[str, SkillSource]]:
     """Return the versions of the skill to install, by variant, in the order of their attempts."""
     current = _prepare_skill(folder, skill.name)
     variants = [(WITH, current)]
@@ -226,6 +255,8 @@ def _variants(folder: Path, skill: Skill, options: SkillOptions) -> list[tuple[s
     if options.versus is not None:
         old = version_at(options.versus, folder, temporary_folder("version"))
         variants.append((OLD, _prepare_skill(old, read_skill_at(old).name)))
+    elif options.drop is not None:
+        variants += [(name, _without_part(current, part)) for name, part in parts.items()]
     elif not options.trigger:
         variants.append((WITHOUT, SkillSource()))
     return variants
@@ -252,26 +283,46 @@ def _prepare_skill(folder: Path, name: str) -> SkillSource:
     return SkillSource(str(copy), hash_path(copy), name)
 
 
+def _without_part(source: SkillSource, part: SkillPart) -> SkillSource:
+    copy = temporary_folder("skill") / "skill"
+    copy_folder(Path(source.folder), copy, Path(source.folder))
+    file = copy / FILE
+    file.write_bytes(without_part(file.read_bytes(), part))
+    return SkillSource(str(copy), hash_path(copy), source.name)
+
+
 def _equip(
     agent: str,
     options: SkillOptions,
     root: Path,
     variants: Sequence[tuple[str, SkillSource]],
-    reply_timeout: float | None,
+    running: RunOptions,
 ) -> HarnessAgent:
-    target = find_agent(agent)
-    if not isinstance(target, HarnessAgent):
-        raise UsageError(f"agent {agent!r}: is not a command-line agent")
+    sandbox = choose_sandbox(options.sandbox)
+    target = agent_at(
+        agent if agent.startswith("harness:") else f"harness:{agent}", on_path=not start_of_image(sandbox)
+    )
     check_credentials(options.credentials)
     return with_fields(
         target,
         root=str(root),
         skills=tuple(variants),
         credentials=options.credentials,
-        sandbox=choose_sandbox(options.sandbox),
-        seconds=target.seconds if reply_timeout is None else reply_timeout,
-        program=program_version(target.harness),
+        sandbox=sandbox,
+        seconds=target.seconds if running.reply_timeout is None else running.reply_timeout,
+        budget=_budget(target, running),
+        program=program_version(target.harness, start_of_image(sandbox)),
     )
+
+
+def _budget(target: HarnessAgent, running: RunOptions) -> Budget | None:
+    """Return the budget that the agent and the judges share if it limits the cost. Raises UsageError."""
+    budget = running.judges.models.budget
+    if budget is None or budget.max_cost is None:
+        return None
+    if target.harness.log not in _PRICED_LOGS:
+        raise UsageError(f"{spell('max_cost')}: {target.harness.name} does not report what an attempt costs")
+    return budget
 
 
 def _with_variant(eval_set: EvalSet, variant: str, sources: Sequence[tuple[str, SkillSource]]) -> EvalSet:

@@ -40,12 +40,47 @@ def variant_notes(
         return []
     by_position = {case.position: case.case for case in cases}
     notes = list(_trigger_notes(run, variants, by_position))
+    if parts := run.info.config.get("dropped_parts"):
+        return [*_part_notes(run, parts), *notes]
     bases = [variant for variant in variants if variant in _BASES]
     for base in bases:
         for variant in variants:
             if variant not in _BASES:
                 notes += _difference_notes(run, base, variant, costs)
     return [*notes, *_assertion_notes(results, variants)]
+
+
+def _part_notes(run: MeasuredRun, parts: Mapping[str, str]) -> Iterator[str]:
+    """Yield which parts of a skill some case notices, by passing less often without the part, and which none does."""
+    whole = _rates(run, _WITH)
+    losses: dict[str, list[str]] = {}
+    for variant, title in parts.items():
+        rates = _rates(run, variant)
+        lost = {case: whole[case] - value for case, value in rates.items() if case in whole and value < whole[case]}
+        losses[title if title not in losses else f"{title} ({variant})"] = [
+            f"{case} (-{100 * loss:.0f} points)" for case, loss in sorted(lost.items(), key=lambda pair: -pair[1])
+        ]
+    noticed = {title: cases for title, cases in losses.items() if cases}
+    yield f"{len(noticed)} of {count(len(losses), 'part')} of the skill {_verb(len(noticed))} noticed by a case"
+    for title, cases in noticed.items():
+        yield f"without {title!r}, these cases pass less often: {_list(cases)}"
+    if silent := [repr(title) for title, cases in losses.items() if not cases]:
+        yield f"no case notices the loss of {_list(silent)}"
+    noticing = {case.rpartition(" (")[0] for cases in noticed.values() for case in cases}
+    if deaf := [case for case in whole if case not in noticing]:
+        verb = "notices" if len(deaf) == 1 else "notice"
+        yield f"{count(len(deaf), 'case')} {verb} no loss: {_list(deaf)}"
+
+
+def _verb(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _rates(run: MeasuredRun, variant: str) -> dict[str, float]:
+    """Return the pass rates of the cases with a variant."""
+    part = select_variant(run, variant)
+    samples = ((key.case, part.columns[CASES].sample(place)) for place, key in enumerate(part.keys))
+    return {case: sample.mean for case, sample in samples if sample is not None}
 
 
 def _difference_notes(run: MeasuredRun, base: str, variant: str, costs: Mapping[str, float]) -> Iterator[str]:
@@ -94,10 +129,8 @@ def _silent_cases(run: MeasuredRun, base: str, variant: str) -> Iterator[str]:
     """Yield the cases that pass always, or never, with both variants: they say nothing about the skill."""
     rates: dict[str, dict[str, float]] = defaultdict(dict)
     for name in (base, variant):
-        part = select_variant(run, name)
-        for place, key in enumerate(part.keys):
-            if (sample := part.columns[CASES].sample(place)) is not None:
-                rates[key.case][name] = sample.mean
+        for case, value in _rates(run, name).items():
+            rates[case][name] = value
     for value, phrase in ((1.0, "every attempt passes"), (0.0, "no attempt passes")):
         names = [case for case, own in rates.items() if own == {base: value, variant: value}]
         if names:

@@ -31,8 +31,14 @@ _CREDENTIALS = click.option(
 )
 _SANDBOX = click.option(
     "--sandbox",
-    type=click.Choice(["bwrap", "none"]),
-    help="What keeps a command-line agent in its workspace.  [default: bwrap if it is there]",
+    metavar="KIND",
+    help="What keeps a command-line agent in its workspace: bwrap, docker:IMAGE or none.  "
+    "[default: bwrap if it is there]",
+)
+_DROP = click.option(
+    "--drop",
+    type=click.Choice(["sections", "sentences"]),
+    help="Compare a skill with itself without each of its sections or sentences.",
 )
 
 
@@ -47,12 +53,13 @@ def skill_options(command: Callable[..., Any]) -> Callable[..., Any]:
         descriptions: tuple[str, ...],
         credentials: tuple[str, ...],
         sandbox: str | None,
+        drop: api.Drop | None,
         **more_options: Any,
     ) -> Any:
-        skill = api.SkillOptions(versus, trigger, descriptions, credentials, sandbox)
+        skill = api.SkillOptions(versus, trigger, descriptions, credentials, sandbox, drop)
         return command(*args, skill=skill, **more_options)
 
     return flags.with_options(
         call_with_skill,
-        under("Agent", _VERSUS, _TRIGGER, _CREDENTIALS, _DESCRIPTIONS, _SANDBOX, rare=True),
+        under("Agent", _VERSUS, _TRIGGER, _CREDENTIALS, _DESCRIPTIONS, _SANDBOX, _DROP, rare=True),
     )

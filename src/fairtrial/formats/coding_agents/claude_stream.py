@@ -18,6 +18,7 @@ from fairtrial.records.trace import Message, Thought, ToolCall, ToolResult, Usag
 KIND = "claude -p --output-format stream-json"
 _NO_PROMPT = "claude -p --output-format stream-json does not write the prompt"
 _SYNTHETIC = "<synthetic>"
+_BUDGET = "error_max_budget_usd"
 _API_ERROR = "API Error"
 
 
@@ -39,7 +40,7 @@ def read_output(lines: Sequence[Any], reading: Diagnostics, stem: str) -> Record
 
 def read_stream(lines: Sequence[Any], reading: Diagnostics) -> Stream:
     """Return the entries, the tools and the end of an output."""
-    session, end = "", StreamEnd()
+    session, waiting, end = "", "", StreamEnd()
     tools: tuple[str, ...] = ()
     own: list[tuple[int, dict[str, Any]]] = []
     inner: dict[str, list[tuple[int, dict[str, Any]]]] = {}
@@ -55,6 +56,9 @@ def read_stream(lines: Sequence[Any], reading: Diagnostics) -> Stream:
             (inner.setdefault(parent, []) if isinstance(parent, str) else own).append((place, line))
         elif kind == "result":
             end = _end(line)
+        waiting = _retry(line) if kind == "system" and line.get("subtype") == "api_retry" else ""
+    if not end.is_whole and waiting:
+        end = StreamEnd(waiting=waiting)
     entries = [_with_work(entry, inner, reading) for entry in _entries(own, reading)]
     return Stream(entries, session, tools, end)
 
@@ -94,11 +98,17 @@ def _usage(usage: dict[str, Any], model: str) -> Usage:
     return Usage(total, number_at(usage, "output_tokens"), cached_input_tokens=cached, model=model)
 
 
+def _retry(line: dict[str, Any]) -> str:
+    return f"{_API_ERROR}: {line.get('error_status') or ''} {text_at(line, 'error')}".strip()
+
+
 def _end(line: dict[str, Any]) -> StreamEnd:
     cost = line.get("total_cost_usd")
     dollars = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None
     if line.get("is_error") is not True:
         return StreamEnd(is_whole=True, cost=dollars)
     text = text_at(line, "result") or text_at(line, "subtype") or "the agent reports an error"
-    is_outage = text.startswith(_API_ERROR) or isinstance(line.get("api_error_status"), int)
+    is_outage = (
+        line.get("subtype") == _BUDGET or text.startswith(_API_ERROR) or isinstance(line.get("api_error_status"), int)
+    )
     return StreamEnd(is_whole=True, failure=text, is_outage=is_outage, cost=dollars)

@@ -18,12 +18,14 @@ class StreamEnd(Record, frozen=True):
 
     `is_whole` says whether its last event is there: without it, the program was cut off. `failure` is the error that
     the program reports, and `is_outage` says whether it names the provider. `cost` is in US dollars, None if unknown.
+    `waiting` is the error of the provider after which the program was about to try again.
     """
 
     is_whole: bool = False
     failure: str = ""
     is_outage: bool = False
     cost: float | None = None
+    waiting: str = ""
 
 
 class Stream(NamedTuple):

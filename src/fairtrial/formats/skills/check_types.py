@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import regex
 
-from fairtrial.errors import nearest
+from fairtrial.errors import UsageError, nearest
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.workspace import WorkspaceCheck
-from fairtrial.text.json_schema import unknown_keywords
+from fairtrial.text.json_schemas import json_schema
 
 _TEXTS = "texts"
 
@@ -131,8 +131,11 @@ def _pattern(fields: dict[str, Any], at: Place, reading: Diagnostics) -> str:
 
 def _schema(fields: dict[str, Any], at: Place, reading: Diagnostics) -> dict[str, Any] | None:
     schema = reading.mapping(fields, "schema", at)
-    if schema is not None and (unknown := unknown_keywords(schema)):
-        reading.error((at, "schema"), f"uses keywords that are not checked here: {', '.join(unknown[:5])}")
+    try:
+        if schema is not None:
+            json_schema(schema)
+    except (ValueError, UsageError) as error:
+        reading.error((at, "schema"), str(error))
     return schema
 
 

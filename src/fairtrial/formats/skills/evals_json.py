@@ -22,6 +22,7 @@ from fairtrial.records.workspace import Workspace, WorkspaceCheck
 from fairtrial.text.display import compact, count
 
 KIND = "evals of an Agent Skill"
+_TODO = "TODO:"
 FINAL_RESPONSE = "FINAL_RESPONSE_QUALITY"
 _LISTS = ("evals", "test_cases", "cases")
 _TOP: Names = {
@@ -87,6 +88,8 @@ def _case(raw: Any, number: int, skill: str, parent: Place, reading: Diagnostics
     fields, extra = reading.fields(raw, _CASE, at, open_ended=True)
     unread.update(f"/{parent[1]}/*/{name}" for name in extra or {})
     prompt = reading.required(fields, "prompt", at)
+    if prompt.startswith(_TODO):
+        reading.warning((at, "prompt"), "is still to be written")
     expected = reading.text(fields, "expected_output", at)
     reply_checks, own_checks = _checks(fields, at, reading)
     rubrics, checks = _assertions(fields, at, reading)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from fairtrial.errors import FormatError
 from fairtrial.formats import yaml_text
 from fairtrial.records.record import Record
+from fairtrial.text.display import shorten
 
 FILE = "SKILL.md"
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _LONGEST_NAME, _LONGEST_DESCRIPTION = 64, 1024
+_HEADING = re.compile(rb"#{1,6}[ \t]")
+_SENTENCE_END = re.compile(rb"(?<=[.!?][ \t])|(?<=\xe3\x80\x82)")
+_LONGEST_TITLE = 60
 _FENCE = re.compile(rb"^---[ \t]*\r?$", re.MULTILINE)
 
 
@@ -51,6 +57,60 @@ def read_skill(data: bytes, path: str, folder: str = "") -> Skill:
     if folder and folder != name:
         warnings.append(f"{path}: /name: should be the name of its folder, {folder!r}, got {name!r}")
     return Skill(name, description, tuple(warnings))
+
+
+class SkillPart(Record, frozen=True):
+    """A part of the text of a skill that can be left out: its first words, and its place in the file in bytes."""
+
+    title: str
+    start: int
+    end: int
+
+
+def skill_parts(data: bytes, kind: Literal["sections", "sentences"]) -> list[SkillPart]:
+    """Return the sections of a `SKILL.md`, each with its own text, or its sentences. Blocks of code stay whole.
+
+    A section without a text of its own, such as a title, is no part. A sentence is a sentence, or an item of a list.
+    """
+    fences = list(_FENCE.finditer(data))[:2]
+    start = fences[1].end() if len(fences) == 2 else 0
+    lines, at, in_code = [], start, False
+    for line in data[start:].splitlines(keepends=True):
+        is_mark = line.lstrip().startswith((b"```", b"~~~"))
+        is_code = in_code or is_mark
+        in_code = in_code != is_mark
+        lines.append((at, line, is_code))
+        at += len(line)
+    parts = _sections(lines, at) if kind == "sections" else [part for line in lines for part in _sentences(*line)]
+    return [part for part in parts if part.title]
+
+
+def _sections(lines: Sequence[tuple[int, bytes, bool]], end: int) -> Iterator[SkillPart]:
+    heads = [(at, line) for at, line, is_code in lines if not is_code and _HEADING.match(line)]
+    if lines and (not heads or heads[0][0] > lines[0][0]):
+        heads.insert(0, (lines[0][0], b""))
+    for (at, head), stop in zip(heads, [*(place for place, _ in heads[1:]), end], strict=True):
+        own = b"".join(line for place, line, _ in lines if at + len(head) <= place < stop).strip()
+        title = (head.strip() or own.splitlines()[0] if own else b"").decode(errors="replace")
+        yield SkillPart(shorten(title.lstrip("# "), _LONGEST_TITLE), at, stop)
+
+
+def _sentences(at: int, line: bytes, is_code: bool) -> Iterator[SkillPart]:
+    if is_code or _HEADING.match(line):
+        return
+    start = place = at
+    for piece in _SENTENCE_END.split(line):
+        place += len(piece)
+        text = line[start - at : place - at]
+        if any(character.isalpha() for character in text.decode(errors="replace")):  # a number belongs to its item
+            title = text.decode(errors="replace").strip().lstrip("-*+ ")
+            yield SkillPart(shorten(title, _LONGEST_TITLE), start, start + len(text.rstrip(b"\r\n")))
+            start = place
+
+
+def without_part(data: bytes, part: SkillPart) -> bytes:
+    """Return a `SKILL.md` without one of its parts."""
+    return data[: part.start] + data[part.end :]
 
 
 def with_description(data: bytes, description: str) -> bytes:
