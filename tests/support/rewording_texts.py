@@ -78,7 +78,6 @@ HARMFUL: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
         ("The total is 20.", ()),
     ),
     "name_swapped": (
-        ("Ms. Rossi booked the table.", ()),
         ("Real Madrid won on Saturday.", ()),
         ("The capital is Canberra, not Sydney.", ()),
         ("Your flight to Lisbon is booked.", ("Your flight to Berlin is booked.",)),
