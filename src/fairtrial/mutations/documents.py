@@ -103,7 +103,7 @@ def _checkable(scene: Scene) -> list[str]:
 
 
 def _documents(steps: Sequence[Step]) -> Iterator[tuple[int, Path, Any]]:
-    """Yield the documents in the results among some steps: the place of the step, the path in its response, the item."""
+    """Yield the documents in the results among some steps: the step's place, the path in its response, the item."""
     for place, step in enumerate(steps):
         if isinstance(step, ToolResult):
             for path, item in _items(step.response):

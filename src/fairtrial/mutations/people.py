@@ -44,7 +44,7 @@ def people(text: str, variety: str) -> Iterator[Person]:
         kind = next((name for name, group in match.groupdict().items() if group is not None), "")
         alternatives = _alternatives(variety, kind, match[kind])
         if alternatives:
-            yield Person(*match.span(kind), alternatives)
+            yield Person(match.start(kind), match.end(kind), alternatives)
 
 
 @cache
@@ -65,9 +65,8 @@ def _pattern(variety: str) -> regex.Pattern[str]:
     names = "|".join(lists[variety])
     if variety == "ja":
         given = "|".join(lists["ja:given"])
-        return regex.compile(
-            rf"(?<!\p{{Han}})(?P<surname>{names})(?=[ 　]?(?:(?:{given})(?!\p{{Han}})|\p{{Han}}{{0,3}}{_JAPANESE_TITLE}))"
-        )
+        after = rf"[ 　]?(?:(?:{given})(?!\p{{Han}})|\p{{Han}}{{0,3}}{_JAPANESE_TITLE})"
+        return regex.compile(rf"(?<!\p{{Han}})(?P<surname>{names})(?={after})")
     return regex.compile(rf"{_CHINESE_BEFORE}(?P<surname>{names}){_CHINESE_WORD}(?=\p{{Han}}{{0,2}}{_CHINESE_TITLE})")
 
 
