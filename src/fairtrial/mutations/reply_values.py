@@ -13,6 +13,7 @@ from fairtrial.mutations.people import people
 from fairtrial.mutations.sections import sections
 from fairtrial.mutations.text_values import (
     dates,
+    month_name,
     number_key,
     numbers,
     other_day,
@@ -173,7 +174,8 @@ def unit_changed(scene: Scene, random: Random) -> Invocations | None:
 
 def name_swapped(scene: Scene, random: Random) -> Invocations | None:
     """Put another name of the same kind in the place of a name: a person, a value of the same key, an id, a city."""
-    for name, names_of_kind in shuffle([*_persons(scene), *_names(scene)], random):
+    names = [*_persons(scene), *_names(scene)] or _proper_names(scene)
+    for name, names_of_kind in shuffle(names, random):
         place = _whole_word(name, scene.reply)
         if place is not None and name in scene.grounds:
             return scene.with_reply(replace_value(scene.reply, *place, random.choice(names_of_kind)))
@@ -186,6 +188,32 @@ def _persons(scene: Scene) -> list[tuple[str, list[str]]]:
     persons = people(scene.reply, scene.variety)
     by_name = {scene.reply[person.start : person.end]: _absent(person.alternatives, texts) for person in persons}
     return [(name, others) for name, others in by_name.items() if others]
+
+
+_PROPER = regex.compile(
+    r"(?<=[\p{Ll}\d,] )\p{Lu}[\p{Ll}-]+(?: (?:of |the |de |van |von )?\p{Lu}[\p{Ll}-]+){0,3}(?![\w'’\"”])"
+)
+
+
+def _proper_names(scene: Scene) -> list[tuple[str, list[str]]]:
+    """Return the English names in the reply that also stand in the reference, each with names of other replies."""
+    if scene.language != "en":
+        return []
+    replies = [turn.reply for case in scene.other_cases for turn in case.conversation or ()]
+    elsewhere = _absent(dict.fromkeys(_PROPER.findall("\n".join(replies))), f"{scene.reply}\n{scene.grounds}")
+    by_name = {
+        name: [other for other in elsewhere if len(other.split()) == len(name.split()) and not _is_date(other)]
+        for name in dict.fromkeys(_PROPER.findall(scene.reply))
+        if name in scene.reference and not _is_date(name)
+    }
+    return [(name, others) for name, others in by_name.items() if others]
+
+
+def _is_date(name: str) -> bool:
+    return any(weekdays(name, "en")) or bool(_MONTHS.search(name))
+
+
+_MONTHS = regex.compile("|".join(month_name(month) for month in range(1, 13)))
 
 
 def _names(scene: Scene) -> list[tuple[str, list[str]]]:

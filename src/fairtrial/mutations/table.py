@@ -289,6 +289,18 @@ OPERATORS: dict[str, Operator] = {
             "Models close or not.",
         ),
         _harmless(
+            "question_restated",
+            harmless.question_restated,
+            ("It is 5.", 'You asked: "What time is it?"\\n\\nIt is 5.'),
+            "Models repeat the question before they answer.",
+        ),
+        _harmless(
+            "summed_up",
+            harmless.summed_up,
+            ("It is 5.", "It is 5.\\n\\nIn short: It is 5."),
+            "Models repeat the answer at its end.",
+        ),
+        _harmless(
             "sentences_reordered",
             rewording.sentences_reordered,
             ("It has a view. Breakfast is free.", "Breakfast is free. It has a view."),
