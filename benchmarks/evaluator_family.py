@@ -19,8 +19,49 @@ from fairtrial.text.rouge import rouge, words
 Scorer = Callable[[str, str], float]
 """Returns a score from 0 to 1 for a reference and an answer."""
 _STOP = frozenset(
-    "a an and are as at be by for from has have he her his in is it its of on or she that the their there they this to "
-    "was were which who will with you your i we not".split()
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "by",
+        "for",
+        "from",
+        "has",
+        "have",
+        "he",
+        "her",
+        "his",
+        "in",
+        "is",
+        "it",
+        "its",
+        "of",
+        "on",
+        "or",
+        "she",
+        "that",
+        "the",
+        "their",
+        "there",
+        "they",
+        "this",
+        "to",
+        "was",
+        "were",
+        "which",
+        "who",
+        "will",
+        "with",
+        "you",
+        "your",
+        "i",
+        "we",
+        "not",
+    ]
 )
 _NAME = re.compile(r"\b[A-Z][a-z]+\b")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -142,7 +183,9 @@ def _fact_count(reference: str, answer: str) -> float:
 
 
 def _refusal(reference: str, answer: str) -> float:  # noqa: ARG001
-    return 0.0 if re.search(r"sorry|unable|cannot|can't|get back|tell me more|which one", answer, re.I) else 1.0
+    return (
+        0.0 if re.search(r"sorry|unable|cannot|can't|get back|tell me more|which one", answer, re.IGNORECASE) else 1.0
+    )
 
 
 def _chance(reference: str, answer: str) -> float:
@@ -150,7 +193,7 @@ def _chance(reference: str, answer: str) -> float:
 
 
 def _first_sentence(reference: str, answer: str) -> float:
-    first = reference.split(". ")[0]
+    first = reference.split(". ", 1)[0]
     return _keywords(first, answer)
 
 

@@ -50,7 +50,7 @@ def test_only_proven_paraphrases_are_planted(monkeypatch: pytest.MonkeyPatch) ->
         assert len(server.requests) == len(PARAPHRASES)
     assert report.paraphrases is not None
     assert report.paraphrases.proven == report.false_alarm_rate.mutants == 2
-    assert report.paraphrases.dropped == {"another language or script": 1, "other facts": 2, "other names": 1}
+    assert report.paraphrases.unproven == {"another language or script": 1, "other facts": 2, "other names": 1}
     assert "2 proven by their facts, 4 dropped" in mutation_markdown(report)
 
 
@@ -86,8 +86,8 @@ def test_replies_beyond_the_budget_are_counted(monkeypatch: pytest.MonkeyPatch) 
         report = mutate(ModelOptions(budget=Budget(max_calls=1)), server.url, monkeypatch, "refused")
         assert len(server.requests) == 1
     assert report.paraphrases is not None
-    assert report.paraphrases.proven + sum(report.paraphrases.dropped.values()) == len(PARAPHRASES)
-    assert report.paraphrases.dropped["no answer"] == len(PARAPHRASES) - 1
+    assert report.paraphrases.proven + sum(report.paraphrases.unproven.values()) == len(PARAPHRASES)
+    assert report.paraphrases.unproven["no answer"] == len(PARAPHRASES) - 1
 
 
 def test_an_unreadable_answer_is_no_paraphrase(monkeypatch: pytest.MonkeyPatch) -> None:

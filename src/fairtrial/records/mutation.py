@@ -138,10 +138,10 @@ class Fix(Record, frozen=True):
 
 
 class ParaphraseCount(Record, frozen=True):
-    """The paraphrases by a model whose facts prove them, and those that were dropped, by the reason."""
+    """The paraphrases by a model whose facts prove them, and those that were dropped: `unproven` counts them by the reason."""
 
     proven: int
-    dropped: dict[str, int] = {}
+    unproven: dict[str, int] = {}
 
 
 class Coverage(Record, frozen=True):
