@@ -240,3 +240,74 @@ def evaluators() -> Iterator[Evaluator]:
     for family, (scorer, thresholds) in scorers.items():
         for threshold in thresholds:
             yield Evaluator(family, scorer, threshold)
+
+
+Calls = tuple[tuple[str, str], ...]
+"""The calls of a conversation: the name of each tool, and its arguments as JSON with sorted keys."""
+_READS = re.compile(r"^(?:get|list|search|find|calculate|think)")
+
+
+def _writes(calls: Calls) -> Calls:
+    return tuple(call for call in calls if not _READS.match(call[0]))
+
+
+def _names_of(calls: Calls) -> Calls:
+    return tuple((name, "") for name, _ in calls)
+
+
+def _in_any_order(expected: Calls, actual: Calls) -> float:
+    common = (Counter(expected) & Counter(actual)).total()
+    return common / len(expected) if expected else 1.0
+
+
+def _in_order(expected: Calls, actual: Calls) -> float:
+    rest = iter(actual)
+    return sum(call in rest for call in expected) / len(expected) if expected else 1.0
+
+
+def _exact(expected: Calls, actual: Calls) -> float:
+    return float(expected == actual)
+
+
+def _no_more(expected: Calls, actual: Calls) -> float:
+    return _in_any_order(actual, expected)
+
+
+def _sizes(expected: Calls, actual: Calls) -> float:
+    return _length("x" * len(expected), "x" * len(actual)) if expected or actual else 1.0
+
+
+def _last(expected: Calls, actual: Calls) -> float:
+    return float(expected[-1:] == actual[-1:])
+
+
+def _arguments(expected: Calls, actual: Calls) -> float:
+    texts = [set(tokens(" ".join(arguments for _, arguments in calls))) for calls in (expected, actual)]
+    return _share(texts[0], texts[1])
+
+
+def call_evaluators() -> Iterator[tuple[str, Callable[[Calls, Calls], float], float]]:
+    """Yield evaluators of calls: each comparison on all calls or on writing ones, with or without arguments."""
+    comparisons = {
+        "any order": (_in_any_order, (0.5, 1.0)),
+        "in order": (_in_order, (0.5, 1.0)),
+        "exact": (_exact, (1.0,)),
+        "no more": (_no_more, (0.5, 1.0)),
+        "number of calls": (_sizes, (0.5, 1.0)),
+        "last call": (_last, (1.0,)),
+        "words of arguments": (_arguments, (0.5, 0.8, 1.0)),
+    }
+    views: dict[str, Callable[[Calls], Calls]] = {
+        "calls": lambda calls: calls,
+        "names": _names_of,
+        "writes": _writes,
+        "names of writes": lambda calls: _names_of(_writes(calls)),
+    }
+    for family, (compare, thresholds) in comparisons.items():
+        for view in views.values():
+            for threshold in thresholds:
+                yield family, lambda e, a, c=compare, v=view: c(v(e), v(a)), threshold
+    for threshold in (0.2, 0.5, 0.8):
+        yield "chance", lambda e, a: zlib.crc32(repr((e, a)).encode()) / 2**32, threshold
+    yield "always pass", lambda _e, _a: 1.0, 0.5
+    yield "always fail", lambda _e, _a: 0.0, 0.5
