@@ -86,14 +86,21 @@ _CONTRACTIONS = (
 _ENDS_HERE = r"(?= \w)"
 """Before the end of a sentence, "it's" cannot stand for "it is": "Here it is.\""""
 
+_CONTRACTION_PATTERNS = [
+    (regex.compile(rf"\b{regex.escape(first)}{_ENDS_HERE}", regex.I), second)
+    for pair in _CONTRACTIONS
+    for first, second in (pair, pair[::-1])
+]
+_HAS = regex.compile(r" (?:been|got|had)\b")
+
 
 def contraction(scene: Scene, random: Random) -> Invocations | None:
     """Write "do not" as "don't", or "it's" as "it is"."""
     reply = scene.reply.replace("’", "'")
-    for short, long in shuffle([*_CONTRACTIONS, *((b, a) for a, b in _CONTRACTIONS)], random):
-        match = regex.search(rf"\b{regex.escape(short)}{_ENDS_HERE}", reply, regex.I)
+    for pattern, long in shuffle(_CONTRACTION_PATTERNS, random):
+        match = pattern.search(reply)
         # "It's been" is "it has been".
-        if match and not regex.match(r" (?:been|got|had)\b", reply, pos=match.end()):
+        if match and not _HAS.match(reply, pos=match.end()):
             new = long.capitalize() if match[0][0].isupper() else long
             return scene.with_reply(reply[: match.start()] + new + reply[match.end() :])
     return None
