@@ -129,10 +129,10 @@ def question_restated(scene: Scene, random: Random) -> Invocations | None:  # no
 
 
 def summed_up(scene: Scene, random: Random) -> Invocations | None:  # noqa: ARG001
-    """Repeat the first statement of the reply at its end, as a summary. A list is left alone."""
+    """Repeat the first of several statements of the reply at its end, as a summary. A list is left alone."""
     sentences = [piece.text.strip() for piece in cut(scene.reply) if piece.is_sentence]
     statements = [text for text in sentences if not is_courtesy(text, scene.language)]
-    if not statements or not regex.search(r"[.。!！]\Z", statements[0]) or "\n" in scene.reply.strip():
+    if len(statements) < 2 or not regex.search(r"[.。!！]\Z", statements[0]) or "\n" in scene.reply.strip():
         return None
     return scene.with_reply(f"{scene.reply.rstrip()}\n\n{phrases.SUMMARIES[scene.variety][0].format(statements[0])}")
 

@@ -18,6 +18,8 @@ _PREDICATE = regex.compile(
     r"|已经|已經|(?<![而早])已|(?<!从|從)未(?![来來必知成])|支持|支援|允许|允許|包括|包含"
 )
 _OTHER_NEGATIVE = regex.compile(r"[不没沒无無别別非勿]")
+_LASTING = regex.compile(r"了(?=[\s。.!！”」』]*\Z)")
+"""尚未 has no 了 at the end of its sentence."""
 _TRADITIONAL = regex.compile(r"[沒無會經還這為訂單價時間開關們個來說對請飯國]")
 _OPPOSITES = {
     "不可以": "可以",
@@ -59,6 +61,8 @@ def negate(sentence: str) -> str | None:
     )
     if _OTHER_NEGATIVE.search(before + after):
         return None
+    if predicate in ("已经", "已經"):
+        after = _LASTING.sub("", after)
     return before + _opposite(predicate, traditional=bool(_TRADITIONAL.search(sentence))) + after
 
 

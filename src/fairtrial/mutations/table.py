@@ -297,7 +297,7 @@ OPERATORS: dict[str, Operator] = {
         _harmless(
             "summed_up",
             harmless.summed_up,
-            ("It is 5.", "It is 5.\\n\\nIn short: It is 5."),
+            ("It is 5. Bring ID.", "It is 5. Bring ID.\\n\\nIn short: It is 5."),
             "Models repeat the answer at its end.",
         ),
         _harmless(

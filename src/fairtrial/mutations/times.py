@@ -25,7 +25,7 @@ _PATTERNS: Mapping[Language, tuple[regex.Pattern[str], ...]] = {
     "ko": (
         regex.compile(
             _NO_DIGIT + r"(?:(?P<half>오전|오후) ?)?(?P<hour>2[0-3]|1\d|\d)시(?!간|대)(?: ?(?P<minute>[0-5]?\d)분)?"
-            r"(?P<half_hour> ?반(?=[\s에까부이으.,]|\Z))?"
+            r"(?P<half_hour> ?반(?=[\s에까부입이으은을.,]|\Z))?"
         ),
         _COLON,
     ),

@@ -138,7 +138,7 @@ class Fix(Record, frozen=True):
 
 
 class ParaphraseCount(Record, frozen=True):
-    """The paraphrases by a model whose facts prove them, and those that were dropped: `unproven` counts them by the reason."""
+    """The paraphrases by a model whose facts prove them. `unproven` counts those that were dropped, by the reason."""
 
     proven: int
     unproven: dict[str, int] = {}
