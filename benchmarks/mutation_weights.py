@@ -76,7 +76,9 @@ class Evaluators(NamedTuple):
     fails: list[Callable[[Any, Any], bool]]
 
 
-def mutants(cases: Sequence[EvalCase], rules: Rules, view: Callable[[Trace], Any], tools: Mapping[str, Any]) -> list[Pair]:
+def mutants(
+    cases: Sequence[EvalCase], rules: Rules, view: Callable[[Trace], Any], tools: Mapping[str, Any]
+) -> list[Pair]:
     """Return the mutants of the conversations of some cases. `view` is what an evaluator sees of a conversation."""
     planting, pairs = Planting(tuple(OPERATORS.values())), []
     for place, case in enumerate(cases):
@@ -129,7 +131,9 @@ def tau_bench() -> tuple[Evaluators, list[Pair], list[Pair]]:
     fails = [lambda r, a, s=scorer, t=threshold: s(r, a) < t - 1e-9 for _, scorer, threshold in family]
     view = lambda trace: _calls([(call.name, call.args) for call in trace.invocations[0].tool_calls])  # noqa: E731
     planted = [
-        pair for pair in mutants(cases, Rules(order="ANY_ORDER"), view, tools) if OPERATORS[pair.group].family == "calls"
+        pair
+        for pair in mutants(cases, Rules(order="ANY_ORDER"), view, tools)
+        if OPERATORS[pair.group].family == "calls"
     ]
     return Evaluators([name for name, _, _ in family], fails), natural, planted
 
@@ -223,7 +227,10 @@ def measure(source: str, of: Evaluators, natural: Sequence[Pair], planted: Seque
         plain = rank(harmful - harmless, halves[half])
         low, high = interval(predicted, halves[half], of.families)
         unseen.append(rank(predicted, halves[half]))
-        line(f"mined weights, unseen families and half {half}", f"{unseen[-1]:.2f} [{low:.2f}, {high:.2f}], plain {plain:.2f}")
+        line(
+            f"mined weights, unseen families and half {half}",
+            f"{unseen[-1]:.2f} [{low:.2f}, {high:.2f}], plain {plain:.2f}",
+        )
     target(f"rank correlation on unseen evaluators of {source}", min(unseen), "", at_least=0.6)
     weights = mine(rates * signs, truth)
     table = [f"{source} {kind.replace(' ', '_')} {weight:.3f}" for kind, weight in zip(kinds, weights, strict=True)]

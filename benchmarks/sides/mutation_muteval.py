@@ -33,6 +33,9 @@ config = MutEvalConfig(
 started = time.process_time()
 report = run_mutation_testing(config)
 seconds = time.process_time() - started
-names = [("killed" if each.killed else "survived" if each.output_changed else "inert", each.mutant.operator) for each in report.outcomes]
+names = [
+    ("killed" if each.killed else "survived" if each.output_changed else "inert", each.mutant.operator)
+    for each in report.outcomes
+]
 outcomes = Counter((operator, name) for name, operator in names)
 print(json.dumps({"seconds": seconds, "outcomes": [[*key, number] for key, number in sorted(outcomes.items())]}))

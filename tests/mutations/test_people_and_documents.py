@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fairtrial.mutations.operator import Rules, Scene
-from fairtrial.mutations.people import people
+from fairtrial.mutations.person_names import people
 from fairtrial.mutations.table import OPERATORS
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import Invocation, Message, ToolCall, ToolResult

@@ -8,7 +8,7 @@ from random import Random
 import regex
 
 from fairtrial.mutations.operator import LANGUAGES, Invocations, Operator, Scene
-from fairtrial.mutations.people import people
+from fairtrial.mutations.person_names import people
 from fairtrial.text.facts.fact_agreement import compare_facts
 from fairtrial.text.facts.names import places_in
 from fairtrial.text.facts.polarity import is_negative

@@ -9,7 +9,7 @@ import regex
 
 from fairtrial.mutations.courtesy import is_courtesy
 from fairtrial.mutations.operator import Invocations, Rules, Scene, leaves, shuffle
-from fairtrial.mutations.people import people
+from fairtrial.mutations.person_names import people
 from fairtrial.mutations.sections import sections
 from fairtrial.mutations.text_values import (
     dates,

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairtrial.errors import UsageError, nearest
-from fairtrial.mutations import calls, documents, harmless, phrases, replies, reply_values, rewording, structures, turns
+from fairtrial.mutations import (
+    calls,
+    harmless,
+    phrases,
+    replies,
+    reply_values,
+    retrieved_documents,
+    rewording,
+    structures,
+    turns,
+)
 from fairtrial.mutations.operator import LANGUAGES, Operator, Plant
 from fairtrial.records.mutation import Family
 from fairtrial.system.importing import import_object
@@ -139,28 +149,28 @@ OPERATORS: dict[str, Operator] = {
         ),
         _facts(
             "result_wrong",
-            documents.result_wrong,
+            retrieved_documents.result_wrong,
             ("25 °C (result: 25)", "35 °C (result: 35)"),
             9,
             "A tool returns a plausible wrong value, and the agent repeats it.",
         ),
         _facts(
             "document_dropped",
-            documents.document_dropped,
+            retrieved_documents.document_dropped,
             ("The fee is $20. (document: … $20)", "The fee is $20. (no document)"),
             7,
             "The retriever misses the document, and the model answers from memory.",
         ),
         _facts(
             "document_swapped",
-            documents.document_swapped,
+            retrieved_documents.document_swapped,
             ("The fee is $20. (document: … $20)", "The fee is $20. (document: … of another product)"),
             7,
             "The retriever returns the document of another product or customer.",
         ),
         _facts(
             "document_corrupted",
-            documents.document_corrupted,
+            retrieved_documents.document_corrupted,
             ("The fee is $20. (document: … $20)", "The fee is $20. (document: … $30)"),
             8,
             "The document says otherwise than the reply, after an update or a reading error.",
