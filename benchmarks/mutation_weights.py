@@ -138,6 +138,10 @@ def tau_bench() -> tuple[Evaluators, list[Pair], list[Pair]]:
     return Evaluators([name for name, _, _ in family], fails), natural, planted
 
 
+def _calls_of(trace: Trace) -> Any:
+    return _calls([(call.name, call.args) for call in trace.invocations[0].tool_calls])
+
+
 def _calls(calls: Sequence[tuple[str, Any]]) -> tuple[tuple[str, str], ...]:
     return tuple((name, json.dumps(arguments, sort_keys=True)) for name, arguments in calls)
 
@@ -247,7 +251,7 @@ def main(peer: str = "") -> None:  # noqa: ARG001  (each evaluator runs here)
     if arguments.write:
         head = (
             "# Weights of kinds of operators, mined by mutation_weights.py on",
-            f"# {datetime.now(UTC).date()} from EVOUNA (Wang et al. 2023, arXiv 2305.12421) and tau-bench (airline, gpt-4o).",
+            f"# {datetime.now(UTC).date()} from EVOUNA (Wang et al. 2023, arXiv 2305.12421) and tau-bench (airline).",
         )
         TABLE.write_text("\n".join((*head, *rows, "")), encoding="utf-8")
 
