@@ -145,7 +145,7 @@ def test_the_list_shows_every_operator_with_an_example(folder: Path) -> None:
     done = fairtrial("mutate", "--list")
     assert done.code == 0
     assert "예약할 수 있습니다. → 예약할 수 없습니다. [en ko ja zh]" in done.out
-    assert len(done.out.splitlines()) == 2 * len(OPERATORS) + len(DEGRADATIONS)
+    assert len(done.out.splitlines()) == 2 * (len(OPERATORS) + 1) + len(DEGRADATIONS)
     assert "facts: Yes instead of no." in done.out
     assert folder
 

@@ -23,7 +23,14 @@ TABLE = {
     "argument_changed": (46, 46),
 }
 """Caught and applied mutants of harmful operators, as the picture shows them."""
-HARMLESS = {"whitespace": (0, 62), "courtesy_added": (3, 37), "reworded": (5, 43)}
+REWORDED = {
+    "whitespace": (0, 62),
+    "courtesy_added": (3, 37),
+    "question_restated": (6, 61),
+    "summed_up": (1, 30),
+    "reworded": (5, 43),
+}
+WRONG_NAMES = {"name_swapped": (1, 46)}
 
 
 FACTS = {
@@ -32,10 +39,14 @@ FACTS = {
     "unit_changed": (4, 4),
     "negated": (44, 45),
     "denied": (22, 22),
+    "name_swapped": (40, 46),
     "claim_invented": (0, 63),
 }
 """The same for `facts_match_v1`, as docs/how-to/check-facts.md gives it."""
-FACTS_HARMLESS = {"whitespace": (0, 62), "courtesy_added": (0, 37), "reworded": (0, 43), "synonym": (0, 13)}
+FACTS_HARMLESS = {"whitespace": (0, 62), "courtesy_added": (0, 37), "reworded": (0, 43), "synonym": (0, 13)} | {
+    "question_restated": (0, 61),
+    "summed_up": (0, 30),
+}
 
 
 def sample_files(shared: Path) -> list[Path]:
@@ -60,8 +71,9 @@ def test_facts_on_the_samples_of_the_peer(shared: Path) -> None:
 def test_the_default_criteria_on_the_samples_of_the_peer(shared: Path) -> None:
     """Words in common notice no changed number and no negation, and the comparison of calls notices every call."""
     criteria = {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.8}
-    report = api.mutate(sample_files(shared), criteria, operators=[*TABLE, *HARMLESS])
-    assert {row.operator: (row.overall.caught, row.overall.mutants) for row in report.operators} == TABLE | HARMLESS
+    expected = TABLE | WRONG_NAMES | REWORDED
+    report = api.mutate(sample_files(shared), criteria, operators=[*expected])
+    assert {row.operator: (row.overall.caught, row.overall.mutants) for row in report.operators} == expected
 
 
 def test_the_picture_shows_the_table() -> None:

@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairtrial.simulate.environment import CHANGES, chance, corrupted, emptied, holds, truncated
+from fairtrial.simulate.answer_changes import (
+    CHANGES,
+    corrupted,
+    emptied,
+    exchange_texts,
+    halve_list,
+    make_wrong,
+    truncated,
+)
+from fairtrial.simulate.environment import chance, holds
 from strategies import json_objects, json_values
 
 places = st.floats(0, 1, exclude_max=True)
@@ -97,3 +106,43 @@ def test_arguments_hold_themselves_and_nothing(args: dict[str, Any]) -> None:
 def test_which_arguments_hold(args: dict[str, Any], wanted: dict[str, Any], held: bool) -> None:
     """All wanted ones are there and equal as JSON; only the outermost object may have more."""
     assert holds(args, wanted) is held
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ({"price": 20}, {"price": 30}),
+        ({"price": 95.5}, {"price": 15.5}),
+        ({"open": True}, {"open": False}),
+        ({"text": "Rooms cost 1,250 dollars."}, {"text": "Rooms cost 1,350 dollars."}),
+        ({"name": "Ann"}, {"name": "Ann"}),
+        ([-3], [-4]),
+        ("", ""),
+        (None, None),
+    ],
+)
+def test_a_wrong_answer_is_plausible(answer: Any, expected: Any) -> None:
+    """One number gets another digit, or one truth value is reversed. The type of the value stays."""
+    assert make_wrong(answer, 0.0) == expected
+
+
+def test_half_of_the_documents_are_lost() -> None:
+    """The longest list loses half of its items, rounded up, and the rest of the answer stays."""
+    answer = {"tags": ["a"], "documents": [{"text": name} for name in "abcde"]}
+    kept = [tuple(item["text"] for item in halve_list(answer, where)["documents"]) for where in (0.0, 0.5, 0.99)]
+    assert kept == [("d", "e"), ("a", "e"), ("a", "b")]
+    assert halve_list({"documents": ["only"]}, 0.5) == {"documents": []}
+    assert halve_list({"price": 3}, 0.5) == {"price": 3}
+
+
+def test_documents_exchange_their_texts() -> None:
+    """The titles stay, and each title has the text of the next document. A single document stays as it is."""
+    documents = [{"title": "Fees", "text": "It costs 20 dollars."}, {"title": "Pets", "text": "Dogs are welcome."}]
+    assert exchange_texts({"documents": documents}, 0.0) == {
+        "documents": [
+            {"title": "Fees", "text": "Dogs are welcome."},
+            {"title": "Pets", "text": "It costs 20 dollars."},
+        ]
+    }
+    assert exchange_texts({"documents": documents[:1]}, 0.0) == {"documents": documents[:1]}
+    assert exchange_texts(["a", "b"], 0.0) == ["a", "b"]

@@ -159,7 +159,7 @@ def test_strategies_by_name_and_number(raw: Any) -> None:
             {"chaos_effects": [{"effect": "truncate"}]},
             (
                 f"{AT}/chaos_effects/0/effect: must be one of timeout, truncated, corrupted, empty, stale, duplicated, "
-                "got 'truncate'; did you mean 'truncated'?"
+                "wrong, thinned, exchanged, got 'truncate'; did you mean 'truncated'?"
             ),
         ),
         (tool(mock_strategy_type=2), f"{AT}/tracing: must hold recorded answers, because a tool answers from them"),

@@ -166,6 +166,7 @@ from fairtrial.metrics.entries import QUESTIONS as QUESTIONS
 from fairtrial.metrics.entries import RECIPES as RECIPES
 from fairtrial.metrics.entries import CatalogEntry as CatalogEntry
 from fairtrial.metrics.entries import find_entry as find_entry
+from fairtrial.mutations.paraphrases import PARAPHRASED as PARAPHRASED
 from fairtrial.mutations.table import OPERATORS as OPERATORS
 from fairtrial.platforms.forwarding import Forwarder as Forwarder
 from fairtrial.reports.decisions.gate_report import gate_markdown as gate_markdown

@@ -233,6 +233,9 @@ def _list() -> None:
         languages = f" [{' '.join(operator.languages)}]" if operator.languages else ""
         click.echo(visible_line(f"{operator.name:{width}}  {operator.direction:8}  {before} → {after}{languages}"))
         click.echo(f"{'':{width}}  {operator.family}: {operator.defect}")
+    before, after = api.PARAPHRASED.example
+    click.echo(visible_line(f"{api.PARAPHRASED.name:{width}}  harmless  {before} → {after} [--judge-model]"))
+    click.echo(f"{'':{width}}  {api.PARAPHRASED.family}: {api.PARAPHRASED.defect}")
     examples = {name: degradation.example for name, degradation in api.DEGRADATIONS.items()}
     for name, (before, after) in examples.items():
         click.echo(visible_line(f"{name:{width}}  harmful   {before} → {after} [--agent]"))

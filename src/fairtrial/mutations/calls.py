@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from itertools import pairwise
@@ -111,6 +112,39 @@ def argument_dropped(scene: Scene, random: Random) -> Invocations | None:
         call = call_at(scene, place)
         changed = replace(call, args={key: value for key, value in call.args.items() if key != name})
         if _is_wrong(scene, changed):
+            return _with_call(scene, place, changed)
+    return None
+
+
+def argument_type_changed(scene: Scene, random: Random) -> Invocations | None:
+    """Write one argument in another type: a number as a text, a list as its first item."""
+    for place, name in shuffle(_arguments(scene), random):
+        call = call_at(scene, place)
+        value = call.args[name]
+        if isinstance(value, bool | int | float):
+            new: Any = json.dumps(value)
+        elif isinstance(value, list) and value:
+            new = value[0]
+        else:
+            continue
+        changed = replace(call, args={**call.args, name: new})
+        if _is_wrong(scene, changed):
+            return _with_call(scene, place, changed)
+    return None
+
+
+def argument_renamed(scene: Scene, random: Random) -> Invocations | None:
+    """Write the name of one argument in another style, which the tool does not know: "orderId" for "order_id"."""
+    for place, name in shuffle(_arguments(scene), random):
+        call = call_at(scene, place)
+        first, *rest = name.split("_")
+        new = "".join([first, *(word.capitalize() for word in rest)]) if rest else f"{name}_value"
+        if new in call.args or new in read_parameters(scene.tools.get(call.name, {})):
+            continue
+        without = {key: value for key, value in call.args.items() if key != name}
+        changed = replace(call, args={**without, new: call.args[name]})
+        # A criterion that ignores the argument does not mind its name.
+        if _is_wrong(scene, changed) and _is_wrong(scene, replace(call, args=without)):
             return _with_call(scene, place, changed)
     return None
 

@@ -11,10 +11,12 @@ from msgspec.structs import replace
 
 from fairtrial.mutations import phrases
 from fairtrial.mutations.calls import call_at, call_places, depends, exchange_calls, expected_calls, neighbours
+from fairtrial.mutations.courtesy import is_courtesy
 from fairtrial.mutations.operator import Invocations, Scene, shuffle
 from fairtrial.mutations.politeness import is_informal, other_level
 from fairtrial.mutations.text_values import numbers
 from fairtrial.records.trace import ToolCall
+from fairtrial.text.language import detect_language
 from fairtrial.text.sentences import cut
 
 _WIDE = str.maketrans("0123456789%", "０１２３４５６７８９％")
@@ -111,6 +113,28 @@ def polite_frame(scene: Scene, random: Random) -> Invocations | None:
         return None
     space = "" if scene.language in ("ja", "zh") else " "
     return scene.with_reply(f"{random.choice(phrases.FRAMES[scene.variety])}{space}{scene.reply}")
+
+
+_MOST_RESTATED = 300
+"""The number of characters of the longest message that a reply repeats."""
+
+
+def question_restated(scene: Scene, random: Random) -> Invocations | None:  # noqa: ARG001
+    """Repeat the message of the user before the reply, if both are in one language."""
+    query = scene.invocation.query.strip()
+    is_short = 0 < len(query) <= _MOST_RESTATED and "\n" not in query
+    if not is_short or detect_language(query) != scene.language or not scene.reply.strip() or query in scene.reply:
+        return None
+    return scene.with_reply(f"{phrases.RESTATED[scene.variety][0].format(query)}\n\n{scene.reply}")
+
+
+def summed_up(scene: Scene, random: Random) -> Invocations | None:  # noqa: ARG001
+    """Repeat the first of several statements of the reply at its end, as a summary. A list is left alone."""
+    sentences = [piece.text.strip() for piece in cut(scene.reply) if piece.is_sentence]
+    statements = [text for text in sentences if not is_courtesy(text, scene.language)]
+    if len(statements) < 2 or not regex.search(r"[.。!！]\Z", statements[0]) or "\n" in scene.reply.strip():
+        return None
+    return scene.with_reply(f"{scene.reply.rstrip()}\n\n{phrases.SUMMARIES[scene.variety][0].format(statements[0])}")
 
 
 def politeness_level(scene: Scene, random: Random) -> Invocations | None:  # noqa: ARG001

@@ -6,7 +6,11 @@ from collections.abc import Collection
 
 _MEANING = (
     "number_changed",
+    "number_near",
     "date_changed",
+    "time_changed",
+    "weekday_changed",
+    "relative_day_changed",
     "name_swapped",
     "unit_changed",
     "negated",
@@ -25,7 +29,16 @@ _FACTS_ONLY = (
     "final_response_match_v2 with a judge."
 )
 _UNJUDGED = {"facts_match_v1": _FACTS_ONLY, "response_match_score": _WORDS_ONLY}
-_DEGRADED = ("tool_removed", "tool_fails", "results_stale", "results_truncated")
+_DEGRADED = (
+    "tool_removed",
+    "tool_fails",
+    "results_stale",
+    "results_truncated",
+    "results_wrong",
+    "documents_dropped",
+    "documents_exchanged",
+)
+_UNGROUNDED = ("document_dropped", "document_swapped", "document_corrupted")
 _BEHAVIOUR = (
     "The agent behaved otherwise, and the criteria accept it. If the reply is wrong, raise a threshold, or add a "
     "criterion that compares it with the results of tools, such as hallucinations_v1."
@@ -34,6 +47,11 @@ _JUDGE = "The judge did not notice it. Try a stronger judge_model, or a rubric t
 
 _ALWAYS = {
     **dict.fromkeys(_DEGRADED, _BEHAVIOUR),
+    **dict.fromkeys(
+        _UNGROUNDED, "The reply rests on no result any more. Raise the threshold of the criterion on grounding."
+    ),
+    "result_wrong": "The reply agrees with the result of a tool. Only a criterion that compares it with the reference, "
+    "such as facts_match_v1, can notice a wrong result.",
     "leaked": "The criterion on privacy did not notice it. Name the kind of data in a rubric.",
 }
 """The hints that depend on the operator alone."""

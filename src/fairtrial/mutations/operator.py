@@ -31,13 +31,25 @@ class Rules:
     """The differences that the criteria of a case allow. An operator never asks a criterion for a score.
 
     `same_call` says whether two calls are the same call. `order` is the strictest order of calls that a criterion asks
-    for, or empty if none compares calls. `privacy` says whether a criterion is about private data.
+    for, or empty if none compares calls. `privacy` says whether a criterion is about private data, and `grounding`
+    whether a criterion compares the reply with the results of tools. `tolerance` is the largest relative difference of
+    numbers in a reply that a criterion allows.
     """
 
     same_call: Callable[[ToolCall, ToolCall], bool] = _same_name
     order: Literal["", "EXACT", "IN_ORDER", "ANY_ORDER"] = ""
     optional_tools: frozenset[str] = frozenset()
     privacy: bool = False
+    grounding: bool = False
+    tolerance: float = 0.0
+
+    def allows(self, number: str, replacement: str) -> bool:
+        """Return whether the criteria allow one number for another in a reply. Both are texts such as "1250"."""
+        try:
+            right, new = float(number), float(replacement)
+        except ValueError:
+            return False
+        return abs(new - right) <= self.tolerance * abs(right)
 
 
 @dataclass(frozen=True)

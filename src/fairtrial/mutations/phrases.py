@@ -129,6 +129,22 @@ FRAMES: Phrases = {
     "zh": ("感谢您的咨询。", "好的。"),
     "zh-Hant": ("感謝您的來信。", "好的。"),
 }
+RESTATED: Phrases = {
+    "en": ('You asked: "{}"',),
+    "ko": ('문의하신 내용: "{}"',),
+    "ja": ("ご質問：「{}」",),
+    "zh": ("您的问题：“{}”",),
+    "zh-Hant": ("您的問題：「{}」",),
+}
+"""Introductions that repeat the message of the user."""
+SUMMARIES: Phrases = {
+    "en": ("In short: {}",),
+    "ko": ("요약하면 다음과 같습니다. {}",),
+    "ja": ("まとめると、以下のとおりです。{}",),
+    "zh": ("总结：{}",),
+    "zh-Hant": ("總結：{}",),
+}
+"""Introductions of a sentence that stands in the reply already."""
 SYNONYMS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "en": (
         ("purchase", "buy"),

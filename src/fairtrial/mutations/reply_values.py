@@ -8,11 +8,12 @@ from random import Random
 import regex
 
 from fairtrial.mutations.courtesy import is_courtesy
-from fairtrial.mutations.hangul import with_particle
-from fairtrial.mutations.operator import Invocations, Scene, leaves, shuffle
+from fairtrial.mutations.operator import Invocations, Rules, Scene, leaves, shuffle
+from fairtrial.mutations.person_names import people
 from fairtrial.mutations.sections import sections
 from fairtrial.mutations.text_values import (
     dates,
+    month_name,
     number_key,
     numbers,
     other_day,
@@ -27,8 +28,13 @@ from fairtrial.text.sentences import cut
 
 
 def cities(text: str, language: Language) -> tuple[str, ...]:
-    """Return the known cities in the language and the script of a text."""
-    names = sections("cities.txt")["zh-Hant" if language == "zh" and is_traditional(text) else language]
+    """Return the known cities in the language and the script of a text, near ones if it names a near one.
+
+    A train to Paris does not leave from 대구. The near cities stand under a heading of their own.
+    """
+    variety = "zh-Hant" if language == "zh" and is_traditional(text) else language
+    near, far = (sections("cities.txt").get(name, []) for name in (variety, f"{variety}:far"))
+    names = near if any(city in text for city in near) else far
     if language == "zh" and not has_script(text):
         names = [name for name in names if not has_script(name)]
     return tuple(names)
@@ -73,22 +79,32 @@ def _with_other_number(scene: Scene, random: Random, traceable: set[str]) -> Inv
     for value in shuffle(numbers(scene.reply), random):
         new = other_number(scene.reply[value.start : value.end])
         # A number that stands anywhere else could be right, too.
-        if value.key in traceable and number_key(new) not in grounded:
+        is_free = number_key(new) not in grounded and not scene.rules.allows(value.key, number_key(new))
+        if value.key in traceable and is_free:
             return scene.with_reply(replace_value(scene.reply, value.start, value.end, new))
     return None
 
 
 def number_near(scene: Scene, random: Random) -> Invocations | None:
-    """Change the last digit of a number by one, so that it misses the right value by little: 1,251 for 1,250."""
+    """Change a number so that it misses the right value by little: 1,251 for 1,250, or just more than is tolerated."""
     grounded = {value.key for value in numbers(scene.grounds)}
     for value in shuffle(numbers(scene.reply), random):
-        digits = scene.reply[value.start : value.end]
-        last = int(digits[-1])
-        new = digits[:-1] + chr(ord(digits[-1]) + (1 if last < 9 else -1))
-        is_long = sum(digit.isdigit() for digit in digits) > 2
-        if is_long and value.key in grounded and number_key(new) not in grounded:
+        new = _near(scene.reply[value.start : value.end], value.key, scene.rules)
+        if new is not None and value.key in grounded and number_key(new) not in grounded:
             return scene.with_reply(replace_value(scene.reply, value.start, value.end, new))
     return None
+
+
+def _near(digits: str, key: str, rules: Rules) -> str | None:
+    """Return the nearest number that the criteria do not allow, in the same form, for a number of three digits."""
+    if sum(digit.isdigit() for digit in digits) <= 2:
+        return None
+    if not rules.tolerance:
+        return digits[:-1] + chr(ord(digits[-1]) + (1 if int(digits[-1]) < 9 else -1))
+    decimals = len(key.partition(".")[2])
+    new = float(key) * (1 + rules.tolerance) + 10**-decimals
+    text = f"{new:,.{decimals}f}" if "," in digits else f"{new:.{decimals}f}"
+    return text if digits.isascii() and not rules.allows(key, number_key(text)) else None
 
 
 def time_changed(scene: Scene, random: Random) -> Invocations | None:
@@ -157,14 +173,47 @@ def unit_changed(scene: Scene, random: Random) -> Invocations | None:
 
 
 def name_swapped(scene: Scene, random: Random) -> Invocations | None:
-    """Put another name of the same kind in the place of a name: a value of the same key, or an id of the same shape."""
-    for name, names_of_kind in shuffle(_names(scene), random):
-        for new_name in shuffle(names_of_kind, random):
-            place = _whole_word(name, scene.reply)
-            if place is not None and name in scene.grounds:
-                start, end = place
-                return scene.with_reply(scene.reply[:start] + new_name + with_particle(new_name, scene.reply[end:]))
+    """Put another name of the same kind in the place of a name: a person, a value of the same key, an id, a city."""
+    names = [*_persons(scene), *_names(scene)] or _proper_names(scene)
+    for name, names_of_kind in shuffle(names, random):
+        place = _whole_word(name, scene.reply)
+        if place is not None and name in scene.grounds:
+            return scene.with_reply(replace_value(scene.reply, *place, random.choice(names_of_kind)))
     return None
+
+
+def _persons(scene: Scene) -> list[tuple[str, list[str]]]:
+    """Return the persons in the reply, each with other persons whom neither the reply nor its grounds name."""
+    texts = f"{scene.reply}\n{scene.grounds}"
+    persons = people(scene.reply, scene.variety)
+    by_name = {scene.reply[person.start : person.end]: _absent(person.alternatives, texts) for person in persons}
+    return [(name, others) for name, others in by_name.items() if others]
+
+
+_PROPER = regex.compile(
+    r"(?<=[\p{Ll}\d,] )\p{Lu}[\p{Ll}-]+(?: (?:of |the |de |van |von )?\p{Lu}[\p{Ll}-]+){0,3}(?![\w'’\"”])"
+)
+
+
+def _proper_names(scene: Scene) -> list[tuple[str, list[str]]]:
+    """Return the English names in the reply that also stand in the reference, each with names of other replies."""
+    if scene.language != "en":
+        return []
+    replies = [turn.reply for case in scene.other_cases for turn in case.conversation or ()]
+    elsewhere = _absent(dict.fromkeys(_PROPER.findall("\n".join(replies))), f"{scene.reply}\n{scene.grounds}")
+    by_name = {
+        name: [other for other in elsewhere if len(other.split()) == len(name.split()) and not _is_date(other)]
+        for name in dict.fromkeys(_PROPER.findall(scene.reply))
+        if name in scene.reference and not _is_date(name)
+    }
+    return [(name, others) for name, others in by_name.items() if others]
+
+
+def _is_date(name: str) -> bool:
+    return any(weekdays(name, "en")) or bool(_MONTHS.search(name))
+
+
+_MONTHS = regex.compile("|".join(month_name(month) for month in range(1, 13)))
 
 
 def _names(scene: Scene) -> list[tuple[str, list[str]]]:

@@ -86,14 +86,21 @@ _CONTRACTIONS = (
 _ENDS_HERE = r"(?= \w)"
 """Before the end of a sentence, "it's" cannot stand for "it is": "Here it is.\""""
 
+_CONTRACTION_PATTERNS = [
+    (regex.compile(rf"\b{regex.escape(first)}{_ENDS_HERE}", regex.I), second)
+    for pair in _CONTRACTIONS
+    for first, second in (pair, pair[::-1])
+]
+_HAS = regex.compile(r" (?:been|got|had)\b")
+
 
 def contraction(scene: Scene, random: Random) -> Invocations | None:
     """Write "do not" as "don't", or "it's" as "it is"."""
     reply = scene.reply.replace("’", "'")
-    for short, long in shuffle([*_CONTRACTIONS, *((b, a) for a, b in _CONTRACTIONS)], random):
-        match = regex.search(rf"\b{regex.escape(short)}{_ENDS_HERE}", reply, regex.I)
+    for pattern, long in shuffle(_CONTRACTION_PATTERNS, random):
+        match = pattern.search(reply)
         # "It's been" is "it has been".
-        if match and not regex.match(r" (?:been|got|had)\b", reply, pos=match.end()):
+        if match and not _HAS.match(reply, pos=match.end()):
             new = long.capitalize() if match[0][0].isupper() else long
             return scene.with_reply(reply[: match.start()] + new + reply[match.end() :])
     return None
@@ -116,7 +123,7 @@ def number_spelled(scene: Scene, random: Random) -> Invocations | None:
     """Write a small count in words, or in digits: "three nights". In Korean, 15,000 is 1만 5천."""
     reply = scene.reply
     if scene.language != "en":
-        return _with_myriads(scene, random)
+        return _with_myriads(scene, random) or _with_count(scene, random)
     matches = [*_DIGIT.finditer(reply), *_WORD.finditer(reply)]
     if not matches:
         return None
@@ -139,6 +146,32 @@ def _with_myriads(scene: Scene, random: Random) -> Invocations | None:
         myriad_word = "萬"
     new = f"{myriads}{myriad_word}" + (f"{gap}{rest}{thousand}" if rest else "")
     return scene.with_reply(f"{reply[: match.start()]}{new}{gap}{reply[match.end() :].lstrip(' ')}")
+
+
+_COUNTS = {
+    "ko": regex.compile(r"(?<![\d.,:만천백십월일년제])([2-9]) ?(?=(?:명|개(?!월)|마리|권|잔|대|장|시간)(?!\d))"),
+    "ja": regex.compile(r"(?<![\d.,:万千百第])([2-9])(?=(?:つ|名|泊)(?!\d))"),
+    "zh": regex.compile(r"(?<![\d.,:万千百萬第])([2-9])(?=(?:[个個位晚件次]|小时|小時)(?![月\d]))"),
+}
+_COUNT_WORDS = {
+    "ko": ("두", "세", "네", "다섯", "여섯", "일곱", "여덟", "아홉"),
+    "ja": tuple("二三四五六七八九"),
+    "zh": ("两", *"三四五六七八九"),
+}
+
+
+def _with_count(scene: Scene, random: Random) -> Invocations | None:
+    """Write a small count before its counter in words: "세 명" for "3명", "两晚" for "2晚"."""
+    reply = scene.reply
+    matches = list(_COUNTS[scene.language].finditer(reply))
+    if not matches:
+        return None
+    match = random.choice(matches)
+    word = _COUNT_WORDS[scene.language][int(match[1]) - 2]
+    if scene.variety == "zh-Hant":
+        word = word.replace("两", "兩")
+    gap = " " if scene.language == "ko" else ""
+    return scene.with_reply(f"{reply[: match.start()]}{word}{gap}{reply[match.end() :]}")
 
 
 def courtesy_added(scene: Scene, random: Random) -> Invocations | None:

@@ -1,4 +1,4 @@
-"""Operators on replies that are JSON: another value, another type, a missing key."""
+"""Operators on replies that are JSON: another value, another type, a missing key, a broken end."""
 
 from __future__ import annotations
 
@@ -65,13 +65,35 @@ def _with(value: Any, path: Path, new: Any) -> Any:
 
 
 def _other_value(value: Any, random: Random) -> Any:
-    """Change one number by one, or one truth value."""
+    """Change one number by one, one truth value, or the last digit of one text, such as an id."""
     for path, leaf in shuffle(list(_leaves(value)), random):
         if isinstance(leaf, bool):
             return _with(value, path, not leaf)
         if isinstance(leaf, int | float):
             return _with(value, path, leaf + 1)
+        if isinstance(leaf, str) and (digits := list(_LAST_DIGIT.finditer(leaf))):
+            place = digits[-1].start()
+            return _with(value, path, f"{leaf[:place]}{(int(leaf[place]) + 1) % 10}{leaf[place + 1 :]}")
     return None
+
+
+_LAST_DIGIT = regex.compile(r"\d(?=\D*\Z)", regex.A)
+
+
+def _null(value: Any, random: Random) -> Any:
+    """Write null in the place of one value."""
+    places = [path for path, leaf in _leaves(value) if leaf is not None and path]
+    return _with(value, random.choice(places), None) if places else None
+
+
+def _renamed_key(value: Any, random: Random) -> Any:
+    """Write one key of the outermost object in another style: "orderId" for "order_id", "total_value" for "total"."""
+    if not isinstance(value, dict) or not value:
+        return None
+    key = random.choice(sorted(value))
+    first, *rest = str(key).split("_")
+    new = "".join([first, *(word.capitalize() for word in rest)]) if rest else f"{key}_value"
+    return None if new in value else {new if name == key else name: item for name, item in value.items()}
 
 
 def _other_type(value: Any, random: Random) -> Any:
@@ -93,6 +115,17 @@ def _without_key(value: Any, random: Random) -> Any:
 json_value_changed = _on_json(_other_value)
 json_type_changed = _on_json(_other_type)
 json_key_dropped = _on_json(_without_key)
+json_key_renamed = _on_json(_renamed_key)
+json_nulled = _on_json(_null)
+
+
+def json_broken(scene: Scene, random: Random) -> Invocations | None:  # noqa: ARG001
+    """Leave out the last bracket of a reply that is JSON, so that nothing can parse it."""
+    parts = _parts(scene.reply)
+    if parts is None:
+        return None
+    before, text, after = parts
+    return scene.with_reply(f"{before}{text.rstrip()[:-1].rstrip()}{after}")
 
 
 def json_layout(scene: Scene, random: Random) -> Invocations | None:  # noqa: ARG001

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairtrial.errors import UsageError, nearest
-from fairtrial.mutations import calls, harmless, phrases, replies, reply_values, rewording, structures, turns
+from fairtrial.mutations import (
+    calls,
+    harmless,
+    phrases,
+    replies,
+    reply_values,
+    retrieved_documents,
+    rewording,
+    structures,
+    turns,
+)
 from fairtrial.mutations.operator import LANGUAGES, Operator, Plant
 from fairtrial.records.mutation import Family
 from fairtrial.system.importing import import_object
@@ -84,6 +94,20 @@ OPERATORS: dict[str, Operator] = {
             8,
             "A tolerance hides a wrong amount, or the amount is just outside it.",
         ),
+        _calls(
+            "argument_type_changed",
+            calls.argument_type_changed,
+            ("book(day=3)", 'book(day="3")'),
+            7,
+            "A tool that checks its schema refuses the call.",
+        ),
+        _calls(
+            "argument_renamed",
+            calls.argument_renamed,
+            ("find(order_id=3)", "find(orderId=3)"),
+            8,
+            "A parameter that the tool does not declare.",
+        ),
         _facts("number_changed", reply_values.number_changed, ("It costs $20.", "It costs $30."), 10, "A wrong price."),
         _facts("number_near", reply_values.number_near, ("$1,250", "$1,251"), 9, "A rounding or copying error."),
         _facts("date_changed", reply_values.date_changed, ("7월 13일", "7월 14일"), 9, "A booking on the wrong day."),
@@ -124,6 +148,34 @@ OPERATORS: dict[str, Operator] = {
             "The agent does not say what its tool returned.",
         ),
         _facts(
+            "result_wrong",
+            retrieved_documents.result_wrong,
+            ("25 °C (result: 25)", "35 °C (result: 35)"),
+            9,
+            "A tool returns a plausible wrong value, and the agent repeats it.",
+        ),
+        _facts(
+            "document_dropped",
+            retrieved_documents.document_dropped,
+            ("The fee is $20. (document: … $20)", "The fee is $20. (no document)"),
+            7,
+            "The retriever misses the document, and the model answers from memory.",
+        ),
+        _facts(
+            "document_swapped",
+            retrieved_documents.document_swapped,
+            ("The fee is $20. (document: … $20)", "The fee is $20. (document: … of another product)"),
+            7,
+            "The retriever returns the document of another product or customer.",
+        ),
+        _facts(
+            "document_corrupted",
+            retrieved_documents.document_corrupted,
+            ("The fee is $20. (document: … $20)", "The fee is $20. (document: … $30)"),
+            8,
+            "The document says otherwise than the reply, after an update or a reading error.",
+        ),
+        _facts(
             "abstention_broken",
             replies.abstention_broken,
             ("I don't have that information.", phrases.ANSWERS["en"][0]),
@@ -155,25 +207,45 @@ OPERATORS: dict[str, Operator] = {
         ),
         _form("other_reply", replies.other_reply, "It rains.", 8, "The answer of another conversation."),
         _form("other_language", replies.other_language, phrases.OTHER_LANGUAGE["en"], 7, "The wrong language."),
-        Operator(
-            "json_key_dropped",
-            "harmful",
-            structures.json_key_dropped,
-            ('{"total": 20, "ok": true}', '{"ok": true}'),
-            LANGUAGES,
-            8,
-            "form",
-            "A reader of the reply misses a required field.",
-        ),
-        Operator(
-            "json_type_changed",
-            "harmful",
-            structures.json_type_changed,
-            ('{"total": 20}', '{"total": "20"}'),
-            LANGUAGES,
-            7,
-            "form",
-            "A reader of the reply cannot parse a field.",
+        *(
+            Operator(name, "harmful", plant, ('{"total": 20, "ok": true}', after), LANGUAGES, weight, "form", defect)
+            for name, plant, after, weight, defect in (
+                (
+                    "json_key_dropped",
+                    structures.json_key_dropped,
+                    '{"ok": true}',
+                    8,
+                    "A reader of the reply misses a required field.",
+                ),
+                (
+                    "json_key_renamed",
+                    structures.json_key_renamed,
+                    '{"total_value": 20, "ok": true}',
+                    8,
+                    "A reader of the reply does not find a required field.",
+                ),
+                (
+                    "json_type_changed",
+                    structures.json_type_changed,
+                    '{"total": "20", "ok": true}',
+                    7,
+                    "A reader of the reply cannot parse a field.",
+                ),
+                (
+                    "json_nulled",
+                    structures.json_nulled,
+                    '{"total": null, "ok": true}',
+                    8,
+                    "A required field is empty.",
+                ),
+                (
+                    "json_broken",
+                    structures.json_broken,
+                    '{"total": 20, "ok": true',
+                    9,
+                    "The reply reaches the token limit, and no reader can parse it.",
+                ),
+            )
         ),
         _calls("turn_lost", turns.turn_lost, ("turns 1, 2, 3", "turns 1, 3"), 9, "A message gets no answer."),
         _calls(
@@ -225,6 +297,18 @@ OPERATORS: dict[str, Operator] = {
             rewording.courtesy_dropped,
             ("It is 5. Have a great day!", "It is 5."),
             "Models close or not.",
+        ),
+        _harmless(
+            "question_restated",
+            harmless.question_restated,
+            ("It is 5.", 'You asked: "What time is it?"\\n\\nIt is 5.'),
+            "Models repeat the question before they answer.",
+        ),
+        _harmless(
+            "summed_up",
+            harmless.summed_up,
+            ("It is 5. Bring ID.", "It is 5. Bring ID.\\n\\nIn short: It is 5."),
+            "Models repeat the answer at its end.",
         ),
         _harmless(
             "sentences_reordered",

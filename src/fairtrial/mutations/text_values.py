@@ -10,6 +10,7 @@ from typing import NamedTuple
 import regex
 
 from fairtrial.mutations.hangul import with_particle
+from fairtrial.mutations.times import clock_spans
 
 _UNIT = r"(?:kg|g|km|m|cm|mm|ml|l|L|GB|MB|TB|KB|hrs?|mins?|ms|USD|EUR|KRW|JPY|CNY)(?![A-Za-z0-9])"
 _NUMBER = regex.compile(
@@ -73,10 +74,11 @@ class Date(NamedTuple):
 
 @lru_cache(maxsize=64)  # most operators look at the numbers of the same reply
 def numbers(text: str) -> tuple[Value, ...]:
-    """Return the numbers of a text without dates, times, list markers, and digits of names and phone numbers."""
+    """Return the numbers of a text without dates, clock times, list markers, and digits of names and phone numbers."""
     if not _DIGIT.search(text):
         return ()
     blocked = [date.span for date in dates(text)]
+    blocked += clock_spans(text)
     blocked += [match.span() for pattern in (_MARKER, _ORDINAL) for match in pattern.finditer(text)]
     spans = (match.span("number") for match in _NUMBER.finditer(text))
     return tuple(

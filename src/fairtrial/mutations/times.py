@@ -8,34 +8,40 @@ from typing import NamedTuple
 import regex
 
 from fairtrial.text.language import Language, is_traditional
+from fairtrial.text.sentences import cut
 
 _NO_DIGIT = r"(?<![\p{Nd}.:,/-])"
+_COLON = regex.compile(
+    _NO_DIGIT + r"(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?!\p{Nd}|[:.]\p{Nd}| ?[ap]\.?m)", regex.I
+)
 _PATTERNS: Mapping[Language, tuple[regex.Pattern[str], ...]] = {
     "en": (
         regex.compile(
             _NO_DIGIT + r"(?P<hour>1[0-2]|0?[1-9])(?::(?P<minute>[0-5]\d))?(?P<gap> ?)(?P<half>[ap]\.m\.|[ap]m\b)",
             regex.I,
         ),
-        regex.compile(
-            _NO_DIGIT + r"(?P<hour>[01]?\d|2[0-3]):(?P<minute>[0-5]\d)(?!\p{Nd}|[:.]\p{Nd}| ?[ap]\.?m)", regex.I
-        ),
+        _COLON,
     ),
     "ko": (
         regex.compile(
-            _NO_DIGIT
-            + r"(?:(?P<half>오전|오후) ?)?(?P<hour>2[0-3]|1\d|\d)시(?!간|대)(?: ?(?P<minute>[0-5]?\d)분)?(?! ?반)"
+            _NO_DIGIT + r"(?:(?P<half>오전|오후) ?)?(?P<hour>2[0-3]|1\d|\d)시(?!간|대)(?: ?(?P<minute>[0-5]?\d)분)?"
+            r"(?P<half_hour> ?반(?=[\s에까부입이으은을.,]|\Z))?"
         ),
+        _COLON,
     ),
     "ja": (
         regex.compile(
-            _NO_DIGIT + r"(?P<half>午前|午後)?(?P<hour>2[0-3]|1\d|\d)時(?!間|代|点)(?:(?P<minute>[0-5]?\d)分)?(?!半)"
+            _NO_DIGIT
+            + r"(?P<half>午前|午後)?(?P<hour>2[0-3]|1\d|\d)時(?!間|代|点)(?:(?P<minute>[0-5]?\d)分)?(?P<half_hour>半)?"
         ),
+        _COLON,
     ),
     "zh": (
         regex.compile(
             _NO_DIGIT + r"(?P<half>上午|下午)?(?P<hour>2[0-3]|1\d|\d)(?P<mark>[点點])"
-            r"(?![数數評评]|[钟鐘]?[的之][后後])(?:(?P<minute>[0-5]?\d)分)?(?!半)"
+            r"(?![数數評评]|[钟鐘]?[的之][后後])(?:(?P<minute>[0-5]?\d)分)?(?P<half_hour>半)?"
         ),
+        _COLON,
     ),
 }
 _AFTERNOON = ("p", "오후", "午後", "下午")
@@ -84,12 +90,20 @@ def clocks(text: str, language: Language) -> list[Clock]:
     return [times[span] for span in sorted(times)]
 
 
+def clock_spans(text: str) -> list[tuple[int, int]]:
+    """Return the places of the clock times of a text, in any language."""
+    patterns = dict.fromkeys(pattern for patterns in _PATTERNS.values() for pattern in patterns)
+    return [match.span() for pattern in patterns for match in pattern.finditer(text)]
+
+
 def _clock(match: regex.Match[str]) -> Clock:
     groups = match.groupdict()
     half, hour = groups.get("half") or "", int(match["hour"])
     if half and hour <= 12:
         hour = hour % 12 + 12 * half.lower().startswith(_AFTERNOON)
     minute = None if groups.get("minute") is None else int(match["minute"])
+    if groups.get("half_hour"):
+        minute = 30
     start, end = match.span()
     return Clock(start, end, hour, minute, half, match.span("hour"), groups.get("mark") or "")
 
@@ -114,6 +128,8 @@ def other_form(text: str, clock: Clock, language: Language) -> str | None:
         return None
     if clock.half and language != "en" and clock.hour <= 12:
         return None  # "3시" alone may be in either half of the day
+    if language == "zh" and not clock.mark:
+        clock = clock._replace(mark="點" if is_traditional(text) else "点")
     digits = _day_form(clock, language) if clock.half else _half_form(clock, language)
     return text[: clock.start] + digits + text[clock.end :]
 
@@ -136,7 +152,7 @@ def _half_form(clock: Clock, language: Language) -> str:
 def _rest(clock: Clock, language: Language) -> str:
     hour_mark, minute_mark = {"ko": ("시", "분"), "ja": ("時", "分"), "zh": (clock.mark, "分")}[language]
     gap = " " if language == "ko" else ""
-    return hour_mark if clock.minute is None else f"{hour_mark}{gap}{clock.minute}{minute_mark}"
+    return hour_mark if not clock.minute else f"{hour_mark}{gap}{clock.minute}{minute_mark}"
 
 
 _DAYS_EN = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -171,23 +187,80 @@ def weekdays(text: str, language: Language) -> Iterator[Word]:
 
 
 _RELATIVE: Mapping[Language, Mapping[str, tuple[str, ...]]] = {
-    "en": {"tomorrow": ("today", "the day after tomorrow"), "yesterday": ("today",)},
-    "ko": {"내일": ("오늘", "모레"), "어제": ("오늘",), "모레": ("내일",)},
-    "ja": {"明日": ("今日", "明後日"), "昨日": ("今日",), "明後日": ("明日",)},
-    "zh": {"明天": ("今天", "后天"), "昨天": ("今天",), "后天": ("明天",), "後天": ("明天",)},
+    "en": {
+        "tomorrow": ("today", "the day after tomorrow"),
+        "yesterday": ("today",),
+        "today": ("tomorrow",),
+        "next week": ("this week",),
+        "this week": ("next week",),
+    },
+    "ko": {
+        "내일": ("오늘", "모레"),
+        "어제": ("오늘",),
+        "모레": ("내일",),
+        "오늘": ("내일",),
+        "다음 주": ("이번 주",),
+        "이번 주": ("다음 주",),
+    },
+    "ja": {
+        "明日": ("今日", "明後日"),
+        "昨日": ("今日",),
+        "明後日": ("明日",),
+        "今日": ("明日",),
+        "本日": ("明日",),
+        "来週": ("今週",),
+        "今週": ("来週",),
+    },
+    "zh": {
+        "明天": ("今天", "后天"),
+        "昨天": ("今天",),
+        "后天": ("明天",),
+        "後天": ("明天",),
+        "今天": ("明天",),
+        "下周": ("本周",),
+        "下週": ("本週",),
+        "本周": ("下周",),
+        "本週": ("下週",),
+    },
 }
+_PRESENT = frozenset(["today", "this week", "오늘", "이번 주", "今日", "本日", "今週", "今天", "本周", "本週"])
+"""Days whose sentence must not be about the past, so that its tense still fits."""
 _RELATIVE_PATTERNS: Mapping[Language, regex.Pattern[str]] = {
-    "en": regex.compile(r"(?<!after )(?<!before )\b(tomorrow|yesterday)\b(?! (?:morning|afternoon|evening|night))"),
-    "ko": regex.compile(r"(?<!\p{Hangul})(내일|어제|모레)(?=[\s,은는이가도에부까의입예]|\Z)"),
-    "ja": regex.compile(r"(?<!一)(明日|昨日|明後日)"),
-    "zh": regex.compile(r"(?<!大)(明天|昨天|后天|後天)"),
+    "en": regex.compile(
+        r"(?<!after )(?<!before )(?<!as of )\b(tomorrow|yesterday|today|next week|this week)\b"
+        r"(?! (?:morning|afternoon|evening|night))(?!['’]s)"
+    ),
+    "ko": regex.compile(r"(?<!\p{Hangul})(내일|어제|모레|오늘|다음 주|이번 주)(?=[\s,은는이가도에부까의입예]|\Z)"),
+    "ja": regex.compile(r"(?<!一)(明日|昨日|明後日|今日|本日|来週|今週)(?!中)"),
+    "zh": regex.compile(r"(?<!大)(明天|昨天|后天|後天|今天|[下本][周週])(?![年末])"),
 }
+_PAST: Mapping[Language, regex.Pattern[str]] = {
+    "en": regex.compile(r"\b(?:was|were|did|has|have|had|been|just|since|\w+ed)\b(?! to\b)", regex.I),
+    "ko": regex.compile(r"[았었했됐렸졌갔왔냈였켰겼쳤셨렀](?:습니다|어요|다|으며|고|지만)|현재|지금"),
+    "ja": regex.compile(r"(?:ました|でした|[っんい]た|れた|した|中です|現在|ております|ています)"),
+    "zh": regex.compile(r"[了已过過]|正在|[刚剛]|现在|現在|目前"),
+}
+"""The past, and what lasts."""
+_BE_CLOSED = regex.compile(
+    r"\b(?:is|are|'s|'re) (?:closed|booked|scheduled|expected|reserved|needed|required)\b", regex.I
+)
 
 
 def relative_days(text: str, language: Language) -> Iterator[Word]:
-    """Yield words such as "tomorrow", each with words for other days."""
+    """Yield words such as "tomorrow", each with words for other days that fit the tense of the sentence."""
     for match in _RELATIVE_PATTERNS[language].finditer(text):
+        if match[1] in _PRESENT and _PAST[language].search(_BE_CLOSED.sub("", _sentence_at(text, match.start()))):
+            continue
         alternatives = _RELATIVE[language][match[1]]
         if language == "zh" and is_traditional(text):
             alternatives = tuple(day.replace("后", "後") for day in alternatives)
         yield Word(match.start(1), match.end(1), match[1], alternatives)
+
+
+def _sentence_at(text: str, place: int) -> str:
+    start = 0
+    for piece in cut(text):
+        start += len(piece.text)
+        if start > place:
+            return piece.text
+    return text

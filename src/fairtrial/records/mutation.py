@@ -137,6 +137,13 @@ class Fix(Record, frozen=True):
     harmless: int
 
 
+class ParaphraseCount(Record, frozen=True):
+    """The paraphrases by a model whose facts prove them. `unproven` counts those that were dropped, by the reason."""
+
+    proven: int
+    unproven: dict[str, int] = {}
+
+
 class Coverage(Record, frozen=True):
     """Everything that the baselines exercise, and everything that is declared and never expected.
 
@@ -161,6 +168,7 @@ class MutationReport(Record, frozen=True, tag_field="kind", tag="mutation"):
     over the harmless operators. `exclusions` are cases whose baseline does not pass, each with the reason.
     `unused_operators` found nothing that they could change. `inert` counts mutants of an agent with the calls and
     replies of the baseline. They are in no rate. `families` are the scores of calls, facts and form, the worst first.
+    `paraphrases` counts those of a model, if one was asked.
     """
 
     run: str
@@ -181,3 +189,4 @@ class MutationReport(Record, frozen=True, tag_field="kind", tag="mutation"):
     thresholds: tuple[BestThreshold, ...] = ()
     redundant: tuple[Redundancy, ...] = ()
     fixes: tuple[Fix, ...] = ()
+    paraphrases: ParaphraseCount | None = None

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
 from fairtrial.errors import UsageError, nearest
 from fairtrial.planned_case import Environments
+from fairtrial.records.record import Json
+from fairtrial.simulate.answer_changes import CHANGES
 from fairtrial.simulate.environment import SimulatedEnvironments
 from fairtrial.simulate.environment_options import (
     Chaos,
@@ -28,12 +30,20 @@ The options of the configured environment stay. They are None if the tools thems
 
 @dataclass(frozen=True)
 class Degradation:
-    """A degradation with a name and an example (before, after). `weight` orders survivors, the most harmful first."""
+    """A degradation with a name and an example (before, after). `weight` orders survivors, the most harmful first.
+
+    `effect` is the effect that changes answers, if it leaves some answers as they are.
+    """
 
     name: str
     degrade: Degrade
     example: tuple[str, str]
     weight: int
+    effect: Effect | None = None
+
+    def changes(self, answers: Iterable[Json]) -> bool:
+        """Return whether any of some answers of a tool would change."""
+        return self.effect is None or any(CHANGES[self.effect](answer, 0.5) != answer for answer in answers)
 
     def environments(self, configured: Environments | None, tool: str, seed: int) -> SimulatedEnvironments:
         """Return the environments of a case in which one tool is degraded. The configured simulation stays."""
@@ -79,6 +89,17 @@ DEGRADATIONS: dict[str, Degradation] = {
         ),
         Degradation("tool_fails", _error(500, "the tool {tool} failed"), ("find", "find: error 500 in every call"), 10),
         Degradation("results_stale", _effect("stale"), ("find, book, find", "the second find answers as the first"), 7),
+        Degradation("results_wrong", _effect("wrong"), ('{"price": 20}', '{"price": 30}'), 9, "wrong"),
+        Degradation(
+            "documents_dropped", _effect("thinned"), ("find → 4 documents", "find → 2 documents"), 8, "thinned"
+        ),
+        Degradation(
+            "documents_exchanged",
+            _effect("exchanged"),
+            ("fees: …, pets: …", "fees: text of pets, pets: …"),
+            8,
+            "exchanged",
+        ),
         Degradation("results_truncated", _effect("truncated"), ('{"day": 3, "seats": 2}', '{"day": 3, "se'), 7),
     )
 }

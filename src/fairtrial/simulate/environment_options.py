@@ -18,7 +18,7 @@ from fairtrial.records.record import Json
 from fairtrial.simulate.examples import examples_in
 
 KEY = "environment_simulation_config"
-Effect = Literal["timeout", "truncated", "corrupted", "empty", "stale", "duplicated"]
+Effect = Literal["timeout", "truncated", "corrupted", "empty", "stale", "duplicated", "wrong", "thinned", "exchanged"]
 
 
 class Strategy(StrEnum):

@@ -87,7 +87,7 @@ def test_a_criterion_on_calls_lets_a_changed_reply_pass() -> None:
 def test_an_agent_that_behaves_as_before_is_inert() -> None:
     """Mutants with the calls and replies of the baseline are counted, and are in no rate."""
     report = api.mutate(CASES, WORDS, agent=deaf)
-    assert (report.inert, report.score.mutants, report.operators) == (4, 0, ())
+    assert (report.inert, report.score.mutants, report.operators) == (5, 0, ())
 
 
 def test_an_agent_that_breaks_is_caught() -> None:
@@ -97,11 +97,34 @@ def test_an_agent_that_breaks_is_caught() -> None:
     assert report.score.mutants == 2
 
 
+def test_documents_of_retrieval_get_lost_wrong_and_exchanged() -> None:
+    """An agent that quotes its documents says otherwise in each environment, and a comparison of facts notices it."""
+    fees = {"title": "Fees", "text": "A room costs 120 dollars."}
+    pets = {"title": "Pets", "text": "A dog costs 15 dollars."}
+
+    def search(query: str) -> dict[str, Any]:
+        """Find documents."""
+        return {"query": query, "documents": [fees, pets]}
+
+    async def agent(message: str, call: Any) -> str:
+        documents = (await call(search, query=message))["documents"]
+        texts = [document["text"] for document in documents if document["title"] == "Fees"]
+        return texts[0] if texts else "I do not know the price."
+
+    rooms = EvalSet("rooms", (case(turn(call("search", query="Price?"), reply=fees["text"], query="Price?")),))
+    operators = ["documents_dropped", "documents_exchanged", "results_wrong"]
+    report = api.mutate(rooms, {"facts_match_v1": 1.0}, agent=agent, operators=operators, seed=1)
+    caught = {row.operator: row.overall.caught for row in report.operators}
+    assert caught["documents_exchanged"] == 1
+    assert report.inert + sum(row.overall.mutants for row in report.operators) == len(operators)
+    assert all(row.overall.rate == 1.0 for row in report.operators)
+
+
 def test_tools_that_the_agent_never_calls_are_not_degraded() -> None:
     """The greeting runs once, and the order runs once more for each degradation."""
     ASKED.clear()
     api.mutate(CASES, WORDS, agent=honest)
-    assert ASKED == {"Hi": 1, "Where is 17?": 5}
+    assert ASKED == {"Hi": 1, "Where is 17?": 6}
 
 
 def test_a_repeated_call_gets_its_earlier_answer_if_results_are_stale() -> None:
@@ -179,8 +202,8 @@ def test_a_resumed_run_does_not_repeat_finished_mutants(tmp_path: Path) -> None:
     earlier = api.reread(store, plan.plan.info.id).info
     resumed = api.resume_mutation(again, earlier)
     report = api.execute_mutation(resumed, store=store, resumed=True).report
-    assert (report.run, questions) == (plan.plan.info.id, 3 + 3)
-    assert report.score.mutants + report.inert == 4
+    assert (report.run, questions) == (plan.plan.info.id, 3 + 4)
+    assert report.score.mutants + report.inert == 5
 
 
 def test_an_unknown_degradation_is_refused() -> None:
@@ -223,11 +246,11 @@ def bill(agent: Any, **options: Any) -> str:
 
 def test_the_bill_counts_conversations() -> None:
     """Two cases and a tool with 4 degradations: 2 + 4. A sample limits the degraded conversations."""
-    assert bill(honest).startswith("about 6 conversations for final_response_match_v2")
+    assert bill(honest).startswith("about 9 conversations for final_response_match_v2")
     assert bill(honest, sample=3).startswith("about 5 conversations for")
 
 
 def test_the_refused_bill_counts_conversations() -> None:
     """Without a limit, the message says about how many conversations the judge would get."""
-    with pytest.raises(UsageError, match="would ask judges about 6 conversations"):
+    with pytest.raises(UsageError, match="would ask judges about 9 conversations"):
         api.plan_degradation(CASES, honest, JUDGED)

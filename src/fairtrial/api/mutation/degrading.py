@@ -25,6 +25,7 @@ from fairtrial.planned_case import Environments, Pair, PlannedCase
 from fairtrial.protocols import RefusesEnvironment
 from fairtrial.records.attempt import Recording
 from fairtrial.records.mutation import Mutation
+from fairtrial.records.trace import ToolResult
 from fairtrial.simulate.degradation import Degradation, degradations_named
 
 Places = Collection[tuple[int, int]]
@@ -81,8 +82,12 @@ class DegradationPlan:
 
     def _degrade_case(self, case: PlannedCase, baseline: Recording) -> Iterator[tuple[Environments, Mutation]]:
         configured = case.environments
+        steps = [step for turn in baseline.trace.invocations for step in turn.steps or ()]
         for tool, invocation in _tools_in(baseline.trace.invocations).items():
+            answers = [step.response for step in steps if isinstance(step, ToolResult) and step.name == tool]
             for degradation in self.degradations:
+                if not degradation.changes(answers):
+                    continue
                 mutation = Mutation(degradation.name, "harmful", invocation, weight=degradation.weight, tool=tool)
                 yield degradation.environments(configured, tool, self.seed), mutation
 

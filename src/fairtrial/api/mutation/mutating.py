@@ -26,6 +26,7 @@ from fairtrial.api.mutation.mutation_sources import (
     derive_rules,
     judged_criteria,
 )
+from fairtrial.api.mutation.paraphrasing import write_paraphrases
 from fairtrial.api.plan_options import READ, RUN, ReadOptions, RunOptions
 from fairtrial.api.planning import Criteria, Plan, resume, run_info
 from fairtrial.api.stored_runs import open_store, resume_command
@@ -36,6 +37,7 @@ from fairtrial.llm.address import address
 from fairtrial.llm.provider import price
 from fairtrial.metrics.signature import signature
 from fairtrial.mutations.operator import Operator
+from fairtrial.mutations.paraphrases import PARAPHRASED
 from fairtrial.mutations.planting import Planting, sample
 from fairtrial.mutations.table import OPERATORS, operators_named
 from fairtrial.planned_case import Pair, PlannedCase
@@ -160,8 +162,9 @@ def plan_mutation(
     """Read and check everything that `mutate` needs. Raises UsageError."""
     from_run, languages, judges = options.from_run, options.languages, run.judges
     names = options.names
+    listed = [name for name in names if name != PARAPHRASED.name]
     own = tuple(operator for operator in options.operators if isinstance(operator, Operator))
-    selected_operators = (*(operators_named(names, languages) if names or not own else ()), *own)
+    selected_operators = (*(operators_named(listed, languages) if listed or not (own or names) else ()), *own)
     if (from_run is None) == (eval_set is None):
         raise UsageError(f"mutate needs either eval sets or a stored run ({spell('from_run')} RUN), and not both")
     if from_run is not None:
@@ -171,6 +174,11 @@ def plan_mutation(
     else:
         baselines = baselines_in(resolve_eval_set(eval_set), criteria, reading, judges)
     judged = judged_criteria(case for case, _ in baselines.pairs)
+    paraphrases = None
+    if PARAPHRASED.name in names:
+        paraphrases = write_paraphrases((recording for _, recording in baselines.pairs), judges)
+        selected_operators = (*selected_operators, paraphrases.operator)
+        judges = _keeping_cassette(judges)
     arguments = {
         "paths": [str(path) for path in baselines.paths],
         "from_run": from_run,
@@ -185,12 +193,13 @@ def plan_mutation(
         "judged": list(judged),
         "exclusions": list(baselines.exclusions),
         "personas": list(baselines.personas),
+        **(paraphrases.manifest if paraphrases else {}),
     }
     # The number of a mutant depends on the operators, so that a changed operator of a user must be noticed.
     signatures = {
         f"operator {operator.name}": signature(operator.plant)
         for operator in selected_operators
-        if operator.name not in OPERATORS
+        if operator.name not in {*OPERATORS, PARAPHRASED.name}
     }
     info = run_info("mutate", arguments, baselines.notes, list(baselines.loaded_sets), signatures)
     plan = Plan(info, (), concurrency=run.concurrency, judges=judges, warnings=baselines.notes.warnings)
@@ -334,10 +343,13 @@ def _place(recorded: tuple[int, Recording]) -> tuple[int, int]:
 
 def _adding_to_cassette(plan: Plan) -> Plan:
     """Return the plan of the second stage. It keeps the calls of the first stage, which "record" would overwrite."""
-    models = plan.judges.models
-    if models.cassette_mode != "record":
-        return plan
-    return replace(plan, judges=replace(plan.judges, models=replace(models, cassette_mode="auto")))
+    return replace(plan, judges=_keeping_cassette(plan.judges))
+
+
+def _keeping_cassette(judges: Judges) -> Judges:
+    """Return judges that add to a cassette instead of writing it again."""
+    models = judges.models
+    return replace(judges, models=replace(models, cassette_mode="auto")) if models.cassette_mode == "record" else judges
 
 
 def _is_final(result: CaseResult) -> bool:

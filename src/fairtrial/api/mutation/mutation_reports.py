@@ -12,7 +12,8 @@ from fairtrial.api.mutation.mutation_sources import list_tools
 from fairtrial.api.stored_runs import open_store
 from fairtrial.mutations.coverage import cover
 from fairtrial.records.attempt import Recording
-from fairtrial.records.mutation import Mutation, MutationReport
+from fairtrial.records.decoding import convert
+from fairtrial.records.mutation import Mutation, MutationReport, ParaphraseCount
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.trace import Message, ToolCall, Trace
@@ -73,6 +74,7 @@ def make_report(
         elif result is not None:
             scores.add(result, traces[position].trace, recording)
             trials.add(result, recording)
+    paraphrases = info.config.get("paraphrases")
     cases = [case.case for case in expected.values()]
     rows = scores.operators
     row_names = {row.operator for row in rows}
@@ -95,6 +97,7 @@ def make_report(
         families=scores.families,
         thresholds=scores.thresholds,
         redundant=scores.redundant,
+        paraphrases=None if paraphrases is None else convert(paraphrases, ParaphraseCount),
         fixes=trials.fixes({position: case.case for position, case in expected.items()}),
     )
 

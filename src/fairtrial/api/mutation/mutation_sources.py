@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,7 @@ from fairtrial.api.plan_options import ReadOptions
 from fairtrial.api.planning import Criteria, Notes, load_sets
 from fairtrial.errors import UsageError, spell
 from fairtrial.judge.judges import Judges
+from fairtrial.metrics.facts_match import FactsMatch
 from fairtrial.mutations.coverage import collect_personas
 from fairtrial.mutations.operator import Operator, Rules
 from fairtrial.planned_case import Pair, PlannedCase
@@ -60,6 +62,8 @@ MUTATION = MutationOptions()
 _PRIVACY = regex.compile(
     r"safety_v1|priva|personal data|confidential|개인정보|個人情報|プライバシー|隐私|隱私|個資", regex.I
 )
+_GROUNDING = ("facts_grounded_v1", "hallucinations_v1")
+"""The criteria that compare a reply with the results of tools."""
 _ORDERS = ("EXACT", "IN_ORDER", "ANY_ORDER")
 
 
@@ -193,13 +197,23 @@ def _collect_criteria(origins: Sequence[Sequence[Any]]) -> Criteria:
 
 def derive_rules(criteria: Sequence[Criterion]) -> Rules:
     """Return the differences that the options of criteria allow. The strictest criterion on calls counts."""
-    privacy = any(map(_is_on_privacy, criteria))
     own_metrics: list[object] = [criterion.metric for criterion in criteria]
+    rules = Rules(
+        _equal_calls,
+        privacy=any(map(_is_on_privacy, criteria)),
+        grounding=any(criterion.name in _GROUNDING for criterion in criteria),
+        tolerance=max((metric.tolerance for metric in own_metrics if isinstance(metric, FactsMatch)), default=0.0),
+    )
     metrics = [metric for metric in own_metrics if isinstance(metric, ComparesCalls)]
     if not metrics:
-        return Rules(_equal_calls, privacy=privacy)
+        return rules
     strictest = min(metrics, key=lambda metric: _ORDERS.index(metric.match_type))
-    return Rules(strictest.same_call, strictest.match_type, frozenset(strictest.optional_tools), privacy)
+    return dataclasses.replace(
+        rules,
+        same_call=strictest.same_call,
+        order=strictest.match_type,
+        optional_tools=frozenset(strictest.optional_tools),
+    )
 
 
 def _equal_calls(actual: ToolCall, expected: ToolCall) -> bool:

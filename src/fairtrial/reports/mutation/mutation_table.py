@@ -125,7 +125,7 @@ def role_lines(report: MutationReport) -> Iterator[str]:
 
 
 def _advice(report: MutationReport) -> Iterator[str]:
-    """Yield thresholds that separate better, criteria that judge alike, and fixes that were really run."""
+    """Yield better thresholds, criteria that judge alike, counts of paraphrases, and fixes that were really run."""
     for best in report.thresholds:
         interval_ = f"{best.low:.2f} to {best.high:.2f}"
         yield (
@@ -136,6 +136,12 @@ def _advice(report: MutationReport) -> Iterator[str]:
         yield (
             f"{visible_line(pair.first)} and {visible_line(pair.second)} judge {pair.mutants} mutants alike "
             f"(phi {pair.phi:.2f}); one of them may suffice"
+        )
+    if report.paraphrases is not None:
+        dropped = ", ".join(f"{number} {reason}" for reason, number in report.paraphrases.unproven.items())
+        yield (
+            f"paraphrases of a model: {report.paraphrases.proven} proven by their facts, "
+            f"{sum(report.paraphrases.unproven.values())} dropped{f': {visible_line(dropped)}' if dropped else ''}"
         )
     for fix in report.fixes:
         yield (
