@@ -12,6 +12,7 @@ from fairtrial.text.facts.fact_equality import equal_facts
 from fairtrial.text.facts.fact_reading import read_facts
 from fairtrial.text.facts.names import replaced_names
 from fairtrial.text.facts.polarity import Opposition, compare_polarity, is_negative
+from fairtrial.text.facts.word_patterns import LazyPattern
 
 State = Literal["found", "missing", "contradicted", "undecided"]
 """How a reply treats a fact of its reference."""
@@ -215,7 +216,7 @@ def _opposed_bounds(fact: Fact, counterpart: Fact) -> bool:
 
 # --- roles
 
-_WORD = re.compile(r"[a-z0-9_]+|[\u30a0-\u30ff]+|[\u4e00-\u9fff]|[가-힣]+", re.IGNORECASE)
+_WORD = LazyPattern(r"[a-z0-9_]+|[\u30a0-\u30ff]+|[\u4e00-\u9fff]|[가-힣]+")
 _STOP = frozenset(
     (
         "a i the and for with you your are is was were will be to of in on at it its by an or as from that "

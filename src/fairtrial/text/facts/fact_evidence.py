@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -16,12 +15,13 @@ from fairtrial.text.facts.fact_reading import read_facts
 from fairtrial.text.facts.json_evidence import Value, decode, list_values, quantities
 from fairtrial.text.facts.names import places_in
 from fairtrial.text.facts.units import CURRENCY
+from fairtrial.text.facts.word_patterns import LazyPattern
 
 _MOST_OPERANDS = 60
 """The number of values that are combined in pairs, the last ones in the texts. More would yield nearly any number."""
 _SMALL = 20
 _DAY = 86400.0
-_AIRPORT = re.compile(r"(?<![A-Za-z])[A-Z]{3}(?![A-Za-z])")
+_AIRPORT = LazyPattern(r"(?<![A-Za-z])[A-Z]{3}(?![A-Za-z])")
 _COUNT_DIMENSIONS = {NUMBER, "percent"}
 
 

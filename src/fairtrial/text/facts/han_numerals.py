@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from fairtrial.text.facts.word_patterns import LazyPattern
+
 _DIGITS: dict[str, int] = dict(
     zip(
         "〇零一二三四五六七八九两兩壱弐参壹貳贰參叁肆伍陸陆柒捌玖",
@@ -29,7 +31,7 @@ _COUNTERS = (
     "杯瓶盒包袋箱片颗顆粒度倍成折割代期级級等晚夜泊周週星礼禮季場场篇页頁行列章节節課课班つ目番様組组丁段種种类類項项份批餐顿頓筆笔通棟栋戶户部曲首股"
     "席港道站排列盤盘碗串半刻世者社校艘架門门車両車车便連连週校票問问題题句字話话厘畳坪畝亩亿億万萬千百十例勝胜敗负場步泊膳杯切人组款種样樣大"
 )
-_RUN = re.compile(
+_RUN = LazyPattern(
     rf"(?<!第)(?P<skip>{_NOT_NUMBERS})"
     rf"|百分之(?P<percent>[{_SIGN}点點0-9.]{{1,24}})"
     rf"|(?P<below>[{_SIGN}0-9]{{1,24}})分の(?P<above_ja>[{_SIGN}0-9]{{1,24}})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import NamedTuple, TypeGuard
@@ -11,11 +10,12 @@ import msgspec
 
 from fairtrial.records.record import Json
 from fairtrial.text.facts.units import unit_names
+from fairtrial.text.facts.word_patterns import LazyPattern
 
 _LONGEST = 200_000
 _MOST_ENTRIES = 500
 _MOST_KEYS = 8
-_KEY_UNIT = re.compile(r"(?<!per)(?:^|[_\s(（])([^\W\d_]+)[)）]?$")
+_KEY_UNIT = LazyPattern(r"(?<!per)(?:^|[_\s(（])([^\W\d_]+)[)）]?$")
 
 
 class Value(NamedTuple):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from fairtrial.text.facts.word_patterns import LazyPattern
+
 _DIGITS = {"영": 0, "공": 0, "일": 1, "이": 2, "삼": 3, "사": 4, "오": 5, "육": 6, "륙": 6, "칠": 7, "팔": 8, "구": 9}
 _SMALL = {"십": 10, "백": 100, "천": 1000}
 _LARGE = {"만": 10**4, "억": 10**8, "조": 10**12}
@@ -36,7 +38,7 @@ _SINO_UNIT = (
     "항|조|절|장|문|동|호실|번지|분의"
 )
 _SIGN = "영공일이삼사오육륙칠팔구십백천만억조"
-_NUMERAL = re.compile(
+_NUMERAL = LazyPattern(
     rf"(?P<parts>[{_SIGN}\d]{{1,12}})[ ]?분의[ ]?(?P<above>[{_SIGN}\d]{{1,12}})"
     r"|(?<![가-힣])(?:"
     rf"(?P<two_or>한두|두세|서너|너댓|네댓|대여섯|예닐곱)(?=[ ]?(?:{_COUNTER}))"
@@ -51,10 +53,10 @@ _NUMERAL = re.compile(
     rf"|(?P<scaled>\d[\d,]*(?:\.\d+)?)[ ]?(?P<scales>[백천만억조](?:[ ]?(?:\d[\d,]*(?:\.\d+)?|(?<=[백천만억조])[일이삼사오육칠팔구])?[십백천만억조]){{0,8}}(?:[ ]?\d[\d,]*(?=[ ]?원))?)"
     r"(?![가-힣]{0,1}(?:큼|약|일|나|들))"
 )
-_NOT_SINO = re.compile(
+_NOT_SINO = LazyPattern(
     r"이일|일이|이사|사이|오이|이오|일일이|구이|조사|사조|이조|공조|구조|공이|사공|오일|이천(?=[ ]?시)|만이|일만|영공|일조|천만에"
 )
-_UNIT_HALF = re.compile(
+_UNIT_HALF = LazyPattern(
     r"(시간|년|개월|달|배|컵|큰술|작은술|스푼|병|판|마리|살)([ ]?반)(?=[을은이에도의,.\s~)]|까지|만|동안|정도|쯤|후|입|$)"
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from functools import cache
@@ -10,20 +9,20 @@ from importlib import resources
 from typing import NamedTuple
 
 from fairtrial.text.facts.memory import remember_short
-from fairtrial.text.facts.word_patterns import alternatives
+from fairtrial.text.facts.word_patterns import LazyPattern, alternatives
 
-_TOKEN = re.compile(
+_TOKEN = LazyPattern(
     r"[A-Za-zÀ-ɏ]+(?:['’][A-Za-z]+)?|\d+(?:[.,:]\d+)*|[\u30a0-\u30ff]+|[가-힣]+|[\u4e00-\u9fff]|[^\s\w]"
 )
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。!?！？])|\n+")
+_SENTENCE = LazyPattern(r"(?<=[.!?])\s+|(?<=[。!?！？])|\n+")
 _ALIKE = 0.6
 """The share of tokens that two sentences have in common in the same order if one is a copy of the other."""
 _FEWEST_TOKENS = 4
 _LONGEST_NAME = 5
 _MOST_SENTENCES = 60
 _MOST_TOKENS = 120
-_PERSON = re.compile(r"\s*(?:さん|さま|様|氏|くん|先生|씨|님|고객님|선생|先生|女士|小姐|经理|經理|教授|医生|醫師)")
-_TITLE = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof)\.?)\s*$")
+_PERSON = LazyPattern(r"\s*(?:さん|さま|様|氏|くん|先生|씨|님|고객님|선생|先生|女士|小姐|经理|經理|教授|医生|醫師)")
+_TITLE = LazyPattern(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof)\.?)\s*$")
 
 
 class Replaced(NamedTuple):
@@ -39,6 +38,7 @@ class _Sentence(NamedTuple):
     start: int
     tokens: tuple[str, ...]
     spans: tuple[tuple[int, int], ...]
+    words: frozenset[str]
 
 
 def replaced_names(reference: str, reply: str, names: Iterable[str] = ()) -> list[Replaced]:
@@ -73,8 +73,9 @@ def _sentences(text: str) -> tuple[_Sentence, ...]:
         end = match.start() if match else len(text)
         tokens = list(_TOKEN.finditer(text, start, end))[:_MOST_TOKENS]
         if tokens:
-            spans = tuple((token.start(), token.end()) for token in tokens)
-            sentences.append(_Sentence(start, tuple(token[0] for token in tokens), spans))
+            spans = tuple(token.span() for token in tokens)
+            words = tuple(token[0] for token in tokens)
+            sentences.append(_Sentence(start, words, spans, frozenset(words)))
         if len(sentences) == _MOST_SENTENCES:
             break
         start = match.end() if match else end
@@ -82,7 +83,7 @@ def _sentences(text: str) -> tuple[_Sentence, ...]:
 
 
 def _common(former: _Sentence, latter: _Sentence) -> float:
-    a, b = set(former.tokens), set(latter.tokens)
+    a, b = former.words, latter.words
     return len(a & b) / max(len(a), len(b))
 
 
@@ -146,8 +147,8 @@ def _rows() -> dict[str, int]:
 
 
 @cache
-def _places() -> re.Pattern[str]:
-    return re.compile(alternatives(_rows(), starts=True, ends=True))
+def _places() -> LazyPattern:
+    return LazyPattern(alternatives(_rows(), starts=True, ends=True))
 
 
 def places_in(text: str) -> list[tuple[int, int, int]]:
