@@ -29,7 +29,8 @@ _ERAS = {
     "民国": 1911,
 }
 DATES = LazyPattern(
-    r"(?<![\d.])(?P<y1>\d{4})(?:(?P<s1>[-/])(?P<m1>\d{1,2})(?:(?P=s1)(?P<d1>\d{1,2}))?(?![\d-])|\.[ ]?(?P<m13>\d{1,2})\.[ ]?(?P<d13>\d{1,2})\.?(?!\d))"
+    # Each form begins with a digit, an apostrophe, an era, "the" or a month.
+    r"(?=[\d'令平昭大民jfmasondt])(?:(?<![\d.])(?P<y1>\d{4})(?:(?P<s1>[-/])(?P<m1>\d{1,2})(?:(?P=s1)(?P<d1>\d{1,2}))?(?![\d-])|\.[ ]?(?P<m13>\d{1,2})\.[ ]?(?P<d13>\d{1,2})\.?(?!\d))"
     r"|(?P<era>令和|平成|昭和|大正|民國|民国)(?P<ey>\d{1,3}|元)年(?:(?P<em>\d{1,2})月(?:(?P<ed>\d{1,2})[日号號])?)?"
     r"|(?<![\d.])(?:(?P<y2>\d{4}|1[01]\d|'?\d{2})[ ]?[年년][ ]?(?:の)?)?(?P<m2>\d{1,2})[ ]?[月월](?![間间光])(?:[ ]?(?P<d2>\d{1,2})[ ]?[日号號일](?![間间간]))?"
     r"|(?<![\d.])(?P<y3>(?:1[89]|20|21)\d\d)[ ]?[年년](?![間间간])"
@@ -39,8 +40,10 @@ DATES = LazyPattern(
     r"|(?<![\d./])(?P<a8>\d{1,3})/(?P<b8>\d{1,2})(?:/(?P<c8>\d{4}|\d{1,2}))?(?![\d/])"
     r"|(?<![\d./])(?P<m11>0?[1-9]|1[0-2])/(?P<y11>(?:19|20)\d\d)(?!\d)|(?<![\d.])(?P<y12>(?:19|20)\d\d)\.(?P<m12>0[1-9]|1[0-2])(?![\d.])"
     r"|\bthe[ ](?P<d9>\d{1,2})(?:st|nd|rd|th)(?=[ ]?[.,;!?)]|$|[ ](?:and|to|at|but|or|if|so|because|as|in|by)\b)"
-    r"|(?<![\d.])(?P<d10>\d{1,2})[日号號](?![間间内目以])"
+    r"|(?<![\d.])(?P<d10>\d{1,2})[日号號](?![間间内目以]))"
 )
+MAY_BE_DATE = LazyPattern(r"\d[./-][ ]?\d")
+MAY_BE_TIME = LazyPattern(r"\d (?:past|to|after|before) [\dnm]")
 _HALVES = (
     (LazyPattern(r"오전|새벽|아침|午前|朝|上午|凌晨|早上|清晨|早晨|清早|明け方|早|a\.?m\.?|morning"), 0),
     (
@@ -61,8 +64,8 @@ TIMES = LazyPattern(
     r"(?:[ ]?(?P<m4>\d{1,2})[ ]?(?:분|分)?(?![個个名人枚개명%\d])|[ ]?(?P<half4>반|半)|(?P<q4>[13一三])刻|(?P<to4>差\d{1,2}分))?(?P<before4>(?<=\d分)前|(?<=\d분) 전)?"
     r"|差(?P<m5>\d{1,2})分(?P<h5>\d{1,2})[点點]"
 )
-DATES_CUE = Cue(frozenset(_MONTHS) | {"st", "nd", "rd", "th"}, frozenset("/-年년月월日号號일"))
-TIMES_CUE = cue("am pm m clock past to after before", ":시時时点點")
+DATES_CUE = Cue(frozenset(_MONTHS) | {"st", "nd", "rd", "th"}, frozenset("年년月월日号號일"))
+TIMES_CUE = cue("am pm m clock quarter half minute minutes", ":시時时点點")
 RANGE_HOURS = LazyPattern(
     r"(?<![\d:.])(\d{1,2})(?::(\d{2}))?[ ]?(?:-|~|to|and|until|till)[ ]?(?=(\d{1,2})(?::\d{2})?[ ]?([ap])\.?m\b)"
 )

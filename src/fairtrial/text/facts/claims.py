@@ -37,20 +37,22 @@ class Claims:
         self.windows = windows
         return bool(windows)
 
-    def drop(self, pattern: LazyPattern, needs: Cue) -> None:
+    def drop(self, pattern: LazyPattern, needs: Cue | None = None) -> None:
         """Blank the matches of a pattern, if the text holds its cue."""
-        if not self.cues.has(needs):
+        if needs and not self.cues.has(needs):
             return
         self.text = pattern.sub(lambda match: "\0" * len(match[0]), self.text)
 
     def take(self, pattern: LazyPattern, find: Finder, needs: Cue | None = None) -> None:
         """Take the fact of each match that is one, if the text holds the cue of the pattern."""
+        if needs and not self.cues.has(needs):
+            return
 
         def find_all(match: re.Match[str]) -> list[Fact]:
             fact = find(match)
             return [Fact(*fact, *match.span(), weak=fact[0] in {"day", "period"})] if fact else []
 
-        self.take_many(pattern, find_all, needs)
+        self.take_many(pattern, find_all)
 
     def take_many(
         self, pattern: LazyPattern, find: Callable[[re.Match[str]], list[Fact]], needs: Cue | None = None

@@ -21,36 +21,35 @@ def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
     `tolerance` is the largest relative difference of two numbers.
     """
     about = fact.about or counterpart.about
-    return any(
-        _equal(former, latter, tolerance, about=about) for former in fact.readings for latter in counterpart.readings
-    )
+    for former in fact.readings:
+        for latter in counterpart.readings:
+            if _equal(former, latter, tolerance, about=about):
+                return True
+    return False
 
 
 def _equal(former: Reading, latter: Reading, tolerance: float, *, about: bool) -> bool:
-    same = former.dimension == latter.dimension
-    match former.value, latter.value:
-        case str() as a, str() as b:
-            return a == b
-        case tuple() as a, tuple() as b:
-            return same and (_equal_dates(a, b) if former.dimension == "date" else _equal_clocks(a, b))
-        case tuple() as a, int() | float() as b:
-            return former.dimension == "clock" and latter.dimension == NUMBER and _is_hour(a, b)
-        case int() | float() as a, tuple() as b:
-            return latter.dimension == "clock" and former.dimension == NUMBER and _is_hour(b, a)
-        case int() | float() as a, int() | float() as b:
-            return (
-                _close(former, a, latter, b, tolerance, about=about)
-                if same
-                else _equal_across(former, a, latter, b, tolerance)
-            )
-        case _:
-            return False
+    a, b = former.value, latter.value
+    if isinstance(a, str) or isinstance(b, str):
+        return a == b
+    if isinstance(a, tuple):
+        if isinstance(b, tuple):
+            equal = _equal_dates if former.dimension == "date" else _equal_clocks
+            return former.dimension == latter.dimension and equal(a, b)
+        return latter.dimension == NUMBER and former.dimension == "clock" and _is_hour(a, b)
+    if isinstance(b, tuple):
+        return former.dimension == NUMBER and latter.dimension == "clock" and _is_hour(b, a)
+    if former.dimension == latter.dimension:
+        return _close(former, a, latter, b, tolerance, about=about)
+    return _equal_across(former, a, latter, b, tolerance)
 
 
 def _close(former: Reading, a: float, latter: Reading, b: float, tolerance: float, *, about: bool) -> bool:
     size = max(abs(a), abs(b))
     if abs(a - b) <= max(tolerance, _EXACT) * size:
         return True
+    if former.dimension == NUMBER and not about:
+        return False
     if former.dimension == "percent" and (former.step == 1.0) != (latter.step == 1.0):
         # A third is 33 %.
         return abs(a - b) <= 0.5 * max(former.step, latter.step)
@@ -69,11 +68,12 @@ def _is_customary(*factors: float) -> bool:
 
 
 def _equal_across(former: Reading, a: float, latter: Reading, b: float, tolerance: float) -> bool:
-    dimensions = {former.dimension, latter.dimension}
-    if NUMBER in dimensions:
+    if NUMBER in (former.dimension, latter.dimension):
         # A number without a unit may be the number of any unit.
         near = max(tolerance, _EXACT) * max(abs(former.as_written), abs(latter.as_written))
-        return not dimensions & {"weekday", "day", "period"} and abs(former.as_written - latter.as_written) <= near
+        other = latter.dimension if former.dimension == NUMBER else former.dimension
+        return other not in {"weekday", "day", "period"} and abs(former.as_written - latter.as_written) <= near
+    dimensions = {former.dimension, latter.dimension}
     if dimensions == {"celsius", "fahrenheit"}:
         fahrenheit, celsius = (a, b) if former.dimension == "fahrenheit" else (b, a)
         return abs((fahrenheit - 32) / 1.8 - celsius) <= max(0.6, 0.01 * abs(celsius))

@@ -9,6 +9,8 @@ from fairtrial.text.facts.bounds import BOUNDS_CUE, bound_at
 from fairtrial.text.facts.calendar_facts import (
     DATES,
     DATES_CUE,
+    MAY_BE_DATE,
+    MAY_BE_TIME,
     MONTHS,
     MONTHS_CUE,
     NAMES,
@@ -35,6 +37,7 @@ from fairtrial.text.facts.units import (
     CURRENCY,
     Unit,
     currency_names,
+    first_signs,
     sign_cue,
     sign_pattern,
     unit_cue,
@@ -87,7 +90,7 @@ _TEMPERATURE = LazyPattern(
 def _quantity_source(*, ascii_only: bool) -> str:
     unit, sign = unit_pattern(ascii_only=ascii_only), sign_pattern(ascii_only=ascii_only)
     return (
-        rf"(?=[-+.\dm零負负영マ氷]|{sign})(?:(?P<first>{_SIGN}{_NUM})[ -]?(?P<first_unit>{unit})?{_TO})?"
+        rf"(?=[-+.\dm零負负영マ氷{first_signs()}])(?:(?P<first>{_SIGN}{_NUM})[ -]?(?P<first_unit>{unit})?{_TO})?"
         rf"(?:(?P<sign>{sign})[ ]?)?(?P<number>{_SIGN}{_NUM})[ -]{{0,2}}(?:more |additional |full |whole |consecutive )?(?P<unit>{unit})(?:(?<=[块塊元圓])(?P<rest>\d(?!\d|[.,]\d|[个個年月天日次])))?"
     )
 
@@ -95,7 +98,7 @@ def _quantity_source(*, ascii_only: bool) -> str:
 def _money_source(*, ascii_only: bool) -> str:
     unit, sign = unit_pattern(ascii_only=ascii_only), sign_pattern(ascii_only=ascii_only)
     return (
-        rf"(?P<minus>[-+])?(?P<sign>{sign})[ ]?(?P<number>{_NUM})(?P<scale>[ ]?(?:million|m|bn|b|k|thousand|mn)(?![a-z]))?"
+        rf"(?=[-+{first_signs()}])(?P<minus>[-+])?(?P<sign>{sign})[ ]?(?P<number>{_NUM})(?P<scale>[ ]?(?:million|m|bn|b|k|thousand|mn)(?![a-z]))?"
         rf"(?:{_TO}(?P<last>{_NUM})(?!\d|[ ]?(?:{unit})))?(?:[ ](?P<code>usd|cad|aud|twd|hkd|sgd))?"
     )
 
@@ -122,55 +125,67 @@ def read_facts(text: str) -> tuple[Fact, ...]:
     The time is linear in the length of the text. Facts with a bound, such as "at most 5", have it in `bound`.
     """
     whole = canonicalise(text)
-    return tuple(_place_in_original(fact, whole, text) for fact in find_facts(whole.text))
+    work = Claims(whole.text)
+    _take_facts(work)
+    return tuple(
+        _place_in_original(fact, whole, text, work.cues) for fact in sorted(work.facts, key=lambda fact: fact.start)
+    )
 
 
-def _place_in_original(fact: Fact, whole: Canonical, original: str) -> Fact:
+def _place_in_original(fact: Fact, whole: Canonical, original: str, cues: Cues) -> Fact:
+    """Return a fact of a canonical text with its bound and its place in the original text."""
     start, end = whole.span(fact.start, fact.end)
     end = start + len(original[start:end].rstrip("*`_ "))
     # "One" and 一 are often no number: "the one", 没有一个.
     is_one = fact.kind == "number" and fact.readings[0].value == 1.0 and whole.text[fact.start : fact.end] == "1"
-    return replace(fact, start=start, end=end, weak=fact.weak or (is_one and not original[start:end].strip().isdigit()))
+    weak = fact.weak or (is_one and not original[start:end].strip().isdigit())
+    bound, about = fact.bound, fact.about
+    if fact.kind not in _WITHOUT_BOUND and not (cues.ascii and not cues.has(BOUNDS_CUE)):
+        bound, about = bound_at(whole.text, fact.start, fact.end, calendar=fact.kind in {"date", "time"})
+    return Fact(fact.kind, fact.readings, start, end, bound, about, weak)
 
 
-def find_facts(text: str) -> list[Fact]:
-    """Return the facts of a canonical text, with their offsets in it."""
-    work = Claims(text)
+_WITHOUT_BOUND = frozenset({"code", "weekday", "day", "period"})
+
+
+def _take_facts(work: Claims) -> None:
+    """Take the facts of a canonical text, with their offsets in it."""
+    text = work.text
     _take_weekdays(work)
     work.take(NAMES, find_names, NAMES_CUE)
-    if any(sign in text for sign in "@/") or "www." in text:
+    if not work.cues.signs.isdisjoint("@/") or "www." in text:
         work.take(ADDRESSES, find_code)
     if work.near_digits():
         _take_numbers(work, text)
     work.take(MONTHS, find_months, MONTHS_CUE)
     work.take(NOONS, find_noons, NOONS_CUE)
     work.take(PERIODS, find_periods, PERIODS_CUE)
-    facts = sorted(work.facts, key=lambda fact: fact.start)
-    return [_with_bound(fact, text, work.cues) for fact in facts]
 
 
-_MARKS, _BRACKET, _SLASH = cue("step", ".)"), cue("", "["), cue("", "/")
+_BRACKET, _SLASH = cue("", "["), cue("", "/")
+_MARK = LazyPattern(r"\d[.)][ \t]|step \d")
 _DEGREES_CUE = cue("", "섭화摂華华摄攝大小")
 _PERCENT_CUE = cue("percent per", "%‰퍼프パ포趴")
 _OUT_OF_CUE = cue("of in", "개명사건번곳팀個人件回个次")
 _ORDINAL_CUE = cue("st nd rd th", "第제")
-_DOTTED = LazyPattern(r"\d\.[ ]?\d")
 
 
 def _take_numbers(work: Claims, text: str) -> None:
     """Take the facts that hold a digit, those with the clearest form first."""
     cues = work.cues
-    work.drop(_LIST_MARK, _MARKS)
+    marked = bool(_MARK.search(text))
+    if marked or "step" in cues.words:
+        work.drop(_LIST_MARK)
     work.drop(_FOOTNOTE, _BRACKET)
-    if cues.has(_MARKS) and _INLINE_LIST.search(text):
-        work.drop(_INLINE_MARK, _MARKS)
+    if marked and _INLINE_LIST.search(text):
+        work.drop(_INLINE_MARK)
     work.take_many(_FRACTION, _fractions, _SLASH)
     work.take_many(_TEMPERATURE, _temperatures, _DEGREES_CUE)
     if MAY_BE_CODE.search(text):
         work.take(CODES, find_code)
-    if cues.has(DATES_CUE) or _DOTTED.search(text):
+    if cues.has(DATES_CUE) or MAY_BE_DATE.search(text):
         work.take(DATES, find_dates)
-    if cues.has(TIMES_CUE):
+    if cues.has(TIMES_CUE) or MAY_BE_TIME.search(text):
         work.take(RANGE_HOURS, find_first_hours)
         work.take(TIMES, find_times)
     work.take(PERIODS, find_periods, PERIODS_CUE)
@@ -183,13 +198,6 @@ def _take_numbers(work: Claims, text: str) -> None:
     work.take(_ORDINAL, _ordinal, _ORDINAL_CUE)
     work.take(_PLAIN, _plain_number)
     work.windows = None
-
-
-def _with_bound(fact: Fact, text: str, cues: Cues) -> Fact:
-    if fact.kind in {"code", "weekday", "day", "period"} or (cues.ascii and not cues.has(BOUNDS_CUE)):
-        return fact
-    bound, about = bound_at(text, fact.start, fact.end, calendar=fact.kind in {"date", "time"})
-    return replace(fact, bound=bound, about=about) if bound or about else fact
 
 
 def _measure(number: str, unit: Unit | None = None, scale: float = 1.0) -> Reading:

@@ -58,7 +58,9 @@ def replaced_names(reference: str, reply: str, names: Iterable[str] = ()) -> lis
         counterpart = max(actual, key=lambda item: _common(sentence, item), default=None)
         if (
             counterpart is not None
-            and sentence.tokens != counterpart.tokens
+            # A name is replaced only if both sentences have a word that the other lacks.
+            and not sentence.words <= counterpart.words
+            and not counterpart.words <= sentence.words
             and _common(sentence, counterpart) >= _ALIKE
         ):
             hits += list(_compare_sentences(sentence, counterpart, reference, reply, certain))

@@ -228,15 +228,31 @@ def _clauses(text: str) -> tuple[_Clause, ...]:
 
 
 def _clause(text: str) -> _Clause | None:
-    negations = sum(1 for match in _NEGATION.finditer(text) if match["one"]) if _MAY_NEGATE.search(text) else 0
-    words = _words(text)
+    raw = frozenset(_WORD.findall(text))
+    words = _stems(raw)
     if not words:
         return None
-    return _Clause(0, 0, words, negations, frozenset(_values(text)), bool(_ONLY.search(text)))
+    if text.isascii():
+        may_negate, may_limit = not raw.isdisjoint(_NEGATIVE_WORDS), not raw.isdisjoint(_LIMITING_WORDS)
+    else:
+        may_negate, may_limit = bool(_MAY_NEGATE.search(text)), True
+    negations = sum(1 for match in _NEGATION.finditer(text) if match["one"]) if may_negate else 0
+    return _Clause(0, 0, words, negations, frozenset(_values(text)), may_limit and bool(_ONLY.search(text)))
+
+
+_NEGATIVE_WORDS = frozenset(
+    "t not never none nobody neither nor cannot without unable hardly no refrain avoid repealed free fails failed refuses "
+    "refused fail refuse".split()
+)
+_LIMITING_WORDS = frozenset("only except besides other apart unless if".split())
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(stem for word in _WORD.findall(text) if word not in _STOP and (stem := _stem(word)))
+    return _stems(frozenset(_WORD.findall(text)))
+
+
+def _stems(words: frozenset[str]) -> frozenset[str]:
+    return frozenset(stem for word in words if word not in _STOP and (stem := _stem(word)))
 
 
 @lru_cache(maxsize=8192)

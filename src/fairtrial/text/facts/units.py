@@ -57,6 +57,12 @@ def sign_cue() -> Cue:
     return _cue_of(_signs())
 
 
+@cache
+def first_signs() -> str:
+    """Return the first characters of the currency signs and codes, for a set of a pattern."""
+    return "".join(sorted({re.escape(name[0]) for name in _signs()}))
+
+
 def _signs() -> list[str]:
     return [name for name in currency_names() if not name.isalpha() or (name.isascii() and len(name) == 3)]
 
