@@ -147,8 +147,10 @@ _AMBIGUOUS = "the dates are equal in one order of month and day, and not in the 
 
 def _ambiguous(fact: Fact, counterpart: Fact) -> bool:
     """Return whether two dates such as 3/4 and 4/3 are written in different orders, both of which may be meant."""
+    if fact.kind != "date" or counterpart.kind != "date":
+        return False
     dates = [[item.value for item in both.readings if item.dimension == "date"] for both in (fact, counterpart)]
-    return fact.kind == counterpart.kind == "date" and min(map(len, dates)) > 1 and dates[0][0] != dates[1][0]
+    return min(map(len, dates)) > 1 and dates[0][0] != dates[1][0]
 
 
 def _assign(matches: list[list[int]]) -> dict[int, int]:
@@ -210,6 +212,8 @@ def _is_vaguer(counterpart: Fact, fact: Fact) -> bool:
 
 
 def _opposed_bounds(fact: Fact, counterpart: Fact) -> bool:
+    if fact.bound == counterpart.bound:
+        return False
     pair = {fact.bound, counterpart.bound}
     return bool(pair & _UPPER and pair & _LOWER) or pair in ({"least", "over"}, {"most", "under"})
 
@@ -231,6 +235,8 @@ def _with_swaps(
 ) -> list[Finding]:
     """Mark two facts of one kind as contradicted if the reply gives the value of each to the words of the other."""
     hits = [item for item in findings if item.state == "found" and item.counterpart is not None][:_MOST_ROLES]
+    if len(hits) < 2:
+        return findings
     around = {
         id(item): (_around(reference, expected, item.fact), _around(reply, actual, item.counterpart))
         for item in hits

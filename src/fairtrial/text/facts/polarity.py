@@ -237,7 +237,7 @@ def _clause(text: str) -> _Clause | None:
     else:
         may_negate, may_limit = bool(_MAY_NEGATE.search(text)), True
     negations = sum(1 for match in _NEGATION.finditer(text) if match["one"]) if may_negate else 0
-    return _Clause(0, 0, words, negations, frozenset(_values(text)), may_limit and bool(_ONLY.search(text)))
+    return _Clause(0, 0, words, negations, frozenset(_values(text, raw)), may_limit and bool(_ONLY.search(text)))
 
 
 _NEGATIVE_WORDS = frozenset(
@@ -273,6 +273,8 @@ class _Table(NamedTuple):
     phrases: dict[str, tuple[str, ...]]
     counterparts: LazyPattern
     counts: dict[str, int]
+    firsts: frozenset[str]
+    """The Latin letters with which the English words and phrases begin."""
 
 
 @cache
@@ -292,14 +294,17 @@ def _table() -> _Table:
     return _Table(
         words, {first: tuple(item) for first, item in phrases.items()},
         LazyPattern(alternatives(word for word in words if not word.isascii())), counts,
+        frozenset(item[0] for first in phrases if (item := _ENGLISH.match(first.split("-")[0]))),
     )  # fmt: skip
 
 
 _ENGLISH = LazyPattern(r"[a-z]+(?:-[a-z]+)*")
 
 
-def _values(text: str) -> Iterator[tuple[str, int]]:
+def _values(text: str, raw: frozenset[str]) -> Iterator[tuple[str, int]]:
     table = _table()
+    if text.isascii() and table.firsts.isdisjoint(raw):
+        return
     copied_to = 0
     for match in _ENGLISH.finditer(text):
         if match.start() < copied_to:
