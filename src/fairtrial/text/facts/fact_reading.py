@@ -88,10 +88,10 @@ _TEMPERATURE = LazyPattern(
 
 
 def _quantity_source(*, ascii_only: bool) -> str:
-    unit, sign = unit_pattern(ascii_only=ascii_only), sign_pattern(ascii_only=ascii_only)
+    unit = unit_pattern(ascii_only=ascii_only)
     return (
-        rf"(?=[-+.\dm零負负영マ氷{first_signs()}])(?:(?P<first>{_SIGN}{_NUM})[ -]?(?P<first_unit>{unit})?{_TO})?"
-        rf"(?:(?P<sign>{sign})[ ]?)?(?P<number>{_SIGN}{_NUM})[ -]{{0,2}}(?:more |additional |full |whole |consecutive )?(?P<unit>{unit})(?:(?<=[块塊元圓])(?P<rest>\d(?!\d|[.,]\d|[个個年月天日次])))?"
+        rf"(?=[-+.\dm零負负영マ氷])(?:(?P<first>{_SIGN}{_NUM})[ -]?(?P<first_unit>{unit})?{_TO})?"
+        rf"(?P<number>{_SIGN}{_NUM})[ -]{{0,2}}(?:more |additional |full |whole |consecutive )?(?P<unit>{unit})(?:(?<=[块塊元圓])(?P<rest>\d(?!\d|[.,]\d|[个個年月天日次])))?"
     )
 
 
@@ -327,9 +327,7 @@ def _shares(match: re.Match[str]) -> list[Fact]:
 
 def _quantities(match: re.Match[str]) -> list[Fact]:
     get = match.group
-    readings = _unit_readings(get("number"), get("sign") or get("unit"))
-    if get("sign"):  # "$5 million" was read before; here "US$5 dollars"
-        return [Fact("amount", readings, match.start("sign"), match.end())]
+    readings = _unit_readings(get("number"), get("unit"))
     rest = get("rest")
     if rest and get("unit") in {"块", "塊", "元"}:
         readings = _unit_readings(f"{get('number')}.{rest}", get("unit"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import cache
 from importlib import resources
@@ -36,9 +36,13 @@ class Replaced(NamedTuple):
 
 class _Sentence(NamedTuple):
     start: int
+    end: int
     tokens: tuple[str, ...]
-    spans: tuple[tuple[int, int], ...]
     words: frozenset[str]
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Return the places of the tokens in the text of the sentence."""
+        return [token.span() for token in _TOKEN.finditer(text, self.start, self.end)]
 
 
 def replaced_names(reference: str, reply: str, names: Iterable[str] = ()) -> list[Replaced]:
@@ -73,11 +77,9 @@ def _sentences(text: str) -> tuple[_Sentence, ...]:
     start = 0
     for match in [*_SENTENCE.finditer(text), None]:
         end = match.start() if match else len(text)
-        tokens = list(_TOKEN.finditer(text, start, end))[:_MOST_TOKENS]
+        tokens = tuple(_TOKEN.compiled.findall(text, start, end)[:_MOST_TOKENS])
         if tokens:
-            spans = tuple(token.span() for token in tokens)
-            words = tuple(token[0] for token in tokens)
-            sentences.append(_Sentence(start, words, spans, frozenset(words)))
+            sentences.append(_Sentence(start, end, tokens, frozenset(tokens)))
         if len(sentences) == _MOST_SENTENCES:
             break
         start = match.end() if match else end
@@ -92,13 +94,12 @@ def _common(former: _Sentence, latter: _Sentence) -> float:
 def _compare_sentences(
     former: _Sentence, latter: _Sentence, reference: str, reply: str, certain: frozenset[str]
 ) -> Iterator[Replaced]:
-    matcher = SequenceMatcher(None, former.tokens, latter.tokens, autojunk=False)
-    if matcher.ratio() < _ALIKE:
+    replacements = _replacements(former.tokens, latter.tokens)
+    if not replacements:
         return
-    for tag, a, b, c, d in matcher.get_opcodes():
-        if tag != "replace" or b - a > _LONGEST_NAME or d - c > _LONGEST_NAME:
-            continue
-        expected, actual = (former.spans[a][0], former.spans[b - 1][1]), (latter.spans[c][0], latter.spans[d - 1][1])
+    spans, other_spans = former.spans(reference), latter.spans(reply)
+    for a, b, c, d in replacements:
+        expected, actual = (spans[a][0], spans[b - 1][1]), (other_spans[c][0], other_spans[d - 1][1])
         name, counterpart = reference[slice(*expected)], reply[slice(*actual)]
         if counterpart in reference or name in reply or not (name[0].isalpha() and counterpart[0].isalpha()):
             continue
@@ -108,6 +109,25 @@ def _compare_sentences(
             or (_is_capital(former, a, b) and _is_capital(latter, c, d))
         ):
             yield Replaced(*expected, *actual)
+
+
+def _replacements(former: Sequence[str], latter: Sequence[str]) -> list[tuple[int, int, int, int]]:
+    """Return the short runs of tokens that replace one another, or none if the sentences have little in common."""
+    shorter = min(len(former), len(latter))
+    first = next((place for place in range(shorter) if former[place] != latter[place]), shorter)
+    last = next(
+        (place for place in range(shorter - first) if former[-1 - place] != latter[-1 - place]), shorter - first
+    )
+    middle, other_middle = former[first : len(former) - last], latter[first : len(latter) - last]
+    matcher = SequenceMatcher(None, middle, other_middle, autojunk=False)
+    same = first + last + sum(block.size for block in matcher.get_matching_blocks())
+    if 2 * same < _ALIKE * (len(former) + len(latter)):
+        return []
+    return [
+        (first + a, first + b, first + c, first + d)
+        for tag, a, b, c, d in matcher.get_opcodes()
+        if tag == "replace" and b - a <= _LONGEST_NAME and d - c <= _LONGEST_NAME
+    ]
 
 
 def _is_capital(sentence: _Sentence, first: int, last: int) -> bool:
