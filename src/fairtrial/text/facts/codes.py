@@ -22,7 +22,7 @@ CODES = LazyPattern(
     r"|(?<![\w.,:/$€£¥₩-])(?:0\d{2,}|\d{7,})(?![\w,.:%]|\.\d)"
 )
 _NO_CODE = LazyPattern(
-    r"\d+(?:st|nd|rd|th)|\d{1,2}[ap]m|\d+x|x\d+|\d+s|(?:19|20)\d{2}-\d{1,2}-\d{1,2}t?|[a-z]{2,}-\d{1,3}|\d+-[a-z-]+|\d{3,4}p"
+    r"\d+(?:st|nd|rd|th)(?:-[a-z]+){0,3}|(?:in|on|of|for|by|was|the|and|than|it)\d+|\d{1,2}[ap]m|\d+x|x\d+|\d+s|(?:19|20)\d{2}-\d{1,2}-\d{1,2}t?|[a-z]{2,}-\d{1,3}|\d+-[a-z-]+|\d{3,4}p"
     r"|(?:us|nt|hk|au|ca|s|a|c)|(?:usd|eur|gbp|krw|jpy|cny|rmb|twd|ntd|hkd)\d[\d,.]*|\d+(?:to|or|and)\d+"
 )
 

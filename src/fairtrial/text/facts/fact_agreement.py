@@ -12,6 +12,7 @@ from fairtrial.text.facts.fact_equality import equal_facts
 from fairtrial.text.facts.fact_reading import read_facts
 from fairtrial.text.facts.names import replaced_names
 from fairtrial.text.facts.polarity import Opposition, compare_polarity, is_negative
+from fairtrial.text.facts.vagueness import find_vaguer
 from fairtrial.text.facts.word_patterns import LazyPattern
 
 State = Literal["found", "missing", "contradicted", "undecided"]
@@ -134,7 +135,10 @@ def _findings(
                 findings.append(Finding(fact, "found", counterpart))
             continue
         rival = _rival(fact, extra)
-        if rival is not None:
+        vaguer = None if fact.weak else find_vaguer(fact, expected, extra, (reference, reply))
+        if vaguer is not None and (rival is None or rival is vaguer[0] or fact.kind in {"date", "number"}):
+            findings.append(Finding(fact, "undecided", *vaguer))
+        elif rival is not None:
             findings.append(Finding(fact, "contradicted", rival))
         elif not fact.weak:
             findings.append(Finding(fact, "missing"))

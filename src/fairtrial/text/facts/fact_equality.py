@@ -14,6 +14,9 @@ _SAME_COUNTS = ({"month", "age"}, {"night", "time"})
 """Dimensions with the same numbers: two years of age, and two nights that are two days."""
 
 
+_Parts = tuple[int | None, ...]
+
+
 def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
     """Return whether two facts have an equal reading. The first is the reference, whose last digit counts.
 
@@ -32,16 +35,24 @@ def _equal(former: Reading, latter: Reading, tolerance: float, *, about: bool) -
     a, b = former.value, latter.value
     if isinstance(a, str) or isinstance(b, str):
         return a == b
-    if isinstance(a, tuple):
-        if isinstance(b, tuple):
-            equal = _equal_dates if former.dimension == "date" else _equal_clocks
-            return former.dimension == latter.dimension and equal(a, b)
-        return latter.dimension == NUMBER and former.dimension == "clock" and _is_hour(a, b)
-    if isinstance(b, tuple):
-        return former.dimension == NUMBER and latter.dimension == "clock" and _is_hour(b, a)
+    if isinstance(a, tuple) or isinstance(b, tuple):
+        return _equal_calendar(former, latter)
     if former.dimension == latter.dimension:
         return _close(former, a, latter, b, tolerance, about=about)
     return _equal_across(former, a, latter, b, tolerance)
+
+
+def _equal_calendar(former: Reading, latter: Reading) -> bool:
+    """Return whether two dates, times or spans of years are equal, or a time and the number of its hour."""
+    a, b = former.value, latter.value
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        equal = _CALENDAR.get((former.dimension, latter.dimension))
+        return equal is not None and equal(a, b)
+    if isinstance(a, tuple) and isinstance(b, (int, float)):
+        return (former.dimension, latter.dimension) == ("clock", NUMBER) and _is_hour(a, b)
+    if isinstance(b, tuple) and isinstance(a, (int, float)):
+        return (latter.dimension, former.dimension) == ("clock", NUMBER) and _is_hour(b, a)
+    return False
 
 
 def _close(former: Reading, a: float, latter: Reading, b: float, tolerance: float, *, about: bool) -> bool:
@@ -83,13 +94,13 @@ def _equal_across(former: Reading, a: float, latter: Reading, b: float, toleranc
     return (dimensions <= _DEGREES or dimensions in _SAME_COUNTS) and former.as_written == latter.as_written
 
 
-def _is_hour(clock: tuple[int | None, ...], number: float) -> bool:
+def _is_hour(clock: _Parts, number: float) -> bool:
     """Return whether a number is the hour of a clock time, for example in "at 5"."""
     minute = clock[0] or 0
     return minute % 60 == 0 and minute // 60 % 12 == number % 12
 
 
-def _equal_dates(former: tuple[int | None, ...], latter: tuple[int | None, ...]) -> bool:
+def _equal_dates(former: _Parts, latter: _Parts) -> bool:
     if any(a is not None and b is not None and a != b for a, b in zip(former, latter, strict=True)):
         return False
     # The reply may leave out the year, but not the day.
@@ -97,8 +108,23 @@ def _equal_dates(former: tuple[int | None, ...], latter: tuple[int | None, ...])
     return latter[finest] is not None
 
 
-def _equal_clocks(former: tuple[int | None, ...], latter: tuple[int | None, ...]) -> bool:
+def _within(years: _Parts, date: _Parts) -> bool:
+    """Return whether a date, or a span of years, lies in a span of years."""
+    first, last = years
+    begin, end = date[0], date[1] if len(date) == 2 else date[0]
+    return None not in (first, last, begin, end) and (first or 0) <= (begin or 0) <= (end or 0) <= (last or 0)
+
+
+def _equal_clocks(former: _Parts, latter: _Parts) -> bool:
     (a, certain), (b, also) = former, latter
     if a is None or b is None:
         return False
     return a == b if certain and also else a % 720 == b % 720
+
+
+_CALENDAR = {
+    ("date", "date"): _equal_dates,
+    ("clock", "clock"): _equal_clocks,
+    ("years", "years"): _within,
+    ("years", "date"): _within,
+}

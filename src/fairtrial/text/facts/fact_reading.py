@@ -30,6 +30,7 @@ from fairtrial.text.facts.calendar_facts import (
 from fairtrial.text.facts.canonical import Canonical, canonicalise
 from fairtrial.text.facts.claims import Claims
 from fairtrial.text.facts.codes import ADDRESSES, CODES, MAY_BE_CODE, find_code
+from fairtrial.text.facts.decades import DECADES, DECADES_CUE, YEAR_RANGES, find_decades, find_year_ranges
 from fairtrial.text.facts.fact import NUMBER, Fact, Kind, Reading
 from fairtrial.text.facts.memory import remember_short
 from fairtrial.text.facts.periods import PERIODS, PERIODS_CUE, find_periods
@@ -142,7 +143,16 @@ def _place_in_original(fact: Fact, whole: Canonical, original: str, cues: Cues) 
     bound, about = fact.bound, fact.about
     if fact.kind not in _WITHOUT_BOUND and not (cues.ascii and not cues.has(BOUNDS_CUE)):
         bound, about = bound_at(whole.text, fact.start, fact.end, calendar=fact.kind in {"date", "time"})
-    return Fact(fact.kind, fact.readings, start, end, bound, about, weak)
+    readings = fact.readings
+    if (
+        fact.kind == "number"
+        and len(readings) > 1
+        and _ORDINAL.fullmatch(whole.text, fact.start, fact.end)
+        and original[start : start + 1].isalpha()
+    ):
+        # "First" is no day of a month, unlike "the 1st".
+        readings = readings[:1]
+    return Fact(fact.kind, readings, start, end, bound, about, weak)
 
 
 _WITHOUT_BOUND = frozenset({"code", "weekday", "day", "period"})
@@ -162,6 +172,7 @@ def _take_facts(work: Claims) -> None:
     work.take(PERIODS, find_periods, PERIODS_CUE)
 
 
+_HYPHEN = cue("", "-")
 _BRACKET, _SLASH = cue("", "["), cue("", "/")
 _MARK = LazyPattern(r"\d[.)][ \t]|step \d")
 _DEGREES_CUE = cue("", "섭화摂華华摄攝大小")
@@ -181,6 +192,8 @@ def _take_numbers(work: Claims, text: str) -> None:
         work.drop(_INLINE_MARK)
     work.take_many(_FRACTION, _fractions, _SLASH)
     work.take_many(_TEMPERATURE, _temperatures, _DEGREES_CUE)
+    work.take_many(YEAR_RANGES, find_year_ranges, _HYPHEN)
+    work.take(DECADES, find_decades, DECADES_CUE)
     if MAY_BE_CODE.search(text):
         work.take(CODES, find_code)
     if cues.has(DATES_CUE) or MAY_BE_DATE.search(text):
