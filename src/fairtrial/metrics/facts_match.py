@@ -69,6 +69,8 @@ class FactsMatch:
         agreement = compare_facts(
             expected.reply, actual.reply, tolerance=self.tolerance, reader=reader, polarity=self.polarity
         )
+        if agreement.unread:
+            return Score(None, agreement.unread, side="infrastructure", key=key)
         places = count()
         parts = [
             *_contradictions(agreement, expected.reply, actual.reply, places),
@@ -84,7 +86,12 @@ class FactsMatch:
             return Score(1.0, "the reference states no number or date; the reply agrees with its sentence", key=key)
         if not parts:
             return Score(applicable=False, reason="the reference states no facts", key=key)
-        return average_parts(parts, key=key)
+        score = average_parts(parts, key=key)
+        undecided = next((part for part in parts if part.value is None), None)
+        if undecided is not None and score.value in {1.0, None}:
+            # What is not known makes no reply pass. A missing fact makes it fail without it.
+            return Score(None, undecided.reason, parts=score.parts, side="expectation", key=key)
+        return score
 
     def _forbidden(self, reply: str, reader: Reader, places: count[int]) -> list[Score]:
         parts: list[Score] = []

@@ -40,6 +40,8 @@ class Agreement:
     extra: tuple[Fact, ...]
     agreed: bool = False
     """Whether the reply repeats a clause of the reference with the same polarity."""
+    unread: str = ""
+    """Why the texts were not compared, if they are too long."""
 
     @property
     def contradicted(self) -> bool:
@@ -69,6 +71,10 @@ class Reader:
 
 
 _ANY = Reader()
+MOST_CHARACTERS = 200_000
+"""The length of the longest text whose facts are compared. The time is linear, about 2 s in the worst text."""
+_MOST_PAIRS = 400_000
+"""The number of pairs of facts that are compared at most."""
 
 
 def _in_order(fact: Fact, locale: str) -> Fact:
@@ -93,9 +99,16 @@ def compare_facts(
 
     A fact of the reference is found if the reply has a fact with an equal reading. It is contradicted if it is not
     found and the reply has a fact of the same dimension that is not in the reference. It is undecided if both texts
-    have a date such as 3/4 and 4/3, which are equal in one order of month and day only. `tolerance` is relative.
+    have a date such as 3/4 and 4/3, which are equal in one order of month and day only, or if the reply has a vaguer
+    value, such as the year of a date. `tolerance` is relative.
     """
+    longest = max(len(reference), len(reply))
+    if longest > MOST_CHARACTERS:
+        return Agreement((), (), (), unread=f"a text of {longest:,} characters is longer than {MOST_CHARACTERS:,}")
     expected, actual = reader(reference), reader(reply)
+    if len(expected) * len(actual) > _MOST_PAIRS:
+        counts = f"{len(expected):,} facts of the reference and {len(actual):,} of the reply"
+        return Agreement((), (), (), unread=f"{counts} are more than {_MOST_PAIRS:,} pairs")
     findings, extra = _findings(expected, actual, tolerance, reference, reply)
     if not polarity:
         return Agreement(findings, (), extra)
