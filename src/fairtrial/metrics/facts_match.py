@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from fairtrial.config.reader import check_options
 from fairtrial.metrics.expectations import blank_references
+from fairtrial.metrics.facts_names import collect_names
 from fairtrial.metrics.pairing import compare_each, no_reference
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import not_recorded
@@ -55,19 +56,31 @@ class FactsMatch:
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Score each invocation that has a reference, and take the mean."""
-        return compare_each(trace, case, self._compare, excluded=no_reference)
+        names = collect_names((*(case.conversation or ()), *trace.invocations)) if self.polarity else ()
+
+        def compare(actual: Invocation, expected: Invocation, key: PartKey) -> Score:
+            return self._compare(actual, expected, key, names)
+
+        return compare_each(trace, case, compare, excluded=no_reference)
 
     def expectation_problems(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:  # noqa: ARG002
         """Return a problem for each reference that is blank."""
         return tuple(blank_references(case))
 
-    def _compare(self, actual: Invocation, expected: Invocation, key: PartKey) -> Score:
+    def _compare(
+        self, actual: Invocation, expected: Invocation, key: PartKey, names: tuple[frozenset[str], ...]
+    ) -> Score:
         message = actual.final_response
         if message is not None and message.withheld:
             return Score(None, not_recorded(message, "reply"), side="infrastructure", key=key)
         reader = Reader(frozenset(self.kinds or KINDS), self.locale, self.ignore)
         agreement = compare_facts(
-            expected.reply, actual.reply, tolerance=self.tolerance, reader=reader, polarity=self.polarity
+            expected.reply,
+            actual.reply,
+            tolerance=self.tolerance,
+            reader=reader,
+            polarity=self.polarity,
+            names=names,
         )
         if agreement.unread:
             return Score(None, agreement.unread, side="infrastructure", key=key)

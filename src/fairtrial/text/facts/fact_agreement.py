@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from fairtrial.text.facts.fact import KINDS, NUMBER, Fact, Kind
 from fairtrial.text.facts.fact_equality import equal_facts
 from fairtrial.text.facts.fact_reading import read_facts
-from fairtrial.text.facts.names import replaced_names
+from fairtrial.text.facts.names import exchanged_names, replaced_names
 from fairtrial.text.facts.polarity import Opposition, compare_polarity, is_negative
 from fairtrial.text.facts.vagueness import find_vaguer
 from fairtrial.text.facts.word_patterns import LazyPattern
@@ -93,14 +93,14 @@ def compare_facts(
     tolerance: float = 0.0,
     reader: Reader = _ANY,
     polarity: bool = True,
-    names: Iterable[str] = (),
+    names: Sequence[frozenset[str]] = (),
 ) -> Agreement:
     """Compare a reply with its reference.
 
     A fact of the reference is found if the reply has a fact with an equal reading. It is contradicted if it is not
     found and the reply has a fact of the same dimension that is not in the reference. It is undecided if both texts
     have a date such as 3/4 and 4/3, which are equal in one order of month and day only, or if the reply has a vaguer
-    value, such as the year of a date. `tolerance` is relative.
+    value, such as the year of a date. `tolerance` is relative. `names` are groups of names that exclude one another.
     """
     longest = max(len(reference), len(reply))
     if longest > MOST_CHARACTERS:
@@ -113,7 +113,9 @@ def compare_facts(
     if not polarity:
         return Agreement(findings, (), extra)
     clauses = compare_polarity(reference, reply)
-    replaced = tuple(Opposition("name", *item) for item in replaced_names(reference, reply, names))
+    certain = frozenset[str]().union(*names)
+    hits = replaced_names(reference, reply, certain) or exchanged_names(reference, reply, names)
+    replaced = tuple(Opposition("name", *item) for item in hits)
     return Agreement(findings, clauses.oppositions + replaced, extra, clauses.agreed)
 
 

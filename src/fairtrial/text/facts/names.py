@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 from functools import cache
 from importlib import resources
 from typing import NamedTuple
+from unicodedata import combining, normalize
 
 from fairtrial.text.facts.memory import remember_short
 from fairtrial.text.facts.word_patterns import LazyPattern, alternatives
@@ -71,6 +72,37 @@ def replaced_names(reference: str, reply: str, names: Iterable[str] = ()) -> lis
     return hits
 
 
+def exchanged_names(reference: str, reply: str, groups: Iterable[frozenset[str]]) -> list[Replaced]:
+    """Return the names of a reference that a reply lacks, each with a name of the same group that only the reply has.
+
+    The groups are names that exclude one another, such as the customers of a tool result. Capital letters and accents
+    do not count: "Muller" is "Müller".
+    """
+    folded, other_folded = _fold(reference), _fold(reply)
+    hits: list[Replaced] = []
+    for names in groups:
+        only_expected = [name for name in names if _place(name, reference) and _fold(name) not in other_folded]
+        only_actual = [name for name in names if _place(name, reply) and _fold(name) not in folded]
+        for name, counterpart in zip(sorted(only_expected), sorted(only_actual), strict=False):
+            hits.append(Replaced(*(_place(name, reference) or (0, 0)), *(_place(counterpart, reply) or (0, 0))))
+    return hits
+
+
+def _fold(text: str) -> str:
+    return "".join(sign for sign in normalize("NFKD", text.casefold()) if not combining(sign))
+
+
+def _place(name: str, text: str) -> tuple[int, int] | None:
+    """Return the offsets of a name in a text, if it stands there as a word of its own."""
+    start = text.find(name)
+    while start >= 0:
+        end = start + len(name)
+        if not (name[0].isascii() and _inside_word(text, start, end)):
+            return start, end
+        start = text.find(name, end)
+    return None
+
+
 @remember_short
 def _sentences(text: str) -> tuple[_Sentence, ...]:
     sentences: list[_Sentence] = []
@@ -101,7 +133,11 @@ def _compare_sentences(
     for a, b, c, d in replacements:
         expected, actual = (spans[a][0], spans[b - 1][1]), (other_spans[c][0], other_spans[d - 1][1])
         name, counterpart = reference[slice(*expected)], reply[slice(*actual)]
-        if counterpart in reference or name in reply or not (name[0].isalpha() and counterpart[0].isalpha()):
+        if (
+            _fold(counterpart) in _fold(reference)
+            or _fold(name) in _fold(reply)
+            or not (name[0].isalpha() and counterpart[0].isalpha())
+        ):
             continue
         if (
             (_is_name(reference, *expected, certain) or _is_name(reply, *actual, certain))
