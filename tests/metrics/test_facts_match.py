@@ -160,3 +160,26 @@ def test_more_than_400_000_pairs_of_facts_are_not_compared() -> None:
     """A text of many numbers against itself would take minutes."""
     text = "$1 " * 700
     assert score(text, text).reason == "700 facts of the reference and 700 of the reply are more than 400,000 pairs"
+
+
+@pytest.mark.parametrize(
+    ("reference", "reply", "value"),
+    [
+        ("It takes 3 sprints.", "It takes 6 weeks.", 1.0),
+        ("It takes 3 sprints.", "It takes 6 sprints.", 0.0),
+        ("It takes 3 sprints.", "It takes 3 weeks.", 0.0),
+        ("You get 2 pallets.", "You get 96 boxes.", 1.0),
+        ("You get 2 pallets.", "You get 2 boxes.", 0.0),
+        ("2팔레트가 옵니다.", "96상자가 옵니다.", 1.0),
+    ],
+)
+def test_own_units_are_converted(reference: str, reply: str, value: float) -> None:
+    """A unit of the user stands for a number of known units, or of another unit of the user."""
+    units = ("sprint = 2 weeks", "pallet = 48 boxes", "팔레트 = 48 상자")
+    assert score(reply, reference, units=units).value == value
+
+
+def test_a_text_that_defines_no_unit_is_refused() -> None:
+    """The message shows a definition."""
+    with pytest.raises(ConfigError, match="sprint = 2 weeks"):
+        FactsMatch(units=("sprint",))

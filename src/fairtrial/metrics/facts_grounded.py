@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from fairtrial.config.reader import check_options
 from fairtrial.metrics.asking import judge_each
-from fairtrial.metrics.facts_match import Ignore, Kinds, Locale
+from fairtrial.metrics.facts_match import Ignore, Kinds, Locale, Units, check_units
 from fairtrial.metrics.judge_context import Texts, actions, agents_at, earlier, instructions, tools, user_message
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import Content
@@ -19,6 +19,7 @@ from fairtrial.records.trace import Invocation, ToolCall, ToolResult, Trace
 from fairtrial.text.facts.fact import KINDS, Fact
 from fairtrial.text.facts.fact_agreement import Reader
 from fairtrial.text.facts.fact_evidence import Evidence, EvidenceTexts, find_checkable
+from fairtrial.text.facts.own_units import parse_units
 
 _EVIDENCE: tuple[Content, ...] = ("user", "results")
 
@@ -36,6 +37,7 @@ class FactsGrounded:
     kinds: Kinds = ()
     locale: Locale = ""
     ignore: Ignore = ()
+    units: Units = ()
     computed: Annotated[
         bool, Meta(description="whether a value that follows from two given values is grounded, for example their sum")
     ] = True
@@ -43,10 +45,11 @@ class FactsGrounded:
 
     def __post_init__(self) -> None:
         check_options(self)
+        check_units(self.units)
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Look for the evidence of each fact of each reply, and take the mean."""
-        read = EvidenceTexts()
+        read = EvidenceTexts(self._reader(with_options=False))
 
         async def score(invocation: Invocation, index: int) -> Score:
             if _lacks_results(trace.invocations[: index + 1]):
@@ -56,9 +59,15 @@ class FactsGrounded:
 
         return await judge_each(trace, score, reads=("reply", *_EVIDENCE), reads_before=_EVIDENCE)
 
+    def _reader(self, *, with_options: bool = True) -> Reader:
+        units = parse_units(self.units)
+        if not with_options:
+            return Reader(units=units)
+        return Reader(frozenset(self.kinds or KINDS), self.locale, self.ignore, units)
+
     def _score(self, evidence: Evidence, invocation: Invocation) -> Score:
         reply = invocation.reply
-        reader = Reader(frozenset(self.kinds or KINDS), self.locale, self.ignore)
+        reader = self._reader()
         facts = find_checkable(reply, reader(reply))
         parts = [self._part(evidence, fact, reply, place) for place, fact in enumerate(facts)]
         for start, end in evidence.foreign_places(reply) if self.names else ():

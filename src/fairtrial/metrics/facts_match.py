@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from fairtrial.config.reader import check_options
+from fairtrial.config.reader import OptionError, check_options
 from fairtrial.metrics.expectations import blank_references
 from fairtrial.metrics.facts_names import collect_names
 from fairtrial.metrics.pairing import compare_each, no_reference
@@ -19,6 +19,7 @@ from fairtrial.records.trace import Invocation, Trace
 from fairtrial.text.facts.fact import KINDS, Fact, Kind
 from fairtrial.text.facts.fact_agreement import Agreement, Finding, Reader, compare_facts
 from fairtrial.text.facts.fact_equality import equal_facts
+from fairtrial.text.facts.own_units import parse_units
 
 _STATES = {"found": 1.0, "missing": 0.0, "contradicted": 0.0}
 
@@ -31,6 +32,18 @@ Locale = Annotated[
     Meta(description="how to read 3/4: as the 3rd of April or as March 4. Empty: what both texts allow"),
 ]
 Ignore = Annotated[tuple[str, ...], Meta(description="words or signs whose facts do not count, for example `Room 12`")]
+Units = Annotated[
+    tuple[str, ...], Meta(description="more units, each with its size in another unit, for example `sprint = 2 weeks`")
+]
+
+
+def check_units(units: tuple[str, ...]) -> None:
+    """Raise OptionError if a text of the option `units` defines no unit."""
+    try:
+        parse_units(units)
+    except ValueError as error:
+        problem = f"{str(error)!r} defines no unit; write, for example, 'sprint = 2 weeks'"
+        raise OptionError([("units", problem)]) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +59,7 @@ class FactsMatch:
     tolerance: Tolerance = 0.0
     locale: Locale = ""
     ignore: Ignore = ()
+    units: Units = ()
     must_not: Annotated[
         tuple[str, ...], Meta(description="texts whose facts a reply may not state, for example `$0` or `90 days`")
     ] = ()
@@ -53,6 +67,7 @@ class FactsMatch:
 
     def __post_init__(self) -> None:
         check_options(self)
+        check_units(self.units)
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Score each invocation that has a reference, and take the mean."""
@@ -73,7 +88,7 @@ class FactsMatch:
         message = actual.final_response
         if message is not None and message.withheld:
             return Score(None, not_recorded(message, "reply"), side="infrastructure", key=key)
-        reader = Reader(frozenset(self.kinds or KINDS), self.locale, self.ignore)
+        reader = Reader(frozenset(self.kinds or KINDS), self.locale, self.ignore, parse_units(self.units))
         agreement = compare_facts(
             expected.reply,
             actual.reply,

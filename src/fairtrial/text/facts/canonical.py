@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from fairtrial.text.facts.english_numerals import english_numerals
+from fairtrial.text.facts.european_forms import european_forms
 from fairtrial.text.facts.han_numerals import han_numerals
 from fairtrial.text.facts.korean_numerals import korean_numerals
 from fairtrial.text.facts.memory import remember_short
@@ -24,7 +25,7 @@ _SIGN_SET = frozenset(map(chr, _SIGNS))
 _STEPS: tuple[tuple[LazyPattern, tuple[Callable[[str], list[tuple[int, int, str]]], ...]], ...] = (
     (_HANGUL, (korean_numerals,)),
     (_HAN, (han_numerals,)),
-    (_LATIN, (english_numerals,)),
+    (_LATIN, (european_forms, english_numerals)),
 )
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from fairtrial.text.facts.fact import KINDS, NUMBER, Fact, Kind
 from fairtrial.text.facts.fact_equality import equal_facts
 from fairtrial.text.facts.fact_reading import read_facts
 from fairtrial.text.facts.names import exchanged_names, replaced_names
+from fairtrial.text.facts.own_units import with_own_units
 from fairtrial.text.facts.polarity import Opposition, compare_polarity, is_negative
+from fairtrial.text.facts.units import Unit
 from fairtrial.text.facts.vagueness import find_vaguer
 from fairtrial.text.facts.word_patterns import LazyPattern
 
@@ -51,15 +53,21 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads the facts of texts: of some kinds, with dates in one order, and without the facts inside some words."""
+    """Reads the facts of texts: of some kinds, with dates in one order, and without the facts inside some words.
+
+    `units` are more units by their names in small letters.
+    """
 
     kinds: frozenset[Kind] = frozenset(KINDS)
     locale: Literal["", "day_first", "month_first"] = ""
     ignore: tuple[str, ...] = ()
+    units: Mapping[str, Unit] = field(default_factory=dict)
 
     def __call__(self, text: str) -> tuple[Fact, ...]:
         """Return the facts of a text."""
         facts = read_facts(text)
+        if self.units:
+            facts = with_own_units(facts, text, self.units)
         if len(self.kinds) < len(KINDS):
             facts = tuple(fact for fact in facts if fact.kind in self.kinds)
         if self.locale:

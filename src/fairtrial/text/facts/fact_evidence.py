@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -47,7 +47,8 @@ class _TextFacts(NamedTuple):
 class EvidenceTexts:
     """Reads each text of a conversation once, also if it is evidence of several replies."""
 
-    def __init__(self) -> None:
+    def __init__(self, read: Callable[[str], Sequence[Fact]] = read_facts) -> None:
+        self._read = read
         self._facts_by_text: dict[str, _TextFacts] = {}
 
     def __call__(self, texts: Mapping[str, str]) -> Evidence:
@@ -57,9 +58,9 @@ class EvidenceTexts:
     def _read_text(self, text: str) -> _TextFacts:
         if text not in self._facts_by_text:
             content = decode(text)
-            facts = [*read_facts(text)]
+            facts = [*self._read(text)]
             if content is not None:
-                facts += [fact for quantity in quantities(content) for fact in read_facts(quantity)]
+                facts += [fact for quantity in quantities(content) for fact in self._read(quantity)]
             places = frozenset(place for _, _, place in places_in(text))
             self._facts_by_text[text] = _TextFacts(
                 tuple(dict.fromkeys(facts)), tuple(list_values(content)), places, bool(_AIRPORT.search(text))
