@@ -18,7 +18,7 @@ from fairtrial.records.score import PartKey, Quote, Score, average_parts
 from fairtrial.records.trace import Invocation, ToolCall, ToolResult, Trace
 from fairtrial.text.facts.fact import KINDS, Fact
 from fairtrial.text.facts.fact_agreement import Reader
-from fairtrial.text.facts.fact_evidence import Evidence, EvidenceTexts, find_checkable
+from fairtrial.text.facts.fact_evidence import Evidence, EvidenceTexts, Support, find_checkable
 from fairtrial.text.facts.own_units import parse_units
 
 _EVIDENCE: tuple[Content, ...] = ("user", "results")
@@ -69,7 +69,11 @@ class FactsGrounded:
         reply = invocation.reply
         reader = self._reader()
         facts = find_checkable(reply, reader(reply))
-        parts = [self._part(evidence, fact, reply, place) for place, fact in enumerate(facts)]
+        supports = evidence.find_support(reply, facts, computed=self.computed)
+        parts = [
+            _part(support, fact, reply, place)
+            for place, (fact, support) in enumerate(zip(facts, supports, strict=True))
+        ]
         for start, end in evidence.foreign_places(reply) if self.names else ():
             name = reply[start:end]
             key, quotes = PartKey("fact", len(parts)), (Quote(name, "reply"),)
@@ -78,15 +82,15 @@ class FactsGrounded:
             return Score(applicable=False, reason="the reply states no facts")
         return average_parts(parts)
 
-    def _part(self, evidence: Evidence, fact: Fact, reply: str, place: int) -> Score:
-        text = reply[fact.start : fact.end].strip()
-        support = evidence.supports(fact, computed=self.computed)
-        key, label, quote = PartKey("fact", place), f"{fact.kind}: {text}", Quote(text, "reply")
-        if not support:
-            reason = f"not found: {text!r} stands in no message, result or instruction, and follows from no two of them"
-            return Score(0.0, reason, label, quotes=(quote,), key=key)
-        reason = f"found in {support.source}" if support.source else f"follows: {support.calculation}"
-        return Score(1.0, reason, label, quotes=(quote,), key=key)
+
+def _part(support: Support, fact: Fact, reply: str, place: int) -> Score:
+    text = reply[fact.start : fact.end].strip()
+    key, label, quote = PartKey("fact", place), f"{fact.kind}: {text}", Quote(text, "reply")
+    if not support:
+        reason = f"not found: {text!r} stands in no message, result or instruction, and follows from none"
+        return Score(0.0, reason, label, quotes=(quote,), key=key)
+    reason = f"found in {support.source}" if support.source else f"follows: {support.calculation}"
+    return Score(1.0, reason, label, quotes=(quote,), key=key)
 
 
 def _lacks_results(invocations: Sequence[Invocation]) -> bool:

@@ -97,7 +97,7 @@ def _equal_across(former: Reading, a: float, latter: Reading, b: float, toleranc
 def _is_hour(clock: _Parts, number: float) -> bool:
     """Return whether a number is the hour of a clock time, for example in "at 5"."""
     minute = clock[0] or 0
-    return minute % 60 == 0 and minute // 60 % 12 == number % 12
+    return 0 <= number <= 24 and minute % 60 == 0 and minute // 60 % 12 == number % 12
 
 
 def _equal_dates(former: _Parts, latter: _Parts) -> bool:
