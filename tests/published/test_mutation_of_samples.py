@@ -31,6 +31,7 @@ FACTS = {
     "date_changed": (22, 22),
     "unit_changed": (4, 4),
     "negated": (44, 45),
+    "name_swapped": (4, 4),
     "denied": (22, 22),
     "claim_invented": (0, 63),
 }
