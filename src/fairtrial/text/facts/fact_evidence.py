@@ -95,7 +95,7 @@ class Evidence:
             [value for content in self.texts.values() for value in content.list_values],
             [span for content in self.texts.values() for span in find_spans(content.facts)],
             [*named, *reversed(by_user)],
-            [values for content in self.texts.values() if (values := _of_short(content.facts))],
+            [values for content in self.texts.values() if (values := _select_short(content.facts))],
             reply,
             read_facts(reply),
         )
@@ -115,7 +115,7 @@ class Evidence:
         return [(start, end) for start, end, place in places_in(reply) if place not in places]
 
 
-def _of_short(facts: Sequence[Fact]) -> Sequence[Fact]:
+def _select_short(facts: Sequence[Fact]) -> Sequence[Fact]:
     """Return the values of a text, or none if it has many."""
     values = [fact for fact in facts if isinstance(fact.readings[0].value, (int, float))]
     return values if 1 < len(values) <= MOST_IN_SHORT else ()

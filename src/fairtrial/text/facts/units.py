@@ -48,13 +48,13 @@ def sign_pattern(*, ascii_only: bool = False) -> str:
 @cache
 def unit_cue() -> Cue:
     """Return the cue of the units and currencies: the first letters of their Latin names, and their other signs."""
-    return _cue_of([*unit_names(), *currency_names()])
+    return _make_cue([*unit_names(), *currency_names()])
 
 
 @cache
 def sign_cue() -> Cue:
     """Return the cue of the currency signs and codes."""
-    return _cue_of(_signs())
+    return _make_cue(_signs())
 
 
 @cache
@@ -67,7 +67,7 @@ def _signs() -> list[str]:
     return [name for name in currency_names() if not name.isalpha() or (name.isascii() and len(name) == 3)]
 
 
-def _cue_of(names: list[str]) -> Cue:
+def _make_cue(names: list[str]) -> Cue:
     words = {re.split("[^a-z]", name)[0] for name in names}
     return Cue(frozenset(words - {""}), frozenset(name[0] for name in names if not "a" <= name[0] <= "z"))
 
