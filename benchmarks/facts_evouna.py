@@ -4,7 +4,8 @@
 
 The data are `../shared/data/evouna/nq.jsonl`: 1,007 questions of Natural Questions, the answers of five systems, and
 the verdict of a person for each. An answer is right for a criterion if it is right against one of the references.
-Answers whose references hold no fact are left out, because `facts_match_v1` does not apply to them. The dev half has
+Answers whose references hold no fact are left out, because `facts_match_v1` does not apply to them. An answer that a
+criterion leaves undecided, for example the year of a date, neither passes nor fails. The dev half has
 the questions at even places, which the author of the detector has seen. Intervals resample questions.
 """
 
@@ -15,6 +16,7 @@ import json
 import random
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from measuring import heading
 
@@ -22,8 +24,8 @@ from fairtrial.text.facts.fact_agreement import compare_facts
 from fairtrial.text.rouge import rouge, words
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "evouna" / "nq.jsonl"
-Row = tuple[str, bool, bool]
-"""The question, whether people say that the answer is right, and whether the criterion does."""
+Row = tuple[str, bool, bool | None]
+"""The question, whether people say that the answer is right, and whether the criterion does. None: undecided."""
 
 
 def main(peer: str = "") -> None:  # noqa: ARG001  (each criterion runs here)
@@ -39,10 +41,11 @@ def main(peer: str = "") -> None:  # noqa: ARG001  (each criterion runs here)
         for answer in question["answers"].values():
             text, references = answer["text"], question["references"]
             facts = [by_facts(reference, text) for reference in references]
-            if not any(facts) and None in facts:
+            if "right" not in facts and "none" in facts:
                 continue
-            told: dict[str, bool] = {
-                "facts_match_v1": any(facts),
+            by_all = True if "right" in facts else None if "undecided" in facts else False
+            told: dict[str, bool | None] = {
+                "facts_match_v1": by_all,
                 "ROUGE-1 >= 0.2": any(rouge(words(text), words(each)).f >= 0.2 for each in references),
                 "exact match": text.strip() in references,
                 "contains": any(each in text for each in references),
@@ -55,23 +58,28 @@ def main(peer: str = "") -> None:  # noqa: ARG001  (each criterion runs here)
     for name, each in rows.items():
         low, high = interval(each)
         wrong, alarms = shares(each)
+        agreed = [right is correct for _, correct, right in each if right is not None]
         print(
-            f"  {name:16} {wrong:6.1%} {alarms:6.1%}  J {wrong - alarms:+.2f} [{low:+.2f}, {high:+.2f}]  of {len(each)}"
+            f"  {name:16} {wrong:6.1%} {alarms:6.1%}  J {wrong - alarms:+.2f} [{low:+.2f}, {high:+.2f}]"
+            f"  agrees with people {sum(agreed) / len(agreed):.1%}, undecided {len(each) - len(agreed)} of {len(each)}"
         )
 
 
-def by_facts(reference: str, reply: str) -> bool | None:
-    """Return whether a reply states the facts of a reference, or None if it has none."""
+def by_facts(reference: str, reply: str) -> Literal["none", "right", "wrong", "undecided"]:
+    """Return whether a reply states the facts of a reference, and "none" if the reference has none."""
     agreement = compare_facts(reference, reply)
-    if not agreement.findings and not agreement.contradicted:
-        return None
-    return not agreement.contradicted and all(finding.state != "missing" for finding in agreement.findings)
+    states = {finding.state for finding in agreement.findings}
+    if not states and not agreement.contradicted:
+        return "none"
+    if agreement.contradicted or "missing" in states:
+        return "wrong"
+    return "undecided" if "undecided" in states else "right"
 
 
 def shares(rows: Sequence[Row]) -> tuple[float, float]:
     """Return the shares of wrong answers and of right answers that fail."""
-    wrong = [not right for _, correct, right in rows if not correct]
-    alarms = [not right for _, correct, right in rows if correct]
+    wrong = [right is False for _, correct, right in rows if not correct]
+    alarms = [right is False for _, correct, right in rows if correct]
     return sum(wrong) / max(1, len(wrong)), sum(alarms) / max(1, len(alarms))
 
 

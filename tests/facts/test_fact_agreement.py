@@ -127,3 +127,26 @@ def test_the_pairs_of_the_corpus(half: str, language: str, alarms: float, caught
             wrong[row["same"]] += verdict(row["reference"], row["reply"]) in {"contradicted", "missing"}
     assert wrong[True] <= alarms * sum(row["same"] is True for row in rows)
     assert wrong[False] >= caught * sum(row["same"] is False for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("reference", "reply", "state"),
+    [
+        (
+            "El pedido llega el 3 de marzo de 2026 y cuesta 1.234,56 €.",
+            "Cuesta 1234,56 € y llega el 03/03/2026.",
+            "same",
+        ),
+        ("El vuelo sale el 3 de marzo a las 15:00.", "El vuelo sale el 3 de abril a las 15:00.", "contradicted"),
+        ("La tarifa es de $1,234.50 por la noche.", "La tarifa es de $1.234,50.", "same"),
+        ("Le colis arrive le 1er mars 2026 à 15h30.", "Il est dans la boîte le 2026-03-01 à 15:30.", "same"),
+        ("Le billet est à 12,50 € pour le train.", "Le billet est à 21,50 € pour le train.", "contradicted"),
+        ("La remise est de 20 pour cent.", "La remise est de 20 %.", "same"),
+        ("Die Lieferung kommt am 3. März um 15 Uhr.", "Sie ist am 03.03.2026 um 15:00 da.", "same"),
+        ("Die Fahrt dauert zwei Stunden.", "Die Fahrt dauert 120 Minuten und ist schön.", "same"),
+        ("Die Fahrt kostet 1.234,50 € und ist lang.", "Die Fahrt kostet 1.243,50 € und ist lang.", "contradicted"),
+    ],
+)
+def test_spanish_french_and_german_numbers_and_dates(reference: str, reply: str, state: str) -> None:
+    """Decimal commas, months, hours, units and the numerals from two to twelve are read."""
+    assert verdict(reference, reply) == state

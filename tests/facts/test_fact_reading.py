@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -181,3 +185,31 @@ def test_any_text_is_read(text: str) -> None:
     for fact in read_facts(text):
         assert 0 <= fact.start < fact.end <= len(text)
         assert fact.readings
+
+
+HOSTILE = (
+    "1", "1,", "1.", "1-", "1/", "1:", "$1", "1 to ", "1 and ", "+1 ", "a1-", "#", "0.", "3/4 ", "1. ", "one ", "a ",
+    "two and ", "half a ", "dozen ", "the ", "May ", "@a.", "/a", "www.", "*", "`", "(", " ", "\n", "一", "万", "億",
+    "千", "1点", "百分之", "1年1月", "周一、", "第", "万一", "일", "이십 ", "열 ", "1분의", "천", "월·", "not ",
+    "不", "없",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_a_hostile_text_costs_as_many_facts_as_it_has(unit: str) -> None:
+    """Work that grows faster than the text would not end: 20,000 signs, of which no fact is read twice."""
+    text = (unit * 20_000)[:20_000]
+    facts = read_facts(text)
+    assert len(facts) <= 20_000
+    assert all(former.start <= latter.start for former, latter in pairwise(facts))
+
+
+def test_the_patterns_of_facts_are_not_compiled_by_an_import() -> None:
+    """An import of the criterion compiles none of them, as the patterns take longer than the rest of the import."""
+    code = (
+        "import fairtrial.metrics.facts_match, gc\n"
+        "from fairtrial.text.facts.word_patterns import LazyPattern\n"
+        "print([item for item in gc.get_objects() if isinstance(item, LazyPattern) and 'compiled' in vars(item)])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

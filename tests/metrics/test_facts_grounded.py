@@ -128,3 +128,8 @@ def test_the_replies_that_may_be_read(language: str, alarms: int) -> None:
     fails = [(row["grounded"], score(row["reply"], row["tool_results"]).value not in {None, 1.0}) for row in rows]
     assert fails.count((True, True)) <= alarms
     assert fails.count((False, True)) >= 7
+
+
+def test_own_units_are_converted() -> None:
+    """The result has weeks, and the reply sprints."""
+    assert score("It takes 3 sprints.", {"duration": "6 weeks"}, units=("sprint = 2 weeks",)).value == 1.0

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairtrial import EvalCase, Invocation, Message, Score, Trace
+from fairtrial import EvalCase, Invocation, Message, Score, ToolCall, ToolResult, Trace
 from fairtrial.errors import ConfigError
 from fairtrial.metrics.facts_match import FactsMatch
 
@@ -89,3 +89,97 @@ def test_an_unknown_kind_is_refused() -> None:
     """The message of a mistake names the allowed kinds."""
     with pytest.raises(ConfigError, match="amount"):
         FactsMatch(kinds=("price",))  # type: ignore[arg-type]
+
+
+def score_with_result(reference: str, reply: str, result: Any) -> float | None:
+    """The score of a reply, of a case whose expected conversation has a tool result."""
+    steps = (ToolCall("list", {}), ToolResult("list", result))
+    case = EvalCase("case", (Invocation(Message("Who?"), steps, Message(reference)),))
+    return FactsMatch()(Trace((Invocation(Message("Who?"), (), Message(reply)),)), case).value
+
+
+GUESTS = {"guests": [{"name": "Anna Müller", "id": "user_a"}, {"name": "Bo Chen", "id": "user_b"}]}
+
+
+@pytest.mark.parametrize(
+    ("reference", "reply", "value"),
+    [
+        ("Room 7 is booked for Anna Müller.", "Bo Chen has room 7.", 0.0),
+        ("Room 7 is booked for Anna Müller.", "Anna Muller has room 7.", 1.0),
+        ("Room 7 is booked for Anna Müller.", "The guest has room 7.", 1.0),
+        ("user_a has room 7.", "Room 7 is of user_b.", 0.0),
+        ("Anna Müller has room 7, Bo Chen room 8.", "Room 8 is Bo Chen's, room 7 is Anna Müller's.", 1.0),
+    ],
+)
+def test_names_of_results_exclude_one_another(reference: str, reply: str, value: float) -> None:
+    """A reply may leave a name out, or write it without accents, and may not put another in its place."""
+    assert score_with_result(reference, reply, GUESTS) == value
+
+
+@pytest.mark.parametrize(
+    ("reference", "reply"),
+    [
+        ("Due 3 May 2026, $5.", "It is due in 2026 and costs $5."),
+        ("It was founded in 1931.", "It was founded in the early 1930s."),
+        ("1931年に設立されました。", "1930年代に設立されました。"),
+        ("It has 1,234 rooms.", "It has about 1,200 rooms."),
+        ("It has 1,250 rooms.", "It has 1,200 to 1,300 rooms."),
+    ],
+)
+def test_a_vaguer_reply_is_unscored(reference: str, reply: str) -> None:
+    """A value that includes the expected value neither states nor contradicts it."""
+    result = score(reply, reference)
+    assert result.value is None
+    assert result.side == "expectation"
+
+
+@pytest.mark.parametrize(
+    ("reference", "reply"),
+    [
+        ("Due 3 May 2026, $5.", "It is due in 2027 and costs $5."),
+        ("It was founded in 1931.", "It was founded in the late 1930s."),
+        ("It takes 5 to 7 days.", "It takes 5 to 10 days."),
+        ("It has 1,234 rooms.", "It has about 1,300 rooms."),
+        ("Due 3 May 2026, $5.", "It is due in 2026."),
+    ],
+)
+def test_a_vaguer_reply_that_misses_the_value_fails(reference: str, reply: str) -> None:
+    """Another year, another part of a decade, another end of a range, another round number, and a fact left out."""
+    value = score(reply, reference).value
+    assert value is not None
+    assert value < 1.0
+
+
+def test_a_text_of_more_than_200_000_characters_is_unscored() -> None:
+    """The reason names the length."""
+    result = score("1" * 200_001, "It costs $5.")
+    assert (result.value, result.reason) == (None, "a text of 200,001 characters is longer than 200,000")
+
+
+def test_more_than_400_000_pairs_of_facts_are_not_compared() -> None:
+    """A text of many numbers against itself would take minutes."""
+    text = "$1 " * 700
+    assert score(text, text).reason == "700 facts of the reference and 700 of the reply are more than 400,000 pairs"
+
+
+@pytest.mark.parametrize(
+    ("reference", "reply", "value"),
+    [
+        ("It takes 3 sprints.", "It takes 6 weeks.", 1.0),
+        ("It takes 3 sprints.", "It takes 6 sprints.", 0.0),
+        ("It takes 3 sprints.", "It takes 3 weeks.", 0.0),
+        ("You get 2 pallets.", "You get 96 boxes.", 1.0),
+        ("You get 2 pallets.", "You get 2 boxes.", 0.0),
+        ("2팔레트가 옵니다.", "96상자가 옵니다.", 1.0),
+    ],
+)
+def test_own_units_are_converted(reference: str, reply: str, value: float) -> None:
+    """A unit of the user stands for a number of known units, or of another unit of the user."""
+    units = ("sprint = 2 weeks", "pallet = 48 boxes", "팔레트 = 48 상자")
+    assert score(reply, reference, units=units).value == value
+
+
+def test_a_text_that_defines_no_unit_is_refused() -> None:
+    """The message shows a definition."""
+    with pytest.raises(ConfigError, match="sprint = 2 weeks"):
+        FactsMatch(units=("sprint",))

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from fairtrial.config.reader import check_options
 from fairtrial.metrics.asking import judge_each
-from fairtrial.metrics.facts_match import Ignore, Kinds, Locale
+from fairtrial.metrics.facts_match import Ignore, Kinds, Locale, Units, check_units
 from fairtrial.metrics.judge_context import Texts, actions, agents_at, earlier, instructions, tools, user_message
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import Content
@@ -18,7 +18,8 @@ from fairtrial.records.score import PartKey, Quote, Score, average_parts
 from fairtrial.records.trace import Invocation, ToolCall, ToolResult, Trace
 from fairtrial.text.facts.fact import KINDS, Fact
 from fairtrial.text.facts.fact_agreement import Reader
-from fairtrial.text.facts.fact_evidence import Evidence, EvidenceTexts, find_checkable
+from fairtrial.text.facts.fact_evidence import Evidence, EvidenceTexts, Support, find_checkable
+from fairtrial.text.facts.own_units import parse_units
 
 _EVIDENCE: tuple[Content, ...] = ("user", "results")
 
@@ -36,6 +37,7 @@ class FactsGrounded:
     kinds: Kinds = ()
     locale: Locale = ""
     ignore: Ignore = ()
+    units: Units = ()
     computed: Annotated[
         bool, Meta(description="whether a value that follows from two given values is grounded, for example their sum")
     ] = True
@@ -43,10 +45,11 @@ class FactsGrounded:
 
     def __post_init__(self) -> None:
         check_options(self)
+        check_units(self.units)
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Look for the evidence of each fact of each reply, and take the mean."""
-        read = EvidenceTexts()
+        read = EvidenceTexts(self._reader(with_options=False))
 
         async def score(invocation: Invocation, index: int) -> Score:
             if _lacks_results(trace.invocations[: index + 1]):
@@ -56,11 +59,21 @@ class FactsGrounded:
 
         return await judge_each(trace, score, reads=("reply", *_EVIDENCE), reads_before=_EVIDENCE)
 
+    def _reader(self, *, with_options: bool = True) -> Reader:
+        units = parse_units(self.units)
+        if not with_options:
+            return Reader(units=units)
+        return Reader(frozenset(self.kinds or KINDS), self.locale, self.ignore, units)
+
     def _score(self, evidence: Evidence, invocation: Invocation) -> Score:
         reply = invocation.reply
-        reader = Reader(frozenset(self.kinds or KINDS), self.locale, self.ignore)
+        reader = self._reader()
         facts = find_checkable(reply, reader(reply))
-        parts = [self._part(evidence, fact, reply, place) for place, fact in enumerate(facts)]
+        supports = evidence.find_support(reply, facts, computed=self.computed)
+        parts = [
+            _part(support, fact, reply, place)
+            for place, (fact, support) in enumerate(zip(facts, supports, strict=True))
+        ]
         for start, end in evidence.foreign_places(reply) if self.names else ():
             name = reply[start:end]
             key, quotes = PartKey("fact", len(parts)), (Quote(name, "reply"),)
@@ -69,15 +82,15 @@ class FactsGrounded:
             return Score(applicable=False, reason="the reply states no facts")
         return average_parts(parts)
 
-    def _part(self, evidence: Evidence, fact: Fact, reply: str, place: int) -> Score:
-        text = reply[fact.start : fact.end].strip()
-        support = evidence.supports(fact, computed=self.computed)
-        key, label, quote = PartKey("fact", place), f"{fact.kind}: {text}", Quote(text, "reply")
-        if not support:
-            reason = f"not found: {text!r} stands in no message, result or instruction, and follows from no two of them"
-            return Score(0.0, reason, label, quotes=(quote,), key=key)
-        reason = f"found in {support.source}" if support.source else f"follows: {support.calculation}"
-        return Score(1.0, reason, label, quotes=(quote,), key=key)
+
+def _part(support: Support, fact: Fact, reply: str, place: int) -> Score:
+    text = reply[fact.start : fact.end].strip()
+    key, label, quote = PartKey("fact", place), f"{fact.kind}: {text}", Quote(text, "reply")
+    if not support:
+        reason = f"not found: {text!r} stands in no message, result or instruction, and follows from none"
+        return Score(0.0, reason, label, quotes=(quote,), key=key)
+    reason = f"found in {support.source}" if support.source else f"follows: {support.calculation}"
+    return Score(1.0, reason, label, quotes=(quote,), key=key)
 
 
 def _lacks_results(invocations: Sequence[Invocation]) -> bool:

@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from fairtrial.config.reader import check_options
+from fairtrial.config.reader import OptionError, check_options
 from fairtrial.metrics.expectations import blank_references
+from fairtrial.metrics.facts_names import collect_names
 from fairtrial.metrics.pairing import compare_each, no_reference
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import not_recorded
@@ -18,6 +19,7 @@ from fairtrial.records.trace import Invocation, Trace
 from fairtrial.text.facts.fact import KINDS, Fact, Kind
 from fairtrial.text.facts.fact_agreement import Agreement, Finding, Reader, compare_facts
 from fairtrial.text.facts.fact_equality import equal_facts
+from fairtrial.text.facts.own_units import parse_units
 
 _STATES = {"found": 1.0, "missing": 0.0, "contradicted": 0.0}
 
@@ -30,6 +32,18 @@ Locale = Annotated[
     Meta(description="how to read 3/4: as the 3rd of April or as March 4. Empty: what both texts allow"),
 ]
 Ignore = Annotated[tuple[str, ...], Meta(description="words or signs whose facts do not count, for example `Room 12`")]
+Units = Annotated[
+    tuple[str, ...], Meta(description="more units, each with its size in another unit, for example `sprint = 2 weeks`")
+]
+
+
+def check_units(units: tuple[str, ...]) -> None:
+    """Raise OptionError if a text of the option `units` defines no unit."""
+    try:
+        parse_units(units)
+    except ValueError as error:
+        problem = f"{str(error)!r} defines no unit; write, for example, 'sprint = 2 weeks'"
+        raise OptionError([("units", problem)]) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +59,7 @@ class FactsMatch:
     tolerance: Tolerance = 0.0
     locale: Locale = ""
     ignore: Ignore = ()
+    units: Units = ()
     must_not: Annotated[
         tuple[str, ...], Meta(description="texts whose facts a reply may not state, for example `$0` or `90 days`")
     ] = ()
@@ -52,23 +67,38 @@ class FactsMatch:
 
     def __post_init__(self) -> None:
         check_options(self)
+        check_units(self.units)
 
     def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Score each invocation that has a reference, and take the mean."""
-        return compare_each(trace, case, self._compare, excluded=no_reference)
+        names = collect_names((*(case.conversation or ()), *trace.invocations)) if self.polarity else ()
+
+        def compare(actual: Invocation, expected: Invocation, key: PartKey) -> Score:
+            return self._compare(actual, expected, key, names)
+
+        return compare_each(trace, case, compare, excluded=no_reference)
 
     def expectation_problems(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:  # noqa: ARG002
         """Return a problem for each reference that is blank."""
         return tuple(blank_references(case))
 
-    def _compare(self, actual: Invocation, expected: Invocation, key: PartKey) -> Score:
+    def _compare(
+        self, actual: Invocation, expected: Invocation, key: PartKey, names: tuple[frozenset[str], ...]
+    ) -> Score:
         message = actual.final_response
         if message is not None and message.withheld:
             return Score(None, not_recorded(message, "reply"), side="infrastructure", key=key)
-        reader = Reader(frozenset(self.kinds or KINDS), self.locale, self.ignore)
+        reader = Reader(frozenset(self.kinds or KINDS), self.locale, self.ignore, parse_units(self.units))
         agreement = compare_facts(
-            expected.reply, actual.reply, tolerance=self.tolerance, reader=reader, polarity=self.polarity
+            expected.reply,
+            actual.reply,
+            tolerance=self.tolerance,
+            reader=reader,
+            polarity=self.polarity,
+            names=names,
         )
+        if agreement.unread:
+            return Score(None, agreement.unread, side="infrastructure", key=key)
         places = count()
         parts = [
             *_contradictions(agreement, expected.reply, actual.reply, places),
@@ -84,7 +114,12 @@ class FactsMatch:
             return Score(1.0, "the reference states no number or date; the reply agrees with its sentence", key=key)
         if not parts:
             return Score(applicable=False, reason="the reference states no facts", key=key)
-        return average_parts(parts, key=key)
+        score = average_parts(parts, key=key)
+        undecided = next((part for part in parts if part.value is None), None)
+        if undecided is not None and score.value in {1.0, None}:
+            # What is not known makes no reply pass. A missing fact makes it fail without it.
+            return Score(None, undecided.reason, parts=score.parts, side="expectation", key=key)
+        return score
 
     def _forbidden(self, reply: str, reader: Reader, places: count[int]) -> list[Score]:
         parts: list[Score] = []

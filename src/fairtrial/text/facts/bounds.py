@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from fairtrial.text.facts.fact import Bound
+from fairtrial.text.facts.word_patterns import LazyPattern, cue
 
 _REACH = 24
-_LEADING = re.compile(
+_LEADING = LazyPattern(
     r"(?:(?P<most>(?:up to|at most|no more than|not more than|no later than|no longer than|not exceed|never exceeds?|maximum(?: of)?|max\.?|a maximum of|"
     r"within|limited to|must not exceed|cannot exceed|can't exceed|won't exceed|doesn't exceed|not over|no greater than|capped at)"
     r"|최대|최고|많아야|늦어도|最大|最多|最長|最高|不超过|不超過|不得超过|不得超過|至多|最长|最晚|多くても|遅くとも)"
@@ -18,7 +17,7 @@ _LEADING = re.compile(
     r"|(?P<about>about|around|approximately|roughly|nearly|almost|some|circa|approx\.?|약|대략|거의|約|およそ|大约|大約|大概|约|ほぼ|将近|將近|差不多|近))"
     r"[ ]?(?:a |an |the |us|nt|\$|€|£|¥|￥|₩|[一-龥]{1,3})?[ ]?$"
 )
-_TRAILING = re.compile(
+_TRAILING = LazyPattern(
     r"[ ]?(?:쯤|의|[가-힣一-龥]{1,2}?)?(?:を|가|을|를|이|은)?[ ]?(?:"
     r"(?P<most>or less|or fewer|or under|or below|or younger|max(?:imum)?\b|at most|at the most|tops\b|이하|이내|까지|을? ?넘지|를? ?넘지|초과하지|以下|以内|以內|まで|超えない|超えません|之内|之內|封顶|封頂|を?上限|を?限度|です?が上限)"
     r"|(?P<least>or more|or over|or older|or above|or later|and up|and over|and above|minimum\b|\+|이상|부터|以上|起|及以上|から(?!.{0,6}まで))"
@@ -26,13 +25,21 @@ _TRAILING = re.compile(
     r"|(?P<under>미만|안 ?되|未満|弱|に満たな|を?下回|不到)"
     r"|(?P<about>or so|-?ish|쯤|정도|가량|ほど|くらい|ぐらい|前後|左右|上下|前后|程度|許))"
 )
-_SIDE_BEFORE = re.compile(
+_SIDE_BEFORE = LazyPattern(
     r"(?:(?P<before>\b(?:before|by|until|till|no later than|up to|ends?(?: on)?|expires?(?: on)?))|(?P<after>\b(?:after|from|since|starting|starts?(?: on| at)?|begins?(?: on| at)?|as of)))"
     r"(?: the| noon on| midnight on| on| at)?[ ]$"
 )
-_SIDE_AFTER = re.compile(
+_SIDE_AFTER = LazyPattern(
     r"[ ]?(?:\([^()]{1,4}\))?[ ]?(?:의 ?|の)?(?:(?P<before>전(?=[에까]|[ ,.]|$)|이전|까지|前|以前|まで|之前|为止|為止|截止)|(?P<after>후|이후|부터|뒤|後|以後|以降|から|后|以后|之后|之後|起))"
 )
+BOUNDS_CUE = cue(
+    "up most no not never maximum max within limited must cannot can t over capped least fewer less minimum min early "
+    "starting starts more above exceed exceeds exceeded exceeding longer older greater higher upwards under below "
+    "shorter younger lower short about around approximately roughly nearly almost some circa approx tops ish so or and "
+    "before by until till end ends expire expires after from since start begin begins as",
+    "+최많늦最不至晚多遅적못少低短起超高于於票大突到小足未满滿약대거約およ将將差近쯤의이까을를초以まで넘か余미안弱に정가ほくぐ前左上后程許전後之为為截후부뒤間を",
+)
+"""The cue of the bounds in a text in ASCII."""
 _KINDS: tuple[Bound, ...] = ("most", "least", "over", "under")
 
 

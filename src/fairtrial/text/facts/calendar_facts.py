@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from fairtrial.text.facts.fact import NUMBER, Kind, Reading
-from fairtrial.text.facts.word_patterns import alternatives
+from fairtrial.text.facts.word_patterns import Cue, LazyPattern, alternatives, cue
 
 _MONTHS = {
     name: place
@@ -28,8 +28,9 @@ _ERAS = {
     "民國": 1911,
     "民国": 1911,
 }
-DATES = re.compile(
-    r"(?<![\d.])(?P<y1>\d{4})(?:(?P<s1>[-/])(?P<m1>\d{1,2})(?:(?P=s1)(?P<d1>\d{1,2}))?(?![\d-])|\.[ ]?(?P<m13>\d{1,2})\.[ ]?(?P<d13>\d{1,2})\.?(?!\d))"
+DATES = LazyPattern(
+    # Each form begins with a digit, an apostrophe, an era, "the" or a month.
+    r"(?=[\d'令平昭大民jfmasondt])(?:(?<![\d.])(?P<y1>\d{4})(?:(?P<s1>[-/])(?P<m1>\d{1,2})(?:(?P=s1)(?P<d1>\d{1,2}))?(?![\d-])|\.[ ]?(?P<m13>\d{1,2})\.[ ]?(?P<d13>\d{1,2})\.?(?!\d))"
     r"|(?P<era>令和|平成|昭和|大正|民國|民国)(?P<ey>\d{1,3}|元)年(?:(?P<em>\d{1,2})月(?:(?P<ed>\d{1,2})[日号號])?)?"
     r"|(?<![\d.])(?:(?P<y2>\d{4}|1[01]\d|'?\d{2})[ ]?[年년][ ]?(?:の)?)?(?P<m2>\d{1,2})[ ]?[月월](?![間间光])(?:[ ]?(?P<d2>\d{1,2})[ ]?[日号號일](?![間间간]))?"
     r"|(?<![\d.])(?P<y3>(?:1[89]|20|21)\d\d)[ ]?[年년](?![間间간])"
@@ -39,12 +40,14 @@ DATES = re.compile(
     r"|(?<![\d./])(?P<a8>\d{1,3})/(?P<b8>\d{1,2})(?:/(?P<c8>\d{4}|\d{1,2}))?(?![\d/])"
     r"|(?<![\d./])(?P<m11>0?[1-9]|1[0-2])/(?P<y11>(?:19|20)\d\d)(?!\d)|(?<![\d.])(?P<y12>(?:19|20)\d\d)\.(?P<m12>0[1-9]|1[0-2])(?![\d.])"
     r"|\bthe[ ](?P<d9>\d{1,2})(?:st|nd|rd|th)(?=[ ]?[.,;!?)]|$|[ ](?:and|to|at|but|or|if|so|because|as|in|by)\b)"
-    r"|(?<![\d.])(?P<d10>\d{1,2})[日号號](?![間间内目以])"
+    r"|(?<![\d.])(?P<d10>\d{1,2})[日号號](?![間间内目以]))"
 )
+MAY_BE_DATE = LazyPattern(r"\d[./-][ ]?\d")
+MAY_BE_TIME = LazyPattern(r"\d (?:past|to|after|before) [\dnm]")
 _HALVES = (
-    (re.compile(r"오전|새벽|아침|午前|朝|上午|凌晨|早上|清晨|早晨|清早|明け方|早|a\.?m\.?|morning"), 0),
+    (LazyPattern(r"오전|새벽|아침|午前|朝|上午|凌晨|早上|清晨|早晨|清早|明け方|早|a\.?m\.?|morning"), 0),
     (
-        re.compile(
+        LazyPattern(
             r"오후|저녁|밤|낮|午後|午后|夕方|夜|晩|下午|晚上|傍晚|中午|夜里|夜裡|晚|昼|p\.?m\.?|afternoon|evening|night"
         ),
         1,
@@ -52,16 +55,20 @@ _HALVES = (
 )
 _BEFORE = "오전|오후|새벽|아침|저녁|밤|낮|午前|午後|午后|明け方|朝|夕方|深夜|夜|晩|昼|上午|下午|晚上|傍晚|凌晨|早上|清晨|早晨|中午|夜里|夜裡|今晚|明早|明晚|晚|早"
 _AFTER = r"(?:[ap]\.m\.?|[ap]m\b)|in the (?:morning|afternoon|evening)|at night"
-TIMES = re.compile(
-    r"\b(?P<word>half|(?:a )?quarter|\d{1,2} minutes?|(?:(?<=at )|(?<=by )|(?<=is ))(?:5|10|20|25)) (?P<side>past|to|after|before) (?P<h1>\d{1,2}|noon|midnight)(?!\d|:)"
+TIMES = LazyPattern(
+    # Each form begins with a digit, "half", "quarter", "a", or a part of the day.
+    rf"(?=[\dhqa差{''.join(sorted({word[0] for word in _BEFORE.split('|')}))}])"
+    r"(?:\b(?P<word>half|(?:a )?quarter|\d{1,2} minutes?|(?:(?<=at )|(?<=by )|(?<=is ))(?:5|10|20|25)) (?P<side>past|to|after|before) (?P<h1>\d{1,2}|noon|midnight)(?!\d|:)"
     rf"(?:[ ](?P<p1>{_AFTER}))?"
     rf"|(?P<b2>(?:{_BEFORE})[ の]?)?(?<![\d:.])(?P<h2>\d{{1,2}}):(?P<m2>\d{{2}})(?::\d{{2}}(?:\.\d+)?)?(?:[ ]?(?P<p2>{_AFTER}))?(?!\d|:\d)"
     rf"|(?<![\d:.])(?P<h3>\d{{1,2}})(?:\.(?P<m3>\d{{2}}))?[ ]?(?P<p3>(?:[ap]\.m\.?|[ap]m\b)|o'clock(?: {_AFTER})?)"
     rf"|(?P<b4>(?:{_BEFORE})[ の]?)?(?<![\d.])(?P<h4>\d{{1,2}})[ ]?(?:시|時|时|点钟|點鐘|点|點)(?!간|間|间)"
     r"(?:[ ]?(?P<m4>\d{1,2})[ ]?(?:분|分)?(?![個个名人枚개명%\d])|[ ]?(?P<half4>반|半)|(?P<q4>[13一三])刻|(?P<to4>差\d{1,2}分))?(?P<before4>(?<=\d分)前|(?<=\d분) 전)?"
-    r"|差(?P<m5>\d{1,2})分(?P<h5>\d{1,2})[点點]"
+    r"|差(?P<m5>\d{1,2})分(?P<h5>\d{1,2})[点點])"
 )
-RANGE_HOURS = re.compile(
+DATES_CUE = Cue(frozenset(_MONTHS) | {"st", "nd", "rd", "th"}, frozenset("年년月월日号號일"))
+TIMES_CUE = cue("am pm m clock quarter half minute minutes", ":시時时点點")
+RANGE_HOURS = LazyPattern(
     r"(?<![\d:.])(\d{1,2})(?::(\d{2}))?[ ]?(?:-|~|to|and|until|till)[ ]?(?=(\d{1,2})(?::\d{2})?[ ]?([ap])\.?m\b)"
 )
 _WEEKDAYS = tuple(
@@ -86,7 +93,11 @@ _RELATIVE = {
     2: "모레 明後日 后天 後天 あさって day-after-tomorrow",
 }
 _DAY = {name.replace("-", " "): day for day, names in _RELATIVE.items() for name in names.split()}
-NAMES = re.compile(alternatives({*_WEEKDAY, *_DAY}, starts=True, ends=True))
+NAMES_CUE = Cue(
+    frozenset(name.split()[0] for name in (*_WEEKDAY, *_DAY) if name.isascii()),
+    frozenset(name[0] for name in (*_WEEKDAY, *_DAY) if not name.isascii()),
+)
+NAMES = LazyPattern(alternatives({*_WEEKDAY, *_DAY}, starts=True, ends=True))
 
 
 def find_dates(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:  # noqa: C901, PLR0911  (one line a form)
@@ -124,10 +135,10 @@ def find_dates(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
     )
 
 
-_MONTH_PART = re.compile(
+_MONTH_PART = LazyPattern(
     r"[ ]?(?:の)?(?:(?P<end>말일?|末|底|晦日)|(?P<late>하순|下旬)|(?P<mid>중순|中旬|半ば)|(?P<early>초순?|상순|初め?|上旬|头))"
 )
-_MONTH_PART_BEFORE = re.compile(
+_MONTH_PART_BEFORE = LazyPattern(
     r"\b(?:(?P<end>(?:the )?end of)|(?P<late>late)|(?P<mid>mid|the middle of)|(?P<early>early|(?:the )?(?:beginning|start) of))"
     r"[ -](?:in )?$"
 )
@@ -266,5 +277,7 @@ def find_names(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
     return ("weekday", (Reading("weekday", float(_WEEKDAY[name])),))
 
 
-MONTHS = re.compile(rf"(?P<mn7>\b{_CLEAR_MONTH})\b")
-NOONS = re.compile(r"(?P<noon>\b(?:noon|midday|midnight))\b|(?P<noon_cjk>正午|정오|자정|零時|零时|午夜|半夜12点)")
+MONTHS = LazyPattern(rf"(?P<mn7>\b{_CLEAR_MONTH})\b")
+MONTHS_CUE = cue("january february april june july august september october november december")
+NOONS_CUE = cue("noon midday midnight", "正정자零午半")
+NOONS = LazyPattern(r"(?P<noon>\b(?:noon|midday|midnight))\b|(?P<noon_cjk>正午|정오|자정|零時|零时|午夜|半夜12点)")

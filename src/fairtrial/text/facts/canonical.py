@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from fairtrial.text.facts.english_numerals import english_numerals
+from fairtrial.text.facts.european_forms import european_forms
 from fairtrial.text.facts.han_numerals import han_numerals
 from fairtrial.text.facts.korean_numerals import korean_numerals
 from fairtrial.text.facts.memory import remember_short
+from fairtrial.text.facts.word_patterns import LazyPattern
 
-_HANGUL = re.compile(r"[\uac00-\ud7a3]")
-_HAN = re.compile(r"[\u3007\u4e00-\u9fff\u3040-\u30ff]")
-_LATIN = re.compile(r"[a-z]")
-_EMPHASIS = re.compile(r"\*{2,3}|__(?=\w)|(?<=\w)__|`+|(?<![\w*])\*(?=\w)|(?<=\w)\*(?![\w*])")
+_HANGUL = LazyPattern(r"[\uac00-\ud7a3]")
+_HAN = LazyPattern(r"[\u3007\u4e00-\u9fff\u3040-\u30ff]")
+_LATIN = LazyPattern(r"[a-z]")
+_EMPHASIS = LazyPattern(r"\*{2,3}|__(?=\w)|(?<=\w)__|`+|(?<![\w*])\*(?=\w)|(?<=\w)\*(?![\w*])")
 _SIGNS = str.maketrans(
     {"–": "-", "—": "-", "−": "-", "‐": "-", "‑": "-", "〜": "~", "∼": "~", "’": "'", "‘": "'", "“": '"', "”": '"',
      "⁄": "/", "\u00a0": " ", "\u3000": " ", "、": "、", "﹣": "-"}
 )  # fmt: skip
-_STEPS: tuple[tuple[re.Pattern[str], tuple[Callable[[str], list[tuple[int, int, str]]], ...]], ...] = (
+_SIGN_SET = frozenset(map(chr, _SIGNS))
+_STEPS: tuple[tuple[LazyPattern, tuple[Callable[[str], list[tuple[int, int, str]]], ...]], ...] = (
     (_HANGUL, (korean_numerals,)),
     (_HAN, (han_numerals,)),
-    (_LATIN, (english_numerals,)),
+    (_LATIN, (european_forms, english_numerals)),
 )
 
 
@@ -69,18 +71,23 @@ def canonicalise(text: str) -> Canonical:
 def _fold(text: str) -> tuple[str, Sequence[int]]:
     if text.isascii():
         return text.lower(), range(len(text) + 1)
-    whole = unicodedata.normalize("NFKC", text).lower().translate(_SIGNS)
+    whole = _translate(unicodedata.normalize("NFKC", text).lower())
     if len(whole) == len(text) and unicodedata.is_normalized("NFC", text):
         # Each character became one character, unless one grew as another shrank.
         return whole, range(len(text) + 1)
     pieces: list[str] = []
     starts: list[int] = []
     for place, sign in enumerate(text):
-        piece = unicodedata.normalize("NFKC", sign).lower().translate(_SIGNS)
+        piece = _translate(unicodedata.normalize("NFKC", sign).lower())
         pieces.append(piece)
         starts.extend([place] * len(piece))
     starts.append(len(text))
     return "".join(pieces), starts
+
+
+def _translate(text: str) -> str:
+    # Most texts have none of the signs, and a translation looks at each character.
+    return text if _SIGN_SET.isdisjoint(text) else text.translate(_SIGNS)
 
 
 def _apply(text: str, starts: Sequence[int], edits: list[tuple[int, int, str]]) -> tuple[str, Sequence[int]]:

@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable
 
 from fairtrial.text.facts.fact import Fact, Kind, Reading
+from fairtrial.text.facts.word_patterns import Cue, Cues, LazyPattern
 
 Finder = Callable[[re.Match[str]], tuple[Kind, tuple[Reading, ...]] | None]
 """Returns the kind and the readings of a match, or `None` if it is no fact."""
 
-_DIGITS = re.compile(r"\d+")
+_DIGITS = LazyPattern(r"\d+")
 _REACH = 40
 """The number of characters beside a digit that belong to its fact at most."""
 
@@ -20,6 +21,7 @@ class Claims:
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.cues = Cues(text)
         self.facts: list[Fact] = []
         self.windows: list[tuple[int, int]] | None = None
 
@@ -35,12 +37,16 @@ class Claims:
         self.windows = windows
         return bool(windows)
 
-    def drop(self, pattern: re.Pattern[str]) -> None:
-        """Blank the matches of a pattern."""
+    def drop(self, pattern: LazyPattern, needs: Cue | None = None) -> None:
+        """Blank the matches of a pattern, if the text holds its cue."""
+        if needs and not self.cues.has(needs):
+            return
         self.text = pattern.sub(lambda match: "\0" * len(match[0]), self.text)
 
-    def take(self, pattern: re.Pattern[str], find: Finder) -> None:
-        """Take the fact of each match that is one."""
+    def take(self, pattern: LazyPattern, find: Finder, needs: Cue | None = None) -> None:
+        """Take the fact of each match that is one, if the text holds the cue of the pattern."""
+        if needs and not self.cues.has(needs):
+            return
 
         def find_all(match: re.Match[str]) -> list[Fact]:
             fact = find(match)
@@ -48,8 +54,12 @@ class Claims:
 
         self.take_many(pattern, find_all)
 
-    def take_many(self, pattern: re.Pattern[str], find: Callable[[re.Match[str]], list[Fact]]) -> None:
-        """Take the facts of each match, and blank it."""
+    def take_many(
+        self, pattern: LazyPattern, find: Callable[[re.Match[str]], list[Fact]], needs: Cue | None = None
+    ) -> None:
+        """Take the facts of each match, and blank it, if the text holds the cue of the pattern."""
+        if needs and not self.cues.has(needs):
+            return
         pieces: list[str] = []
         copied_to = 0
         for start, end in self.windows or [(0, len(self.text))]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 
 from fairtrial.text.facts.fact import NUMBER, Kind, Reading
 from fairtrial.text.facts.units import unit_pattern
+from fairtrial.text.facts.word_patterns import LazyPattern
 
 _NUM = r"(?:\d{1,3}(?:,\d{3})+|\d{1,18})(?:\.\d{1,18})?"
-ADDRESSES = re.compile(
+ADDRESSES = LazyPattern(
     r"https?://[^\s\"'<>()、。，]+|www\.[^\s\"'<>()、。，]+|[\w.+-]{1,64}@[a-z0-9-]+(?:\.[a-z0-9-]+)+"
     r"|(?<![\w/.:])~?/[a-z0-9_.-]+(?:/[a-z0-9_.*-]+)+"
 )
-CODES = re.compile(
+CODES = LazyPattern(
     r"(?<![a-z0-9])(?:19|20)?\d0s\b"
     r"|(?<![a-z0-9.])v?\d{1,9}(?:\.\d{1,9}){2,5}(?:-[a-z0-9]+)?(?![a-z0-9])"
     r"|(?<![a-z0-9.,/-])\+?(?:\(\d{1,4}\)[ ]?)?\d{1,4}(?:-\d{2,6}){2,5}(?![\d,])(?!-)|(?<![\w.,-])\+\d{1,3}(?:[ -]\d{1,6}){2,5}(?![\d,])"
@@ -21,21 +21,21 @@ CODES = re.compile(
     r"|(?<![a-z0-9])(?=[a-z0-9_-]{0,40}\d)(?=[a-z0-9_-]{0,40}[a-z])[a-z0-9]{1,40}(?:[_-][a-z0-9]{1,40}){0,8}(?![a-z0-9])"
     r"|(?<![\w.,:/$€£¥₩-])(?:0\d{2,}|\d{7,})(?![\w,.:%]|\.\d)"
 )
-_NO_CODE = re.compile(
-    r"\d+(?:st|nd|rd|th)|\d{1,2}[ap]m|\d+x|x\d+|\d+s|(?:19|20)\d{2}-\d{1,2}-\d{1,2}t?|[a-z]{2,}-\d{1,3}|\d+-[a-z-]+|\d{3,4}p"
+_NO_CODE = LazyPattern(
+    r"\d+(?:st|nd|rd|th)(?:-[a-z]+){0,3}|(?:in|on|of|for|by|was|the|and|than|it)\d+|\d{1,2}[ap]m|\d+x|x\d+|\d+s|(?:19|20)\d{2}-\d{1,2}-\d{1,2}t?|[a-z]{2,}-\d{1,3}|\d+-[a-z-]+|\d{3,4}p"
     r"|(?:us|nt|hk|au|ca|s|a|c)|(?:usd|eur|gbp|krw|jpy|cny|rmb|twd|ntd|hkd)\d[\d,.]*|\d+(?:to|or|and)\d+"
 )
 
 
-@cache
-def _number_with_unit() -> re.Pattern[str]:
-    return re.compile(rf"{_NUM}-?(?:{unit_pattern()})(?:{_NUM}(?:{unit_pattern()}))?")
+_NUMBER_WITH_UNIT = LazyPattern(lambda: rf"{_NUM}-?(?:{unit_pattern()})(?:{_NUM}(?:{unit_pattern()}))?")
+MAY_BE_CODE = LazyPattern(r"[#+]|[a-z][_-]?\d|\d[_-]?[a-z]|\d-\d|\d\.\d{1,9}\.\d|0\d\d|\d{7}")
+"""A part that each match of the pattern of codes has."""
 
 
 def find_code(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
     """Return the code of a match, or `None` if it is a number with a unit, an ordinal or a date."""
     token = match[0].rstrip(".,;:!?")
-    if _NO_CODE.fullmatch(token) or _number_with_unit().fullmatch(token):
+    if _NO_CODE.fullmatch(token) or _NUMBER_WITH_UNIT.fullmatch(token):
         return None
     if re.fullmatch(r"\d{4}-\d{1,2}(?:-\d{1,2})?", token) or re.fullmatch(r"\d{2}-\d{2}-\d{4}", token):
         return None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from fairtrial.text.facts.word_patterns import LazyPattern
+
 _UNITS = {
     word: value
     for value, word in enumerate(
@@ -36,7 +38,7 @@ _CARDINAL = "|".join((*_UNITS, *_TENS))
 _SCALE = "|".join(_SCALES)
 _RUN = rf"(?:{_CARDINAL}|{_SCALE})(?:[ -](?:and[ ])?(?:{_CARDINAL}|{_SCALE})){{0,16}}"
 _SPAN = r"(?:second|minute|hour|day|week|fortnight|month|year|decade|night|mile|pound|cup|spoon|teaspoon|tablespoon)"
-_NUMERAL = re.compile(
+_NUMERAL = LazyPattern(
     r"(?<![\w-])(?=[a-fhlm-qs-w.\dz])(?:"
     # "two and a half hours", "2 and a half"
     rf"(?P<mixed>{_RUN}|\d+)[ ]and[ ](?:a[ ]half|(?P<mixed_part>a[ ]quarter|three[ -]quarters))"
@@ -60,13 +62,19 @@ _NUMERAL = re.compile(
     r"|(?P<couple>(?:a[ ])?couple(?:[ ]of)?)"
     r")(?![\w]|-(?:off|on|size|time\b|way|to-one|sided))"
 )
-_PER = re.compile(r"(?:\d|once|twice|times|time|dollars?|cents?|euros?|pounds?|yen|won|per cent|percent|%|free)[ ]*$")
-_SECOND_IS_UNIT = re.compile(r"(?:\d|\bper|\ba|\bone|\beach|\bevery|\bsplit)[ -]$")
-_PRONOUN_BEFORE = re.compile(
+_CUES = frozenset((*_UNITS, *_TENS, *_SCALES, *_ORDINALS, *_FRACTIONS)) | frozenset(
+    "k bn mn m dozen dozens couple once twice thrice".split()
+)
+_ARTICLES = frozenset({"a", "an"})
+_SPANS = frozenset(re.findall("[a-z]+", _SPAN))
+_WORDS = LazyPattern("[a-z]+")
+_PER = LazyPattern(r"(?:\d|once|twice|times|time|dollars?|cents?|euros?|pounds?|yen|won|per cent|percent|%|free)[ ]*$")
+_SECOND_IS_UNIT = LazyPattern(r"(?:\d|\bper|\ba|\bone|\beach|\bevery|\bsplit)[ -]$")
+_PRONOUN_BEFORE = LazyPattern(
     r"\b(?:this|that|which|each|every|any|no|the|some|another|other|new|only|correct|right|wrong|last|next|good|better"
     r"|best|cheaper|cheapest|big|small|first|second|old|same|blue|red|green|black|white|either)[ -]$"
 )
-_PRONOUN_AFTER = re.compile(r"[ ](?:of\b|another\b|can\b|should\b|must\b|may\b|is\b|who\b|that\b|moment|more thing)")
+_PRONOUN_AFTER = LazyPattern(r"[ ](?:of\b|another\b|can\b|should\b|must\b|may\b|is\b|who\b|that\b|moment|more thing)")
 
 
 def english_numerals(text: str) -> list[tuple[int, int, str]]:
@@ -75,6 +83,9 @@ def english_numerals(text: str) -> list[tuple[int, int, str]]:
     "one" that stands for a noun ("this one", "one of them") stays a word.
     """
     edits: list[tuple[int, int, str]] = []
+    words = frozenset(_WORDS.findall(text))
+    if words.isdisjoint(_CUES) and (words.isdisjoint(_ARTICLES) or words.isdisjoint(_SPANS)):
+        return edits
     for match in _NUMERAL.finditer(text):
         new = _digits(text, match)
         if new is not None:

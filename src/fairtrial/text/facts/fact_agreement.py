@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from fairtrial.text.facts.fact import KINDS, NUMBER, Fact, Kind
 from fairtrial.text.facts.fact_equality import equal_facts
 from fairtrial.text.facts.fact_reading import read_facts
-from fairtrial.text.facts.names import replaced_names
+from fairtrial.text.facts.names import exchanged_names, replaced_names
+from fairtrial.text.facts.own_units import with_own_units
 from fairtrial.text.facts.polarity import Opposition, compare_polarity, is_negative
+from fairtrial.text.facts.units import Unit
+from fairtrial.text.facts.vagueness import find_vaguer
+from fairtrial.text.facts.word_patterns import LazyPattern
 
 State = Literal["found", "missing", "contradicted", "undecided"]
 """How a reply treats a fact of its reference."""
@@ -38,6 +42,8 @@ class Agreement:
     extra: tuple[Fact, ...]
     agreed: bool = False
     """Whether the reply repeats a clause of the reference with the same polarity."""
+    unread: str = ""
+    """Why the texts were not compared, if they are too long."""
 
     @property
     def contradicted(self) -> bool:
@@ -47,15 +53,21 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads the facts of texts: of some kinds, with dates in one order, and without the facts inside some words."""
+    """Reads the facts of texts: of some kinds, with dates in one order, and without the facts inside some words.
+
+    `units` are more units by their names in small letters.
+    """
 
     kinds: frozenset[Kind] = frozenset(KINDS)
     locale: Literal["", "day_first", "month_first"] = ""
     ignore: tuple[str, ...] = ()
+    units: Mapping[str, Unit] = field(default_factory=dict)
 
     def __call__(self, text: str) -> tuple[Fact, ...]:
         """Return the facts of a text."""
         facts = read_facts(text)
+        if self.units:
+            facts = with_own_units(facts, text, self.units)
         if len(self.kinds) < len(KINDS):
             facts = tuple(fact for fact in facts if fact.kind in self.kinds)
         if self.locale:
@@ -67,6 +79,10 @@ class Reader:
 
 
 _ANY = Reader()
+MOST_CHARACTERS = 200_000
+"""The length of the longest text whose facts are compared. The time is linear, about 2 s in the worst text."""
+_MOST_PAIRS = 400_000
+"""The number of pairs of facts that are compared at most."""
 
 
 def _in_order(fact: Fact, locale: str) -> Fact:
@@ -85,20 +101,29 @@ def compare_facts(
     tolerance: float = 0.0,
     reader: Reader = _ANY,
     polarity: bool = True,
-    names: Iterable[str] = (),
+    names: Sequence[frozenset[str]] = (),
 ) -> Agreement:
     """Compare a reply with its reference.
 
     A fact of the reference is found if the reply has a fact with an equal reading. It is contradicted if it is not
     found and the reply has a fact of the same dimension that is not in the reference. It is undecided if both texts
-    have a date such as 3/4 and 4/3, which are equal in one order of month and day only. `tolerance` is relative.
+    have a date such as 3/4 and 4/3, which are equal in one order of month and day only, or if the reply has a vaguer
+    value, such as the year of a date. `tolerance` is relative. `names` are groups of names that exclude one another.
     """
+    longest = max(len(reference), len(reply))
+    if longest > MOST_CHARACTERS:
+        return Agreement((), (), (), unread=f"a text of {longest:,} characters is longer than {MOST_CHARACTERS:,}")
     expected, actual = reader(reference), reader(reply)
+    if len(expected) * len(actual) > _MOST_PAIRS:
+        counts = f"{len(expected):,} facts of the reference and {len(actual):,} of the reply"
+        return Agreement((), (), (), unread=f"{counts} are more than {_MOST_PAIRS:,} pairs")
     findings, extra = _findings(expected, actual, tolerance, reference, reply)
     if not polarity:
         return Agreement(findings, (), extra)
     clauses = compare_polarity(reference, reply)
-    replaced = tuple(Opposition("name", *item) for item in replaced_names(reference, reply, names))
+    certain = frozenset[str]().union(*names)
+    hits = replaced_names(reference, reply, certain) or exchanged_names(reference, reply, names)
+    replaced = tuple(Opposition("name", *item) for item in hits)
     return Agreement(findings, clauses.oppositions + replaced, extra, clauses.agreed)
 
 
@@ -133,7 +158,10 @@ def _findings(
                 findings.append(Finding(fact, "found", counterpart))
             continue
         rival = _rival(fact, extra)
-        if rival is not None:
+        vaguer = None if fact.weak else find_vaguer(fact, expected, extra, (reference, reply))
+        if vaguer is not None and (rival is None or rival is vaguer[0] or fact.kind in {"date", "number"}):
+            findings.append(Finding(fact, "undecided", *vaguer))
+        elif rival is not None:
             findings.append(Finding(fact, "contradicted", rival))
         elif not fact.weak:
             findings.append(Finding(fact, "missing"))
@@ -146,8 +174,10 @@ _AMBIGUOUS = "the dates are equal in one order of month and day, and not in the 
 
 def _ambiguous(fact: Fact, counterpart: Fact) -> bool:
     """Return whether two dates such as 3/4 and 4/3 are written in different orders, both of which may be meant."""
+    if fact.kind != "date" or counterpart.kind != "date":
+        return False
     dates = [[item.value for item in both.readings if item.dimension == "date"] for both in (fact, counterpart)]
-    return fact.kind == counterpart.kind == "date" and min(map(len, dates)) > 1 and dates[0][0] != dates[1][0]
+    return min(map(len, dates)) > 1 and dates[0][0] != dates[1][0]
 
 
 def _assign(matches: list[list[int]]) -> dict[int, int]:
@@ -209,13 +239,15 @@ def _is_vaguer(counterpart: Fact, fact: Fact) -> bool:
 
 
 def _opposed_bounds(fact: Fact, counterpart: Fact) -> bool:
+    if fact.bound == counterpart.bound:
+        return False
     pair = {fact.bound, counterpart.bound}
     return bool(pair & _UPPER and pair & _LOWER) or pair in ({"least", "over"}, {"most", "under"})
 
 
 # --- roles
 
-_WORD = re.compile(r"[a-z0-9_]+|[\u30a0-\u30ff]+|[\u4e00-\u9fff]|[가-힣]+", re.IGNORECASE)
+_WORD = LazyPattern(r"[a-z0-9_]+|[\u30a0-\u30ff]+|[\u4e00-\u9fff]|[가-힣]+")
 _STOP = frozenset(
     (
         "a i the and for with you your are is was were will be to of in on at it its by an or as from that "
@@ -230,6 +262,8 @@ def _with_swaps(
 ) -> list[Finding]:
     """Mark two facts of one kind as contradicted if the reply gives the value of each to the words of the other."""
     hits = [item for item in findings if item.state == "found" and item.counterpart is not None][:_MOST_ROLES]
+    if len(hits) < 2:
+        return findings
     around = {
         id(item): (_around(reference, expected, item.fact), _around(reply, actual, item.counterpart))
         for item in hits

@@ -14,6 +14,9 @@ _SAME_COUNTS = ({"month", "age"}, {"night", "time"})
 """Dimensions with the same numbers: two years of age, and two nights that are two days."""
 
 
+_Parts = tuple[int | None, ...]
+
+
 def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
     """Return whether two facts have an equal reading. The first is the reference, whose last digit counts.
 
@@ -21,36 +24,43 @@ def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
     `tolerance` is the largest relative difference of two numbers.
     """
     about = fact.about or counterpart.about
-    return any(
-        _equal(former, latter, tolerance, about=about) for former in fact.readings for latter in counterpart.readings
-    )
+    for former in fact.readings:
+        for latter in counterpart.readings:
+            if _equal(former, latter, tolerance, about=about):
+                return True
+    return False
 
 
 def _equal(former: Reading, latter: Reading, tolerance: float, *, about: bool) -> bool:
-    same = former.dimension == latter.dimension
-    match former.value, latter.value:
-        case str() as a, str() as b:
-            return a == b
-        case tuple() as a, tuple() as b:
-            return same and (_equal_dates(a, b) if former.dimension == "date" else _equal_clocks(a, b))
-        case tuple() as a, int() | float() as b:
-            return former.dimension == "clock" and latter.dimension == NUMBER and _is_hour(a, b)
-        case int() | float() as a, tuple() as b:
-            return latter.dimension == "clock" and former.dimension == NUMBER and _is_hour(b, a)
-        case int() | float() as a, int() | float() as b:
-            return (
-                _close(former, a, latter, b, tolerance, about=about)
-                if same
-                else _equal_across(former, a, latter, b, tolerance)
-            )
-        case _:
-            return False
+    a, b = former.value, latter.value
+    if isinstance(a, str) or isinstance(b, str):
+        return a == b
+    if isinstance(a, tuple) or isinstance(b, tuple):
+        return _equal_calendar(former, latter)
+    if former.dimension == latter.dimension:
+        return _close(former, a, latter, b, tolerance, about=about)
+    return _equal_across(former, a, latter, b, tolerance)
+
+
+def _equal_calendar(former: Reading, latter: Reading) -> bool:
+    """Return whether two dates, times or spans of years are equal, or a time and the number of its hour."""
+    a, b = former.value, latter.value
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        equal = _CALENDAR.get((former.dimension, latter.dimension))
+        return equal is not None and equal(a, b)
+    if isinstance(a, tuple) and isinstance(b, (int, float)):
+        return (former.dimension, latter.dimension) == ("clock", NUMBER) and _is_hour(a, b)
+    if isinstance(b, tuple) and isinstance(a, (int, float)):
+        return (latter.dimension, former.dimension) == ("clock", NUMBER) and _is_hour(b, a)
+    return False
 
 
 def _close(former: Reading, a: float, latter: Reading, b: float, tolerance: float, *, about: bool) -> bool:
     size = max(abs(a), abs(b))
     if abs(a - b) <= max(tolerance, _EXACT) * size:
         return True
+    if former.dimension == NUMBER and not about:
+        return False
     if former.dimension == "percent" and (former.step == 1.0) != (latter.step == 1.0):
         # A third is 33 %.
         return abs(a - b) <= 0.5 * max(former.step, latter.step)
@@ -69,11 +79,12 @@ def _is_customary(*factors: float) -> bool:
 
 
 def _equal_across(former: Reading, a: float, latter: Reading, b: float, tolerance: float) -> bool:
-    dimensions = {former.dimension, latter.dimension}
-    if NUMBER in dimensions:
+    if NUMBER in (former.dimension, latter.dimension):
         # A number without a unit may be the number of any unit.
         near = max(tolerance, _EXACT) * max(abs(former.as_written), abs(latter.as_written))
-        return not dimensions & {"weekday", "day", "period"} and abs(former.as_written - latter.as_written) <= near
+        other = latter.dimension if former.dimension == NUMBER else former.dimension
+        return other not in {"weekday", "day", "period"} and abs(former.as_written - latter.as_written) <= near
+    dimensions = {former.dimension, latter.dimension}
     if dimensions == {"celsius", "fahrenheit"}:
         fahrenheit, celsius = (a, b) if former.dimension == "fahrenheit" else (b, a)
         return abs((fahrenheit - 32) / 1.8 - celsius) <= max(0.6, 0.01 * abs(celsius))
@@ -83,13 +94,13 @@ def _equal_across(former: Reading, a: float, latter: Reading, b: float, toleranc
     return (dimensions <= _DEGREES or dimensions in _SAME_COUNTS) and former.as_written == latter.as_written
 
 
-def _is_hour(clock: tuple[int | None, ...], number: float) -> bool:
+def _is_hour(clock: _Parts, number: float) -> bool:
     """Return whether a number is the hour of a clock time, for example in "at 5"."""
     minute = clock[0] or 0
-    return minute % 60 == 0 and minute // 60 % 12 == number % 12
+    return 0 <= number <= 24 and minute % 60 == 0 and minute // 60 % 12 == number % 12
 
 
-def _equal_dates(former: tuple[int | None, ...], latter: tuple[int | None, ...]) -> bool:
+def _equal_dates(former: _Parts, latter: _Parts) -> bool:
     if any(a is not None and b is not None and a != b for a, b in zip(former, latter, strict=True)):
         return False
     # The reply may leave out the year, but not the day.
@@ -97,8 +108,23 @@ def _equal_dates(former: tuple[int | None, ...], latter: tuple[int | None, ...])
     return latter[finest] is not None
 
 
-def _equal_clocks(former: tuple[int | None, ...], latter: tuple[int | None, ...]) -> bool:
+def _within(years: _Parts, date: _Parts) -> bool:
+    """Return whether a date, or a span of years, lies in a span of years."""
+    first, last = years
+    begin, end = date[0], date[1] if len(date) == 2 else date[0]
+    return None not in (first, last, begin, end) and (first or 0) <= (begin or 0) <= (end or 0) <= (last or 0)
+
+
+def _equal_clocks(former: _Parts, latter: _Parts) -> bool:
     (a, certain), (b, also) = former, latter
     if a is None or b is None:
         return False
     return a == b if certain and also else a % 720 == b % 720
+
+
+_CALENDAR = {
+    ("date", "date"): _equal_dates,
+    ("clock", "clock"): _equal_clocks,
+    ("years", "years"): _within,
+    ("years", "date"): _within,
+}

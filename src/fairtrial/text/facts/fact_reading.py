@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from functools import cache
 
-from fairtrial.text.facts.bounds import bound_at
+from fairtrial.text.facts.bounds import BOUNDS_CUE, bound_at
 from fairtrial.text.facts.calendar_facts import (
     DATES,
+    DATES_CUE,
+    MAY_BE_DATE,
+    MAY_BE_TIME,
     MONTHS,
+    MONTHS_CUE,
     NAMES,
+    NAMES_CUE,
     NOONS,
+    NOONS_CUE,
     RANGE_HOURS,
     TIMES,
+    TIMES_CUE,
     find_dates,
     find_first_hours,
     find_months,
@@ -23,30 +29,42 @@ from fairtrial.text.facts.calendar_facts import (
 )
 from fairtrial.text.facts.canonical import Canonical, canonicalise
 from fairtrial.text.facts.claims import Claims
-from fairtrial.text.facts.codes import ADDRESSES, CODES, find_code
+from fairtrial.text.facts.codes import ADDRESSES, CODES, MAY_BE_CODE, find_code
+from fairtrial.text.facts.decades import DECADES, DECADES_CUE, YEAR_RANGES, find_decades, find_year_ranges
 from fairtrial.text.facts.fact import NUMBER, Fact, Kind, Reading
 from fairtrial.text.facts.memory import remember_short
-from fairtrial.text.facts.periods import PERIODS, find_periods
-from fairtrial.text.facts.units import CURRENCY, Unit, currency_names, sign_pattern, unit_names, unit_pattern
+from fairtrial.text.facts.periods import PERIODS, PERIODS_CUE, find_periods
+from fairtrial.text.facts.units import (
+    CURRENCY,
+    Unit,
+    currency_names,
+    first_signs,
+    sign_cue,
+    sign_pattern,
+    unit_cue,
+    unit_names,
+    unit_pattern,
+)
+from fairtrial.text.facts.word_patterns import Cues, LazyPattern, cue
 
 _NUM = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d{1,18}(?:\.\d{1,18})?(?!\d)|(?<!\d)\.\d{1,18})"
 _SIGN = r"(?:(?<![a-z0-9)])[-+]|(?<![a-z])minus[ ]|零下|負|负|영하[ ]?|マイナス|氷点下)?"
 _TO = r"[ ]?(?:-|~|to|or|and|から|至|到|에서|または|或|或者|、|내지)[ ]?"
-_PERCENT = re.compile(
+_PERCENT = LazyPattern(
     rf"(?=[-+.\dm零負负영マ氷])(?:(?P<from>{_NUM})[ ]?%?{_TO})?(?P<number>{_SIGN}{_NUM})[ ]?(?:%|percent(?:age points?)?\b|per cent\b|퍼센트|프로(?![가-힣])|パーセント|per mille\b|‰|포인트(?=[ ]?(?:상승|하락))|趴)"
 )
-_OFF = re.compile(r"[ ]?(?:off\b|discount|할인|저렴|우대|引き?|オフ|off|优惠|優惠|折扣|\0)")
-_ORDINAL = re.compile(r"(?<![\d.])(\d{1,6})(?:st|nd|rd|th)\b|第[ ]?(\d{1,6})|제[ ]?(\d{1,6})(?=[가-힣 ])")
-_OUT_OF = re.compile(
+_OFF = LazyPattern(r"[ ]?(?:off\b|discount|할인|저렴|우대|引き?|オフ|off|优惠|優惠|折扣|\0)")
+_ORDINAL = LazyPattern(r"(?<![\d.])(\d{1,6})(?:st|nd|rd|th)\b|第[ ]?(\d{1,6})|제[ ]?(\d{1,6})(?=[가-힣 ])")
+_OUT_OF = LazyPattern(
     r"(?<![\d.,$])(?P<a>\d{1,6})[ ](?:out of|of|in)[ ](?:every |all |the )?(?P<b>\d{1,6})(?![\d.,:/%]|[ ](?:second|minute|hour|day|week|month|year|decade))"
     r"|(?P<b2>\d{1,6})[ ]?(?:개|명|사람|건|번|곳|팀|個|人|件|回|个|人次)[ ]?(?:중에?서?|中有?|のうち|に|里面?有?|裡面?有?|当中有?|之中有?|有)[ ]?(?P<a2>\d{1,6})"
 )
-_PLAIN = re.compile(rf"(?=[-+.\dm零負负영マ氷])(?P<number>{_SIGN}{_NUM})")
-_LIST_MARK = re.compile(r"(?m)^[ \t>*-]{0,8}(?:\(?\d{1,2}[.)](?=[ \t])|step \d{1,2}[:.)])")
-_FOOTNOTE = re.compile(r"\[\d{1,3}\]")
-_INLINE_LIST = re.compile(r"(?s)(?<![\w.])1[.)][ ].{1,400}?(?<![\w.])2[.)][ ]")
-_INLINE_MARK = re.compile(r"(?<![\w.])\d{1,2}[.)](?=[ ])")
-_DAY_LIST = re.compile(
+_PLAIN = LazyPattern(rf"(?=[-+.\dm零負负영マ氷])(?P<number>{_SIGN}{_NUM})")
+_LIST_MARK = LazyPattern(r"(?m)^[ \t>*-]{0,8}(?:\(?\d{1,2}[.)](?=[ \t])|step \d{1,2}[:.)])")
+_FOOTNOTE = LazyPattern(r"\[\d{1,3}\]")
+_INLINE_LIST = LazyPattern(r"(?s)(?<![\w.])1[.)][ ].{1,400}?(?<![\w.])2[.)][ ]")
+_INLINE_MARK = LazyPattern(r"(?<![\w.])\d{1,2}[.)](?=[ ])")
+_DAY_LIST = LazyPattern(
     r"(?<![가-힣])[월화수목금토일](?:[·~/,-][월화수목금토일]){1,6}(?=요일|[ 에은는 (]|입|$)"
     r"|(?<![一-龠])[月火水木金土日](?:[・~/、·-][月火水木金土日]){1,6}(?=曜|[のには (]|$)"
     r"|(?:周|週|星期|礼拜|禮拜)[一二三四五六日天](?:[、至到~和與及-](?:周|週|星期|礼拜|禮拜)?[一二三四五六日天]){1,6}(?![点點个個小])"
@@ -54,40 +72,44 @@ _DAY_LIST = re.compile(
 _DAY_SIGNS = {
     sign: day for signs in ("월화수목금토일", "月火水木金土日", "一二三四五六日") for day, sign in enumerate(signs)
 } | {"天": 6}
-_WEEK_PARTS = re.compile(r"\bweekdays?\b|평일|平日|工作日(?![內内])|\bweekends?\b|주말|週末|周末")
+_DAY_LIST_CUE = cue("", "월화수목금토일月火水木金土周週星礼禮")
+_WEEK_PARTS_CUE = cue("weekday weekdays weekend weekends", "평平工주週周")
+_WEEK_PARTS = LazyPattern(r"\bweekdays?\b|평일|平日|工作日(?![內内])|\bweekends?\b|주말|週末|周末")
 
 
-@cache
-def _fraction() -> re.Pattern[str]:
-    return re.compile(
+_FRACTION = LazyPattern(
+    lambda: (
         rf"(?<![\d/.])(?:(?P<whole>\d{{1,3}})[ ])?(?P<above>\d{{1,2}})/(?P<below>\d{{1,3}})[ -]?(?P<unit>{unit_pattern()})"
     )
+)
+_TEMPERATURE = LazyPattern(
+    rf"(?P<scale>섭씨|화씨|摂氏|華氏|华氏|摄氏|攝氏)(?:로는|なら|温度)?[ ]?(?P<number>{_SIGN}{_NUM})[ ]?(?:도|度)"
+    rf"|(?P<spoon>大さじ|小さじ)(?P<spoons>(?:\d{{1,2}}/\d{{1,2}}|{_NUM}))(?:杯)?"
+)
 
 
-@cache
-def _temperature() -> re.Pattern[str]:
-    return re.compile(
-        rf"(?P<scale>섭씨|화씨|摂氏|華氏|华氏|摄氏|攝氏)(?:로는|なら|温度)?[ ]?(?P<number>{_SIGN}{_NUM})[ ]?(?:도|度)"
-        rf"|(?P<spoon>大さじ|小さじ)(?P<spoons>(?:\d{{1,2}}/\d{{1,2}}|{_NUM}))(?:杯)?"
+def _quantity_source(*, ascii_only: bool) -> str:
+    unit = unit_pattern(ascii_only=ascii_only)
+    return (
+        rf"(?=[-+.\dm零負负영マ氷])(?:(?P<first>{_SIGN}{_NUM})[ -]?(?P<first_unit>{unit})?{_TO})?"
+        rf"(?P<number>{_SIGN}{_NUM})[ -]{{0,2}}(?:more |additional |full |whole |consecutive )?(?P<unit>{unit})(?:(?<=[块塊元圓])(?P<rest>\d(?!\d|[.,]\d|[个個年月天日次])))?"
     )
 
 
-@cache
-def _quantity() -> re.Pattern[str]:
-    unit = unit_pattern()
-    return re.compile(
-        rf"(?=[-+.\dm零負负영マ氷]|{sign_pattern()})(?:(?P<first>{_SIGN}{_NUM})[ -]?(?P<first_unit>{unit})?{_TO})?"
-        rf"(?:(?P<sign>{sign_pattern()})[ ]?)?(?P<number>{_SIGN}{_NUM})[ -]{{0,2}}(?:more |additional |full |whole |consecutive )?(?P<unit>{unit})(?:(?<=[块塊元圓])(?P<rest>\d(?!\d|[.,]\d|[个個年月天日次])))?"
+def _money_source(*, ascii_only: bool) -> str:
+    unit, sign = unit_pattern(ascii_only=ascii_only), sign_pattern(ascii_only=ascii_only)
+    return (
+        rf"(?=[-+{first_signs()}])(?P<minus>[-+])?(?P<sign>{sign})[ ]?(?P<number>{_NUM})(?P<scale>[ ]?(?:million|m|bn|b|k|thousand|mn)(?![a-z]))?"
+        rf"(?:{_TO}(?P<last>{_NUM})(?!\d|[ ]?(?:{unit})))?(?:[ ](?P<code>usd|cad|aud|twd|hkd|sgd))?"
     )
 
 
-@cache
-def _money() -> re.Pattern[str]:
-    sign = sign_pattern()
-    return re.compile(
-        rf"(?P<minus>[-+])?(?P<sign>{sign})[ ]?(?P<number>{_NUM})(?P<scale>[ ]?(?:million|m|bn|b|k|thousand|mn)(?![a-z]))?"
-        rf"(?:{_TO}(?P<last>{_NUM})(?!\d|[ ]?(?:{unit_pattern()})))?(?:[ ](?P<code>usd|cad|aud|twd|hkd|sgd))?"
-    )
+# Of a text in ASCII alone, the short patterns find the same.
+_QUANTITY = (
+    LazyPattern(lambda: _quantity_source(ascii_only=False)),
+    LazyPattern(lambda: _quantity_source(ascii_only=True)),
+)
+_MONEY = (LazyPattern(lambda: _money_source(ascii_only=False)), LazyPattern(lambda: _money_source(ascii_only=True)))
 
 
 _SCALES = {"million": 1e6, "m": 1e6, "mn": 1e6, "bn": 1e9, "b": 1e9, "k": 1e3, "thousand": 1e3}
@@ -104,61 +126,91 @@ def read_facts(text: str) -> tuple[Fact, ...]:
     The time is linear in the length of the text. Facts with a bound, such as "at most 5", have it in `bound`.
     """
     whole = canonicalise(text)
-    return tuple(_place_in_original(fact, whole, text) for fact in find_facts(whole.text))
+    work = Claims(whole.text)
+    _take_facts(work)
+    return tuple(
+        _place_in_original(fact, whole, text, work.cues) for fact in sorted(work.facts, key=lambda fact: fact.start)
+    )
 
 
-def _place_in_original(fact: Fact, whole: Canonical, original: str) -> Fact:
+def _place_in_original(fact: Fact, whole: Canonical, original: str, cues: Cues) -> Fact:
+    """Return a fact of a canonical text with its bound and its place in the original text."""
     start, end = whole.span(fact.start, fact.end)
     end = start + len(original[start:end].rstrip("*`_ "))
     # "One" and 一 are often no number: "the one", 没有一个.
     is_one = fact.kind == "number" and fact.readings[0].value == 1.0 and whole.text[fact.start : fact.end] == "1"
-    return replace(fact, start=start, end=end, weak=fact.weak or (is_one and not original[start:end].strip().isdigit()))
+    weak = fact.weak or (is_one and not original[start:end].strip().isdigit())
+    bound, about = fact.bound, fact.about
+    if fact.kind not in _WITHOUT_BOUND and not (cues.ascii and not cues.has(BOUNDS_CUE)):
+        bound, about = bound_at(whole.text, fact.start, fact.end, calendar=fact.kind in {"date", "time"})
+    readings = fact.readings
+    if (
+        fact.kind == "number"
+        and len(readings) > 1
+        and _ORDINAL.fullmatch(whole.text, fact.start, fact.end)
+        and original[start : start + 1].isalpha()
+    ):
+        # "First" is no day of a month, unlike "the 1st".
+        readings = readings[:1]
+    return Fact(fact.kind, readings, start, end, bound, about, weak)
 
 
-def find_facts(text: str) -> list[Fact]:
-    """Return the facts of a canonical text, with their offsets in it."""
-    work = Claims(text)
+_WITHOUT_BOUND = frozenset({"code", "weekday", "day", "period"})
+
+
+def _take_facts(work: Claims) -> None:
+    """Take the facts of a canonical text, with their offsets in it."""
+    text = work.text
     _take_weekdays(work)
-    work.take(NAMES, find_names)
-    if any(sign in text for sign in "@/") or "www." in text:
+    work.take(NAMES, find_names, NAMES_CUE)
+    if not work.cues.signs.isdisjoint("@/") or "www." in text:
         work.take(ADDRESSES, find_code)
     if work.near_digits():
         _take_numbers(work, text)
-    work.take(MONTHS, find_months)
-    work.take(NOONS, find_noons)
-    work.take(PERIODS, find_periods)
-    facts = sorted(work.facts, key=lambda fact: fact.start)
-    return [_with_bound(fact, text) for fact in facts]
+    work.take(MONTHS, find_months, MONTHS_CUE)
+    work.take(NOONS, find_noons, NOONS_CUE)
+    work.take(PERIODS, find_periods, PERIODS_CUE)
+
+
+_HYPHEN = cue("", "-")
+_BRACKET, _SLASH = cue("", "["), cue("", "/")
+_MARK = LazyPattern(r"\d[.)][ \t]|step \d")
+_DEGREES_CUE = cue("", "섭화摂華华摄攝大小")
+_PERCENT_CUE = cue("percent per", "%‰퍼프パ포趴")
+_OUT_OF_CUE = cue("of in", "개명사건번곳팀個人件回个次")
+_ORDINAL_CUE = cue("st nd rd th", "第제")
 
 
 def _take_numbers(work: Claims, text: str) -> None:
     """Take the facts that hold a digit, those with the clearest form first."""
-    work.drop(_LIST_MARK)
-    work.drop(_FOOTNOTE)
-    if _INLINE_LIST.search(text):
+    cues = work.cues
+    marked = bool(_MARK.search(text))
+    if marked or "step" in cues.words:
+        work.drop(_LIST_MARK)
+    work.drop(_FOOTNOTE, _BRACKET)
+    if marked and _INLINE_LIST.search(text):
         work.drop(_INLINE_MARK)
-    work.take_many(_fraction(), _fractions)
-    work.take_many(_temperature(), _temperatures)
-    work.take(CODES, find_code)
-    work.take(DATES, find_dates)
-    work.take(RANGE_HOURS, find_first_hours)
-    work.take(TIMES, find_times)
-    work.take(PERIODS, find_periods)
-    work.take_many(_money(), _amounts)
-    work.take_many(_PERCENT, _percents)
-    work.take_many(_OUT_OF, _shares)
-    work.take_many(_quantity(), _quantities)
-    _join_compounds(work, text)
-    work.take(_ORDINAL, _ordinal)
+    work.take_many(_FRACTION, _fractions, _SLASH)
+    work.take_many(_TEMPERATURE, _temperatures, _DEGREES_CUE)
+    work.take_many(YEAR_RANGES, find_year_ranges, _HYPHEN)
+    work.take(DECADES, find_decades, DECADES_CUE)
+    if MAY_BE_CODE.search(text):
+        work.take(CODES, find_code)
+    if cues.has(DATES_CUE) or MAY_BE_DATE.search(text):
+        work.take(DATES, find_dates)
+    if cues.has(TIMES_CUE) or MAY_BE_TIME.search(text):
+        work.take(RANGE_HOURS, find_first_hours)
+        work.take(TIMES, find_times)
+    work.take(PERIODS, find_periods, PERIODS_CUE)
+    work.take_many(_MONEY[cues.ascii], _amounts, sign_cue())
+    work.take_many(_PERCENT, _percents, _PERCENT_CUE)
+    work.take_many(_OUT_OF, _shares, _OUT_OF_CUE)
+    work.take_many(_QUANTITY[cues.ascii], _quantities, unit_cue())
+    if len(work.facts) > 1:
+        _join_compounds(work, text)
+    work.take(_ORDINAL, _ordinal, _ORDINAL_CUE)
     work.take(_PLAIN, _plain_number)
     work.windows = None
-
-
-def _with_bound(fact: Fact, text: str) -> Fact:
-    if fact.kind in {"code", "weekday", "day", "period"}:
-        return fact
-    bound, about = bound_at(text, fact.start, fact.end, calendar=fact.kind in {"date", "time"})
-    return replace(fact, bound=bound, about=about) if bound or about else fact
 
 
 def _measure(number: str, unit: Unit | None = None, scale: float = 1.0) -> Reading:
@@ -209,8 +261,8 @@ def _take_weekdays(work: Claims) -> None:
         readings = tuple(Reading("weekday", float(day)) for day in ((5, 6) if end else range(5)))
         return [Fact("weekday", readings, match.start(), match.end(), weak=True)]
 
-    work.take_many(_DAY_LIST, days)
-    work.take_many(_WEEK_PARTS, part)
+    work.take_many(_DAY_LIST, days, _DAY_LIST_CUE)
+    work.take_many(_WEEK_PARTS, part, _WEEK_PARTS_CUE)
 
 
 def _fractions(match: re.Match[str]) -> list[Fact]:
@@ -288,9 +340,7 @@ def _shares(match: re.Match[str]) -> list[Fact]:
 
 def _quantities(match: re.Match[str]) -> list[Fact]:
     get = match.group
-    readings = _unit_readings(get("number"), get("sign") or get("unit"))
-    if get("sign"):  # "$5 million" was read before; here "US$5 dollars"
-        return [Fact("amount", readings, match.start("sign"), match.end())]
+    readings = _unit_readings(get("number"), get("unit"))
     rest = get("rest")
     if rest and get("unit") in {"块", "塊", "元"}:
         readings = _unit_readings(f"{get('number')}.{rest}", get("unit"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import NamedTuple, TypeGuard
@@ -11,11 +10,12 @@ import msgspec
 
 from fairtrial.records.record import Json
 from fairtrial.text.facts.units import unit_names
+from fairtrial.text.facts.word_patterns import LazyPattern
 
 _LONGEST = 200_000
 _MOST_ENTRIES = 500
 _MOST_KEYS = 8
-_KEY_UNIT = re.compile(r"(?<!per)(?:^|[_\s(（])([^\W\d_]+)[)）]?$")
+_KEY_UNIT = LazyPattern(r"(?<!per)(?:^|[_\s(（])([^\W\d_]+)[)）]?$")
 
 
 class Value(NamedTuple):
@@ -69,13 +69,27 @@ def _totals(numbers: Sequence[float], name: str) -> Iterator[Value]:
 
 
 def _keys(objects: Sequence[Mapping[str, Json]]) -> list[str]:
-    return list(objects[0])[:_MOST_KEYS] if objects else []
+    if not objects:
+        return []
+    paths = [path for path, _ in _flat(objects[0])]
+    return paths[:_MOST_KEYS]
 
 
 def _column(objects: Sequence[Mapping[str, Json]], key: str) -> list[float]:
     """Return the numbers of a key, or an empty list if one of the objects has none."""
-    values = [number for item in objects if (number := _number(item.get(key))) is not None]
+    values = [number for item in objects if (number := dict(_flat(item)).get(key)) is not None]
     return values if len(values) == len(objects) else []
+
+
+def _flat(item: Mapping[str, Json]) -> Iterator[tuple[str, float]]:
+    """Yield the numbers of an object and of the objects in it, with their keys, as `prices.economy`."""
+    for key, value in item.items():
+        if (number := _number(value)) is not None:
+            yield key, number
+        elif _is_object(value):
+            yield from (
+                (f"{key}.{name}", inner) for name, part in value.items() if (inner := _number(part)) is not None
+            )
 
 
 def _is_object(value: Json) -> TypeGuard[Mapping[str, Json]]:

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import cache
 from importlib import resources
 from typing import NamedTuple
+from unicodedata import combining, normalize
 
 from fairtrial.text.facts.memory import remember_short
-from fairtrial.text.facts.word_patterns import alternatives
+from fairtrial.text.facts.word_patterns import LazyPattern, alternatives
 
-_TOKEN = re.compile(
+_TOKEN = LazyPattern(
     r"[A-Za-zÀ-ɏ]+(?:['’][A-Za-z]+)?|\d+(?:[.,:]\d+)*|[\u30a0-\u30ff]+|[가-힣]+|[\u4e00-\u9fff]|[^\s\w]"
 )
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。!?！？])|\n+")
+_SENTENCE = LazyPattern(r"(?<=[.!?])\s+|(?<=[。!?！？])|\n+")
 _ALIKE = 0.6
 """The share of tokens that two sentences have in common in the same order if one is a copy of the other."""
 _FEWEST_TOKENS = 4
 _LONGEST_NAME = 5
 _MOST_SENTENCES = 60
 _MOST_TOKENS = 120
-_PERSON = re.compile(r"\s*(?:さん|さま|様|氏|くん|先生|씨|님|고객님|선생|先生|女士|小姐|经理|經理|教授|医生|醫師)")
-_TITLE = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof)\.?)\s*$")
+_PERSON = LazyPattern(r"\s*(?:さん|さま|様|氏|くん|先生|씨|님|고객님|선생|先生|女士|小姐|经理|經理|教授|医生|醫師)")
+_TITLE = LazyPattern(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof)\.?)\s*$")
 
 
 class Replaced(NamedTuple):
@@ -37,8 +37,13 @@ class Replaced(NamedTuple):
 
 class _Sentence(NamedTuple):
     start: int
+    end: int
     tokens: tuple[str, ...]
-    spans: tuple[tuple[int, int], ...]
+    words: frozenset[str]
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Return the places of the tokens in the text of the sentence."""
+        return [token.span() for token in _TOKEN.finditer(text, self.start, self.end)]
 
 
 def replaced_names(reference: str, reply: str, names: Iterable[str] = ()) -> list[Replaced]:
@@ -58,11 +63,44 @@ def replaced_names(reference: str, reply: str, names: Iterable[str] = ()) -> lis
         counterpart = max(actual, key=lambda item: _common(sentence, item), default=None)
         if (
             counterpart is not None
-            and sentence.tokens != counterpart.tokens
+            # A name is replaced only if both sentences have a word that the other lacks.
+            and not sentence.words <= counterpart.words
+            and not counterpart.words <= sentence.words
             and _common(sentence, counterpart) >= _ALIKE
         ):
             hits += list(_compare_sentences(sentence, counterpart, reference, reply, certain))
     return hits
+
+
+def exchanged_names(reference: str, reply: str, groups: Iterable[frozenset[str]]) -> list[Replaced]:
+    """Return the names of a reference that a reply lacks, each with a name of the same group that only the reply has.
+
+    The groups are names that exclude one another, such as the customers of a tool result. Capital letters and accents
+    do not count: "Muller" is "Müller".
+    """
+    folded, other_folded = _fold(reference), _fold(reply)
+    hits: list[Replaced] = []
+    for names in groups:
+        only_expected = [name for name in names if _place(name, reference) and _fold(name) not in other_folded]
+        only_actual = [name for name in names if _place(name, reply) and _fold(name) not in folded]
+        for name, counterpart in zip(sorted(only_expected), sorted(only_actual), strict=False):
+            hits.append(Replaced(*(_place(name, reference) or (0, 0)), *(_place(counterpart, reply) or (0, 0))))
+    return hits
+
+
+def _fold(text: str) -> str:
+    return "".join(sign for sign in normalize("NFKD", text.casefold()) if not combining(sign))
+
+
+def _place(name: str, text: str) -> tuple[int, int] | None:
+    """Return the offsets of a name in a text, if it stands there as a word of its own."""
+    start = text.find(name)
+    while start >= 0:
+        end = start + len(name)
+        if not (name[0].isascii() and _inside_word(text, start, end)):
+            return start, end
+        start = text.find(name, end)
+    return None
 
 
 @remember_short
@@ -71,10 +109,9 @@ def _sentences(text: str) -> tuple[_Sentence, ...]:
     start = 0
     for match in [*_SENTENCE.finditer(text), None]:
         end = match.start() if match else len(text)
-        tokens = list(_TOKEN.finditer(text, start, end))[:_MOST_TOKENS]
+        tokens = tuple(_TOKEN.compiled.findall(text, start, end)[:_MOST_TOKENS])
         if tokens:
-            spans = tuple((token.start(), token.end()) for token in tokens)
-            sentences.append(_Sentence(start, tuple(token[0] for token in tokens), spans))
+            sentences.append(_Sentence(start, end, tokens, frozenset(tokens)))
         if len(sentences) == _MOST_SENTENCES:
             break
         start = match.end() if match else end
@@ -82,22 +119,25 @@ def _sentences(text: str) -> tuple[_Sentence, ...]:
 
 
 def _common(former: _Sentence, latter: _Sentence) -> float:
-    a, b = set(former.tokens), set(latter.tokens)
+    a, b = former.words, latter.words
     return len(a & b) / max(len(a), len(b))
 
 
 def _compare_sentences(
     former: _Sentence, latter: _Sentence, reference: str, reply: str, certain: frozenset[str]
 ) -> Iterator[Replaced]:
-    matcher = SequenceMatcher(None, former.tokens, latter.tokens, autojunk=False)
-    if matcher.ratio() < _ALIKE:
+    replacements = _replacements(former.tokens, latter.tokens)
+    if not replacements:
         return
-    for tag, a, b, c, d in matcher.get_opcodes():
-        if tag != "replace" or b - a > _LONGEST_NAME or d - c > _LONGEST_NAME:
-            continue
-        expected, actual = (former.spans[a][0], former.spans[b - 1][1]), (latter.spans[c][0], latter.spans[d - 1][1])
+    spans, other_spans = former.spans(reference), latter.spans(reply)
+    for a, b, c, d in replacements:
+        expected, actual = (spans[a][0], spans[b - 1][1]), (other_spans[c][0], other_spans[d - 1][1])
         name, counterpart = reference[slice(*expected)], reply[slice(*actual)]
-        if counterpart in reference or name in reply or not (name[0].isalpha() and counterpart[0].isalpha()):
+        if (
+            _fold(counterpart) in _fold(reference)
+            or _fold(name) in _fold(reply)
+            or not (name[0].isalpha() and counterpart[0].isalpha())
+        ):
             continue
         if (
             (_is_name(reference, *expected, certain) or _is_name(reply, *actual, certain))
@@ -105,6 +145,25 @@ def _compare_sentences(
             or (_is_capital(former, a, b) and _is_capital(latter, c, d))
         ):
             yield Replaced(*expected, *actual)
+
+
+def _replacements(former: Sequence[str], latter: Sequence[str]) -> list[tuple[int, int, int, int]]:
+    """Return the short runs of tokens that replace one another, or none if the sentences have little in common."""
+    shorter = min(len(former), len(latter))
+    first = next((place for place in range(shorter) if former[place] != latter[place]), shorter)
+    last = next(
+        (place for place in range(shorter - first) if former[-1 - place] != latter[-1 - place]), shorter - first
+    )
+    middle, other_middle = former[first : len(former) - last], latter[first : len(latter) - last]
+    matcher = SequenceMatcher(None, middle, other_middle, autojunk=False)
+    same = first + last + sum(block.size for block in matcher.get_matching_blocks())
+    if 2 * same < _ALIKE * (len(former) + len(latter)):
+        return []
+    return [
+        (first + a, first + b, first + c, first + d)
+        for tag, a, b, c, d in matcher.get_opcodes()
+        if tag == "replace" and b - a <= _LONGEST_NAME and d - c <= _LONGEST_NAME
+    ]
 
 
 def _is_capital(sentence: _Sentence, first: int, last: int) -> bool:
@@ -146,8 +205,8 @@ def _rows() -> dict[str, int]:
 
 
 @cache
-def _places() -> re.Pattern[str]:
-    return re.compile(alternatives(_rows(), starts=True, ends=True))
+def _places() -> LazyPattern:
+    return LazyPattern(alternatives(_rows(), starts=True, ends=True))
 
 
 def places_in(text: str) -> list[tuple[int, int, int]]:

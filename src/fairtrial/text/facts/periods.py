@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from fairtrial.text.facts.fact import Kind, Reading
-from fairtrial.text.facts.word_patterns import alternatives
+from fairtrial.text.facts.word_patterns import Cue, LazyPattern, alternatives
 
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800, "month": 2592000, "quarter": 7776000,
             "year": 31536000, "fortnight": 1209600, "night": 86400}  # fmt: skip
@@ -22,7 +22,7 @@ _WORDS = {
 }
 _NAMES = {name.replace("-", " "): span for span, names in _WORDS.items() for name in names.split()}
 _WORD_PERIODS = alternatives((name for name in _NAMES if not name.startswith("/")), starts=True, ends=True)
-PERIODS = re.compile(
+PERIODS = LazyPattern(
     _WORD_PERIODS
     + r"|/(?:s|min|h|hr|hour|day|week|mo|month|yr|year)(?![a-z])"
     # One unit of time beside an amount or a limit: 1일 최대 5회, 1小時20元, 1日2回, 週45時間, 월 4%.
@@ -35,6 +35,12 @@ _UNITS = {"초": "second", "秒": "second", "분": "minute", "分": "minute", "�
           "주": "week", "週間": "week", "周": "week", "週": "week", "개월": "month", "달": "month", "か月": "month",
           "ヶ月": "month", "个月": "month", "個月": "month", "월": "month", "月": "month", "년": "year", "年": "year",
           "연": "year", "初": "second"}  # fmt: skip
+
+
+PERIODS_CUE = Cue(
+    frozenset(name.split()[-1] for name in _NAMES if name.isascii() and name[0] != "/"),
+    frozenset(name[0] for name in _NAMES if not name.isascii()) | frozenset("/시일주개달년時週か小天周分분초秒月연"),
+)
 
 
 def find_periods(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import NamedTuple
 
 from fairtrial.text.facts.canonical import canonicalise
 from fairtrial.text.facts.memory import remember_short
-from fairtrial.text.facts.word_patterns import alternatives
+from fairtrial.text.facts.word_patterns import LazyPattern, alternatives
 
 _SHARED = 0.7
 """The share of the words of the shorter clause that both clauses must have."""
@@ -46,12 +46,12 @@ class _Clause(NamedTuple):
     only: bool
 
 
-_BREAK = re.compile(
+_BREAK = LazyPattern(
     r"[.!?](?=\s|$)|[。!?;:\n|]|,(?!\d)\s*|、(?=[^、。]{8})|\s[-–]\s|\((?=[^)]{6})|\)"
     r"|(?<=[가-힣])(?:지만|는데|으며|하며|이며|고)(?=[ ,])|(?<=[ますでした])が、?(?=[^、]{4})"
     r"|\b(?:but|and|because|so|although|while|whereas|however)\b"
 )
-_NEGATION = re.compile(
+_NEGATION = LazyPattern(
     # What looks like a negation and is none, or belongs to a limit, comes first.
     r"(?P<none>not only|no (?:later|earlier|sooner|more|less|fewer|longer|greater) than|not (?:more|less|fewer|later|over|exceed\w*) |no problem|no worries|no doubt"
     r"|(?:do not|don't) hesitate|(?:do not|don't) worry|whether or not|no matter|not exceed|never exceeds?|never more than|\bno\.? ?(?=\d)"
@@ -67,13 +67,13 @@ _NEGATION = re.compile(
     r"|な(?:い(?!で?しょうか)|かった|けれ|く(?=て|な|は|も)|し(?=[。で、]|$))|ませ?ん|まい(?=[。、]|$)|ず(?=に|、|。|$)|不可|ぬ(?=[。、]|$)"
     r"|不|没|沒|未|无|無|非|勿|莫|别|別)"
 )
-_MAY_NEGATE = re.compile(
+_MAY_NEGATE = LazyPattern(
     r"n't|no|without|unable|fail|refuse|hardly|refrain|avoid|repeal|-free|[안못않없아말마금중휴불]|[な無ぬまず不禁控対休定停闭閉免没沒未无非勿莫别別]"
 )
-_ONLY = re.compile(
+_ONLY = LazyPattern(
     r"\b(?:only|except|besides|other than|apart from|unless|if)\b|(?<=[가-힣])만(?=[ 이은을])|외에|이외|のみ|だけ|しか|以外|只|仅|僅|除了|除非|以外"
 )
-_WORD = re.compile(r"[a-z]+|\d+(?:\.\d+)?|[\u30a0-\u30ff]{2,}|[\u4e00-\u9fff]|[가-힣]+")
+_WORD = LazyPattern(r"[a-z]+|\d+(?:\.\d+)?|[\u30a0-\u30ff]{2,}|[\u4e00-\u9fff]|[가-힣]+")
 _STOP = frozenset(
     (
         "a an the is are was were be been being am do does did has have had will would shall should can "
@@ -83,7 +83,8 @@ _STOP = frozenset(
         "被 给 給 您 你 我 们 們 不 没 沒 未 无 無 非 并 並 别 別 这 這 那 真 事 实 實"
     ).split()
 )
-_KOREAN_ENDINGS = re.compile(
+_ENGLISH_ENDINGS = LazyPattern(r"(?:ies|ed|ing|es|s|d)$")
+_KOREAN_ENDINGS = LazyPattern(
     r"(?:입니다|합니다|됩니다|습니다|니다|해요|돼요|이에요|예요|어요|아요|세요|하지|되지|지|하고|이고|고|은|는|이|가|을|를|의|에서|에게|에|으로|로|와|과|도|만|까지|부터)$"
 )
 
@@ -120,13 +121,13 @@ def compare_polarity(reference: str, reply: str) -> Polarity:
     return Polarity(tuple(hits) or _find_denial(reference, reply) or _whole(expected, actual), agreed)
 
 
-_FALSE = re.compile(
+_FALSE = LazyPattern(
     r"\b(?:not|n't|never) (?:\w+ )?(?:true|correct|accurate|the case)\b|\b(?:false|untrue|incorrect|wrong|inaccurate|a myth)\b"
     r"|사실이 아[니닙]|사실과 [달다]|거짓|틀[린립렸]|맞지 않|잘못된|사실무근"
     r"|事実では(?:な|あ)|事実と異な|嘘|うそ|誤り|間違い(?:です|だ|であ)|正しくな|正しくあ"
     r"|不属实|不屬實|不是真的|不是事实|不是事實|不真实|不真實|假的|谎|謊|错误|錯誤|不正确|不正確|不准确|不準確|有误|有誤|不对|不對"
 )
-_WHOLE = re.compile(r"[.!?](?=\s|$)|[。!?\n]")
+_WHOLE = LazyPattern(r"[.!?](?=\s|$)|[。!?\n]")
 
 
 def _find_denial(reference: str, reply: str) -> tuple[Opposition, ...]:
@@ -145,7 +146,7 @@ def _find_denial(reference: str, reply: str) -> tuple[Opposition, ...]:
     return ()
 
 
-def _spans(breaks: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
+def _spans(breaks: LazyPattern, text: str) -> Iterator[tuple[int, int]]:
     """Yield the places of the pieces between breaks."""
     start = 0
     for match in breaks.finditer(text):
@@ -227,20 +228,37 @@ def _clauses(text: str) -> tuple[_Clause, ...]:
 
 
 def _clause(text: str) -> _Clause | None:
-    negations = sum(1 for match in _NEGATION.finditer(text) if match["one"]) if _MAY_NEGATE.search(text) else 0
-    words = _words(text)
+    raw = frozenset(_WORD.findall(text))
+    words = _stems(raw)
     if not words:
         return None
-    return _Clause(0, 0, words, negations, frozenset(_values(text)), bool(_ONLY.search(text)))
+    if text.isascii():
+        may_negate, may_limit = not raw.isdisjoint(_NEGATIVE_WORDS), not raw.isdisjoint(_LIMITING_WORDS)
+    else:
+        may_negate, may_limit = bool(_MAY_NEGATE.search(text)), True
+    negations = sum(1 for match in _NEGATION.finditer(text) if match["one"]) if may_negate else 0
+    return _Clause(0, 0, words, negations, frozenset(_values(text, raw)), may_limit and bool(_ONLY.search(text)))
+
+
+_NEGATIVE_WORDS = frozenset(
+    "t not never none nobody neither nor cannot without unable hardly no refrain avoid repealed free fails failed refuses "
+    "refused fail refuse".split()
+)
+_LIMITING_WORDS = frozenset("only except besides other apart unless if".split())
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(stem for word in _WORD.findall(text) if word not in _STOP and (stem := _stem(word)))
+    return _stems(frozenset(_WORD.findall(text)))
 
 
+def _stems(words: frozenset[str]) -> frozenset[str]:
+    return frozenset(stem for word in words if word not in _STOP and (stem := _stem(word)))
+
+
+@lru_cache(maxsize=8192)
 def _stem(word: str) -> str:
     if word[0].isascii():
-        return re.sub(r"(?:ies|ed|ing|es|s|d)$", "", word) if len(word) > 4 else word
+        return _ENGLISH_ENDINGS.sub("", word) if len(word) > 4 else word
     if "가" <= word[0] <= "힣":
         if (re.match(r"[안못없않아]", word) and len(word) <= 4) or word[0] in "있없":
             return ""
@@ -253,8 +271,10 @@ class _Table(NamedTuple):
 
     words: dict[str, tuple[str, int]]
     phrases: dict[str, tuple[str, ...]]
-    counterparts: re.Pattern[str]
+    counterparts: LazyPattern
     counts: dict[str, int]
+    firsts: frozenset[str]
+    """The Latin letters with which the English words and phrases begin."""
 
 
 @cache
@@ -273,15 +293,18 @@ def _table() -> _Table:
         phrases.setdefault(word.split()[0], []).append(word)
     return _Table(
         words, {first: tuple(item) for first, item in phrases.items()},
-        re.compile(alternatives(word for word in words if not word.isascii())), counts,
+        LazyPattern(alternatives(word for word in words if not word.isascii())), counts,
+        frozenset(item[0] for first in phrases if (item := _ENGLISH.match(first.split("-")[0]))),
     )  # fmt: skip
 
 
-_ENGLISH = re.compile(r"[a-z]+(?:-[a-z]+)*")
+_ENGLISH = LazyPattern(r"[a-z]+(?:-[a-z]+)*")
 
 
-def _values(text: str) -> Iterator[tuple[str, int]]:
+def _values(text: str, raw: frozenset[str]) -> Iterator[tuple[str, int]]:
     table = _table()
+    if text.isascii() and table.firsts.isdisjoint(raw):
+        return
     copied_to = 0
     for match in _ENGLISH.finditer(text):
         if match.start() < copied_to:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
-from fairtrial.text.facts.word_patterns import alternatives
+from fairtrial.text.facts.word_patterns import Cue, alternatives
 
 CURRENCY = "currency:"
 """The beginning of the dimension of an amount, for example `currency:USD`."""
@@ -33,15 +34,42 @@ def currency_names() -> dict[str, Unit]:
 
 
 @cache
-def unit_pattern() -> str:
+def unit_pattern(*, ascii_only: bool = False) -> str:
     """Return a pattern of every unit and currency that can stand behind a number."""
-    return _any_unit([*unit_names(), *currency_names()])
+    return _any_unit([*unit_names(), *currency_names()], ascii_only=ascii_only)
 
 
 @cache
-def sign_pattern() -> str:
+def sign_pattern(*, ascii_only: bool = False) -> str:
     """Return a pattern of every currency sign or code that can stand before a number."""
-    return _any_unit([name for name in currency_names() if not name.isalpha() or (name.isascii() and len(name) == 3)])
+    return _any_unit(_signs(), ascii_only=ascii_only)
+
+
+@cache
+def unit_cue() -> Cue:
+    """Return the cue of the units and currencies: the first letters of their Latin names, and their other signs."""
+    return _make_cue([*unit_names(), *currency_names()])
+
+
+@cache
+def sign_cue() -> Cue:
+    """Return the cue of the currency signs and codes."""
+    return _make_cue(_signs())
+
+
+@cache
+def first_signs() -> str:
+    """Return the first characters of the currency signs and codes, for a set of a pattern."""
+    return "".join(sorted({re.escape(name[0]) for name in _signs()}))
+
+
+def _signs() -> list[str]:
+    return [name for name in currency_names() if not name.isalpha() or (name.isascii() and len(name) == 3)]
+
+
+def _make_cue(names: list[str]) -> Cue:
+    words = {re.split("[^a-z]", name)[0] for name in names}
+    return Cue(frozenset(words - {""}), frozenset(name[0] for name in names if not "a" <= name[0] <= "z"))
 
 
 def _rows(name: str) -> list[tuple[str, Unit]]:
@@ -54,6 +82,6 @@ def _rows(name: str) -> list[tuple[str, Unit]]:
     return rows
 
 
-def _any_unit(names: list[str]) -> str:
+def _any_unit(names: list[str], *, ascii_only: bool) -> str:
     """Return a pattern of units. Behind a unit in Latin letters, no letter and no digit may follow."""
-    return alternatives(names, ends=True)
+    return alternatives((name for name in names if name.isascii() or not ascii_only), ends=True)

@@ -3,7 +3,80 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+_Found = Callable[..., "re.Match[str] | None"]
+
+
+class LazyPattern:
+    """A regular expression that is compiled when it is first used. The patterns of facts take 0.1 s to compile."""
+
+    def __init__(self, source: str | Callable[[], str]) -> None:
+        self._source = source
+
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        """The compiled pattern."""
+        return re.compile(self._source if isinstance(self._source, str) else self._source())
+
+    @cached_property
+    def finditer(self) -> Callable[..., Iterator[re.Match[str]]]:
+        """The method of the compiled pattern, as are the other members."""
+        return self.compiled.finditer
+
+    @cached_property
+    def findall(self) -> Callable[..., list[str]]:  # noqa: D102
+        return self.compiled.findall
+
+    @cached_property
+    def search(self) -> _Found:  # noqa: D102
+        return self.compiled.search
+
+    @cached_property
+    def match(self) -> _Found:  # noqa: D102
+        return self.compiled.match
+
+    @cached_property
+    def fullmatch(self) -> _Found:  # noqa: D102
+        return self.compiled.fullmatch
+
+    @cached_property
+    def sub(self) -> Callable[..., str]:  # noqa: D102
+        return self.compiled.sub
+
+    @cached_property
+    def split(self) -> Callable[..., list[str]]:  # noqa: D102
+        return self.compiled.split
+
+
+class Cue(NamedTuple):
+    """What a text must hold before a pattern can match it: one of the Latin words, or one of the signs."""
+
+    words: frozenset[str]
+    signs: frozenset[str]
+
+
+def cue(words: str = "", signs: str = "") -> Cue:
+    """Return the cue of words between spaces and of signs."""
+    return Cue(frozenset(words.split()), frozenset(signs))
+
+
+_LATIN = re.compile("[a-z]+")
+
+
+class Cues:
+    """The runs of Latin letters and the signs of a text, which say which patterns can match it."""
+
+    def __init__(self, text: str) -> None:
+        self.ascii = text.isascii()
+        self.words = frozenset(_LATIN.findall(text))
+        self.signs = frozenset(text)
+
+    def has(self, item: Cue) -> bool:
+        """Return whether the text holds a cue."""
+        return not (self.words.isdisjoint(item.words) and self.signs.isdisjoint(item.signs))
 
 
 def alternatives(words: Iterable[str], *, starts: bool = False, ends: bool = False) -> str:

@@ -1,0 +1,43 @@
+"""Decades and centuries in a canonical text, as the years that they span."""
+
+from __future__ import annotations
+
+import re
+
+from fairtrial.text.facts.fact import NUMBER, Fact, Kind, Reading
+from fairtrial.text.facts.word_patterns import LazyPattern, cue
+
+YEARS = "years"
+"""The dimension of a span of years. Its value is the first and the last year."""
+
+DECADES_CUE = cue("s century", "代대世세")
+DECADES = LazyPattern(
+    r"(?:\b(?P<part>early|mid|late)[ -](?:the )?)?"
+    r"(?:(?<![\w.,/-])(?P<decade>(?:1[0-9]|20)\d0)(?:'?s\b|年代|년대)"
+    r"|(?<![\w.,/-])(?P<century>\d{1,2})(?:(?:st|nd|rd|th)[ -]century|[ ]?(?:世紀|世纪|세기)))"
+)
+YEAR_RANGES = LazyPattern(r"(?<![\w.,/-])(?P<first>(?:1[0-9]|20)\d\d)-(?P<last>\d\d)(?![\w-]|[.,]\d)")
+_PARTS = {"early": (0.0, 0.4), "mid": (0.3, 0.7), "late": (0.5, 0.9)}
+
+
+def find_year_ranges(match: re.Match[str]) -> list[Fact]:
+    """Return both years of a range such as 1648-51. 2010-11 may be a month, and is none."""
+    first, last = int(match["first"]), int(match["first"][:2] + match["last"])
+    if last <= first or int(match["last"]) <= 12:
+        return []
+    ends = ((first, match.span("first")), (last, match.span("last")))
+    return [
+        Fact("number", (Reading(NUMBER, float(year), float(year), 1.0), Reading("date", (year, None, None))), *span)
+        for year, span in ends
+    ]
+
+
+def find_decades(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
+    """Return the years of a decade or a century. "Early" means its first half, "mid" and "late" its other parts."""
+    length = 10 if match["decade"] else 100
+    first = int(match["decade"]) if match["decade"] else 100 * (int(match["century"]) - 1)
+    if not 0 <= first < 2100:
+        return None
+    low, high = _PARTS.get(match["part"] or "", (0.0, 0.9))
+    last = first + length - 1 if high == 0.9 else first + int(high * length)
+    return ("date", (Reading(YEARS, (first + int(low * length), last)),))

@@ -1,0 +1,101 @@
+"""Vaguer values: a year for a date, a decade for a year, a round number, a range. They neither state nor deny a fact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from fairtrial.text.facts.decades import YEARS
+from fairtrial.text.facts.fact import NUMBER, Fact, Reading
+from fairtrial.text.facts.word_patterns import LazyPattern
+
+_BETWEEN = LazyPattern(r"(?i)\s?(?:-|–|—|~|〜|to|and|から|至|到|에서)\s?")
+
+
+def find_vaguer(
+    fact: Fact, expected: Sequence[Fact], actual: Sequence[Fact], texts: tuple[str, str]
+) -> tuple[Fact, str] | None:
+    """Return the first fact of a reply that is vaguer than a fact of the reference and includes it, and why.
+
+    `texts` are the reference and the reply. A fact that has a bound or is an end of a range is exact.
+    """
+    if fact.bound or any(fact in ends for ends in _ranges(expected, texts[0])):
+        return None
+    for counterpart in actual:
+        why = _why(fact, counterpart)
+        if why:
+            return counterpart, why
+    for first, last in _ranges(actual, texts[1]):
+        if _holds(first, last, fact):
+            return first, "the reply states a range that includes it"
+    return None
+
+
+def _why(fact: Fact, counterpart: Fact) -> str:
+    for former in fact.readings:
+        for latter in counterpart.readings:
+            if _is_vaguer_date(former, latter):
+                return "the reply is less exact than the reference"
+            if former.dimension == latter.dimension and _is_round(former, latter, counterpart):
+                return "the reply states a round number that includes it"
+            if _is_year_with_footnote(former, latter):
+                return "the reply may state the year and the mark of a footnote"
+    return ""
+
+
+def _is_vaguer_date(former: Reading, latter: Reading) -> bool:
+    """Return whether a date lacks the finest part of another, and agrees with the rest, or spans its year."""
+    a, b = former.value, latter.value
+    if former.dimension != "date" or not isinstance(a, tuple) or not isinstance(b, tuple):
+        return False
+    if latter.dimension == YEARS:
+        year, (first, last) = a[0], b
+        return year is not None and first is not None and last is not None and first <= year <= last
+    if latter.dimension != "date":
+        return False
+    shared = [(x, y) for x, y in zip(a, b, strict=True) if x is not None and y is not None]
+    finest = max(place for place, part in enumerate(a) if part is not None)
+    # A day alone names any month.
+    return bool(shared) and all(x == y for x, y in shared) and b[finest] is None
+
+
+def _is_round(former: Reading, latter: Reading, counterpart: Fact) -> bool:
+    a, b = former.value, latter.value
+    if not isinstance(a, (int, float)) or not isinstance(b, (int, float)) or not b or not latter.as_written:
+        return False
+    unit = b / latter.as_written * 10.0 ** _zeros(latter.as_written)
+    if counterpart.bound in {"over", "least"}:
+        return unit > latter.step and 0 <= a - b < unit
+    if counterpart.bound in {"under", "most"}:
+        return unit > latter.step and 0 <= b - a < unit
+    return counterpart.about and former.step <= latter.step and abs(a - b) <= 0.5 * abs(unit)
+
+
+def _zeros(number: float) -> int:
+    """Return the number of zeros at the end of a whole number."""
+    digits = f"{abs(number):.0f}"
+    return len(digits) - len(digits.rstrip("0")) if number == int(number) else 0
+
+
+def _is_year_with_footnote(former: Reading, latter: Reading) -> bool:
+    a, b = former.value, latter.value
+    if former.dimension != "date" or latter.dimension != NUMBER or not isinstance(a, tuple) or not isinstance(b, float):
+        return False
+    # "in 18911." was "in 1891" with a raised 1 before its layout was lost.
+    return b == int(b) and a[0] is not None and a[0] >= 1000 and int(b) // 10 == a[0] and b % 10 > 0
+
+
+def _ranges(facts: Sequence[Fact], text: str) -> Iterator[tuple[Fact, Fact]]:
+    for first, last in pairwise(facts):
+        if first.end <= last.start <= first.end + 7 and _BETWEEN.fullmatch(text[first.end : last.start]):
+            yield first, last
+
+
+def _holds(first: Fact, last: Fact, fact: Fact) -> bool:
+    for low, value, high in zip(first.readings[:1], fact.readings[:1], last.readings[:1], strict=True):
+        numbers = [item.value for item in (low, value, high)]
+        if low.dimension == value.dimension == high.dimension and all(
+            isinstance(item, (int, float)) for item in numbers
+        ):
+            return numbers[0] < numbers[1] < numbers[2]  # type: ignore[operator]
+    return False
