@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from random import Random
 from typing import Any
 
-from fairtrial.api.judges.judge_checking import plan_judge_check
+from fairtrial.api.judges.judge_checking import JudgeCheck, plan_judge_check
 from fairtrial.api.run_canaries import RunCanaries
 from fairtrial.judge.judge import Judge
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.model import NamedModel
 from fairtrial.metrics.exams.canaries import canaries, default_criterion
+from fairtrial.metrics.exams.known_answers import KnownAnswer
 from fairtrial.metrics.exams.known_questions import JUDGED_PROMPTS
 from fairtrial.planned_case import PlannedCase
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.case import EvalCase
 from fairtrial.records.judge_check import CheckResult
 from fairtrial.records.refusal import Refusal
-from fairtrial.records.reply import Prompt
+from fairtrial.records.reply import Prompt, Reply
+from fairtrial.testing import ScriptedModel
 from judged import fenced
 from planted_judges import Known, Planted, PlantedModel, known, known_item
 
@@ -28,13 +31,49 @@ MATCH = "final_response_match_v2"
 
 async def check_refusals(planted: Planted, seed: int, *prompts: str) -> tuple[tuple[Refusal, ...], int]:
     """The reasons to refuse a judge after all questions of `judge check`, and the number of calls."""
-    check = plan_judge_check(Judges(model="openai/planted"), prompts=prompts or JUDGED_PROMPTS)
+    check = _plan(prompts or JUDGED_PROMPTS)
     model = PlantedModel(planted, lambda _: ("", "", ""), seed)
-    results: list[CheckResult] = []
-    for case in check.cases:
-        model.lookup = lambda _, case=case: known(case)  # type: ignore[misc]
-        results.append(await case.ask(Judge((NamedModel("planted", model),), 1)))
+    results = [await _ask(case, model) for case in check.cases]
     return check.report(results).refusals["planted"], sum(result.calls for result in results)
+
+
+@cache
+def _plan(prompts: tuple[str, ...]) -> JudgeCheck:
+    return plan_judge_check(Judges(model="openai/planted"), prompts=prompts)
+
+
+_prompts: dict[str, list[Prompt]] = {}
+"""The prompts of each question. They do not depend on the judge, so each is made once."""
+_results: dict[tuple[str, str], CheckResult] = {}
+"""The results of questions with one prompt by the reply of a judge."""
+
+
+async def _ask(case: KnownAnswer, model: PlantedModel) -> CheckResult:
+    """The result of a question. An equal reply to the same prompt is read once."""
+    model.lookup = lambda _: known(case)
+    prompts = _prompts.get(case.id, [])
+    if len(prompts) != 1:
+        asked = _Asked(model)
+        result = await case.ask(Judge((NamedModel("planted", asked),), 1))
+        _prompts[case.id] = asked.prompts
+        return result
+    reply = model.answer(prompts[0])
+    if (case.id, reply) not in _results:
+        judge = Judge((NamedModel("planted", ScriptedModel([reply])),), 1)
+        _results[case.id, reply] = await case.ask(judge)
+    return _results[case.id, reply]
+
+
+@dataclass
+class _Asked:
+    """A model that keeps the prompts that another model gets."""
+
+    model: PlantedModel
+    prompts: list[Prompt] = field(default_factory=list)
+
+    async def __call__(self, prompt: Prompt) -> Reply:
+        self.prompts.append(prompt)
+        return await self.model(prompt)
 
 
 @cache

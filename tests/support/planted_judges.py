@@ -149,8 +149,15 @@ def _quote(text: str) -> str:
     return found[1] if found else ""
 
 
+_known: dict[str, Known] = {}
+
+
 def known(case: KnownAnswer) -> Known:
     """What is known of a question of an exam."""
+    return _known.get(case.id) or _known.setdefault(case.id, _look_up(case))
+
+
+def _look_up(case: KnownAnswer) -> Known:
     if isinstance(case, CheckCase):
         return case.rule, case.language, check_question(Judge(()), case).right_outcome(case.answer)
     assert isinstance(case, Canary)
