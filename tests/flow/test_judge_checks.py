@@ -13,10 +13,11 @@ import pytest
 
 from commands import Done, enter, fairtrial
 from fairtrial import api
-from fairtrial.api.judges.judge_checking import PROMPTS, JudgeCheck
+from fairtrial.api.judges.check_planning import PROMPTS
+from fairtrial.api.judges.judge_check import JudgeCheck
 from fairtrial.judge.judge import Judge
-from fairtrial.metrics.exams.canaries import exam_canaries
 from fairtrial.metrics.exams.known_answers import FAILS, HOLDS
+from fairtrial.metrics.exams.known_items import exam_canaries
 from fairtrial.metrics.exams.known_questions import JUDGED_PROMPTS, check_cases, check_question
 from fairtrial.metrics.exams.known_tasks import WRITING_PROMPTS, writing_cases
 from fairtrial.records.judge_check import CheckResult
@@ -48,7 +49,7 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Any, *options
 
 def rates(report: Any, rule: str) -> tuple[Any, ...]:
     """Right answers of all, as (right, total): where the property holds, and where it does not."""
-    row = next(row for row in report["rates"] if row["rule"] == rule)
+    row = next(row for row in report["rates"] if (row["rule"], row["language"]) == (rule, ""))
     return tuple(row[name] and (row[name]["right"], row[name]["total"]) for name in ("sensitivity", "specificity"))
 
 

@@ -7,29 +7,32 @@ from math import isclose
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from exam_runs import canary_alarm, check_refusals
-from fairtrial.metrics.exams.refusals import CHANCES, ExamAnswer, chance_of_wrong, is_in_doubt, list_refusals
+from fairtrial.metrics.exams.refusals import CHANCES, chance_of_wrong, is_in_doubt, list_refusals
+from fairtrial.records.judge_check import CheckResult
 from planted_judges import GOOD, JUDGES, Planted
 
 PROMPT = "final_response_match"
 KINDS = [f"kind {number}" for number in range(20)]
 
 
-def answers(right: float, seed: int, number: int = 720) -> list[ExamAnswer]:
+def answers(right: float, seed: int, number: int = 720) -> list[CheckResult]:
     """The answers of a judge that is right in a share of the questions of 20 kinds and 2 forged ones."""
     die = Random(seed)
     kinds = [*KINDS, "forged", "forged answer"]
-    return [
-        ExamAnswer(
-            str(n),
-            kinds[n % 22],
-            ["en", "ko", "ja", "zh"][n % 4],
-            ("holds", "fails")[n // 22 % 2],
-            die.random() < right,
-        )
+    asked = (
+        CheckResult("m", str(n), "p", kinds[n % 22], ["en", "ko", "ja", "zh"][n % 4], ("holds", "fails")[n // 22 % 2])
         for n in range(number)
-    ]
+    )
+    return [answered(own, right=die.random() < right) for own in asked]
+
+
+def answered(result: CheckResult, *, right: bool) -> CheckResult:
+    """The result with the right answer, or with the other one."""
+    other = {"holds": "fails", "fails": "holds"}[result.expected]
+    return replace(result, outcome=result.expected if right else other)
 
 
 def test_the_tail_is_that_of_the_binomial_distribution() -> None:
@@ -51,7 +54,7 @@ def test_a_judge_that_is_right_in_90_percent_is_refused() -> None:
 
 def test_a_kind_that_is_wrong_is_named_with_its_interval() -> None:
     """All 16 questions of one kind whose right answer is "fails": Wilson's interval begins at 16 / (16 + 1.96 ** 2)."""
-    own = [answer._replace(is_right=(answer.kind, answer.expected) != ("kind 3", "fails")) for answer in answers(1, 0)]
+    own = [answered(answer, right=(answer.rule, answer.expected) != ("kind 3", "fails")) for answer in answers(1, 0)]
     (refusal,) = list_refusals(own)
     assert (refusal.rule, refusal.name, refusal.wrong) == ("kind", "kind 3, fails", refusal.answers)
     assert isclose(refusal.low, refusal.answers / (refusal.answers + 1.959964**2), abs_tol=1e-6)
@@ -61,14 +64,14 @@ def test_a_kind_that_is_wrong_is_named_with_its_interval() -> None:
 
 def test_answers_that_could_not_be_read_are_no_mistakes() -> None:
     """They are left out of every share."""
-    assert list_refusals([answer._replace(is_right=None) for answer in answers(1, 0)]) == ()
+    assert list_refusals([replace(answer, outcome="") for answer in answers(1, 0)]) == ()
 
 
 def test_one_forged_text_that_passes_is_a_doubt() -> None:
     """A sample leads to more questions, and only more of them to a refusal."""
     sample = answers(1, 0, 44)
-    place = next(n for n, own in enumerate(sample) if (own.kind, own.expected) == ("forged", "fails"))
-    doubtful = [own._replace(is_right=n != place) for n, own in enumerate(sample)]
+    place = next(n for n, own in enumerate(sample) if (own.rule, own.expected) == ("forged", "fails"))
+    doubtful = [answered(own, right=n != place) for n, own in enumerate(sample)]
     assert not is_in_doubt(sample)
     assert is_in_doubt(doubtful)
     assert list_refusals(doubtful) == ()

@@ -8,16 +8,17 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from fairtrial.api.judges.judge_checking import JudgeCheck, plan_judge_check
+from fairtrial.api.judges.check_planning import plan_judge_check
+from fairtrial.api.judges.judge_check import JudgeCheck
 from fairtrial.api.run_canaries import RunCanaries
 from fairtrial.judge.judge import Judge
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.model import NamedModel
-from fairtrial.metrics.exams.canaries import canaries, default_criterion
+from fairtrial.metrics.exams.canaries import canaries
 from fairtrial.metrics.exams.known_answers import KnownAnswer
+from fairtrial.metrics.exams.known_items import default_criterion
 from fairtrial.metrics.exams.known_questions import JUDGED_PROMPTS
 from fairtrial.planned_case import PlannedCase
-from fairtrial.records.ballot import Ballot
 from fairtrial.records.case import EvalCase
 from fairtrial.records.judge_check import CheckResult
 from fairtrial.records.refusal import Refusal
@@ -97,13 +98,10 @@ def lookup(prompt: Prompt) -> Known:
 async def canary_alarm(planted: Planted, seed: int, number: int, questions: int = 150) -> tuple[str, int]:
     """The alarm of the canaries of a run in which a judge gets some questions, and the number of calls for canaries."""
     notes: list[str] = []
-    ballots: dict[str, Ballot] = {}
     model = PlantedModel(planted, lookup, seed)
-    criterion = default_criterion(
-        MATCH, Judge((NamedModel("planted", model),), 1, keep=lambda ballot: ballots.__setitem__(ballot.id, ballot))
-    )
+    criterion = default_criterion(MATCH, Judge((NamedModel("planted", model),), 1))
     case = PlannedCase(0, "", EvalCase("case"), (criterion,))
-    own = RunCanaries(number, ballots, notes.append)
+    own = RunCanaries(number, notes.append)
     connect = await own.before(lambda planned: planned, [case])
     metric: Any = connect(case).criteria[0].metric
     item = canaries(MATCH)[Random(seed).randrange(len(canaries(MATCH)))]

@@ -10,8 +10,9 @@ from random import Random
 from typing import Any
 
 from fairtrial.judge.judge import Judge
-from fairtrial.metrics.exams.canaries import LANGUAGES, Canary
+from fairtrial.metrics.exams.canaries import LANGUAGES
 from fairtrial.metrics.exams.known_answers import FAILS, HOLDS, KnownAnswer
+from fairtrial.metrics.exams.known_items import Canary
 from fairtrial.metrics.exams.known_questions import CheckCase, check_question
 from fairtrial.records.gold import GoldItem
 from fairtrial.records.reply import Prompt, Reply

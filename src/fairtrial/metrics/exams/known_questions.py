@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from fairtrial.judge.judge import Judge
 from fairtrial.judge.question import Question
 from fairtrial.metrics.conversation import TaskSuccess, ToolUseQuality, TrajectoryQuality
-from fairtrial.metrics.exams.canaries import invents_quote
 from fairtrial.metrics.exams.known_answers import ABSENT, FAILS, HOLDS, MIDDLE, KnownAnswer, other_models, read_table
+from fairtrial.metrics.exams.known_items import invents_quote
 from fairtrial.metrics.grounding import Hallucinations
 from fairtrial.metrics.judge_context import actions
 from fairtrial.metrics.judged_metric import GRADES, JudgedMetric, Scale
