@@ -14,7 +14,7 @@ import pytest
 from commands import Done, enter, fairtrial
 from fairtrial import api
 from fairtrial.api.judges.check_planning import PROMPTS
-from fairtrial.api.judges.judge_check import JudgeCheck
+from fairtrial.api.judges.check_runner import JudgeCheck
 from fairtrial.judge.judge import Judge
 from fairtrial.metrics.exams.known_answers import FAILS, HOLDS
 from fairtrial.metrics.exams.known_items import exam_canaries

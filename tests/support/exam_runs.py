@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from fairtrial.api.judges.check_planning import plan_judge_check
-from fairtrial.api.judges.judge_check import JudgeCheck
+from fairtrial.api.judges.check_runner import JudgeCheck
 from fairtrial.api.run_canaries import RunCanaries
 from fairtrial.judge.judge import Judge
 from fairtrial.judge.judges import Judges

@@ -113,13 +113,13 @@ class _Watch:
     def count_questions(self, criterion: Criterion) -> Criterion:
         """Return the criterion with a judge whose questions are counted. A canary follows every tenth of them."""
         metric: Any = criterion.metric
-        counted: Any = {}
+        judges: Any = {}
         for name, own in find_models(metric).items():
             judge: Any = own
             if isinstance(own, HasPanel):
                 panel = tuple(voter.through(_CountedModel(voter, self.count)) for voter in own.panel)
-                counted[name] = dataclasses.replace(judge, panel=panel)
-        return replace(criterion, metric=dataclasses.replace(metric, **counted)) if counted else criterion
+                judges[name] = dataclasses.replace(judge, panel=panel)
+        return replace(criterion, metric=dataclasses.replace(metric, **judges)) if judges else criterion
 
     def count(self) -> None:
         """Count a question of the run, and ask about a canary if it is the tenth."""

@@ -11,7 +11,7 @@ import msgspec
 
 from fairtrial import loading
 from fairtrial.api.judges.item_exams import items_to_check, judged_criteria
-from fairtrial.api.judges.judge_check import JudgeCheck
+from fairtrial.api.judges.check_runner import JudgeCheck
 from fairtrial.errors import ConfigError, UsageError, nearest
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.address import address

@@ -25,6 +25,7 @@ from fairtrial.metrics.exams.known_answers import TYPICAL_TOKENS
 from fairtrial.metrics.exams.known_items import ItemAnswer, criterion_for_items
 from fairtrial.metrics.exams.probes import PROBES, probe_pairs
 from fairtrial.records.average import mean
+from fairtrial.records.ballot import Ballot
 from fairtrial.records.calibration import Calibration
 from fairtrial.records.gold import GoldItem
 from fairtrial.records.judge_check import CheckResult
@@ -121,11 +122,10 @@ class ItemExam:
         for place, answer in own.items():
             if answer.item.group:
                 groups[answer.item.group][place] = answer
-        ballots = ({ballot.id: ballot for ballot in answer.ballots} for answer in own.values())
-        pairs = zip(own.values(), ballots, strict=True)
-        stats = [one for answer, kept in pairs if (one := judge_stats(answer.outcome.score, kept)) is not None]
-        usage = sum((one.model_usage for one in stats), ModelUsage())
-        agreements = [one.self_agreement for one in stats if one.self_agreement is not None]
+        ballots = _ballots(own)
+        stats = [judge_stats(answer.outcome.score, ballots) for answer in own.values()]
+        usage = sum((costs.model_usage for costs in stats if costs is not None), ModelUsage())
+        agreements = [costs.self_agreement for costs in stats if costs and costs.self_agreement is not None]
         agreement = mean(agreements) if agreements else None
         yield GoldCheck(self._calibration(own), "", usage.calls, usage.cost, agreement)
         for group, of_group in groups.items():
@@ -145,8 +145,7 @@ class ItemExam:
         }
         outcomes = {(place, 1): answer.outcome for place, answer in answers.items()}
         rows = [(place, 1, outcome.score.value, outcome.verdict) for (place, _), outcome in outcomes.items()]
-        ballots = {ballot.id: ballot for answer in answers.values() for ballot in answer.ballots}
-        return calibrate_criterion(summary, self.judge, labels, rows, outcomes, ballots)
+        return calibrate_criterion(summary, self.judge, labels, rows, outcomes, _ballots(answers))
 
     def find_effects(self, answers: Answers) -> Iterator[Probe]:
         """Yield how much each change that must not matter changes the pass rate."""
@@ -166,8 +165,12 @@ class ItemExam:
                 yield Probe(self.name, probe, len(differences), effect)
 
 
+def _ballots(answers: Answers) -> dict[str, Ballot]:
+    return {ballot.id: ballot for answer in answers.values() for ballot in answer.ballots}
+
+
 def items_to_check(criterion: Criterion, gold: Iterable[GoldItem], *, probes: bool) -> ItemExam:
     """Return the items of a criterion. A probe needs two pairs."""
     own, canary_items = [item for item in gold if item.criterion == criterion.name], canaries(criterion.name)
     pairs = {probe: probe_pairs(criterion.name, [*canary_items, *own], probe) for probe in PROBES} if probes else {}
-    return ItemExam(criterion, own, canary_items, {name: found for name, found in pairs.items() if len(found) > 1})
+    return ItemExam(criterion, own, canary_items, {name: items for name, items in pairs.items() if len(items) > 1})

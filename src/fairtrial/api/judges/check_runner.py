@@ -122,7 +122,7 @@ class JudgeCheck:
         scored = [answer for answer in self._answers.values() if answer.outcome.score.value is not None]
         own = [result for result in results if result.id in places]
         own.sort(key=lambda result: (result.model, places[result.id]))
-        exams = [(exam, self._answers_of(exam)) for exam in self.exams]
+        exams = [(exam, self._answers_to(exam)) for exam in self.exams]
         answered = len(scored) + sum(bool(result.outcome) for result in own)
         own += [result for exam, answers in exams for result in exam.results(answers)]
         with own_templates(self.templates):
@@ -138,7 +138,7 @@ class JudgeCheck:
             templates=versions,
         )
 
-    def _answers_of(self, exam: ItemExam) -> dict[int, ItemAnswer]:
+    def _answers_to(self, exam: ItemExam) -> dict[int, ItemAnswer]:
         return {place: answer for (name, place), answer in self._answers.items() if name == exam.name}
 
 
