@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from fairtrial import Criterion, FinalResponseMatch, Judges, UsageError, report_card
-from fairtrial.api.judges.item_exams import ItemExam, items_to_check
 from fairtrial.api.judges.check_runner import JudgeCheck
+from fairtrial.api.judges.item_exams import ItemExam, items_to_check
 from fairtrial.errors import FormatError
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.metrics.exams.canaries import canaries, canary_sample, subjects

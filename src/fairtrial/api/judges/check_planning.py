@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from fairtrial import loading
-from fairtrial.api.judges.item_exams import items_to_check, judged_criteria
 from fairtrial.api.judges.check_runner import JudgeCheck
+from fairtrial.api.judges.item_exams import items_to_check, judged_criteria
 from fairtrial.errors import ConfigError, UsageError, nearest
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.address import address
