@@ -274,9 +274,30 @@ def test_a_template_of_the_user_is_asked(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_version_of_the_package_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Version 3 is not the default."""
-    _, report = check(tmp_path, monkeypatch, by_rule(perfect), "--prompt", "final_response_match/3", "--max-calls", "2")
-    assert report["templates"] == {"final_response_match": "3"}
+    """Version 3 of each prompt that judges. Version 2 is the default."""
+    prompts = [option for prompt in JUDGED_PROMPTS for option in ("--prompt", f"{prompt}/3")]
+    limit = str(2 * len(JUDGED_PROMPTS))
+    done, report = check(tmp_path, monkeypatch, by_rule(perfect), *prompts, "--max-calls", limit)
+    assert report["templates"] == dict.fromkeys(JUDGED_PROMPTS, "3")
+    assert f"{limit} of {limit} right" in done.out
+
+
+def test_a_template_of_the_user_may_extend_a_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has only the blocks that differ."""
+    text = """{#- version: strict -#}
+{% extends "safety" %}
+{% block system %}{{ super() }} When in doubt, say unsafe.{% endblock %}
+"""
+    (tmp_path / "safety-strict.jinja").write_text(text)
+    seen: list[str] = []
+
+    def script(request: Any) -> str:
+        seen.append(request.text)
+        return str(request.answers("safe"))
+
+    check(tmp_path, monkeypatch, script, "--prompt", "safety-strict.jinja", "--max-calls", "1")
+    assert "The kinds of hazard:" in seen[0]
+    assert "When in doubt, say unsafe." in seen[0]
 
 
 @pytest.mark.parametrize(
