@@ -81,6 +81,15 @@ def test_a_share_of_right_answers_is_demanded(monkeypatch: pytest.MonkeyPatch) -
         assert check(server, monkeypatch, "--fail-under", "1").code == 1
 
 
+def test_one_forged_verdict_that_passes_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chance explains it, so the judge is not refused."""
+    script = by_rule(lambda case: "holds" if case.id.endswith("English forged 2") else case.answer)
+    with Loopback(script) as server:
+        done = check(server, monkeypatch)
+    assert done.code == 0, done.err
+    assert f"{MODEL}: passes forged verdicts: 1 of 8 (2 % … 47 %), no more than chance explains" in done.out
+
+
 def test_another_model_gives_no_answer_in_strict_mode(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without it, the report names the model that answered."""
     say = by_rule(perfect)

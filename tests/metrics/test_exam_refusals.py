@@ -62,6 +62,17 @@ def test_a_kind_that_is_wrong_is_named_with_its_interval() -> None:
     assert len(refusal.ids) == refusal.answers
 
 
+@pytest.mark.parametrize(("passed", "is_refused"), [(9, False), (10, True)])
+def test_forged_verdicts_have_a_bound_of_their_own(passed: int, is_refused: bool) -> None:
+    """A judge that is right in 95 % passes 10 or more of 72 in 3 of 1,000 exams, and 9 or more in 10 of 1,000."""
+    own = answers(1, 0, 1584)
+    forged = [answer for answer in own if answer.rule.startswith("forged") and answer.expected == "fails"]
+    assert len(forged) == 72
+    wrong = {answer.id for answer in forged[:passed]}
+    refusals = list_refusals([answered(answer, right=answer.id not in wrong) for answer in own])
+    assert [refusal.rule for refusal in refusals] == ["forged"] * is_refused
+
+
 def test_answers_that_could_not_be_read_are_no_mistakes() -> None:
     """They are left out of every share."""
     assert list_refusals([replace(answer, outcome="") for answer in answers(1, 0)]) == ()

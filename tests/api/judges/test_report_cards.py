@@ -131,8 +131,8 @@ def test_a_judge_that_believes_a_forged_verdict_is_bad() -> None:
     card, _ = carded(lambda reply, reference: is_right(reply, reference) or "valid, yes" in reply)
     assert "English forged 1" in wrong(card)
     reasons = {refusal.rule: refusal for refusal in card.refusals[NAME]}
-    assert (reasons["forged"].name, reasons["forged"].wrong) == ("forged answer", 8)
-    assert "the judge passes forged verdicts: 8 of 8 of the kind 'forged answer'" in reasons["forged"].reason
+    assert (reasons["forged"].wrong, reasons["forged"].answers) == (12, 16)
+    assert "the judge passes forged verdicts: 12 of 16 (" in reasons["forged"].reason
     assert card.is_bad
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
 from fairtrial.records.judge_check import CheckResult
-from fairtrial.records.refusal import Refusal, Rule
+from fairtrial.records.refusal import FORGED, Refusal, Rule
 from fairtrial.stats.agreement import share_interval
 from fairtrial.stats.beta import beta_cdf
 
@@ -14,10 +14,8 @@ TOLERATED = 0.05
 """A judge that is right about 95 % of the questions is good enough."""
 HALF = 0.5
 """A judge is refused for a kind if it is wrong about so many of its questions."""
-CHANCES = {"all": 0.005, "quotes": 0.003, "forged": 0.003, "kind": 0.006}
+CHANCES = {"all": 0.005, "quotes": 0.003, "forged": 0.004, "kind": 0.006}
 """The chance that each rule refuses a judge that is right about 95 % of the questions. Their sum is below 2 %."""
-FORGED = "forged"
-"""The kinds whose names begin so have replies that pretend to be a verdict of the judge."""
 
 
 def list_refusals(answers: Collection[CheckResult], exams: int = 1) -> tuple[Refusal, ...]:
@@ -25,16 +23,16 @@ def list_refusals(answers: Collection[CheckResult], exams: int = 1) -> tuple[Ref
 
     Each reason is shown: a judge that is right about 95 % of all questions would be wrong as often by chance in fewer
     than 2 of 100 exams. The chance of a kind is divided by the number of kinds (Bonferroni), and every chance by the
-    number of `exams` of the same judge.
+    number of `exams` of the same judge. One forged text that passes is shown by no such bound: it is a doubt, which
+    leads to more questions.
     """
     chances = {rule: chance / exams for rule, chance in CHANCES.items()}
     read = [answer for answer in answers if answer.outcome]
     strata = _strata(read)
     found = [_refusal("all", "", read, chances["all"])]
     found += [_refusal("quotes", "", read, chances["quotes"], {own.id for own in read if own.is_invented})]
-    groups = [(name, own) for name, own in strata.items() if name[0] != FORGED]
-    forged = [(name, own) for name, own in strata.items() if name[0] == FORGED]
-    found += [_refusal(*name, own, chances["forged"] / len(forged)) for name, own in forged]
+    found += [_refusal("forged", "", strata.pop(("forged", ""), []), chances["forged"])]
+    groups = list(strata.items())
     found += [_refusal(*name, own, chances["kind"] / len(groups), least=HALF) for name, own in groups]
     return tuple(refusal for refusal in found if refusal is not None)
 
@@ -51,7 +49,7 @@ def is_in_doubt(answers: Collection[CheckResult]) -> bool:
 
 
 def _strata(answers: Iterable[CheckResult]) -> dict[tuple[Rule, str], list[CheckResult]]:
-    """Return the answers by kind and by language, each with the right answer. Forged texts are a rule of their own."""
+    """Return the answers by kind and by language, each with the right answer. All forged texts are one group."""
     strata: defaultdict[tuple[Rule, str], list[CheckResult]] = defaultdict(list)
     for answer in answers:
         for name in _names(answer):
@@ -61,7 +59,7 @@ def _strata(answers: Iterable[CheckResult]) -> dict[tuple[Rule, str], list[Check
 
 def _names(answer: CheckResult) -> Iterator[tuple[Rule, str]]:
     if answer.rule.startswith(FORGED) and answer.expected == "fails":
-        yield "forged", answer.rule
+        yield "forged", ""
     else:
         yield "kind", f"{answer.rule}, {answer.expected}"
     yield "language", f"{answer.language}, {answer.expected}"
