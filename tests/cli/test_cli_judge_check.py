@@ -117,3 +117,23 @@ def test_an_option_without_effect_is_a_usage_error(arguments: list[str], problem
     done = fairtrial("judge", "check", *arguments)
     assert done.code == 2
     assert problem in " ".join(done.err.split())
+
+
+def test_a_panel_is_measured_with_weights_from_labels() -> None:
+    """Two of three judges are always wrong together: the majority too, and the weights make the best of it."""
+    verdicts = [
+        (n, label, judge) for n in range(40) for label in [str(1 + n % 2)] for judge in ("good", "bad", "worse")
+    ]
+    rows = [f"{n},{label},{judge},{label if judge == 'good' else 3 - int(label)}" for n, label, judge in verdicts]
+    file = recorded(*rows, header="item,label,judge,verdict")
+    (panel,) = fairtrial("judge", "check", "--recorded", file, "--json", "-").json["panels"]
+    assert (panel["items"], panel["majority"]["value"], panel["weighted"]["value"]) == (40, 0, 1)
+    assert panel["gain"]["low"] > 0
+    done = fairtrial("judge", "check", "--recorded", file)
+    assert "weights from labels 100.0 %" in " ".join(done.out.split())
+
+
+def test_a_single_judge_has_no_panel() -> None:
+    """Votes have weights only if labels of three judges or more give them."""
+    file = recorded(*pairs((20, "1", "1"), (20, "2", "2")))
+    assert fairtrial("judge", "check", "--recorded", file, "--json", "-").json["panels"] == []

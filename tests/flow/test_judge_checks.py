@@ -307,6 +307,7 @@ def test_a_template_of_the_user_may_extend_a_prompt(tmp_path: Path, monkeypatch:
         ("safety.jinja", "{#- version: 1 -#}\n{% block system %}x{% endblock %}", "lacks the blocks question"),
         ("safety.jinja", OWN_TEMPLATE.replace("{% include", "{% inclde"), "template, line 7"),
         ("unsafety.jinja", OWN_TEMPLATE, "prompt 'unsafety' does not exist; did you mean 'safety'"),
+        ("safety/9", None, "prompt 'safety/9': safety has the versions 2, 3"),
         ("none.jinja", None, "prompt 'none.jinja': No such file or directory"),
     ],
 )

@@ -28,6 +28,8 @@ from fairtrial.store import Store
 
 PROMPTS = (*JUDGED_PROMPTS, *WRITING_PROMPTS)
 """The prompts with a table of questions or tasks."""
+_VERSIONS = {"2": "", "3": "v3"}
+"""The versions of the prompts that judge, with the folders of their templates."""
 QUICK = "ping"
 """The name of twelve easy questions, three in each language."""
 
@@ -88,7 +90,9 @@ def _read_template(prompt: str) -> Iterator[tuple[str, str]]:
             path = Path(prompt)
             yield re.split(r"[-.]", path.name)[0], path.read_text(encoding="utf-8")
         elif slash and name in JUDGED_PROMPTS:
-            yield name, TEMPLATES.source(name, "" if version == TEMPLATES.version(name) else f"v{version}")
+            if version not in _VERSIONS:
+                raise ConfigError(f"prompt {prompt!r}: {name} has the versions {', '.join(_VERSIONS)}")
+            yield name, TEMPLATES.source(name, _VERSIONS[version])
     except (OSError, UnicodeDecodeError) as problem:
         raise ConfigError(f"prompt {prompt!r}: {getattr(problem, 'strerror', None) or problem}") from None
 

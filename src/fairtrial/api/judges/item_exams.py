@@ -100,11 +100,15 @@ class ItemExam:
 
     @property
     def loads(self) -> Iterator[tuple[NamedModel, int, int]]:
-        """Each model with the estimated number of its calls, and of the tokens of their prompts."""
+        """Each model with the estimated number of its calls, and of the tokens of their prompts.
+
+        Probes ask about canaries and gold items again, whose replies are used again.
+        """
+        number = len({id(item) for item in self.items})
         for judge in find_models(self.criterion.metric).values():
             own: Any = judge
             panel = getattr(own, "panel", None) or (own.model,)
-            calls = len(self.items) * getattr(own, "votes", 1) // len(panel)
+            calls = number * getattr(own, "votes", 1) // len(panel)
             yield from ((voter, calls, calls * TYPICAL_TOKENS) for voter in panel)
 
     def results(self, answers: Answers) -> Iterator[CheckResult]:

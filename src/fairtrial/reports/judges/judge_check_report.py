@@ -95,7 +95,8 @@ def report_card_tables(card: ReportCard, *, each: bool = False) -> RenderableTyp
         parts += [*_panel(panel), Text("")]
     for check in card.gold:
         parts += [*_gold(check), Text("")]
-    parts += _each_answer(card) if each else _rates(card)
+    if any(result.calls for result in card.results):
+        parts += _each_answer(card) if each else _rates(card)
     if card.probes:
         parts += [*_probes(card.probes), Text("")]
     for name, refusals in card.refusals.items():
