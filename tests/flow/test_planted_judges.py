@@ -100,3 +100,16 @@ def test_another_model_gives_no_answer_in_strict_mode(monkeypatch: pytest.Monkey
         done = check(server, monkeypatch, "--strict-model")
     assert done.code == 3, done.err
     assert "97 without a readable answer" in done.out
+
+
+def test_a_task_that_another_model_did_has_no_answer_in_strict_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The questions of prompts that write are treated like those of prompts that judge."""
+    with Loopback(lambda _: Say('{"sentences": []}', served="llama-3-8b")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        command = ("judge", "check", "--judge-model", MODEL, "--prompt", "segments", "--max-calls", "4")
+        assert "got llama-3-8b" in fairtrial(*command).out
+        done = fairtrial(*command, "--strict-model", "--json", "-")
+    results = [result for result in done.json["results"] if result["served"]]
+    assert len(results) == 4
+    assert {(result["outcome"], result["served"]) for result in results} == {("", "llama-3-8b")}
+    assert "another model answered" in results[0]["problem"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -14,14 +13,19 @@ from fairtrial.llm.model_pool import HasPanel, find_models
 from fairtrial.metrics.adaptive_quality import AdaptiveQuality
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.metrics.exams.canaries import LANGUAGES, SIMULATED_USERS, canaries
-from fairtrial.metrics.exams.known_answers import FAILS, HOLDS, TYPICAL_TOKENS, KnownAnswer, other_models
+from fairtrial.metrics.exams.known_answers import (
+    FAILS,
+    HOLDS,
+    TYPICAL_TOKENS,
+    KnownAnswer,
+    describe_ballots,
+    list_opinions,
+)
 from fairtrial.metrics.rubrics import RubricMetric
-from fairtrial.records.ballot import Ballot, JudgeAnswer
+from fairtrial.records.ballot import Ballot
 from fairtrial.records.gold import GoldItem
 from fairtrial.records.judge_check import CheckResult
-from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.result import Criterion, Outcome, Verdict
-from fairtrial.text.quoting import Haystack, letters
 
 _OUTCOMES = {Verdict.PASSED: HOLDS, Verdict.FAILED: FAILS}
 
@@ -37,7 +41,6 @@ class ItemAnswer(NamedTuple):
         """Return the answer as the result of a question. The model and the prompt are named by the caller."""
         item, ballots = self.item, self.ballots
         score, outcome = self.outcome.score, _OUTCOMES.get(self.outcome.verdict, "")
-        usage = sum((ballot.model_usage for ballot in ballots), ModelUsage())
         return CheckResult(
             model=model,
             id=f"{prompt}/{item.case.id}",
@@ -47,12 +50,8 @@ class ItemAnswer(NamedTuple):
             expected=HOLDS if item.label else FAILS,
             outcome=outcome,
             problem="" if outcome else score.reason,
-            rationale=next((own.rationale for ballot in ballots for own in _list_opinions(ballot)), score.reason),
-            calls=usage.calls,
-            seconds=sum(call.seconds for ballot in ballots for call in ballot.calls),
-            cost=usage.cost,
-            is_invented=invents_quote(ballots),
-            served=other_models(ballots),
+            rationale=next((own.rationale for ballot in ballots for own in list_opinions(ballot)), score.reason),
+            **describe_ballots(ballots),
         )
 
 
@@ -79,21 +78,6 @@ class _KeptTwice(NamedTuple):
     def __call__(self, ballot: Ballot) -> None:
         self.ballots.append(ballot)
         self.keep(ballot)
-
-
-def invents_quote(ballots: Iterable[Ballot]) -> bool:
-    """Return whether a counted answer of the ballots quotes what is in none of the texts that the judge saw."""
-    for ballot in ballots:
-        quotes = {answer.quote for answer in _list_opinions(ballot) if answer.quote}
-        texts = Haystack(prompt.text for prompt in ballot.prompts)
-        if any(letters(quote) and not texts.holds(quote) for quote in quotes):
-            return True
-    return False
-
-
-def _list_opinions(ballot: Ballot) -> list[JudgeAnswer]:
-    """Return the answers of a ballot that were counted."""
-    return [answer for item in ballot.decisions for answer in ballot.opinions(item)]
 
 
 class Canary(KnownAnswer, frozen=True, kw_only=True):
