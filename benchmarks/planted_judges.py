@@ -1,7 +1,8 @@
 """How often exams find twenty planted judges, and how often they refuse good ones.
 
-Usage: python benchmarks/planted_judges.py [SEEDS] [SEEDS OF GOOD JUDGES]. The defaults are 20 and 500. Every judge is a
-function that gets the real prompts and answers in their form. An equal reply to a question is read once.
+Usage: python benchmarks/planted_judges.py [SEEDS] [SEEDS OF GOOD JUDGES] [DRAWS]. The defaults are 20, 50 and 2,000.
+Every judge is a function that gets the real prompts and answers in their form. An equal reply to a question is read
+once. The draws decide by dice alone which answers of a good judge are right, and apply the rules to them.
 """
 
 from __future__ import annotations
@@ -9,19 +10,40 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
+from random import Random
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
-from exam_runs import canary_alarm, check_refusals
+from msgspec.structs import replace
+
+from exam_runs import canary_alarm, check_answers, check_refusals, is_alarm_by_chance
+from fairtrial.metrics.exams.refusals import list_refusals
+from fairtrial.records.judge_check import CheckResult
 from planted_judges import GOOD, JUDGES, TOLERABLE, Planted
 
 
 def main() -> None:
-    """Print a row for each judge."""
-    seeds, good_seeds = map(int, [*sys.argv[1:], *("20", "500")[len(sys.argv) - 1 :]])
+    """Print a row for each judge, and for the draws of each good judge."""
+    seeds, good_seeds, draws = map(int, [*sys.argv[1:], *("20", "50", "2000")[len(sys.argv) - 1 :]])
     print(f"{'judge':34} {'judge check':>12} {'canaries 60':>12} {'20':>4}   calls of check, canaries   first reason")
     for planted in (*JUDGES, GOOD, TOLERABLE):
-        _measure(planted, seeds if planted in JUDGES else good_seeds)
+        number = seeds if planted in JUDGES else good_seeds
+        if number:
+            _measure(planted, number)
+    for share in (0.97, 0.95):
+        die, questions = Random(share), check_answers()
+        refused = sum(bool(list_refusals(_flip(questions, share, die))) for _ in range(draws))
+        alarms = {
+            number: sum(is_alarm_by_chance(number, lambda own: _flip(own, share, die)) for _ in range(draws))  # noqa: B023
+            for number in (60, 20)
+        }
+        print(f"right in {share:.0%}, by dice: refused {refused}, alarms of canaries {alarms}, of {draws} draws each")
+
+
+def _flip(answers: list[CheckResult], share: float, die: Random) -> list[CheckResult]:
+    """Answer a share of the questions rightly."""
+    other = {"holds": "fails"}
+    return [own if die.random() < share else replace(own, outcome=other.get(own.expected, "holds")) for own in answers]
 
 
 def _measure(planted: Planted, number: int) -> None:

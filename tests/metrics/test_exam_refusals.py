@@ -9,7 +9,7 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from exam_runs import canary_alarm, check_refusals
+from exam_runs import canary_alarm, check_refusals, is_alarm_by_chance
 from fairtrial.metrics.exams.refusals import CHANCES, chance_of_wrong, is_in_doubt, list_refusals
 from fairtrial.records.judge_check import CheckResult
 from planted_judges import GOOD, JUDGES, Planted
@@ -45,6 +45,16 @@ def test_a_judge_that_is_right_in_95_percent_is_refused_in_fewer_than_2_of_100_e
     assert sum(CHANCES.values()) < 0.02
     refused = sum(bool(list_refusals(answers(0.95, seed))) for seed in range(400))
     assert refused <= 12, "more than 12 of 400 has a chance below 7 % at a share of 2 %"
+
+
+def test_canaries_of_a_judge_that_is_right_in_95_percent_ring_in_fewer_than_2_of_100_runs() -> None:
+    """In all parts of a run together: 300 runs have at most 10 alarms."""
+    die = Random(1)
+
+    def answer(own: list[CheckResult]) -> list[CheckResult]:
+        return [answered(result, right=die.random() < 0.95) for result in own]
+
+    assert sum(is_alarm_by_chance(60, answer) for _ in range(300)) <= 10
 
 
 def test_a_judge_that_is_right_in_90_percent_is_refused() -> None:

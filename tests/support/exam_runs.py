@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from random import Random
@@ -10,16 +10,18 @@ from typing import Any
 
 from fairtrial.api.judges.check_planning import plan_judge_check
 from fairtrial.api.judges.check_runner import JudgeCheck
-from fairtrial.api.run_canaries import RunCanaries
+from fairtrial.api.run_canaries import PARTS, RunCanaries, describe_change
 from fairtrial.judge.judge import Judge
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.model import NamedModel
-from fairtrial.metrics.exams.canaries import canaries
+from fairtrial.metrics.exams.canaries import canaries, canary_sample
 from fairtrial.metrics.exams.known_answers import KnownAnswer
 from fairtrial.metrics.exams.known_items import default_criterion
 from fairtrial.metrics.exams.known_questions import JUDGED_PROMPTS
+from fairtrial.metrics.exams.refusals import is_in_doubt, list_refusals
 from fairtrial.planned_case import PlannedCase
 from fairtrial.records.case import EvalCase
+from fairtrial.records.gold import GoldItem
 from fairtrial.records.judge_check import CheckResult
 from fairtrial.records.refusal import Refusal
 from fairtrial.records.reply import Prompt, Reply
@@ -112,3 +114,30 @@ async def canary_alarm(planted: Planted, seed: int, number: int, questions: int 
     for _ in range(questions - 1):
         await metric(item.trace, item.case)
     return "; ".join(await own.after()), model.before - questions
+
+
+@cache
+def check_answers() -> list[CheckResult]:
+    """The right answers to all questions of `judge check` about prompts that judge."""
+    cases = [(case, *known(case)) for case in _plan(JUDGED_PROMPTS).cases]
+    return [CheckResult("m", case.id, case.prompt, kind, lang, right, right) for case, kind, lang, right in cases]
+
+
+def is_alarm_by_chance(number: int, answer: Callable[[list[CheckResult]], list[CheckResult]]) -> bool:
+    """Whether the canaries of a run refuse a judge or find a change, if `answer` gives its answers in each part."""
+    items = [_right_answer(item) for item in canary_sample(MATCH, number)]
+    asked = {item.id for item in items}
+    others = [own for item in canaries(MATCH) if (own := _right_answer(item)).id not in asked]
+
+    def examine() -> list[CheckResult]:
+        answers = answer(items)
+        return answers + answer(others) if is_in_doubt(answers) else answers
+
+    before = examine()
+    parts = (answer(items[:15]), examine())
+    return bool(list_refusals(before, PARTS)) or any(describe_change(before, part) for part in parts)
+
+
+def _right_answer(item: GoldItem) -> CheckResult:
+    kind, language, right = known_item(item)
+    return CheckResult("m", item.case.id, MATCH, kind, language, right, right)

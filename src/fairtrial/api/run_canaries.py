@@ -136,7 +136,7 @@ class _Watch:
         await asyncio.gather(*self.tasks)
         parts = {"during": self.during, "after": await self.examine("after")}
         for part, answers in parts.items():
-            if evidence := _describe_change(self.earlier, answers):
+            if evidence := describe_change(self.earlier, answers):
                 before = f"wrong about {_count_wrong(self.earlier)} canaries before the run"
                 counts = f"{before}, and about {_count_wrong(answers)} {part} it"
                 return f"{self.criterion.name}: the judge has changed: it is {counts} ({evidence})"
@@ -162,7 +162,7 @@ class _CountedModel:
         return await self.model(prompt)
 
 
-def _describe_change(earlier: Sequence[CheckResult], later: Sequence[CheckResult]) -> str:
+def describe_change(earlier: Sequence[CheckResult], later: Sequence[CheckResult]) -> str:
     """Return the evidence for a change: a reason to refuse the later answers, or answers that differ in one way."""
     if refusals := list_refusals(later, PARTS):
         return refusals[0].reason
