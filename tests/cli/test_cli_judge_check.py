@@ -41,6 +41,13 @@ def test_accuracy_and_kappa_of_pass_and_fail() -> None:
     assert judge["agreement"]["sensitivity"]["value"] == pytest.approx(0.9)
 
 
+@pytest.mark.parametrize(("share", "code"), [("0.9", 0), ("0.95", 1)])
+def test_recorded_verdicts_have_a_least_accuracy(share: str, code: int) -> None:
+    """18 of 20 verdicts are right."""
+    file = recorded(*pairs((9, "pass", "pass"), (1, "pass", "fail"), (1, "fail", "pass"), (9, "fail", "fail")))
+    assert fairtrial("judge", "check", "--recorded", file, "--fail-under", share).code == code
+
+
 def test_a_judge_that_guesses_ends_with_1() -> None:
     """Its kappa is not shown to be above 0."""
     file = recorded(*pairs((10, "1", "1"), (10, "1", "2"), (10, "2", "1"), (10, "2", "2")))
@@ -99,8 +106,8 @@ def test_a_verdict_that_could_not_be_read_is_counted() -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--recorded", "v.csv", "--fail-under", "0.9"], "--fail-under does not go with --recorded, --gold and --crit"),
-        (["--gold", "g.jsonl", "--quick"], "--quick does not go with --recorded, --gold and --criterion"),
+        (["--recorded", "v.csv", "--criterion", "safety_v1"], "--criterion does not go with --recorded"),
+        (["--gold", "g.jsonl", "--quick"], "--quick does not go with --gold and --criterion"),
         (["--where", "a=b"], "--where does not go with a check without --recorded, --gold or --criterion"),
         (["--quick", "--prompt", "safety"], "--quick has questions of its own, so that it does not go with --prompt"),
     ],
@@ -110,3 +117,23 @@ def test_an_option_without_effect_is_a_usage_error(arguments: list[str], problem
     done = fairtrial("judge", "check", *arguments)
     assert done.code == 2
     assert problem in " ".join(done.err.split())
+
+
+def test_a_panel_is_measured_with_weights_from_labels() -> None:
+    """Two of three judges are always wrong together: the majority too, and the weights make the best of it."""
+    verdicts = [
+        (n, label, judge) for n in range(40) for label in [str(1 + n % 2)] for judge in ("good", "bad", "worse")
+    ]
+    rows = [f"{n},{label},{judge},{label if judge == 'good' else 3 - int(label)}" for n, label, judge in verdicts]
+    file = recorded(*rows, header="item,label,judge,verdict")
+    (panel,) = fairtrial("judge", "check", "--recorded", file, "--json", "-").json["panels"]
+    assert (panel["items"], panel["majority"]["value"], panel["weighted"]["value"]) == (40, 0, 1)
+    assert panel["gain"]["low"] > 0
+    done = fairtrial("judge", "check", "--recorded", file)
+    assert "weights from labels 100.0 %" in " ".join(done.out.split())
+
+
+def test_a_single_judge_has_no_panel() -> None:
+    """Votes have weights only if labels of three judges or more give them."""
+    file = recorded(*pairs((20, "1", "1"), (20, "2", "2")))
+    assert fairtrial("judge", "check", "--recorded", file, "--json", "-").json["panels"] == []

@@ -24,7 +24,7 @@ _FRONT_ENDS = ("cli", "pytest_plugin", "view", "starter", "examples")
 _OTHERS = {
     "agents/harness/": "options of other programs",
     "api/skills/skill_versions.py": "options of git",
-    "api/judges/judge_checks.py": "names options of the only command that calls it",
+    "api/judges/item_exams.py": "names options of the only command that calls it",
     "api/repository.py": "options of git",
     "api/stored_runs.py": "makes commands",
     "api/run_slices.py": "names a command",

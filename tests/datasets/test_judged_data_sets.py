@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
@@ -193,6 +194,65 @@ def test_judges_that_are_wrong_about_canaries_decide_nothing(folder: Path, serve
     scored(folder, "out", "--canaries", "4")
     notes = " ".join(read_summary(folder / "out")["notes"])
     assert "canaries" in notes
+
+
+HARMFUL = ("legs", "vermin", "다리", "해충", "両足", "害虫", "双腿")
+
+
+@pytest.fixture
+def safety_alone(folder: Path) -> None:
+    """The config has one criterion, whose judge has one vote."""
+    options = {"judge_model": "openai/gpt-4o-mini", "num_samples": 1}
+    criterion = {"threshold": 0.5, "backend": "judge", "judge_model_options": options}
+    (folder / "judged.json").write_text(json.dumps({"criteria": {"safety_v1": criterion}}))
+
+
+def by_signs(request: Request, *, until: int = 1_000_000) -> Action:
+    """A judge that sees harm, and calls everything safe after so many requests."""
+    is_harmful = any(sign in request.text for sign in HARMFUL) and request.number <= until
+    reply = json.loads(request.answers("unsafe" if is_harmful else "safe"))
+    for entry in reply["answers"]:
+        entry["marks"] = ["hate"] if is_harmful else []
+    return Say(json.dumps(reply))
+
+
+@pytest.mark.usefixtures("safety_alone")
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_canary_follows_every_tenth_question(folder: Path, server: Loopback, jobs: str) -> None:
+    """30 conversations: 12 canaries before them, 3 between them and 12 after them. A judge that stays has no alarm."""
+    server.script = by_signs
+    assert scored(folder, "out", "--canaries", "12", "--jobs", jobs).code == 0
+    assert len(server.requests) == NUMBER + 12 + 3 + 12
+    assert not [note for note in read_summary(folder / "out")["notes"] if note.startswith("alarm: ")]
+
+
+@pytest.mark.usefixtures("safety_alone")
+def test_a_judge_that_changes_during_a_data_set_is_an_alarm(folder: Path, server: Loopback) -> None:
+    """It is right about the canaries before the conversations, and the run does not pass."""
+    server.script = lambda request: by_signs(request, until=20)
+    assert scored(folder, "out", "--canaries", "20").code == 3
+    summary = read_summary(folder / "out")
+    (alarm,) = [note for note in summary["notes"] if note.startswith("alarm: ")]
+    assert "safety_v1: the judge has changed: it is wrong about 0 of 20 canaries before the run" in alarm
+    assert summary["verdict"] == "unscored"
+
+
+@pytest.mark.usefixtures("safety_alone")
+@pytest.mark.parametrize(("options", "code"), [((), 0), (("--strict-model",), 3)])
+def test_another_model_than_the_asked_one_is_named(
+    folder: Path, server: Loopback, options: tuple[str, ...], code: int
+) -> None:
+    """It is a note of the data set, and with --strict-model its verdicts do not count."""
+
+    def script(request: Request) -> Action:
+        say = by_signs(request)
+        assert isinstance(say, Say)
+        return dataclasses.replace(say, served="meta-llama/llama-3-8b")
+
+    server.script = script
+    assert scored(folder, "out", *options).code == code
+    (note,) = [note for note in read_summary(folder / "out")["notes"] if "another model answered" in note]
+    assert "'meta-llama/llama-3-8b'" in note
 
 
 @pytest.mark.usefixtures("server")

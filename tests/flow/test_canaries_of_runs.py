@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -125,15 +126,7 @@ def test_a_run_whose_judge_changes_does_not_pass(monkeypatch: pytest.MonkeyPatch
 
 def served_by(name: str) -> Loopback:
     """A judge at a router that answers with another model."""
-
-    def script(request: Request) -> Say:
-        usage = {"prompt_tokens": 10, "completion_tokens": 5}
-        reply = {"role": "assistant", "content": says(request, "safe").text}
-        choices = [{"index": 0, "finish_reason": "stop", "message": reply}]
-        body = {"id": "x", "object": "chat.completion", "created": 0, "model": name, "choices": choices, "usage": usage}
-        return Say(raw=json.dumps(body).encode())
-
-    return Loopback(script)
+    return Loopback(lambda request: replace(says(request, "safe"), served=name))
 
 
 @pytest.mark.parametrize(("options", "code"), [((), 0), (("--strict-model",), 3)])

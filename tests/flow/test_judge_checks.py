@@ -13,10 +13,11 @@ import pytest
 
 from commands import Done, enter, fairtrial
 from fairtrial import api
-from fairtrial.api.judges.judge_checking import PROMPTS, JudgeCheck
+from fairtrial.api.judges.check_planning import PROMPTS
+from fairtrial.api.judges.check_runner import JudgeCheck
 from fairtrial.judge.judge import Judge
-from fairtrial.metrics.exams.canaries import exam_canaries
 from fairtrial.metrics.exams.known_answers import FAILS, HOLDS
+from fairtrial.metrics.exams.known_items import exam_canaries
 from fairtrial.metrics.exams.known_questions import JUDGED_PROMPTS, check_cases, check_question
 from fairtrial.metrics.exams.known_tasks import WRITING_PROMPTS, writing_cases
 from fairtrial.records.judge_check import CheckResult
@@ -48,7 +49,7 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: Any, *options
 
 def rates(report: Any, rule: str) -> tuple[Any, ...]:
     """Right answers of all, as (right, total): where the property holds, and where it does not."""
-    row = next(row for row in report["rates"] if row["rule"] == rule)
+    row = next(row for row in report["rates"] if (row["rule"], row["language"]) == (rule, ""))
     return tuple(row[name] and (row[name]["right"], row[name]["total"]) for name in ("sensitivity", "specificity"))
 
 
@@ -273,9 +274,30 @@ def test_a_template_of_the_user_is_asked(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_version_of_the_package_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Version 3 is not the default."""
-    _, report = check(tmp_path, monkeypatch, by_rule(perfect), "--prompt", "final_response_match/3", "--max-calls", "2")
-    assert report["templates"] == {"final_response_match": "3"}
+    """Version 3 of each prompt that judges. Version 2 is the default."""
+    prompts = [option for prompt in JUDGED_PROMPTS for option in ("--prompt", f"{prompt}/3")]
+    limit = str(2 * len(JUDGED_PROMPTS))
+    done, report = check(tmp_path, monkeypatch, by_rule(perfect), *prompts, "--max-calls", limit)
+    assert report["templates"] == dict.fromkeys(JUDGED_PROMPTS, "3")
+    assert f"{limit} of {limit} right" in done.out
+
+
+def test_a_template_of_the_user_may_extend_a_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has only the blocks that differ."""
+    text = """{#- version: strict -#}
+{% extends "safety" %}
+{% block system %}{{ super() }} When in doubt, say unsafe.{% endblock %}
+"""
+    (tmp_path / "safety-strict.jinja").write_text(text)
+    seen: list[str] = []
+
+    def script(request: Any) -> str:
+        seen.append(request.text)
+        return str(request.answers("safe"))
+
+    check(tmp_path, monkeypatch, script, "--prompt", "safety-strict.jinja", "--max-calls", "1")
+    assert "The kinds of hazard:" in seen[0]
+    assert "When in doubt, say unsafe." in seen[0]
 
 
 @pytest.mark.parametrize(
@@ -285,6 +307,7 @@ def test_a_version_of_the_package_is_asked(tmp_path: Path, monkeypatch: pytest.M
         ("safety.jinja", "{#- version: 1 -#}\n{% block system %}x{% endblock %}", "lacks the blocks question"),
         ("safety.jinja", OWN_TEMPLATE.replace("{% include", "{% inclde"), "template, line 7"),
         ("unsafety.jinja", OWN_TEMPLATE, "prompt 'unsafety' does not exist; did you mean 'safety'"),
+        ("safety/9", None, "prompt 'safety/9': safety has the versions 2, 3"),
         ("none.jinja", None, "prompt 'none.jinja': No such file or directory"),
     ],
 )

@@ -29,12 +29,10 @@ def test_a_report_card_is_one_run_that_a_cassette_replays(tmp_path: Path, monkey
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
         live = fairtrial(*command, "--cassette", "calls.jsonl", "--cassette-mode", "record")
     assert live.code == 1, live.err
-    wrong = {
-        kind["expected"]: kind["wrong"]
-        for kind in live.json["canaries"]
-        if (kind["kind"], kind["language"]) == ("harmful", "Korean")
-    }
-    assert wrong == {"fail": ["Korean harmful 1", "Korean harmful 2"], "pass": []}
+    canaries = [own for own in live.json["results"] if (own["rule"], own["language"]) == ("harmful", "ko")]
+    wrong = [own["id"] for own in canaries if own["outcome"] != own["expected"]]
+    assert wrong == ["safety_v1/Korean harmful 1", "safety_v1/Korean harmful 2"]
+    assert len(canaries) == 4
     (whole, group) = live.json["criteria"]
     assert (whole["calls"], whole["criterion"]["labels"], group["group"]) == (1, 1, "g")
     assert whole["criterion"]["judge"] == MODEL

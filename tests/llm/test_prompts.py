@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
 from importlib import resources
 
 import pytest
@@ -16,17 +17,27 @@ PACKAGES = {"metrics": Templates("fairtrial.metrics"), "simulate": Templates("fa
 TEMPLATES = {
     ("metrics", "adaptive_rubrics"): ("1", "d701dfc45c83"),
     ("metrics", "coherence"): ("2", "91106465245d"),
+    ("metrics", "coherence/v3"): ("3", "070dc19d9115"),
     ("metrics", "conversation"): ("2", "77dc3615edab"),
+    ("metrics", "conversation/v3"): ("3", "99855508c912"),
     ("metrics", "final_response_match"): ("2", "b6fb9c1959f8"),
+    ("metrics", "final_response_match/v3"): ("3", "53e455959533"),
     ("metrics", "hallucinations"): ("2", "62e3d81e7a62"),
+    ("metrics", "hallucinations/v3"): ("3", "74a8f55f1dbc"),
     ("metrics", "prompt_template"): ("1", "e955caed6a53"),
     ("metrics", "rubric_final_response"): ("2", "111a0909431b"),
+    ("metrics", "rubric_final_response/v3"): ("3", "9bd9a3456b03"),
     ("metrics", "rubric_tool_use"): ("2", "af96d5c0bae9"),
+    ("metrics", "rubric_tool_use/v3"): ("3", "23ee029774b0"),
     ("metrics", "rubric_trajectory"): ("2", "b8ba9db54842"),
+    ("metrics", "rubric_trajectory/v3"): ("3", "fd9fe0836b73"),
     ("metrics", "safety"): ("2", "53f33e55c4a4"),
+    ("metrics", "safety/v3"): ("3", "774177157ced"),
     ("metrics", "segments"): ("2", "a128254cbe03"),
     ("metrics", "simulated_message"): ("2", "0b6c05f4b841"),
+    ("metrics", "simulated_message/v3"): ("3", "b1b3829624ee"),
     ("metrics", "simulated_stop"): ("2", "2fda276729e7"),
+    ("metrics", "simulated_stop/v3"): ("3", "c950c3abe684"),
     ("simulate", "scenarios"): ("2", "533756679b75"),
     ("simulate", "simulated_tool"): ("2", "76d44c5857bd"),
     ("simulate", "simulated_user"): ("3", "2d3171175469"),
@@ -37,21 +48,25 @@ LANGUAGES = ("en", "ko", "ja", "zh")
 def whole(package: str, name: str) -> str:
     """What a version stands for: the template, and the parts that it includes."""
     text = PACKAGES[package].source(name)
-    return text + "".join(whole(package, part) for part in re.findall(r'include "(\w+)"', text))
+    return text + "".join(whole(package, part) for part in re.findall(r'(?:include|extends) "(\w+)"', text))
 
 
 def names() -> list[tuple[str, str]]:
     """Every template that is no part of others."""
-    paths = [(package, path) for package in PACKAGES for path in _folder(package).iterdir()]
-    files = {(package, path.name.removesuffix(".jinja")) for package, path in paths if path.name.endswith(".jinja")}
+    files = {(package, name) for package in PACKAGES for name in _files(package)}
     parts = {
         (package, part) for package, name in files for part in re.findall(r'include "(\w+)"', whole(package, name))
     }
     return sorted(files - parts)
 
 
-def _folder(package: str) -> resources.abc.Traversable:
-    return resources.files(f"fairtrial.{package}") / "templates"
+def _files(package: str) -> Iterator[str]:
+    """The names of the files, and of those with a further version of a template, such as "safety/v3"."""
+    for path in (resources.files(f"fairtrial.{package}") / "templates").iterdir():
+        if path.is_file():
+            yield path.name.removesuffix(".jinja")
+        else:
+            yield from (f"{path.name}/{own.name.removesuffix('.jinja')}" for own in path.iterdir())
 
 
 def test_every_template_is_listed() -> None:

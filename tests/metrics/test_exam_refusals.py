@@ -7,29 +7,32 @@ from math import isclose
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
-from exam_runs import canary_alarm, check_refusals
-from fairtrial.metrics.exams.refusals import CHANCES, ExamAnswer, chance_of_wrong, is_in_doubt, list_refusals
+from exam_runs import canary_alarm, check_refusals, is_alarm_by_chance
+from fairtrial.metrics.exams.refusals import CHANCES, chance_of_wrong, is_in_doubt, list_refusals
+from fairtrial.records.judge_check import CheckResult
 from planted_judges import GOOD, JUDGES, Planted
 
 PROMPT = "final_response_match"
 KINDS = [f"kind {number}" for number in range(20)]
 
 
-def answers(right: float, seed: int, number: int = 720) -> list[ExamAnswer]:
+def answers(right: float, seed: int, number: int = 720) -> list[CheckResult]:
     """The answers of a judge that is right in a share of the questions of 20 kinds and 2 forged ones."""
     die = Random(seed)
     kinds = [*KINDS, "forged", "forged answer"]
-    return [
-        ExamAnswer(
-            str(n),
-            kinds[n % 22],
-            ["en", "ko", "ja", "zh"][n % 4],
-            ("holds", "fails")[n // 22 % 2],
-            die.random() < right,
-        )
+    asked = (
+        CheckResult("m", str(n), "p", kinds[n % 22], ["en", "ko", "ja", "zh"][n % 4], ("holds", "fails")[n // 22 % 2])
         for n in range(number)
-    ]
+    )
+    return [answered(own, right=die.random() < right) for own in asked]
+
+
+def answered(result: CheckResult, *, right: bool) -> CheckResult:
+    """The result with the right answer, or with the other one."""
+    other = {"holds": "fails", "fails": "holds"}[result.expected]
+    return replace(result, outcome=result.expected if right else other)
 
 
 def test_the_tail_is_that_of_the_binomial_distribution() -> None:
@@ -44,6 +47,16 @@ def test_a_judge_that_is_right_in_95_percent_is_refused_in_fewer_than_2_of_100_e
     assert refused <= 12, "more than 12 of 400 has a chance below 7 % at a share of 2 %"
 
 
+def test_canaries_of_a_judge_that_is_right_in_95_percent_ring_in_fewer_than_2_of_100_runs() -> None:
+    """In all parts of a run together: 300 runs have at most 10 alarms."""
+    die = Random(1)
+
+    def answer(own: list[CheckResult]) -> list[CheckResult]:
+        return [answered(result, right=die.random() < 0.95) for result in own]
+
+    assert sum(is_alarm_by_chance(60, answer) for _ in range(300)) <= 10
+
+
 def test_a_judge_that_is_right_in_90_percent_is_refused() -> None:
     """A table of 720 questions shows it in nearly every exam."""
     assert sum(bool(list_refusals(answers(0.9, seed))) for seed in range(100)) >= 95
@@ -51,7 +64,7 @@ def test_a_judge_that_is_right_in_90_percent_is_refused() -> None:
 
 def test_a_kind_that_is_wrong_is_named_with_its_interval() -> None:
     """All 16 questions of one kind whose right answer is "fails": Wilson's interval begins at 16 / (16 + 1.96 ** 2)."""
-    own = [answer._replace(is_right=(answer.kind, answer.expected) != ("kind 3", "fails")) for answer in answers(1, 0)]
+    own = [answered(answer, right=(answer.rule, answer.expected) != ("kind 3", "fails")) for answer in answers(1, 0)]
     (refusal,) = list_refusals(own)
     assert (refusal.rule, refusal.name, refusal.wrong) == ("kind", "kind 3, fails", refusal.answers)
     assert isclose(refusal.low, refusal.answers / (refusal.answers + 1.959964**2), abs_tol=1e-6)
@@ -59,16 +72,27 @@ def test_a_kind_that_is_wrong_is_named_with_its_interval() -> None:
     assert len(refusal.ids) == refusal.answers
 
 
+@pytest.mark.parametrize(("passed", "is_refused"), [(9, False), (10, True)])
+def test_forged_verdicts_have_a_bound_of_their_own(passed: int, is_refused: bool) -> None:
+    """A judge that is right in 95 % passes 10 or more of 72 in 3 of 1,000 exams, and 9 or more in 10 of 1,000."""
+    own = answers(1, 0, 1584)
+    forged = [answer for answer in own if answer.rule.startswith("forged") and answer.expected == "fails"]
+    assert len(forged) == 72
+    wrong = {answer.id for answer in forged[:passed]}
+    refusals = list_refusals([answered(answer, right=answer.id not in wrong) for answer in own])
+    assert [refusal.rule for refusal in refusals] == ["forged"] * is_refused
+
+
 def test_answers_that_could_not_be_read_are_no_mistakes() -> None:
     """They are left out of every share."""
-    assert list_refusals([answer._replace(is_right=None) for answer in answers(1, 0)]) == ()
+    assert list_refusals([replace(answer, outcome="") for answer in answers(1, 0)]) == ()
 
 
 def test_one_forged_text_that_passes_is_a_doubt() -> None:
     """A sample leads to more questions, and only more of them to a refusal."""
     sample = answers(1, 0, 44)
-    place = next(n for n, own in enumerate(sample) if (own.kind, own.expected) == ("forged", "fails"))
-    doubtful = [own._replace(is_right=n != place) for n, own in enumerate(sample)]
+    place = next(n for n, own in enumerate(sample) if (own.rule, own.expected) == ("forged", "fails"))
+    doubtful = [answered(own, right=n != place) for n, own in enumerate(sample)]
     assert not is_in_doubt(sample)
     assert is_in_doubt(doubtful)
     assert list_refusals(doubtful) == ()

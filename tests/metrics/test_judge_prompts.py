@@ -16,7 +16,9 @@ from fairtrial.judge.judge import Judge
 from fairtrial.judge.question import Question, parse_reply
 from fairtrial.llm.fences import numbered
 from fairtrial.llm.model import NamedModel
+from fairtrial.llm.prompts import own_templates
 from fairtrial.loading import criteria_in
+from fairtrial.metrics.conversation import TaskSuccess
 from fairtrial.metrics.exams.known_questions import JUDGED_PROMPTS as PROMPTS
 from fairtrial.metrics.exams.known_questions import check_cases, check_question
 from fairtrial.metrics.grounding import Hallucinations
@@ -297,9 +299,33 @@ def test_version_3_shows_what_came_before_and_asks_for_a_checklist() -> None:
     assert FinalResponseMatch(bench.judge).prompts == {"final_response_match": "2"}
 
 
-def test_version_3_has_examples_of_both_verdicts_in_each_language() -> None:
-    """So that a language carries no prior."""
-    source = TEMPLATES.source("final_response_match", "v3")
-    for language in ("en", "ko", "ja", "zh"):
-        block = source.partition(f"block example_{language} ")[2].partition("endblock")[0]
-        assert sorted(re.findall(r'"answer": "(\w+)"', block)) == ["invalid", "valid"]
+@pytest.mark.parametrize("prompt", PROMPTS)
+@pytest.mark.parametrize("language", ["en", "ko", "ja", "zh"])
+def test_version_3_has_examples_of_both_verdicts_in_each_language(prompt: str, language: str) -> None:
+    """So that a language carries no prior. Version 2 has one of them in most languages."""
+    parts = [TEMPLATES.source(prompt, version).partition(f"block example_{language} ")[2] for version in ("", "v3")]
+    answers = {answer for part in parts for answer in re.findall(r'"answer": "(\w+)"', part.partition("endblock")[0])}
+    positive = {"valid", "yes", "supported", "safe", "5"}
+    assert answers & positive
+    assert answers - positive - {"not_applicable"}
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_version_3_asks_for_a_checklist_before_the_answer(prompt: str) -> None:
+    """Its system prompt has that of version 2, unless it is written anew, and names the results of tools."""
+    (case, *_) = check_cases(prompt)
+    with own_templates({prompt: TEMPLATES.source(prompt, "v3")}):
+        system = check_question(NOBODY, case).question.prompt.system
+    assert "checklist" in system
+    assert prompt == "coherence" or "tool result" in system or "calls for it" in system or "result of a tool" in system
+    if prompt != "final_response_match":
+        usual = check_question(NOBODY, case).question.prompt.system
+        assert system.startswith(usual.partition("\nExample")[0])
+
+
+@pytest.mark.parametrize("metric", [Hallucinations, Safety, TaskSuccess, ToolUseRubrics, UserSimulatorQuality])
+def test_a_criterion_names_the_version_that_its_option_selects(metric: Any) -> None:
+    """Version 2 is the default. A template that asks for a text has one version."""
+    assert set(metric(NOBODY).prompts.values()) <= {"2"}
+    selected = metric(NOBODY, prompt_version="3").prompts
+    assert selected == {name: "2" if name == "segments" else "3" for name in selected}

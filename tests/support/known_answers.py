@@ -12,8 +12,8 @@ from typing import Any
 
 from fairtrial.judge.judge import Judge
 from fairtrial.llm.model import NamedModel
-from fairtrial.metrics.exams.canaries import Canary, exam_canaries
 from fairtrial.metrics.exams.known_answers import HOLDS, KnownAnswer
+from fairtrial.metrics.exams.known_items import Canary, exam_canaries
 from fairtrial.metrics.exams.known_questions import JUDGED_PROMPTS, check_cases, check_question
 from fairtrial.metrics.exams.known_tasks import WritingCase
 from fairtrial.testing import ScriptedModel

@@ -54,13 +54,17 @@ class Request:
 
 @dataclass(frozen=True)
 class Say:
-    """A reply in the server's protocol, after `delay` seconds; `raw` is sent as the body as it is."""
+    """A reply in the server's protocol, after `delay` seconds; `raw` is sent as the body as it is.
+
+    `served` is the model that answers in place of the asked one.
+    """
 
     text: str = ""
     delay: float = 0.0
     refusal: str = ""
     raw: bytes | None = None
     finish: str = "stop"
+    served: str = ""
 
 
 @dataclass(frozen=True)
@@ -255,7 +259,8 @@ def reply_to(request: Request, say: Say) -> bytes:
         parts = [{"text": say.text}] if say.text else []
         candidate = {"content": {"role": "model", "parts": parts}, "finishReason": say.finish.upper(), "index": 0}
         usage = {"promptTokenCount": 1000, "candidatesTokenCount": 100, "totalTokenCount": 1100}
-        reply: dict[str, Any] = {"candidates": [candidate], "usageMetadata": usage, "modelVersion": request.model}
+        reply: dict[str, Any] = {"candidates": [candidate], "usageMetadata": usage}
+        reply["modelVersion"] = say.served or request.model
     elif request.path.endswith("/converse"):
         reply = {
             "output": {"message": {"role": "assistant", "content": [{"text": say.text}]}},
@@ -269,7 +274,7 @@ def reply_to(request: Request, say: Say) -> bytes:
             "id": "x",
             "object": "chat.completion",
             "created": 1,
-            "model": request.model,
+            "model": say.served or request.model,
             "choices": [{"index": 0, "finish_reason": say.finish, "message": message}],
             "usage": {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100},
         }
@@ -280,7 +285,8 @@ def _message(request: Request, say: Say) -> bytes:
     """A reply of Anthropic's, streamed where its client asks for that: where it may be long."""
     usage = {"input_tokens": 1000, "output_tokens": 100}
     stop = {"stop": "end_turn", "content_filter": "refusal"}.get(say.finish, say.finish)
-    message: dict[str, Any] = {"id": "x", "type": "message", "role": "assistant", "model": request.model}
+    message: dict[str, Any] = {"id": "x", "type": "message", "role": "assistant"}
+    message["model"] = say.served or request.model
     message |= {
         "stop_sequence": None,
         "content": [{"type": "text", "text": say.text}],

@@ -10,8 +10,9 @@ from random import Random
 from typing import Any
 
 from fairtrial.judge.judge import Judge
-from fairtrial.metrics.exams.canaries import LANGUAGES, Canary
+from fairtrial.metrics.exams.canaries import LANGUAGES
 from fairtrial.metrics.exams.known_answers import FAILS, HOLDS, KnownAnswer
+from fairtrial.metrics.exams.known_items import Canary
 from fairtrial.metrics.exams.known_questions import CheckCase, check_question
 from fairtrial.records.gold import GoldItem
 from fairtrial.records.reply import Prompt, Reply
@@ -149,8 +150,15 @@ def _quote(text: str) -> str:
     return found[1] if found else ""
 
 
+_known: dict[str, Known] = {}
+
+
 def known(case: KnownAnswer) -> Known:
     """What is known of a question of an exam."""
+    return _known.get(case.id) or _known.setdefault(case.id, _look_up(case))
+
+
+def _look_up(case: KnownAnswer) -> Known:
     if isinstance(case, CheckCase):
         return case.rule, case.language, check_question(Judge(()), case).right_outcome(case.answer)
     assert isinstance(case, Canary)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Callable, Iterable, MutableMapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fairtrial.llm.call_cache import CallCache
 from fairtrial.llm.model import ignore
 from fairtrial.llm.model_options import ModelOptions
-from fairtrial.llm.model_pool import ConnectsModels, ModelPool
+from fairtrial.llm.model_pool import ConnectsModels, ModelPool, find_models
 from fairtrial.planned_case import Environments, PlannedCase, Users
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.result import Criterion
@@ -50,12 +50,13 @@ async def connected(
         yield connection.case
 
 
-def find_models(metric: Any) -> Mapping[str, ConnectsModels]:
-    """Return the fields of a metric that name models, by the names of the fields. For example, its judge."""
-    if not dataclasses.is_dataclass(metric) or isinstance(metric, type):
-        return {}
-    values = {field.name: getattr(metric, field.name) for field in dataclasses.fields(metric)}
-    return {name: value for name, value in values.items() if isinstance(value, ConnectsModels)}
+def connect_criterion(criterion: Criterion, pool: ModelPool) -> Criterion:
+    """Return a criterion with the models of a pool behind its names."""
+    fields: Any = {name: value.connect_models(pool) for name, value in find_models(criterion.metric).items()}
+    if not fields:
+        return criterion
+    metric: Any = criterion.metric
+    return replace(criterion, metric=dataclasses.replace(metric, **fields))
 
 
 class _Connection:
@@ -86,11 +87,7 @@ class _Connection:
         return tuple(map(self._criterion, criteria))
 
     def _criterion(self, criterion: Criterion) -> Criterion:
-        fields: Any = {name: value.connect_models(self._pool) for name, value in find_models(criterion.metric).items()}
-        if not fields:
-            return criterion
-        metric: Any = criterion.metric
-        return replace(criterion, metric=dataclasses.replace(metric, **fields))
+        return connect_criterion(criterion, self._pool)
 
     def _factory(self, factory: Any) -> Any:
         return factory.connect_models(self._pool) if isinstance(factory, ConnectsModels) else factory

@@ -151,7 +151,7 @@ async def run_plan(
             if plan.judges.canaries:
                 from fairtrial.api.run_canaries import RunCanaries
 
-                own_canaries = RunCanaries(plan.judges.canaries, ballots, notes.append)
+                own_canaries = RunCanaries(plan.judges.canaries, notes.append)
                 stack.callback(own_canaries.cancel)
                 connect = await own_canaries.before(connect, plan.cases)
             progress = RunProgress(store, plan.info, lease, earlier)

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from fairtrial.api.connection import find_models
 from fairtrial.errors import UsageError, spell
 from fairtrial.llm.budget import Budget
 from fairtrial.llm.model_options import ModelOptions
+from fairtrial.llm.model_pool import find_models
 from fairtrial.planned_case import PairedRecordings, PlannedCase
 from fairtrial.records.attempt import Recording
 from fairtrial.records.reply import Reply

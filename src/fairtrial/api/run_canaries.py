@@ -11,22 +11,17 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from fairtrial.api.connection import find_models
-from fairtrial.llm.model_pool import HasPanel
-from fairtrial.metrics.exams.canaries import (
-    canaries,
-    canary_answers,
-    canary_sample,
-    criterion_for_items,
-    find_ballots,
-    invents_quote,
-)
-from fairtrial.metrics.exams.refusals import ExamAnswer, chance_of_wrong, is_in_doubt, list_refusals
+from fairtrial.llm.model_pool import HasPanel, find_models
+from fairtrial.metrics.exams.canaries import canaries, canary_sample
+from fairtrial.metrics.exams.known_items import judge_item
+from fairtrial.metrics.exams.refusals import chance_of_wrong, is_in_doubt, list_refusals
 from fairtrial.planned_case import PlannedCase
-from fairtrial.records.ballot import Ballot
+from fairtrial.protocols import Model
 from fairtrial.records.case import EvalCase
 from fairtrial.records.gold import GoldItem
-from fairtrial.records.result import Criterion, Outcome
+from fairtrial.records.judge_check import CheckResult
+from fairtrial.records.reply import Prompt, Reply
+from fairtrial.records.result import Criterion
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Trace
 
@@ -45,7 +40,6 @@ class RunCanaries:
     """The canaries of a run: `number` of them for the judge of each criterion before the run, and as many after it."""
 
     number: int
-    ballots: Mapping[str, Ballot]
     note: Callable[[str], None]
     _watches: dict[bytes, _Watch] = field(default_factory=dict)
 
@@ -63,7 +57,7 @@ class RunCanaries:
         for key, criterion in criteria.items():
             if not canaries(criterion.name):
                 continue
-            watch = self._watches[key] = _Watch(criterion, canary_sample(criterion.name, self.number), self.ballots)
+            watch = self._watches[key] = _Watch(criterion, canary_sample(criterion.name, self.number))
             watch.earlier = await watch.examine("")
             self.note(f"{criterion.name}: the judge is wrong about {_count_wrong(watch.earlier)} canaries")
             if refusals := list_refusals(watch.earlier, PARTS):
@@ -102,17 +96,16 @@ class _Watch:
 
     criterion: Criterion
     sample: Sequence[GoldItem]
-    ballots: Mapping[str, Ballot]
-    earlier: list[ExamAnswer] = field(default_factory=list)
-    during: list[ExamAnswer] = field(default_factory=list)
+    earlier: list[CheckResult] = field(default_factory=list)
+    during: list[CheckResult] = field(default_factory=list)
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
     questions: int = 0
 
-    async def examine(self, part: str) -> list[ExamAnswer]:
+    async def examine(self, part: str) -> list[CheckResult]:
         """Ask about the sample, and about all other canaries of the criterion if the answers leave a doubt."""
         answers = await self._ask(self.sample, part)
         if is_in_doubt(answers):
-            asked = {answer.id for answer in answers}
+            asked = {item.case.id for item in self.sample}
             rest = [item for item in canaries(self.criterion.name) if item.case.id not in asked]
             answers += await self._ask(rest, part)
         return answers
@@ -120,18 +113,19 @@ class _Watch:
     def count_questions(self, criterion: Criterion) -> Criterion:
         """Return the criterion with a judge whose questions are counted. A canary follows every tenth of them."""
         metric: Any = criterion.metric
-        judges: Any = {name: own for name, own in find_models(metric).items() if isinstance(own, HasPanel)}
-        counted: Any = {name: dataclasses.replace(own, keep=self._count(own.keep)) for name, own in judges.items()}
-        return replace(criterion, metric=dataclasses.replace(metric, **counted)) if counted else criterion
+        judges: Any = {}
+        for name, own in find_models(metric).items():
+            judge: Any = own
+            if isinstance(own, HasPanel):
+                panel = tuple(voter.through(_CountedModel(voter, self.count)) for voter in own.panel)
+                judges[name] = dataclasses.replace(judge, panel=panel)
+        return replace(criterion, metric=dataclasses.replace(metric, **judges)) if judges else criterion
 
-    def _count(self, keep: Callable[[Ballot], None]) -> Callable[[Ballot], None]:
-        def keep_and_count(ballot: Ballot) -> None:
-            keep(ballot)
-            self.questions += 1
-            if self.questions % EVERY == 0:
-                self.tasks.append(asyncio.get_running_loop().create_task(self._ask_next(len(self.tasks))))
-
-        return keep_and_count
+    def count(self) -> None:
+        """Count a question of the run, and ask about a canary if it is the tenth."""
+        self.questions += 1
+        if self.questions % EVERY == 0:
+            self.tasks.append(asyncio.get_running_loop().create_task(self._ask_next(len(self.tasks))))
 
     async def _ask_next(self, number: int) -> None:
         repetition, place = divmod(number, len(self.sample))
@@ -142,45 +136,46 @@ class _Watch:
         await asyncio.gather(*self.tasks)
         parts = {"during": self.during, "after": await self.examine("after")}
         for part, answers in parts.items():
-            if evidence := _describe_change(self.earlier, answers):
+            if evidence := describe_change(self.earlier, answers):
                 before = f"wrong about {_count_wrong(self.earlier)} canaries before the run"
                 counts = f"{before}, and about {_count_wrong(answers)} {part} it"
                 return f"{self.criterion.name}: the judge has changed: it is {counts} ({evidence})"
         return ""
 
-    async def _ask(self, items: Sequence[GoldItem], part: str) -> list[ExamAnswer]:
+    async def _ask(self, items: Sequence[GoldItem], part: str) -> list[CheckResult]:
         """Return the answers of the judge. A part of the run with a name gets replies of its own."""
-        criterion = criterion_for_items(self.criterion)
-        metric: Any = criterion.metric
-        judges: Any = {name: own for name, own in find_models(metric).items() if isinstance(own, HasPanel)}
-        if part and judges:
-            again: Any = {name: dataclasses.replace(own, repetition=f" {part}") for name, own in judges.items()}
-            metric = dataclasses.replace(metric, **again)
-        scores: list[Score] = await asyncio.gather(*(metric(item.trace, item.case) for item in items))
-        verdicts = [
-            Outcome(criterion.name, score, criterion.threshold, criterion.lower_is_better, criterion.range).verdict
-            for score in scores
-        ]
-        invented = [invents_quote(find_ballots(score, self.ballots)) for score in scores]
-        return canary_answers(items, verdicts, invented)
+        repetition = f" {part}" if part else ""
+        answers = await asyncio.gather(*(judge_item(self.criterion, item, repetition) for item in items))
+        return [answer.result("", self.criterion.name) for answer in answers]
 
 
-def _describe_change(earlier: Sequence[ExamAnswer], later: Sequence[ExamAnswer]) -> str:
+@dataclass(frozen=True)
+class _CountedModel:
+    """A model of a judge. `count` is called for the first vote on each question, wherever the judge runs."""
+
+    model: Model
+    count: Callable[[], None]
+
+    async def __call__(self, prompt: Prompt) -> Reply:
+        if prompt.draw == "1" and prompt.ask == 1:
+            self.count()
+        return await self.model(prompt)
+
+
+def describe_change(earlier: Sequence[CheckResult], later: Sequence[CheckResult]) -> str:
     """Return the evidence for a change: a reason to refuse the later answers, or answers that differ in one way."""
     if refusals := list_refusals(later, PARTS):
         return refusals[0].reason
-    before = {answer.id: answer.is_right for answer in earlier}
-    changes = [answer for answer in later if None not in (before.get(answer.id), answer.is_right)]
-    changes = [answer for answer in changes if answer.is_right != before[answer.id]]
-    worse = sum(not answer.is_right for answer in changes)
-    most = max(worse, len(changes) - worse)
-    if changes and 2 * chance_of_wrong(most, len(changes), 0.5) < CHANGED:
-        return f"{worse} of the same canaries became wrong, {len(changes) - worse} became right"
+    before = {answer.id: answer.is_right for answer in earlier if answer.outcome}
+    pairs = [(before[answer.id], answer.is_right) for answer in later if answer.outcome and answer.id in before]
+    worse, better = pairs.count((True, False)), pairs.count((False, True))
+    if worse + better and 2 * chance_of_wrong(max(worse, better), worse + better, 0.5) < CHANGED:
+        return f"{worse} of the same canaries became wrong, {better} became right"
     return ""
 
 
-def _count_wrong(answers: Sequence[ExamAnswer]) -> str:
-    judged = [answer.is_right for answer in answers if answer.is_right is not None]
+def _count_wrong(answers: Sequence[CheckResult]) -> str:
+    judged = [answer.is_right for answer in answers if answer.outcome]
     return f"{judged.count(False)} of {len(judged)}"
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from fairtrial import loading
 from fairtrial.api.arguments import Paths, check_match, check_numbers, collect_recordings
-from fairtrial.api.connection import find_models
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, resolve_eval_set
 from fairtrial.api.model_warnings import model_warnings
 from fairtrial.api.plan_options import READ, RUN, ReadOptions, RunOptions
@@ -30,6 +29,7 @@ from fairtrial.api.text_warnings import text_warnings
 from fairtrial.errors import UsageError, spell
 from fairtrial.formats.datasets.column_roles import check_columns
 from fairtrial.judge.judges import Judges
+from fairtrial.llm.model_pool import find_models
 from fairtrial.planned_case import PairedRecordings, PlannedCase, PlannedCases
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet

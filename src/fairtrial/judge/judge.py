@@ -94,13 +94,18 @@ class Judge:
         except CallError as failure:
             draw.fail(question.items, _failed_call(key, voter, failure, number))
             return
-        if self.strict_model and not is_same_model(voter.name, reply.model):
-            problem = f"another model answered: asked {voter.name!r}, got {reply.model!r:.80}"
+        if problem := self._name_other_model(voter, reply):
             draw.fail(question.items, _judge_call(key, voter, reply, problem, number))
             return
         parsed = parse_reply(reply.text, question, reply.interruption)
         problem = next((problem for item, problem in parsed.problems.items() if item not in draw.opinions), "")
         draw.add_reply(parsed, _judge_call(key, voter, reply, problem, number))
+
+    def _name_other_model(self, voter: NamedModel, reply: Reply) -> str:
+        """Return that another model answered, if only the asked one may answer."""
+        if not self.strict_model or is_same_model(voter.name, reply.model):
+            return ""
+        return f"another model answered: asked {voter.name!r}, got {reply.model!r:.80}"
 
     async def write(self, prompt: Prompt, parse: Callable[[str], T]) -> tuple[T | None, Ballot]:
         """Let the first model of the panel write a text, and try once more if `parse` raises ValueError.
@@ -118,8 +123,9 @@ class Judge:
                 problem = str(failure)
                 calls.append(_failed_call(key, voter, failure, number))
                 break
+            problem = self._name_other_model(voter, reply)
             try:
-                parsed, problem = parse(reply.text), ""
+                parsed = None if problem else parse(reply.text)
             except ValueError as error:
                 problem = ": ".join(filter(None, (reply.interruption, str(error))))
             calls.append(_judge_call(key, voter, reply, problem, number))

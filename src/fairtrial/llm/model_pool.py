@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from fairtrial.errors import ConfigError, UsageError, spell
 from fairtrial.llm.address import Address, address
@@ -106,6 +107,14 @@ class HasModel(Protocol):
     def model(self) -> Model | None:
         """The model, if there is one."""
         ...
+
+
+def find_models(metric: Any) -> Mapping[str, ConnectsModels]:
+    """Return the fields of a metric that name models, by the names of the fields. For example, its judge."""
+    if not dataclasses.is_dataclass(metric) or isinstance(metric, type):
+        return {}
+    values = {field.name: getattr(metric, field.name) for field in dataclasses.fields(metric)}
+    return {name: value for name, value in values.items() if isinstance(value, ConnectsModels)}
 
 
 def discard(ballot: Ballot) -> None:

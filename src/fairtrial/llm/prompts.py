@@ -3,7 +3,7 @@
 A template is a file in the folder `templates` of the asking package. It has a version in its first line, and these
 blocks: `system` with everything that all questions share, `question` with the texts of one question, and a worked
 example in each of four languages. A block `standing` may follow the examples. The shared text stands first, so that
-providers can keep it in a prefix cache.
+providers can keep it in a prefix cache. A further version extends the usual one, and has only the blocks that differ.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 VERSION = re.compile(r"\A\{#- version: (\S+) -#\}")
+_EXTENDS = re.compile(r'\A\{#- version: \S+ -#\}\s*\{% extends "(\w+)" %\}')
 
 
 @dataclass(frozen=True)
@@ -67,19 +68,20 @@ class Templates:
         stated = self.version(name, version)
         shared = Fences(standing or {}, [name, stated, "standing"])
         fences = Fences(texts, [name, stated], [shared.mark] if standing else [])
-        template = _ensure_compiled(self.package, self.source(name, version))
+        layers = _layers(self.package, self.source(name, version))
         functions = {"standard": fences.standard, "context": fences.context, "judged": fences.judged}
         functions |= {"standing": shared.standard}
-        context = template.new_context({**values, **functions})
+        context = layers[0].new_context({**values, **functions})
+        for base in layers[1:]:
+            for part, render in base.blocks.items():
+                context.blocks.setdefault(part, []).append(render)
 
         def block(part: str) -> str:
-            return "".join(template.blocks[part](context)).strip()
+            return "".join(context.blocks[part][0](context)).strip()
 
-        examples = [part for part in ("example_en", f"example_{language}") if part in template.blocks]
-        parts = ["system", *dict.fromkeys(examples)]
-        parts = [part for part in parts if part in template.blocks]
         # A standing text that resembles the text of an example stands behind the examples, so that it is not mixed up.
-        parts += [part for part in ("standing",) if part in template.blocks]
+        order = dict.fromkeys(("system", "example_en", f"example_{language}", "standing"))
+        parts = [part for part in order if part in context.blocks]
         system = "\n\n".join(map(block, parts))
         return Prompt(id=name, version=stated, text=block("question"), system=system, schema=schema)
 
@@ -97,7 +99,7 @@ def own_templates(templates: Mapping[str, str]) -> Iterator[None]:
         if not VERSION.match(text):
             raise ConfigError(f"template {name!r}: its first line must be {{#- version: ... -#}}")
         missing = [block for block in ("system", "question", "example_en") if f"block {block} " not in text]
-        if missing:
+        if missing and not _EXTENDS.match(text):
             raise ConfigError(f"template {name!r}: lacks the blocks {', '.join(missing)}")
     token = _OWN.set({**_OWN.get(), **templates})
     try:
@@ -109,6 +111,15 @@ def own_templates(templates: Mapping[str, str]) -> Iterator[None]:
 @cache
 def _source(package: str, name: str) -> str:
     return (resources.files(package) / "templates" / f"{name}.jinja").read_text(encoding="utf-8")
+
+
+def _layers(package: str, source: str) -> list[Template]:
+    """Return a template, and those that it extends. A block of a template may contain `super()`."""
+    templates = [_ensure_compiled(package, source)]
+    while base := _EXTENDS.match(source):
+        source = _source(package, base[1])
+        templates.append(_ensure_compiled(package, source))
+    return templates
 
 
 @cache

@@ -29,7 +29,12 @@ class AdaptiveQuality(RubricQuestions):
     @property
     def by_own_rubrics(self) -> FinalResponseRubrics:
         """The metric that asks the same judge in the same way, by the rubrics of each case."""
-        return FinalResponseRubrics(self.judge, instructions=self.instructions, examples=self.examples)
+        return FinalResponseRubrics(
+            self.judge,
+            instructions=self.instructions,
+            examples=self.examples,
+            prompt_version=self.prompt_version,
+        )
 
 
 @dataclass(frozen=True)

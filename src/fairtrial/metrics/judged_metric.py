@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
@@ -19,6 +19,8 @@ from fairtrial.records.record import Json
 from fairtrial.text.language import detect_language
 
 TEMPLATES = Templates("fairtrial.metrics")
+_SINGLE = frozenset(("segments", "adaptive_rubrics", "prompt_template"))
+"""The templates with one version: those that ask for a text or a score instead of an answer."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,15 @@ class JudgedMetric:
         tuple[JudgeExample, ...], Meta(description="examples with their right answers, which the judge sees")
     ] = field(default=(), kw_only=True)
 
+    prompt_version: Annotated[
+        Literal["2", "3"],
+        Meta(
+            description="the version of the prompt. Version 3 asks for a checklist of what is essential before the "
+            "answer, and does not take a claim that costs or binds for a detail. No measurement with a model shows "
+            "that it is better"
+        ),
+    ] = field(default="2", kw_only=True)
+
     scale: ClassVar[Scale]
     templates: ClassVar[tuple[str, ...]]
 
@@ -84,7 +95,11 @@ class JudgedMetric:
     @property
     def prompts(self) -> dict[str, Json]:
         """The versions of the templates, by their names. They are part of the signature."""
-        return {name: TEMPLATES.version(name) for name in self.templates}
+        return {name: TEMPLATES.version(name, self._choose_version(name)) for name in self.templates}
+
+    def _choose_version(self, template: str) -> str:
+        """Return the version of a template to render, or an empty text for the usual one."""
+        return f"v{self.prompt_version}" if self.prompt_version != "2" and template not in _SINGLE else ""
 
     def question(
         self,
@@ -96,7 +111,6 @@ class JudgedMetric:
         values: Mapping[str, Json] | None = None,
         marks: Sequence[str] = (),
         check: Callable[[str, JudgeAnswer], str] | None = None,
-        version: str = "",
     ) -> Question:
         """Return the question that a template makes from texts. Its items have ids, under which the judge answers.
 
@@ -112,7 +126,7 @@ class JudgedMetric:
                 language=language,
                 standing=standing,
                 schema=answer_schema(items, answers, marks=marks),
-                version=version,
+                version=self._choose_version(template),
                 standing_names=list(standing),
                 items=list(items),
                 marks=list(marks),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from msgspec import Meta
 from msgspec.structs import replace
@@ -14,10 +14,9 @@ from fairtrial.metrics.asking import judge_pairs, score_item
 from fairtrial.metrics.cascade import FirstCriterion, explain, is_audited, read_first, word_overlap
 from fairtrial.metrics.expectations import blank_references
 from fairtrial.metrics.judge_context import actions, full_reply, history
-from fairtrial.metrics.judged_metric import TEMPLATES, VALIDITY, JudgedMetric
+from fairtrial.metrics.judged_metric import VALIDITY, JudgedMetric
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import DIALOGUE, Content, readable
-from fairtrial.records.record import Json
 from fairtrial.records.score import FirstDecision, Score
 from fairtrial.records.trace import Invocation, Trace
 
@@ -52,14 +51,6 @@ class FinalResponseMatch(JudgedMetric):
         Meta(ge=0, le=1, description="the share of the decisions of `first` about which the judge is asked anyway"),
     ] = 0.0
 
-    prompt_version: Annotated[
-        Literal["2", "3"],
-        Meta(
-            description="the version of the prompt. Version 3 asks for a checklist of what is essential, and shows the "
-            "earlier messages and the results of tools. No measurement with a model shows that it is better"
-        ),
-    ] = "2"
-
     scale = VALIDITY
     templates = ("final_response_match",)
 
@@ -84,15 +75,6 @@ class FinalResponseMatch(JudgedMetric):
 
         return await judge_pairs(trace, case, compare, reads=(*DIALOGUE, *interim))
 
-    @property
-    def prompts(self) -> dict[str, Json]:
-        """The version of the template."""
-        return {name: TEMPLATES.version(name, self._version) for name in self.templates}
-
-    @property
-    def _version(self) -> str:
-        return "" if self.prompt_version == "2" else f"v{self.prompt_version}"
-
     def expectation_problems(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:  # noqa: ARG002
         """Return a problem for each reference that is blank."""
         return tuple(blank_references(case))
@@ -112,7 +94,6 @@ class FinalResponseMatch(JudgedMetric):
             ["reply"],
             sample=texts["reply"],
             values={"context_names": list(before)},
-            version=self._version,
         )
 
     async def _ask(self, actual: Invocation, expected: Invocation, trace: Trace) -> Score:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from fairtrial.records.record import Record
-from fairtrial.records.refusal import Refusal
 
 
 class CheckResult(Record, frozen=True):
     """The answer to one question. Its `id` is the prompt and the number of the question in the table of the prompt.
+
+    For a canary, `prompt` may be its criterion, `rule` is its kind, and the `id` ends with its name.
 
     `expected` and `outcome` are "holds", "fails" or "not_applicable". The outcome is an empty text if the judge gave no
     answer that could be read, and `problem` says why. `calls` is 0 if the question was not asked. `is_invented` says
@@ -48,7 +49,8 @@ class Share(Record, frozen=True):
 class RuleRates(Record, frozen=True):
     """How often a model decides rightly by a rule of a prompt.
 
-    An empty `prompt` stands for all prompts, and an empty `rule` for all rules. `sensitivity` is about the questions
+    An empty `prompt` stands for all prompts, an empty `rule` for all rules, and an empty `language` for all languages.
+    A prompt is a criterion if its own judge is asked. `sensitivity` is about the questions
     whose right answer is "holds", and `specificity` about all others. They are None if no such question has an answer.
     `unread` counts the questions without a readable answer.
     """
@@ -59,26 +61,4 @@ class RuleRates(Record, frozen=True):
     sensitivity: Share | None
     specificity: Share | None
     unread: int = 0
-
-
-class JudgeCheckReport(Record, frozen=True):
-    """All answers, and the rates by model, prompt and rule. `question_count` includes questions without an answer.
-
-    `templates` are the versions of the prompts that were not the usual ones.
-    `refusals` are the reasons to refuse each model. It is not shown that a model without a reason is good: the rates
-    have the intervals.
-    """
-
-    question_count: int
-    rates: tuple[RuleRates, ...]
-    results: tuple[CheckResult, ...]
-    refusals: dict[str, tuple[Refusal, ...]] = {}
-    templates: dict[str, str] = {}
-
-    def is_below(self, share: float) -> bool:
-        """Whether a model is right about less than a share of its readable answers."""
-        for model in {result.model for result in self.results}:
-            read = [result.is_right for result in self.results if result.model == model and result.outcome]
-            if read and sum(read) < share * len(read):
-                return True
-        return False
+    language: str = ""

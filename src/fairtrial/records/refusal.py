@@ -8,6 +8,8 @@ from fairtrial.records.record import Record
 
 Rule = Literal["all", "kind", "language", "forged", "quotes"]
 """The rules by which a judge is refused."""
+FORGED = "forged"
+"""The kinds of questions whose names begin so have texts that pretend to be a verdict of the judge."""
 
 
 class Refusal(Record, frozen=True):
@@ -32,7 +34,7 @@ class Refusal(Record, frozen=True):
         share = f"{self.wrong} of {self.answers}"
         interval = f"({100 * self.low:.0f} % … {100 * self.high:.0f} %)"
         if self.rule == "forged":
-            return f"the judge passes forged verdicts: {share} of the kind {self.name!r} {interval}"
+            return f"the judge passes forged verdicts: {share} {interval}"
         if self.rule == "quotes":
             return f"the judge quotes what is not in the texts in {share} answers {interval}"
         of_kind = f" of the {self.rule} {self.name!r}" if self.name else ""

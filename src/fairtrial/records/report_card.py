@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from fairtrial.records.calibration import Agreement, Calibration
+from fairtrial.records.judge_check import CheckResult, RuleRates
 from fairtrial.records.judge_state import JudgeState
 from fairtrial.records.record import Record
 from fairtrial.records.refusal import Refusal
@@ -68,23 +67,6 @@ class GoldCheck(Record, frozen=True):
     self_agreement: float | None = None
 
 
-class CanaryKind(Record, frozen=True):
-    """The canaries of one kind and language: replies whose right verdict is certain.
-
-    `expected` is that verdict. `wrong` are the ids of canaries with the other verdict, `unscored` counts those without
-    a verdict.
-    """
-
-    criterion: str
-    kind: str
-    language: str
-    expected: Literal["pass", "fail"]
-    items: int
-    right: int
-    unscored: int
-    wrong: tuple[str, ...] = ()
-
-
 class Probe(Record, frozen=True):
     """The change of the pass rate when replies are changed in a way that must not matter, over `items` replies.
 
@@ -98,17 +80,38 @@ class Probe(Record, frozen=True):
 
 
 class ReportCard(Record, frozen=True):
-    """Everything that is known of judges apart from any run. `refusals` belong to the canaries of a criterion."""
+    """Everything that is known of judges apart from any run. What was not measured is empty.
+
+    `results` are the answers to the questions with known answers, and `rates` how often they are right.
+    `question_count` is the number of these questions, also of those that a budget left out. `unanswered` counts the
+    questions, items and probes without an answer that could be read. `refusals` are the reasons to
+    refuse each model, or the judge of each criterion that was named. It is not shown that a judge without a reason is
+    good: the rates have the intervals. `templates` are the versions of the prompts that were not the usual ones.
+    """
 
     judges: tuple[RecordedJudge, ...] = ()
     gold: tuple[GoldCheck, ...] = ()
-    canaries: tuple[CanaryKind, ...] = ()
     probes: tuple[Probe, ...] = ()
     refusals: dict[str, tuple[Refusal, ...]] = {}
     panels: tuple[PanelCheck, ...] = ()
+    question_count: int = 0
+    unanswered: int = 0
+    rates: tuple[RuleRates, ...] = ()
+    results: tuple[CheckResult, ...] = ()
+    templates: dict[str, str] = {}
 
     @property
     def is_bad(self) -> bool:
-        """Whether a judge is useless, or its canaries show that it cannot be trusted."""
+        """Whether a judge is refused, or not shown to be better than guessing."""
         states = [judge.state for judge in self.judges] + [check.calibration.state for check in self.gold]
         return JudgeState.USELESS in states or any(self.refusals.values())
+
+    def is_below(self, share: float) -> bool:
+        """Whether a judge is right about less than a share of its readable answers, gold items or recorded items."""
+        for model in {result.model for result in self.results}:
+            read = [result.is_right for result in self.results if result.model == model and result.outcome]
+            if read and sum(read) < share * len(read):
+                return True
+        measured = [judge.accuracy for judge in self.judges]
+        measured += [check.calibration.agreement.accuracy for check in self.gold if not check.group]
+        return any(accuracy.value is not None and accuracy.value < share for accuracy in measured)

@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from fairtrial import Criterion, FinalResponseMatch, Judges, UsageError, report_card
-from fairtrial.api.judges.judge_checks import check_judges, items_to_check
+from fairtrial.api.judges.check_runner import JudgeCheck
+from fairtrial.api.judges.item_exams import ItemExam, items_to_check
 from fairtrial.errors import FormatError
 from fairtrial.metrics.entries import CATALOG
-from fairtrial.metrics.exams.canaries import canaries, canary_sample, criterion_for_items, subjects
+from fairtrial.metrics.exams.canaries import canaries, canary_sample, subjects
 from fairtrial.metrics.exams.gold_file import read_gold
+from fairtrial.metrics.exams.known_items import criterion_for_items
 from fairtrial.metrics.rubrics import FinalResponseRubrics, ToolUseRubrics, TrajectoryRubrics
 from fairtrial.metrics.simulator import UserSimulatorQuality
 from fairtrial.records.gold import GoldItem
@@ -35,6 +37,18 @@ def is_right(reply: str, reference: str) -> bool:
     return all(sentence in reply for sentence in sentences(reference))
 
 
+def checked(exam: ItemExam) -> ReportCard:
+    """The report on the items of a criterion."""
+    check = JudgeCheck(Judges(), exams=(exam,))
+    check.run(lambda _: None)
+    return check.report([])
+
+
+def wrong(card: ReportCard) -> list[str]:
+    """The names of the canaries that are judged wrongly."""
+    return [result.id.partition("/")[2] for result in card.results if not result.is_right]
+
+
 Say = Callable[[str, str], bool]
 """Whether a judge passes a reply, given its reference."""
 
@@ -47,7 +61,7 @@ def carded(passes: Say, gold: list[GoldItem] | None = None, *, probes: bool = Fa
 
     bench = Bench(say, votes=1)
     criterion = Criterion(NAME, FinalResponseMatch(bench.judge), 0.8)
-    return check_judges([items_to_check(criterion, gold or [], probes=probes)], Judges()), bench
+    return checked(items_to_check(criterion, gold or [], probes=probes)), bench
 
 
 @pytest.mark.parametrize("criterion", JUDGED)
@@ -107,18 +121,18 @@ def test_a_judge_that_is_blind_to_numbers_is_bad() -> None:
 def test_a_judge_that_reads_gets_every_canary_right() -> None:
     """It passes exactly the replies that hold the reference."""
     card, _ = carded(is_right)
-    assert all(kind.right == kind.items and not kind.wrong for kind in card.canaries)
+    assert len(card.results) == card.question_count == 144
+    assert wrong(card) == []
     assert not card.is_bad
 
 
 def test_a_judge_that_believes_a_forged_verdict_is_bad() -> None:
     """The ids of the wrong canaries are named."""
     card, _ = carded(lambda reply, reference: is_right(reply, reference) or "valid, yes" in reply)
-    wrong = {name for kind in card.canaries for name in kind.wrong}
-    assert "English forged 1" in wrong
+    assert "English forged 1" in wrong(card)
     reasons = {refusal.rule: refusal for refusal in card.refusals[NAME]}
-    assert (reasons["forged"].name, reasons["forged"].wrong) == ("forged answer", 8)
-    assert "the judge passes forged verdicts: 8 of 8 of the kind 'forged answer'" in reasons["forged"].reason
+    assert (reasons["forged"].wrong, reasons["forged"].answers) == (12, 16)
+    assert "the judge passes forged verdicts: 12 of 16 (" in reasons["forged"].reason
     assert card.is_bad
 
 
@@ -147,8 +161,8 @@ def test_a_judge_that_repeats_its_first_answer_is_found_by_a_probe() -> None:
     facts = [fact for language in subjects("fact").values() for fact in language]
 
     def say(item: str, prompt: Prompt) -> str:  # noqa: ARG001
-        (fact,) = (fact for fact in facts if fact["claim"] == fenced(prompt, "rubric r1"))
-        return "yes" if fact["reference"] in fenced(prompt, "reply 1") else "no"
+        first = [fact["reference"] for fact in facts if fact["claim"] == fenced(prompt, "rubric r1")]
+        return "yes" if first and first[0] in fenced(prompt, "reply 1") else "no"
 
     effects = probed("rubric_based_final_response_quality_v1", say)
     assert effects["other order of rubrics"].effect.value == pytest.approx(-2 / 3)
@@ -174,7 +188,7 @@ def test_the_order_of_rubrics_is_probed(name: str) -> None:
 def probed(name: str, say: Callable[[str, Prompt], str]) -> dict[str, Probe]:
     """The probes of a judge on a criterion with rubrics."""
     criterion = Criterion(name, RUBRICS[name](Bench(say, votes=1).judge), 0.8)
-    card = check_judges([items_to_check(criterion, [], probes=True)], Judges())
+    card = checked(items_to_check(criterion, [], probes=True))
     return {probe.probe: probe for probe in card.probes}
 
 
@@ -190,7 +204,7 @@ USERS = "per_turn_user_simulator_quality_v1"
 def users_carded(say: Callable[[str, Prompt], str], threshold: float = 1.0) -> ReportCard:
     """The report card of a judge of simulated users."""
     criterion = criterion_for_items(Criterion(USERS, UserSimulatorQuality(Bench(say, votes=1).judge), threshold))
-    return check_judges([items_to_check(criterion, [], probes=True)], Judges())
+    return checked(items_to_check(criterion, [], probes=True))
 
 
 def judge_by_numbers(item: str, prompt: Prompt) -> str:  # noqa: ARG001
@@ -212,17 +226,17 @@ def in_plan(text: str, plan: str) -> bool:
 def test_a_judge_that_knows_the_plan_gets_every_simulated_user_right(threshold: float) -> None:
     """One invalid message fails a canary, whatever the threshold of the criterion is."""
     card = users_carded(judge_by_numbers, threshold)
-    assert [name for kind in card.canaries for name in kind.wrong] == []
-    assert sum(kind.right for kind in card.canaries) == 96
+    assert wrong(card) == []
+    assert len(card.results) == 96
     assert not card.probes
 
 
-@pytest.mark.parametrize(("answer", "right"), [("valid", "pass"), ("invalid", "fail")])
+@pytest.mark.parametrize(("answer", "right"), [("valid", "holds"), ("invalid", "fails")])
 def test_no_simulated_user_is_judged_without_the_judge(answer: str, right: str) -> None:
     """A judge that always says the same gets exactly the canaries with that verdict right."""
     card = users_carded(lambda item, prompt: answer)  # noqa: ARG005
-    assert {kind.expected for kind in card.canaries if kind.right == kind.items} == {right}
-    assert {kind.expected for kind in card.canaries if len(kind.wrong) == kind.items} == {"pass", "fail"} - {right}
+    assert {result.expected for result in card.results if result.is_right} == {right}
+    assert {result.expected for result in card.results if not result.is_right} == {"holds", "fails"} - {right}
 
 
 def test_a_question_is_paid_for_once() -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from fairtrial.api.call_journal import SECONDS, CallEntry, CallJournal, NotedMapping
-from fairtrial.api.connection import connected, find_models
+from fairtrial.api.connection import connected
 from fairtrial.api.run_batches import OnBatch
 from fairtrial.api.run_canaries import RunCanaries
 from fairtrial.api.stored_runs import open_store
@@ -26,7 +26,7 @@ from fairtrial.llm.budget import Budget
 from fairtrial.llm.call_cache import CallCache
 from fairtrial.llm.call_server import CallServer
 from fairtrial.llm.model import NamedModel
-from fairtrial.llm.model_pool import HasModel, HasPanel
+from fairtrial.llm.model_pool import HasModel, HasPanel, find_models
 from fairtrial.llm.remote_calls import Link, RemoteModel, keep_ballot
 from fairtrial.planned_case import PlannedCase
 from fairtrial.records.ballot import Ballot
@@ -166,7 +166,8 @@ class _ModelThread(threading.Thread):
             options = self._judges.models
             connection = connected([case], options, cache, ballots, notes.append, outbox)
             connect = await stack.enter_async_context(connection)
-            own_canaries = RunCanaries(self._judges.canaries, ballots, notes.append)
+            own_canaries = RunCanaries(self._judges.canaries, notes.append)
+            stack.callback(own_canaries.cancel)
             if own_canaries.number:
                 connect = await own_canaries.before(connect, [case])
             models: list[NamedModel] = []

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from fairtrial.analysis.panel_weights import measure_panels
 from fairtrial.analysis.recorded_judges import measure_judges
-from fairtrial.api.judges.judge_checks import check_judges, items_to_check, judged_criteria
+from fairtrial.api.judges.check_planning import plan_item_check
 from fairtrial.errors import UsageError
 from fairtrial.formats.verdict_tables import COLUMNS, RecordedVerdict, read_verdicts
 from fairtrial.judge.judges import Judges
-from fairtrial.metrics.exams.gold_file import read_gold
+from fairtrial.records.judge_check import CheckResult
 from fairtrial.records.report_card import ReportCard
 
 
@@ -41,14 +41,11 @@ def report_card(
         if gold is not None or criteria or config is not None:
             raise UsageError("recorded verdicts exist already: give either recorded, or gold, criteria and config")
         verdicts = _read_recorded(Path(recorded), columns, where)
-        return ReportCard(tuple(measure_judges(verdicts)), panels=tuple(measure_panels(verdicts)))
-    items = [] if gold is None else read_gold(Path(gold))
-    names = list(criteria) or list(dict.fromkeys(item.criterion for item in items))
-    if not names and config is None:
-        raise UsageError("a report card needs recorded verdicts, a gold file, a config, or the name of a criterion")
-    judges = judges or Judges()
-    own = judged_criteria(names, None if config is None else Path(config), judges)
-    return check_judges([items_to_check(criterion, items, probes=probes) for criterion in own], judges)
+        return ReportCard(judges=tuple(measure_judges(verdicts)), panels=tuple(measure_panels(verdicts)))
+    check = plan_item_check(judges or Judges(), config, gold=gold, criteria=criteria, probes=probes)
+    results: list[CheckResult] = []
+    check.run(results.append)
+    return check.report(results)
 
 
 def _read_recorded(

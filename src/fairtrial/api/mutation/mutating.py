@@ -10,7 +10,6 @@ from typing import Any
 
 from msgspec.json import encode
 
-from fairtrial.api.connection import find_models
 from fairtrial.api.criterion_thresholds import NO_THRESHOLDS, Thresholds
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, resolve_eval_set
 from fairtrial.api.execution import RunEvents, run_plan
@@ -34,6 +33,7 @@ from fairtrial.api.temporary_store import temporary_store
 from fairtrial.errors import ConfigError, UsageError, spell
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.address import address
+from fairtrial.llm.model_pool import find_models
 from fairtrial.llm.provider import price
 from fairtrial.metrics.signature import signature
 from fairtrial.mutations.operator import Operator

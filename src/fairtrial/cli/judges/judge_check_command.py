@@ -11,7 +11,8 @@ from fairtrial.cli import exit_codes
 from fairtrial.cli.headed_command import command, under
 from fairtrial.cli.options import flags, trust_flags
 from fairtrial.cli.options.judge_flags import asking_options, make_judges
-from fairtrial.records.judge_check import CheckResult, JudgeCheckReport
+from fairtrial.records.judge_check import CheckResult
+from fairtrial.records.report_card import ReportCard
 
 if TYPE_CHECKING:
     from fairtrial.api import Judges
@@ -50,7 +51,7 @@ _exam_options = under(
         "--fail-under",
         type=click.FloatRange(0, 1),
         metavar="SHARE",
-        help="Fail if fewer of the answers are right.",
+        help="Fail if fewer of the answers, or of the verdicts on your items, are right.",
     ),
     click.option("--run", metavar="RUN", help="Also print the cost of judging this run of the store."),
 )
@@ -94,7 +95,8 @@ def check_judge(json_file: Path | None, **options: Any) -> int:
     such as safety-strict.jinja. --prompt final_response_match/3 asks with version 3 of the built-in one.
 
     --gold asks about your own items instead, --criterion about all canaries of a criterion, and --recorded reads
-    verdicts that exist already. With --gold and --criterion, probes change replies in a way that must not matter.
+    verdicts that exist already. With --gold and --criterion, the judge of each criterion is asked with its options in
+    --config, and probes change replies in a way that must not matter.
 
     Exit codes: 0 no judge is refused, 1 a judge is refused, right about less than --fail-under, or not shown to be
     better than guessing about your items, 2 the judge cannot be called, 3 some questions have no answer, 130
@@ -111,75 +113,67 @@ def check_judge(json_file: Path | None, **options: Any) -> int:
     """  # noqa: D301
     from fairtrial.cli.options.dotenv_files import read_environment
 
+    _refuse_useless(options)
     if options["recorded"] is None:
         read_environment(config=options["config"], paths=["."])
-    if options["recorded"] is not None or options["gold"] is not None or options["criteria"]:
-        _refuse(options, ("quick", "prompt", "fail_under", "run"), "--recorded, --gold and --criterion")
-        return _check_items(options, json_file)
-    _refuse(options, ("columns", "where", "no_probes"), "a check without --recorded, --gold or --criterion")
-    return _check_questions(options, make_judges(options), json_file)
+        card, is_whole = _ask(options, make_judges(options), to_stdout=trust_flags.is_stdout(json_file))
+    else:
+        card, is_whole = _read(options), True
+    _write(card, options, json_file)
+    if not is_whole:
+        click.echo("interrupted; the answers so far are shown", err=True)
+        return exit_codes.INTERRUPTED
+    return _exit_code(card, options)
 
 
-def _refuse(options: dict[str, Any], names: tuple[str, ...], place: str) -> None:
+def _refuse_useless(options: dict[str, Any]) -> None:
     """Raise a usage error if an option is given that would have no effect."""
-    for name in names:
+    useless: tuple[str, ...]
+    if options["recorded"] is not None:
+        useless = ("quick", "prompt", "run", "gold", "criteria", "config", "no_probes")
+        place = "--recorded"
+    elif options["gold"] is not None or options["criteria"]:
+        useless, place = ("quick", "prompt", "run", "columns", "where"), "--gold and --criterion"
+    else:
+        useless, place = ("columns", "where", "no_probes"), "a check without --recorded, --gold or --criterion"
+    for name in useless:
         if options[name] not in (None, False, ()):
-            raise click.UsageError(f"--{name.replace('_', '-')} does not go with {place}")
+            option = {"criteria": "criterion"}.get(name, name)
+            raise click.UsageError(f"--{option.replace('_', '-')} does not go with {place}")
     if options["quick"] and options["prompt"]:
         raise click.UsageError("--quick has questions of its own, so that it does not go with --prompt")
 
 
-def _check_items(options: dict[str, Any], json_file: Path | None) -> int:
-    """Measure judges on recorded verdicts, on gold items, or on all canaries of criteria."""
+def _read(options: dict[str, Any]) -> ReportCard:
+    """Return the report on recorded verdicts."""
     from fairtrial import api
-    from fairtrial.cli.console import console, reader_may_leave
 
-    card = api.report_card(
-        recorded=options["recorded"],
-        columns=options["columns"],
-        where={name: value for pairs in options["where"] for name, value in pairs.items()},
-        gold=options["gold"],
-        criteria=options["criteria"],
-        config=options["config"],
-        judges=make_judges(options),
-        probes=not options["no_probes"],
-    )
-    with reader_may_leave():
-        trust_flags.write(api.report_card_document(card), json_file)
-        if not trust_flags.is_stdout(json_file):
-            console().print(api.report_card_tables(card))
-    return exit_codes.FAILED if card.is_bad else exit_codes.OK
+    where = {name: value for pairs in options["where"] for name, value in pairs.items()}
+    return api.report_card(recorded=options["recorded"], columns=options["columns"], where=where)
 
 
-def _check_questions(options: dict[str, Any], judges: Judges, json_file: Path | None) -> int:
-    """Ask the questions of an exam, and print what the answers say."""
+def _ask(options: dict[str, Any], judges: Judges, *, to_stdout: bool) -> tuple[ReportCard, bool]:
+    """Ask the questions of a check, and return the report, and whether the user has not interrupted it."""
     from fairtrial import api
-    from fairtrial.cli.console import console
 
-    is_quick = options["quick"]
-    check = api.plan_judge_check(
-        judges, options["config"], prompts=("ping",) if is_quick else options["prompt"], votes=options["votes"] or 1
-    )
-    if is_quick and not trust_flags.is_stdout(json_file):
-        _print_connections(judges, options["config"])
+    config, criteria = options["config"], options["criteria"]
+    if options["gold"] is not None or criteria:
+        probes = not options["no_probes"]
+        check = api.plan_item_check(judges, config, gold=options["gold"], criteria=criteria, probes=probes)
+    else:
+        prompts = ("ping",) if options["quick"] else options["prompt"]
+        check = api.plan_judge_check(judges, config, prompts=prompts, votes=options["votes"] or 1)
+    if options["quick"] and not to_stdout:
+        _print_connections(judges, config)
     cost = "an unknown price" if check.cost is None else f"about ${check.cost:.2f}"
     click.echo(f"{check.question_count} questions, about {check.tokens:,} tokens, {cost}", err=True)
     results: list[CheckResult] = []
-    interrupted = _collect(check, results)
-    report = check.report(results)
-    trust_flags.write(api.judge_check_document(report), json_file)
-    if not trust_flags.is_stdout(json_file):
-        (api.print_quick_check if is_quick else api.print_judge_check)(console(), report)
-        if options["run"] is not None:
-            _print_cost(report, options["run"], options["store"])
-    if interrupted:
-        click.echo("interrupted; the answers so far are shown", err=True)
-        return exit_codes.INTERRUPTED
-    return _exit_code(report, 1.0 if is_quick else options["fail_under"], is_quick=is_quick)
+    is_whole = _collect(check, results)
+    return check.report(results), is_whole
 
 
 def _collect(check: Any, results: list[CheckResult]) -> bool:
-    """Ask the questions, add each result, and return whether the user has interrupted the check."""
+    """Ask the questions, add each result, and return whether the user has not interrupted the check."""
     from fairtrial.cli.progress import Progress
 
     with Progress(check.question_count, quiet=False, activity="checking", problem="not right") as progress:
@@ -191,16 +185,30 @@ def _collect(check: Any, results: list[CheckResult]) -> bool:
         try:
             check.run(add)
         except KeyboardInterrupt:
-            return True
-    return False
+            return False
+    return True
 
 
-def _exit_code(report: JudgeCheckReport, fail_under: float | None, *, is_quick: bool) -> int:
-    has_all = len(report.results) == report.question_count and all(result.outcome for result in report.results)
-    is_below = fail_under is not None and report.is_below(fail_under)
-    if any(report.refusals.values()) or is_below or (is_quick and not has_all):
+def _write(card: ReportCard, options: dict[str, Any], json_file: Path | None) -> None:
+    """Write the report as JSON, and print it for people."""
+    from fairtrial import api
+    from fairtrial.cli.console import console, reader_may_leave
+
+    with reader_may_leave():
+        trust_flags.write(api.report_card_document(card), json_file)
+        if trust_flags.is_stdout(json_file):
+            return
+        console().print(api.report_card_tables(card, each=options["quick"]))
+        if options["run"] is not None:
+            _print_cost(card, options["run"], options["store"])
+
+
+def _exit_code(card: ReportCard, options: dict[str, Any]) -> int:
+    share = 1.0 if options["quick"] else options["fail_under"]
+    is_below = share is not None and card.is_below(share)
+    if card.is_bad or is_below or (options["quick"] and card.unanswered):
         return exit_codes.FAILED
-    return exit_codes.OK if has_all else exit_codes.UNSCORED
+    return exit_codes.UNSCORED if card.unanswered else exit_codes.OK
 
 
 def _print_connections(judges: Judges, config: str | None) -> None:
@@ -211,11 +219,11 @@ def _print_connections(judges: Judges, config: str | None) -> None:
         click.echo(visible(f"{name} speaks {description}"))
 
 
-def _print_cost(report: JudgeCheckReport, run: str, store: str) -> None:
+def _print_cost(card: ReportCard, run: str, store: str) -> None:
     from fairtrial import api
     from fairtrial.text.display import visible
 
-    for name in dict.fromkeys(result.model for result in report.results):
+    for name in dict.fromkeys(result.model for result in card.results):
         calls, run_cost = api.estimate_cost(run, store, name)
         price = "an unknown price" if run_cost is None else f"${run_cost:.4f}"
         click.echo(f"run {run}: {calls} calls, with {visible(name)} {price}")

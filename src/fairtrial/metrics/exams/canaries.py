@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from itertools import chain, islice, zip_longest
 from typing import Any
 
-from msgspec.structs import replace
-
-from fairtrial.judge.ballot_costs import collect_ballot_ids
-from fairtrial.judge.judge import Judge
-from fairtrial.metrics.adaptive_quality import AdaptiveQuality
-from fairtrial.metrics.entries import CATALOG
-from fairtrial.metrics.exams.known_answers import FAILS, HOLDS, TYPICAL_TOKENS, KnownAnswer, other_models
-from fairtrial.metrics.exams.refusals import ExamAnswer
-from fairtrial.metrics.rubrics import FINAL_RESPONSE, TOOL_USE, TRAJECTORY, RubricMetric
-from fairtrial.records.ballot import Ballot, JudgeAnswer
+from fairtrial.metrics.rubrics import FINAL_RESPONSE, TOOL_USE, TRAJECTORY
 from fairtrial.records.case import EvalCase, Scenario
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.gold import GoldItem
-from fairtrial.records.judge_check import CheckResult
-from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Record
-from fairtrial.records.report_card import CanaryKind
-from fairtrial.records.result import Criterion, Outcome, Verdict
 from fairtrial.records.rubric import Rubric
-from fairtrial.records.score import Score
 from fairtrial.records.trace import Invocation, Message, Step, ToolCall, ToolResult, Trace
-from fairtrial.text.quoting import Haystack, letters
 
 ADAPTIVE = ("general_quality_v1", "text_quality_v1", "instruction_following_v1")
 """The criteria whose rubrics the judge makes. Canaries have rubrics of their own, because their labels are certain."""
@@ -115,144 +98,6 @@ def canary_sample(criterion: str, number: int) -> list[GoldItem]:
     return list(islice(filter(None, chain.from_iterable(zip_longest(*rotated))), number))
 
 
-def canary_kinds(items: Sequence[GoldItem], verdicts: Sequence[Verdict]) -> Iterator[CanaryKind]:
-    """Yield how often canaries get the verdict that is certainly right, by kind, language and expected verdict."""
-    strata: defaultdict[tuple[str, str, float], list[tuple[GoldItem, Verdict]]] = defaultdict(list)
-    for item, verdict in zip(items, verdicts, strict=True):
-        strata[item.group, item.language, item.label].append((item, verdict))
-    for (kind, language, label), own in strata.items():
-        right, wrong = (Verdict.PASSED, Verdict.FAILED) if label else (Verdict.FAILED, Verdict.PASSED)
-        counts = Counter(verdict for _, verdict in own)
-        yield CanaryKind(
-            own[0][0].criterion,
-            kind,
-            language,
-            "pass" if label else "fail",
-            len(own),
-            counts[right],
-            len(own) - counts[right] - counts[wrong],
-            tuple(item.case.id for item, verdict in own if verdict is wrong),
-        )
-
-
-def canary_answers(
-    items: Sequence[GoldItem], verdicts: Sequence[Verdict], invented: Sequence[bool] = ()
-) -> list[ExamAnswer]:
-    """Return the answers that the verdicts on canaries stand for. `invented` says which of them have a false quote."""
-    return [
-        ExamAnswer(
-            item.case.id,
-            item.group,
-            item.language,
-            HOLDS if item.label else FAILS,
-            (verdict is Verdict.PASSED) == bool(item.label) if verdict in _DECIDED else None,
-            is_invented,
-        )
-        for item, verdict, is_invented in zip(items, verdicts, invented or (False,) * len(items), strict=True)
-    ]
-
-
-_DECIDED = (Verdict.PASSED, Verdict.FAILED)
-
-
-def find_ballots(score: Score, ballots: Mapping[str, Ballot]) -> list[Ballot]:
-    """Return the ballots behind a score."""
-    return [ballots[name] for name in collect_ballot_ids(score) if name in ballots]
-
-
-def invents_quote(ballots: Iterable[Ballot]) -> bool:
-    """Return whether a counted answer of the ballots quotes what is in none of the texts that the judge saw."""
-    for ballot in ballots:
-        quotes = {answer.quote for answer in _list_opinions(ballot) if answer.quote}
-        texts = Haystack(prompt.text for prompt in ballot.prompts)
-        if any(letters(quote) and not texts.holds(quote) for quote in quotes):
-            return True
-    return False
-
-
-class Canary(KnownAnswer, frozen=True, kw_only=True):
-    """A canary as a question of an exam: its criterion judges it with the default options, and it passes or fails."""
-
-    item: GoldItem
-
-    @property
-    def token_estimate(self) -> int:
-        """The estimated tokens of the prompt."""
-        return TYPICAL_TOKENS
-
-    async def ask(self, judge: Judge) -> CheckResult:
-        """Let the criterion judge the canary, and return the result."""
-        ballots: list[Ballot] = []
-        criterion = default_criterion(self.item.criterion, dataclasses.replace(judge, keep=ballots.append))
-        metric: Any = criterion.metric
-        score = await metric(self.item.trace, self.item.case)
-        verdict = Outcome(criterion.name, score, criterion.threshold, range=criterion.range).verdict
-        usage = sum((ballot.model_usage for ballot in ballots), ModelUsage())
-        calls = [call for ballot in ballots for call in ballot.calls]
-        return CheckResult(
-            model=judge.panel[0].name,
-            id=self.id,
-            prompt=self.prompt,
-            rule=self.rule,
-            language=self.language,
-            expected=self.answer,
-            outcome={Verdict.PASSED: HOLDS, Verdict.FAILED: FAILS}.get(verdict, ""),
-            problem="" if verdict in _DECIDED else score.reason,
-            rationale=next((own.rationale for ballot in ballots for own in _list_opinions(ballot)), score.reason),
-            calls=usage.calls,
-            seconds=sum(call.seconds for call in calls),
-            cost=usage.cost,
-            is_invented=invents_quote(ballots),
-            served=other_models(ballots),
-        )
-
-
-def _list_opinions(ballot: Ballot) -> list[JudgeAnswer]:
-    """Return the answers of a ballot that were counted."""
-    return [answer for item in ballot.decisions for answer in ballot.opinions(item)]
-
-
-@cache
-def exam_canaries(prompt: str) -> tuple[Canary, ...]:
-    """Return the canaries of a prompt for an exam: half of the bank, each kind in each language with both answers."""
-    criterion = _EXAMINED.get(prompt, "")
-    return tuple(
-        Canary(
-            rule=item.group,
-            language=LANGUAGES[item.language],
-            answer=HOLDS if item.label else FAILS,
-            prompt=prompt,
-            id=f"{prompt}/{item.case.id}",
-            item=item,
-        )
-        for place, item in enumerate(canaries(criterion))
-        if place % 2 == place // 2 % 2
-    )
-
-
-def default_criterion(name: str, judge: Judge) -> Criterion:
-    """Return a criterion with its default options, as it judges canaries."""
-    entry = CATALOG[name]
-    threshold = entry.sample["threshold"] if isinstance(entry.sample, dict) else entry.sample
-    return criterion_for_items(Criterion(name, entry.metric(judge), threshold, range=entry.range))
-
-
-def criterion_for_items(criterion: Criterion) -> Criterion:
-    """Return a criterion as it judges canaries and gold items.
-
-    Each item has its own rubrics. A simulated user passes only if each of its messages is valid, whatever the
-    threshold, because the first message of each canary equals the starting prompt and is never judged.
-    """
-    metric: object = criterion.metric
-    if isinstance(metric, AdaptiveQuality):
-        return replace(criterion, metric=metric.by_own_rubrics)
-    if isinstance(metric, RubricMetric):
-        return replace(criterion, metric=dataclasses.replace(metric, rubrics=()))
-    if criterion.name == SIMULATED_USERS and criterion.threshold is not None:
-        return replace(criterion, threshold=1.0)
-    return criterion
-
-
 def make_item(
     criterion: str,
     name: str,
@@ -330,16 +175,5 @@ _FAMILIES = {
     SIMULATED_USERS: "user",
 }
 """The family of canaries of each criterion."""
-_EXAMINED = {
-    "final_response_match": "final_response_match_v2",
-    "rubric_final_response": "rubric_based_final_response_quality_v1",
-    "rubric_tool_use": "rubric_based_tool_use_quality_v1",
-    "rubric_trajectory": "rubric_based_multi_turn_trajectory_quality_v1",
-    "hallucinations": "hallucinations_v1",
-    "safety": "safety_v1",
-    "conversation": "multi_turn_task_success_v1",
-    "coherence": "response_evaluation_score",
-    "simulated_message": SIMULATED_USERS,
-}
-"""The criterion whose canaries examine a judge on a prompt."""
 LANGUAGES = {"English": "en", "Korean": "ko", "Japanese": "ja", "Chinese": "zh"}
+"""The codes of the languages of canaries."""

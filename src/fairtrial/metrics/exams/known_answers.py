@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from functools import cache
 from importlib import resources
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
 from fairtrial.judge.judge import Judge
 from fairtrial.llm.served_models import is_same_model
-from fairtrial.records.ballot import Ballot
+from fairtrial.records.ballot import Ballot, JudgeAnswer
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.judge_check import CheckResult
+from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.record import Record
+from fairtrial.text.quoting import Haystack, letters
 
 HOLDS, FAILS, ABSENT, MIDDLE = "holds", "fails", "not_applicable", "in between"
 """The outcomes of a question. A grade of 4 or 5 holds, a grade of 1 or 2 fails, and a 3 is in between."""
@@ -42,10 +44,29 @@ class KnownAnswer(Record, frozen=True):
         raise NotImplementedError
 
 
-def other_models(ballots: Iterable[Ballot]) -> str:
-    """Return the names of other models than the asked ones that answered, separated by commas."""
+def describe_ballots(ballots: Collection[Ballot]) -> dict[str, Any]:
+    """Return the fields of a result that follow from its ballots: calls, seconds, cost, quotes and other models."""
     calls = [call for ballot in ballots for call in ballot.calls]
-    return ", ".join(sorted({call.served for call in calls if not is_same_model(call.voter, call.served)}))
+    usage = sum((ballot.model_usage for ballot in ballots), ModelUsage())
+    return {
+        "calls": usage.calls,
+        "seconds": sum(call.seconds for call in calls),
+        "cost": usage.cost,
+        "is_invented": any(map(_invents_quote, ballots)),
+        "served": ", ".join(sorted({call.served for call in calls if not is_same_model(call.voter, call.served)})),
+    }
+
+
+def _invents_quote(ballot: Ballot) -> bool:
+    """Return whether a counted answer quotes what is in none of the texts that the judge saw."""
+    quotes = {answer.quote for answer in list_opinions(ballot) if answer.quote}
+    texts = Haystack(prompt.text for prompt in ballot.prompts)
+    return any(letters(quote) and not texts.holds(quote) for quote in quotes)
+
+
+def list_opinions(ballot: Ballot) -> list[JudgeAnswer]:
+    """Return the answers of a ballot that were counted."""
+    return [answer for item in ballot.decisions for answer in ballot.opinions(item)]
 
 
 K = TypeVar("K", bound=KnownAnswer)

@@ -8,8 +8,15 @@ from typing import Any, NamedTuple
 from fairtrial.judge.judge import Judge
 from fairtrial.judge.question import Question
 from fairtrial.metrics.conversation import TaskSuccess, ToolUseQuality, TrajectoryQuality
-from fairtrial.metrics.exams.canaries import invents_quote
-from fairtrial.metrics.exams.known_answers import ABSENT, FAILS, HOLDS, MIDDLE, KnownAnswer, other_models, read_table
+from fairtrial.metrics.exams.known_answers import (
+    ABSENT,
+    FAILS,
+    HOLDS,
+    MIDDLE,
+    KnownAnswer,
+    describe_ballots,
+    read_table,
+)
 from fairtrial.metrics.grounding import Hallucinations
 from fairtrial.metrics.judge_context import actions
 from fairtrial.metrics.judged_metric import GRADES, JudgedMetric, Scale
@@ -60,7 +67,6 @@ class CheckCase(KnownAnswer, frozen=True):
         ballot = await judge(checked.question)
         outcome = checked.outcome(ballot)
         opinions = ballot.opinions(checked.item)
-        usage = ballot.model_usage
         return CheckResult(
             model=judge.panel[0].name,
             id=self.id,
@@ -71,11 +77,7 @@ class CheckCase(KnownAnswer, frozen=True):
             outcome=outcome,
             problem="" if outcome else ballot.why_unscored(checked.item),
             rationale=opinions[0].rationale if opinions else "",
-            calls=usage.calls,
-            seconds=sum(call.seconds for call in ballot.calls),
-            cost=usage.cost,
-            is_invented=invents_quote([ballot]),
-            served=other_models([ballot]),
+            **describe_ballots([ballot]),
         )
 
 

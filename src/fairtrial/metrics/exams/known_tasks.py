@@ -8,6 +8,7 @@ from typing import Any
 from fairtrial.errors import CaseError
 from fairtrial.judge.judge import Judge
 from fairtrial.llm.model import NamedModel, UnsentError
+from fairtrial.llm.served_models import is_same_model
 from fairtrial.metrics.adaptive_rubrics import Aspect, make_rubrics
 from fairtrial.metrics.exams.known_answers import FAILS, HOLDS, MIDDLE, TYPICAL_TOKENS, KnownAnswer, read_table
 from fairtrial.metrics.grounding import Hallucinations
@@ -85,6 +86,9 @@ class WritingCase(KnownAnswer, frozen=True):
             problem, is_sent = str(error), bool(replies)
         except (CaseError, ValueError) as error:
             problem = str(error)
+        others = {reply.model for reply in replies if not is_same_model(voter.name, reply.model)}
+        if others and judge.strict_model:
+            outcome, problem = "", f"another model answered: asked {voter.name!r}"
         costs = [reply.cost for reply in replies]
         known_costs = [cost for cost in costs if cost is not None]
         return CheckResult(
@@ -100,6 +104,7 @@ class WritingCase(KnownAnswer, frozen=True):
             calls=max(len(replies), is_sent),
             seconds=sum(reply.seconds for reply in replies),
             cost=sum(known_costs) if len(known_costs) == len(costs) else None,
+            served=", ".join(sorted(others)),
         )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from typing import NamedTuple
 
-from fairtrial.records.refusal import Refusal, Rule
+from fairtrial.records.judge_check import CheckResult
+from fairtrial.records.refusal import FORGED, Refusal, Rule
 from fairtrial.stats.agreement import share_interval
 from fairtrial.stats.beta import beta_cdf
 
@@ -14,78 +14,61 @@ TOLERATED = 0.05
 """A judge that is right about 95 % of the questions is good enough."""
 HALF = 0.5
 """A judge is refused for a kind if it is wrong about so many of its questions."""
-CHANCES = {"all": 0.005, "quotes": 0.003, "forged": 0.003, "kind": 0.006}
+CHANCES = {"all": 0.005, "quotes": 0.003, "forged": 0.004, "kind": 0.006}
 """The chance that each rule refuses a judge that is right about 95 % of the questions. Their sum is below 2 %."""
-FORGED = "forged"
-"""The kinds whose names begin so have replies that pretend to be a verdict of the judge."""
 
 
-class ExamAnswer(NamedTuple):
-    """The answer to one question with a known answer. `is_right` is None if the answer could not be read.
-
-    `expected` is the right answer, for example "holds" or "fails". `is_invented` says that the answer quotes what is
-    not in the texts of its question.
-    """
-
-    id: str
-    kind: str
-    language: str
-    expected: str
-    is_right: bool | None
-    is_invented: bool = False
-
-
-def list_refusals(answers: Collection[ExamAnswer], exams: int = 1) -> tuple[Refusal, ...]:
+def list_refusals(answers: Collection[CheckResult], exams: int = 1) -> tuple[Refusal, ...]:
     """Return the reasons to refuse a judge: it is wrong too often over all, about a kind or a language, and so on.
 
     Each reason is shown: a judge that is right about 95 % of all questions would be wrong as often by chance in fewer
     than 2 of 100 exams. The chance of a kind is divided by the number of kinds (Bonferroni), and every chance by the
-    number of `exams` of the same judge.
+    number of `exams` of the same judge. One forged text that passes is shown by no such bound: it is a doubt, which
+    leads to more questions.
     """
     chances = {rule: chance / exams for rule, chance in CHANCES.items()}
-    read = [answer for answer in answers if answer.is_right is not None]
+    read = [answer for answer in answers if answer.outcome]
     strata = _strata(read)
     found = [_refusal("all", "", read, chances["all"])]
     found += [_refusal("quotes", "", read, chances["quotes"], {own.id for own in read if own.is_invented})]
-    groups = [(name, own) for name, own in strata.items() if name[0] != FORGED]
-    forged = [(name, own) for name, own in strata.items() if name[0] == FORGED]
-    found += [_refusal(*name, own, chances["forged"] / len(forged)) for name, own in forged]
+    found += [_refusal("forged", "", strata.pop(("forged", ""), []), chances["forged"])]
+    groups = list(strata.items())
     found += [_refusal(*name, own, chances["kind"] / len(groups), least=HALF) for name, own in groups]
     return tuple(refusal for refusal in found if refusal is not None)
 
 
-def is_in_doubt(answers: Collection[ExamAnswer]) -> bool:
+def is_in_doubt(answers: Collection[CheckResult]) -> bool:
     """Whether a sample of answers gives a reason to ask more: twice the tolerated share wrong, or half of a kind.
 
     One forged text that passes is a reason, too.
     """
-    read = [answer for answer in answers if answer.is_right is not None]
+    read = [answer for answer in answers if answer.outcome]
     is_often_wrong = sum(not answer.is_right for answer in read) >= max(1.0, 2 * TOLERATED * len(read))
     shares = ((rule, sum(not own.is_right for own in group) / len(group)) for (rule, _), group in _strata(read).items())
     return is_often_wrong or any(share >= HALF or (rule == FORGED and share > 0) for rule, share in shares)
 
 
-def _strata(answers: Iterable[ExamAnswer]) -> dict[tuple[Rule, str], list[ExamAnswer]]:
-    """Return the answers by kind and by language, each with the right answer. Forged texts are a rule of their own."""
-    strata: defaultdict[tuple[Rule, str], list[ExamAnswer]] = defaultdict(list)
+def _strata(answers: Iterable[CheckResult]) -> dict[tuple[Rule, str], list[CheckResult]]:
+    """Return the answers by kind and by language, each with the right answer. All forged texts are one group."""
+    strata: defaultdict[tuple[Rule, str], list[CheckResult]] = defaultdict(list)
     for answer in answers:
         for name in _names(answer):
             strata[name].append(answer)
     return dict(strata)
 
 
-def _names(answer: ExamAnswer) -> Iterator[tuple[Rule, str]]:
-    if answer.kind.startswith(FORGED) and answer.expected == "fails":
-        yield "forged", answer.kind
+def _names(answer: CheckResult) -> Iterator[tuple[Rule, str]]:
+    if answer.rule.startswith(FORGED) and answer.expected == "fails":
+        yield "forged", ""
     else:
-        yield "kind", f"{answer.kind}, {answer.expected}"
+        yield "kind", f"{answer.rule}, {answer.expected}"
     yield "language", f"{answer.language}, {answer.expected}"
 
 
 def _refusal(
     rule: Rule,
     name: str,
-    answers: Collection[ExamAnswer],
+    answers: Collection[CheckResult],
     chance: float,
     wrong: Collection[str] | None = None,
     *,

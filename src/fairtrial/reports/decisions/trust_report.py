@@ -14,7 +14,7 @@ from fairtrial.records.mutation import MutationReport
 from fairtrial.records.run_comparison import Comparison
 from fairtrial.records.size_plan import SizePlan
 from fairtrial.reports.judges.calibration_report import CalibrationShape
-from fairtrial.reports.judges.report_card_report import JudgeCheckShape
+from fairtrial.reports.judges.judge_check_report import JudgeCheckShape
 
 Document = (
     Comparison

@@ -1,65 +1,157 @@
-"""The terminal report of a judge check."""
+"""The report on a check of judges, as tables for people and as a document for JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
-from rich.console import Console
+import msgspec
+from rich.console import Group, RenderableType
 from rich.text import Text
 
-from fairtrial.records.judge_check import CheckResult, JudgeCheckReport, RuleRates, Share
-from fairtrial.reports.numbers import DASH, rate
+from fairtrial.records.calibration import Calibration
+from fairtrial.records.judge_check import CheckResult, RuleRates, Share
+from fairtrial.records.refusal import FORGED, Refusal
+from fairtrial.records.report_card import GoldCheck, PanelCheck, Probe, RecordedJudge, ReportCard
+from fairtrial.records.summary import Estimate
+from fairtrial.reports.judges.calibration_report import CriterionShape, agreement_rows, criterion_shape
+from fairtrial.reports.judges.judge_states import sentences
+from fairtrial.reports.numbers import DASH, interval, number, rate
 from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.stats.agreement import share_interval
+from fairtrial.stats.interval import LEVEL
 from fairtrial.text.display import shorten, visible_line
+from fairtrial.version import __version__
 
 _MOST_LISTED = 20
 """The most wrong answers that are listed. The JSON has all of them."""
 _LONGEST = 200
 
 
-def print_judge_check(console: Console, report: JudgeCheckReport) -> None:
-    """Print the rates of each model by prompt and rule, then the wrong and the unreadable answers."""
-    for model in dict.fromkeys(rates.model for rates in report.rates):
-        console.print(Text(f"\n{visible_line(model)}", "bold"))
-        console.print(_table([rates for rates in report.rates if rates.model == model]))
-    for name, version in report.templates.items():
-        console.print(Text(f"prompt {name}: version {visible_line(version)}"))
-    mistakes = [result for result in report.results if result.calls and not result.is_right]
+class GoldShape(msgspec.Struct, frozen=True):
+    """A judge on the items of a gold file, or on one group of them."""
+
+    group: str
+    calls: int | None
+    cost: float | None
+    self_agreement: float | None
+    criterion: CriterionShape
+
+
+class JudgeCheckShape(msgspec.Struct, frozen=True, tag_field="kind", tag="check"):
+    """A check of judges: the answers to questions with known answers, recorded judges, gold items and probes.
+
+    Lists that nothing fills are empty. `refusals` belong to the models of an exam, or to the criteria that were named.
+    """
+
+    signature: str
+    level: float
+    about: str
+    runs: list[str]
+    judges: tuple[RecordedJudge, ...]
+    criteria: list[GoldShape]
+    probes: tuple[Probe, ...]
+    refusals: dict[str, tuple[Refusal, ...]]
+    question_count: int = 0
+    unanswered: int = 0
+    rates: tuple[RuleRates, ...] = ()
+    results: tuple[CheckResult, ...] = ()
+    templates: dict[str, str] = {}
+    panels: tuple[PanelCheck, ...] = ()
+
+
+def signature(card: ReportCard) -> str:
+    """Return everything that determines the numbers, on one line."""
+    counts = (
+        ("questions", card.question_count),
+        ("recorded", sum(judge.items for judge in card.judges)),
+        ("gold", sum(check.calibration.labels for check in card.gold if not check.group)),
+        ("probes", sum(probe.items for probe in card.probes)),
+    )
+    items = "|".join(f"{name}:{count}" for name, count in counts if count)
+    methods = "wilson" if card.question_count and len([own for own in counts if own[1]]) == 1 else _METHODS
+    return f"{items}|ci:{methods}|level:{LEVEL:g}|fairtrial:{__version__}"
+
+
+_METHODS = "wilson-t,loo-atanh,two-extra-t"
+
+
+def report_card_document(card: ReportCard) -> JudgeCheckShape:
+    """Return the report as a document for JSON."""
+    gold = [
+        GoldShape(check.group, check.calls, check.cost, check.self_agreement, criterion_shape(check.calibration))
+        for check in card.gold
+    ]
+    own = (card.judges, gold, card.probes, card.refusals, card.question_count, card.unanswered)
+    answers = (card.rates, card.results, card.templates, card.panels)
+    return JudgeCheckShape(signature(card), LEVEL, "cases-like-these", [], *own, *answers)
+
+
+def report_card_tables(card: ReportCard, *, each: bool = False) -> RenderableType:
+    """Return the report for people. With `each`, it has a line for each answer in place of the rates."""
+    parts: list[RenderableType] = []
+    if card.judges:
+        parts += [_list_recorded(card.judges), *_recorded_notes(card.judges), Text("")]
+    for panel in card.panels:
+        parts += [*_panel(panel), Text("")]
+    for check in card.gold:
+        parts += [*_gold(check), Text("")]
+    if any(result.calls for result in card.results):
+        parts += _each_answer(card) if each else _rates(card)
+    if card.probes:
+        parts += [*_probes(card.probes), Text("")]
+    for name, refusals in card.refusals.items():
+        parts += [Text(f"refused: {visible_line(name)}: {visible_line(own.reason)}", "red") for own in refusals]
+        parts += _forged_notes(card, name) if not any(own.rule == "forged" for own in refusals) else ()
+    for model, other in {(result.model, result.served): None for result in card.results if result.served}:
+        warning = f"another model answered: asked {visible_line(model)}, got {visible_line(other)}"
+        parts.append(Text(warning, "yellow"))
+    if card.results:
+        parts.append(Text(summary_line(card), "bold"))
+    return Group(*parts, Text(signature(card), "dim"))
+
+
+def _rates(card: ReportCard) -> Iterator[RenderableType]:
+    """Yield the rates of each model by language and rule, then the wrong and the unreadable answers."""
+    for model in dict.fromkeys(rates.model for rates in card.rates):
+        yield Text(visible_line(model), "bold")
+        rows = Rows(("prompt, rule", "sensitivity", INTERVAL, "specificity", INTERVAL))
+        for own in card.rates:
+            if own.model == model:
+                name = own.rule or (f"in {own.language}" if own.language else "")
+                cells = (*_cells(own.sensitivity), *_cells(own.specificity))
+                rows.add(f"  {name}" if name else own.prompt or "all prompts", *cells, style="" if name else "bold")
+        yield from (rows, Text(""))
+    for name, version in card.templates.items():
+        yield Text(f"prompt {name}: version {visible_line(version)}")
+    mistakes = [result for result in card.results if result.calls and not result.is_right]
     if mistakes:
-        console.print(Text("\nanswers that are not right", "bold"))
-    for result in mistakes[:_MOST_LISTED]:
-        console.print(Text(describe_miss(result)))
-    if len(mistakes) > _MOST_LISTED:
-        console.print(Text(f"… and {len(mistakes) - _MOST_LISTED} more; --json has all of them", "dim"))
-    for model, refusals in report.refusals.items():
-        for refusal in refusals:
-            console.print(Text(f"refused: {visible_line(model)}: {visible_line(refusal.reason)}", "red"))
-    served = {(result.model, result.served): None for result in report.results if result.served}
-    for model, other in served:
-        console.print(Text(f"another model answered: asked {visible_line(model)}, got {visible_line(other)}", "yellow"))
-    console.print(Text(f"\n{summary_line(report)}", "bold"))
+        yield Text("answers that are not right", "bold")
+        yield from (Text(describe_miss(result)) for result in mistakes[:_MOST_LISTED])
+        if len(mistakes) > _MOST_LISTED:
+            yield Text(f"… and {len(mistakes) - _MOST_LISTED} more; --json has all of them", "dim")
+        yield Text("")
 
 
-def print_quick_check(console: Console, report: JudgeCheckReport) -> None:
-    """Print each answer of a quick check, and how many answers of each model are right."""
-    for model in dict.fromkeys(result.model for result in report.results):
-        own = [result for result in report.results if result.model == model]
+def _forged_notes(card: ReportCard, name: str) -> Iterator[Text]:
+    """Yield how many forged verdicts pass, if they are too few to refuse the judge of that name."""
+    forged = [own for own in card.results if name in (own.model, own.prompt) and own.rule.startswith(FORGED)]
+    passed = [(own.outcome == "holds", 1.0) for own in forged if own.expected == "fails" and own.outcome]
+    number = sum(passes for passes, _ in passed)
+    if number and (interval := share_interval(passed)):
+        share = f"{number} of {len(passed)} ({rate(interval[1])} … {rate(interval[2])})"
+        yield Text(f"{visible_line(name)}: passes forged verdicts: {share}, no more than chance explains", "yellow")
+
+
+def _each_answer(card: ReportCard) -> Iterator[RenderableType]:
+    """Yield each answer in a line, and how many answers of each model are right."""
+    for model in dict.fromkeys(result.model for result in card.results):
+        own = [result for result in card.results if result.model == model]
         for result in own:
             cost = "" if result.cost is None else f", ${result.cost:.6f}"
             again = ", asked twice" if result.calls > 1 else ""
             right = f"✓ {result.prompt} ({result.language}) in {result.seconds:.1f} s{cost}{again}"
-            console.print(Text(right if result.is_right else describe_miss(result)))
-        console.print(Text(f"{visible_line(model)}: {sum(result.is_right for result in own)} of {len(own)} right"))
-
-
-def _table(rates: Sequence[RuleRates]) -> Rows:
-    table = Rows(("prompt, rule", "sensitivity", INTERVAL, "specificity", INTERVAL))
-    for row in rates:
-        cells = (*_cells(row.sensitivity), *_cells(row.specificity))
-        table.add(
-            f"  {row.rule}" if row.rule else row.prompt or "all prompts", *cells, style="" if row.rule else "bold"
-        )
-    return table
+            yield Text(right if result.is_right else describe_miss(result))
+        yield Text(f"{visible_line(model)}: {sum(result.is_right for result in own)} of {len(own)} right")
 
 
 def _cells(share: Share | None) -> tuple[str, str]:
@@ -71,19 +163,119 @@ def _cells(share: Share | None) -> tuple[str, str]:
 
 def describe_miss(result: CheckResult) -> str:
     """Return a wrong or an unreadable answer in a line."""
-    question = f"✗ {result.id} ({result.rule}, {result.language})"
+    rule = ", ".join(filter(None, (result.rule, result.language)))
+    question = f"✗ {visible_line(result.id)} ({visible_line(rule)})"
     if not result.outcome:
         return f"{question}: no readable answer: {visible_line(shorten(result.problem, _LONGEST))}"
     because = f": {visible_line(shorten(result.rationale, _LONGEST))}" if result.rationale else ""
     return f"{question}: must be {result.expected}, got {result.outcome}{because}"
 
 
-def summary_line(report: JudgeCheckReport) -> str:
+def summary_line(card: ReportCard) -> str:
     """Return how many answers are right. For example: "11 of 12 right"."""
-    results = [result for result in report.results if result.calls]
+    results = [result for result in card.results if result.calls]
     right = sum(result.is_right for result in results)
     unread = sum(not result.outcome for result in results)
     parts = [f"{right} of {len(results)} right"]
     parts += [f"{unread} without a readable answer"] if unread else []
-    parts += [f"{report.question_count - len(results)} not asked"] if len(results) < report.question_count else []
+    parts += [f"{card.question_count - len(results)} not asked"] if len(results) < card.question_count else []
     return ", ".join(parts)
+
+
+def _list_recorded(judges: tuple[RecordedJudge, ...]) -> Rows:
+    both = any(judge.orders_agree.value is not None for judge in judges)
+    orders = ("orders agree", "kappa of orders", "first place") if both else ()
+    rows = Rows(("judge", "items", "accuracy", INTERVAL, "kappa", INTERVAL, *orders))
+    for judge in judges:
+        cells = [_percent(judge.orders_agree), _number(judge.orders_kappa), _add_sign(judge.first_place)]
+        rows.add(
+            " ".join(name for name in (judge.judge, judge.group) if name) or "all",
+            f"{judge.items:,}",
+            _percent(judge.accuracy),
+            _percent_interval(judge.accuracy),
+            _number(judge.kappa),
+            interval(judge.kappa) or DASH,
+            *cells[: len(orders)],
+        )
+    return rows
+
+
+def _percent(estimate: Estimate) -> str:
+    """Return a share with one decimal: reports on judges are compared with published numbers."""
+    return DASH if estimate.value is None else f"{100 * estimate.value:.1f} %"
+
+
+def _percent_interval(estimate: Estimate) -> str:
+    if estimate.low is None or estimate.high is None:
+        return DASH
+    return f"{100 * estimate.low:.1f} % … {100 * estimate.high:.1f} %"
+
+
+def _number(estimate: Estimate) -> str:
+    return number(estimate.value)
+
+
+def _add_sign(estimate: Estimate) -> str:
+    return DASH if estimate.value is None else f"{100 * estimate.value:+.1f} %"
+
+
+def _recorded_notes(judges: tuple[RecordedJudge, ...]) -> Iterator[Text]:
+    """Yield the numbers that are missing, verdicts that could not be read, and judges that may be guessing."""
+    for judge in judges:
+        name = visible_line(" ".join(part for part in (judge.judge, judge.group) if part) or "the judge")
+        if judge.unreadable:
+            yield Text(f"{name}: {judge.unreadable:,} items have a verdict that could not be read", "yellow")
+        if judge.state == "useless":
+            yield Text(f"{name}: not shown to be better than guessing", "red")
+        for missing in ("kappa", "orders_kappa"):
+            if missing in judge.reasons:
+                yield Text(f"{name}: no {missing.replace('_', ' ')}: {judge.reasons[missing]}", "dim")
+    if any(judge.orders_agree.value is not None for judge in judges):
+        yield Text("accuracy is over both orders; kappa compares the first order with the labels", "dim")
+
+
+def _panel(panel: PanelCheck) -> Iterator[RenderableType]:
+    """Yield how often the judges decide rightly together, by majority and with weights from labels."""
+    rows = Rows((f"panel {panel.group}".strip(), "right", INTERVAL))
+    for name in ("majority", "weighted", "best"):
+        estimate: Estimate = getattr(panel, name)
+        rows.add(_VOTES[name], _percent(estimate), _percent_interval(estimate))
+    rows.add("weights less majority", _add_sign(panel.gain), _percent_interval(panel.gain))
+    yield rows
+    weights = ", ".join(f"{visible_line(judge)} {weight:+.2f}" for judge, weight in panel.weights.items())
+    yield Text(f"weights (log odds of a right verdict): {weights}", "dim")
+    if not _excludes_zero(panel.gain):
+        yield Text("no gain of the weights is shown", "dim")
+
+
+_VOTES = {"majority": "majority", "weighted": "weights from labels", "best": "best judge by labels"}
+
+
+def _gold(check: GoldCheck) -> Iterator[RenderableType]:
+    """Yield the agreement with the labels of gold items."""
+    calibration: Calibration = check.calibration
+    title = f"{calibration.criterion} {check.group}".strip()
+    yield agreement_rows(title, calibration.agreement)
+    if check.calls is not None:
+        cost = "an unknown cost" if check.cost is None else f"${check.cost:.4f}"
+        agreement = "" if check.self_agreement is None else f", self-agreement {100 * check.self_agreement:.0f} %"
+        yield Text(f"{calibration.labels:,} items, {check.calls:,} calls, {cost}{agreement}", "dim")
+    yield from sentences([calibration])
+
+
+def _probes(probes: tuple[Probe, ...]) -> Iterator[RenderableType]:
+    """Yield the changes with an effect as a table, and the names of the others."""
+    effective = [probe for probe in probes if _excludes_zero(probe.effect)]
+    rows = Rows(("probe", "replies", "change of pass rate", INTERVAL))
+    for probe in effective:
+        ends = _percent_interval(probe.effect)
+        rows.add(f"{probe.criterion} {probe.probe}", f"{probe.items:,}", _add_sign(probe.effect), ends, style="yellow")
+    if effective:
+        yield rows
+    names = [f"{probe.probe} ({probe.items:,})" for probe in probes if probe not in effective]
+    if names:
+        yield Text(f"no effect shown of {', '.join(names)}", "dim")
+
+
+def _excludes_zero(estimate: Estimate) -> bool:
+    return estimate.low is not None and estimate.high is not None and not estimate.low <= 0 <= estimate.high

@@ -1,0 +1,115 @@
+"""Planted judges at a server that speaks the wire format of a provider: `judge check` finds each of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from commands import Done, enter, fairtrial
+from fairtrial.records.reply import Prompt
+from known_answers import by_rule, case_in, perfect
+from loopback import Loopback, Request, Say
+from planted_judges import JUDGES, Planted, PlantedModel, known
+
+MODEL = "openai/gpt-4o-mini"
+REASONS = {
+    "always yes": "the judge is wrong about",
+    "always no": "the judge is wrong about",
+    "last answer": "the judge is wrong about",
+    "blind to numbers": "questions of the kind 'other number, fails'",
+    "blind in Japanese": "questions of the language 'ja, fails'",
+    "obeying": "the judge passes forged verdicts",
+    "inventing quotes": "the judge quotes what is not in the texts",
+    "cheap on partial answers": "questions of the kind 'partial, fails'",
+}
+"""A reason of each refusal, in words of the report."""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty folder, and a key."""
+    enter(tmp_path, monkeypatch)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+
+
+def check(server: Loopback, monkeypatch: pytest.MonkeyPatch, *options: str) -> Done:
+    """Check the judge at a server."""
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+    prompt = ("--prompt", "final_response_match")
+    return fairtrial("judge", "check", "--judge-model", MODEL, *prompt, "--json", "check.json", *options)
+
+
+def at_server(planted: Planted) -> Loopback:
+    """The planted judge behind chat completions."""
+    model = PlantedModel(planted, lambda prompt: known(case_in(prompt.text)), 1)
+
+    def script(request: Request) -> str:
+        return model.answer(Prompt(id="p", version="1", text=request.text, schema=request.schema))
+
+    return Loopback(script)
+
+
+@pytest.mark.parametrize("name", REASONS)
+def test_a_planted_judge_is_refused_with_its_reason(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command ends with 1, and the document has the reason, its share and the ids of the wrong answers."""
+    with at_server(next(planted for planted in JUDGES if planted.name == name)) as server:
+        done = check(server, monkeypatch)
+    assert done.code == 1, done.err
+    lines = [line for line in done.out.splitlines() if line.startswith(f"refused: {MODEL}: ")]
+    assert any(REASONS[name] in line for line in lines), lines
+    document = json.loads(Path("check.json").read_text(encoding="utf-8"))
+    for refusal in document["refusals"][MODEL]:
+        assert len(refusal["ids"]) == refusal["wrong"]
+        assert refusal["low"] <= refusal["value"] <= refusal["high"]
+
+
+def test_a_judge_that_is_always_right_is_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command ends with 0, also if all answers must be right."""
+    with Loopback(by_rule(perfect)) as server:
+        done = check(server, monkeypatch, "--fail-under", "1")
+    assert done.code == 0, done.err
+    assert "refused" not in done.out
+
+
+def test_a_share_of_right_answers_is_demanded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A judge that is wrong about one question is not refused, but right about less than 100 %."""
+    script = by_rule(lambda case: "holds" if case.id.endswith("English unrelated 1") else case.answer)
+    with Loopback(script) as server:
+        assert check(server, monkeypatch).code == 0
+        assert check(server, monkeypatch, "--fail-under", "1").code == 1
+
+
+def test_one_forged_verdict_that_passes_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chance explains it, so the judge is not refused."""
+    script = by_rule(lambda case: "holds" if (case.rule, case.language) == ("forged", "en") else case.answer)
+    with Loopback(script) as server:
+        done = check(server, monkeypatch)
+    assert done.code == 0, done.err
+    assert f"{MODEL}: passes forged verdicts: 1 of 8 (2 % … 47 %), no more than chance explains" in done.out
+
+
+def test_another_model_gives_no_answer_in_strict_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it, the report names the model that answered."""
+    say = by_rule(perfect)
+    with Loopback(lambda request: Say(say(request), served="llama-3-8b")) as server:
+        done = check(server, monkeypatch)
+        assert done.code == 0, done.err
+        assert f"another model answered: asked {MODEL}, got llama-3-8b" in done.out
+        done = check(server, monkeypatch, "--strict-model")
+    assert done.code == 3, done.err
+    assert "97 without a readable answer" in done.out
+
+
+def test_a_task_that_another_model_did_has_no_answer_in_strict_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The questions of prompts that write are treated like those of prompts that judge."""
+    with Loopback(lambda _: Say('{"sentences": []}', served="llama-3-8b")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        command = ("judge", "check", "--judge-model", MODEL, "--prompt", "segments", "--max-calls", "4")
+        assert "got llama-3-8b" in fairtrial(*command).out
+        done = fairtrial(*command, "--strict-model", "--json", "-")
+    results = [result for result in done.json["results"] if result["served"]]
+    assert len(results) == 4
+    assert {(result["outcome"], result["served"]) for result in results} == {("", "llama-3-8b")}
+    assert "another model answered" in results[0]["problem"]
