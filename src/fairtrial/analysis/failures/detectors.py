@@ -9,14 +9,16 @@ from fairtrial.analysis.failures.call_differences import (
     CallDifference,
     Reads,
     aligned_differences,
+    equal_normally,
     expected_in,
     own_differences,
     shown_fields,
     tool_reads,
 )
 from fairtrial.analysis.failures.error_templates import error_text, make_template
-from fairtrial.analysis.failures.events import Conversation, item_text, numbers
+from fairtrial.analysis.failures.events import Conversation
 from fairtrial.analysis.failures.findings import Attempt, Finding
+from fairtrial.analysis.failures.reply_comparison import stated_facts
 from fairtrial.analysis.failures.reply_differences import (
     reply_findings,
     state_findings,
@@ -210,24 +212,22 @@ def contrasts(attempt: Attempt, conversation: Conversation) -> Iterator[Ranked]:
     reads = tool_reads(attempt.hints)
     passed = "the attempt that passed" if shared.passes == 1 else f"all {shared.passes} attempts that passed"
     expected = [(None, call) for call in shared.calls]
-    for difference in own_differences(conversation, expected, reads, may_call=shared.made):
+    for difference in own_differences(conversation, expected, reads, may_call=shared.made, equal=equal_normally):
         finding = _describe(conversation, difference, "contrast", "shared")
         rank = int(reads(difference.tool))
         if difference.kind == "missing":
-            reason = f"{passed} called {difference.tool} {_call(difference)}, and this attempt did not"
+            reason = f"{passed} called {difference.tool} here {_call(difference)}, and this attempt did not"
         elif difference.kind in ("unexpected", "repeated"):
             reason = f"{difference.tool} was called, which no attempt that passed did"
         else:
             reason = f"{finding.reason} ({passed} did so)"
         yield Ranked(rank, finding._replace(reason=reason))
     at = conversation.last_reply()
-    if at is not None and shared.values:
-        texts = [item_text(conversation.events[place].item) for place in conversation.replies]
-        stated = {value for text in texts for value in numbers(text)}
-        missing = sorted(shared.values - stated)
-        if missing:
-            reason = f"no reply states {missing[0]}, which {passed} did"
-            yield Ranked(2, Finding(Signature("value_missing"), at, reason, "contrast"))
+    stated = stated_facts(conversation.reply_texts) if shared.facts else {}
+    missing = next((key for key in shared.facts if key not in stated), None)
+    if at is not None and missing is not None:
+        reason = f"no reply states {shared.facts[missing]}, which {passed} did"
+        yield Ranked(2, Finding(Signature("value_missing"), at, reason, "contrast"))
 
 
 def symptoms(attempt: Attempt, conversation: Conversation) -> Iterator[Ranked]:

@@ -61,6 +61,11 @@ class Conversation:
         """The places of the replies and of the messages before them."""
         return [place for place, event in enumerate(self.events) if event.kind in ("reply", "message")]
 
+    @property
+    def reply_texts(self) -> list[str]:
+        """The texts of the replies and of the messages before them."""
+        return [item_text(self.events[place].item) for place in self.replies]
+
     @cached_property
     def results(self) -> dict[int, int]:
         """The places of results by the places of their calls: by id, otherwise in order among calls of one name."""

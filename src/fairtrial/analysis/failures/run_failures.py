@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fairtrial.analysis.failures.attempt_features import attempt_features
-from fairtrial.analysis.failures.call_differences import call_key
+from fairtrial.analysis.failures.call_differences import normal_key
 from fairtrial.analysis.failures.detectors import find_decisive
-from fairtrial.analysis.failures.events import Conversation, item_text, numbers
+from fairtrial.analysis.failures.events import Conversation
 from fairtrial.analysis.failures.findings import Attempt, SharedByPasses
+from fairtrial.analysis.failures.reply_comparison import stated_facts
 from fairtrial.analysis.failures.shared_features import majority
 from fairtrial.analysis.failures.tool_effects import read_hints
 from fairtrial.records.attempt import Recording
@@ -88,28 +89,24 @@ class FailureCollector:
 
 
 def share_passes(passed: Sequence[Conversation]) -> SharedByPasses:
-    """Return the calls and the numbers that attempts at a case share, all of them or at least 80 % of five or more."""
+    """Return the calls and the facts that attempts at a case share, all of them or at least 80 % of five or more."""
     needed = len(passed) if len(passed) < _FEW_PASSES else math.ceil(_NEARLY_ALL * len(passed))
     calls = [[own.call_at(place) for place in own.calls] for own in passed]
-    counts = [Counter(map(call_key, own)) for own in calls]
+    counts = [Counter(map(normal_key, own)) for own in calls]
     made = frozenset(key for own in counts for key in own)
     shared = Counter({key: _shared_count(key, counts, needed) for key in made})
-    first = max(calls, key=lambda own: sum(shared[call_key(call)] > 0 for call in own))
+    first = max(calls, key=lambda own: sum(shared[normal_key(call)] > 0 for call in own))
     ordered: list[ToolCall] = []
     for call in first:
-        if shared[key := call_key(call)] > 0:
+        if shared[key := normal_key(call)] > 0:
             ordered.append(call)
             shared[key] -= 1
-    stated = Counter(value for own in passed for value in _collect_values(own))
-    values = frozenset(value for value, number in stated.items() if number >= needed)
-    return SharedByPasses(len(passed), tuple(ordered), made, values)
+    stated = [stated_facts(own.reply_texts) for own in passed]
+    numbers = Counter(key for own in stated for key in own)
+    facts = {key: text for own in reversed(stated) for key, text in own.items() if numbers[key] >= needed}
+    return SharedByPasses(len(passed), tuple(ordered), made, facts)
 
 
 def _shared_count(key: str, counts: Sequence[Counter[str]], needed: int) -> int:
     """Return how often at least `needed` attempts made a call."""
     return sorted((own[key] for own in counts), reverse=True)[needed - 1]
-
-
-def _collect_values(conversation: Conversation) -> set[str]:
-    texts = [item_text(conversation.events[place].item) for place in conversation.replies]
-    return {value for text in texts for value in numbers(text)}
