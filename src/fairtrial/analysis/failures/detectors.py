@@ -110,25 +110,30 @@ def breaks(attempt: Attempt, conversation: Conversation) -> Iterator[Ranked]:
 
 
 def expectations(attempt: Attempt, conversation: Conversation) -> Iterator[Ranked]:
-    """Yield the differences from the case: calls that write, the state, replies, and calls that read."""
+    """Yield the differences from the case: calls that write, the state, replies, and calls that read.
+
+    Replies are not read if a difference of a lower rank is known.
+    """
     case = attempt.case
     reads = tool_reads(attempt.hints)
     if case is None or not conversation.events:
         return
     done = len(conversation.trace.invocations)
-    for difference in _call_differences(attempt, conversation):
-        if difference.invocation is not None and difference.invocation >= done:
-            continue  # the turn itself is missing
-        finding = _describe(conversation, difference, "expectation", "expected")
-        yield Ranked(_rank(attempt, difference, reads), finding)
-    for finding in state_findings(attempt, conversation, reads):
-        yield Ranked(0, finding)
-    for finding in turn_findings(attempt, conversation):
-        yield Ranked(1, finding)
-    for finding in statement_findings(attempt, conversation):
-        yield Ranked(1, finding)
-    for finding in reply_findings(attempt, conversation):
-        yield Ranked(_SOFT + 2 if finding.signature.kind == "criterion" else _SOFT, finding)
+    ranked = [
+        Ranked(_rank(attempt, difference, reads), _describe(conversation, difference, "expectation", "expected"))
+        for difference in _call_differences(attempt, conversation)
+        if difference.invocation is None or difference.invocation < done  # otherwise the turn itself is missing
+    ]
+    ranked += [Ranked(0, finding) for finding in state_findings(attempt, conversation, reads)]
+    yield from ranked
+    if any(own.rank == 0 for own in ranked):
+        return
+    sources = (turn_findings(attempt, conversation), statement_findings(attempt, conversation))
+    said = [Ranked(1, finding) for source in sources for finding in source]
+    yield from said
+    if not said:
+        for finding in reply_findings(attempt, conversation):
+            yield Ranked(_SOFT + 2 if finding.signature.kind == "criterion" else _SOFT, finding)
 
 
 def _rank(attempt: Attempt, difference: CallDifference, reads: Reads) -> int:

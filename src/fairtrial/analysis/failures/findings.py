@@ -50,11 +50,13 @@ class Attempt:
     case: EvalCase | None
     passes: SharedByPasses | None = None
     hints: dict[str, bool] = field(default_factory=dict)
+    outcome_verdicts: Sequence[Verdict] | None = None
 
     @cached_property
     def verdicts(self) -> Sequence[tuple[Outcome, Verdict]]:
         """The outcomes with their verdicts, those that failed first."""
-        pairs = [(outcome, outcome.verdict) for outcome in self.result.outcomes]
+        own = self.result.verdicts if self.outcome_verdicts is None else self.outcome_verdicts
+        pairs = list(zip(self.result.outcomes, own, strict=True))
         return sorted(pairs, key=lambda pair: pair[1] is not Verdict.FAILED)
 
     @cached_property

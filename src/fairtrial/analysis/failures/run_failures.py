@@ -48,7 +48,8 @@ class FailureCollector:
     def add_case(self, attempts: Sequence[Attempted], case: EvalCase | None) -> None:
         """Add all attempts at a case."""
         conversations = [Conversation(Trace() if own is None else own.trace) for _, own in attempts]
-        verdicts = [result.verdict for result, _ in attempts]
+        by_outcome = [result.verdicts for result, _ in attempts]
+        verdicts = [result.combine_verdicts(own) for (result, _), own in zip(attempts, by_outcome, strict=True)]
         position = attempts[0][0].position
         self.cases.add(position)
         self.attempts += len(attempts)
@@ -58,12 +59,14 @@ class FailureCollector:
         fails = any(verdict in FAILED for verdict in verdicts)
         shared = share_passes(passed) if fails and passed else None
         passing: list[frozenset[str]] = []
-        for (result, recording), conversation, verdict in zip(attempts, conversations, verdicts, strict=True):
+        for (result, recording), conversation, own, verdict in zip(
+            attempts, conversations, by_outcome, verdicts, strict=True
+        ):
             if verdict is Verdict.PASSED:
                 passing.append(attempt_features(result, conversation, case))
             elif verdict in FAILED:
                 hints = read_hints(conversation.trace.agents)
-                self._add_failed(Attempt(result, recording, case, shared, hints), conversation)
+                self._add_failed(Attempt(result, recording, case, shared, hints, own), conversation)
         if passing:
             self.passes[position] = majority(passing)
 
