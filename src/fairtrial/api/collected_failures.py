@@ -19,12 +19,17 @@ def find_failures(run: ReportedRun, *, largest_distance: float = LARGEST_DISTANC
 
     Raises UsageError if `largest_distance` is not in 0..1.
     """
-    if not 0 <= largest_distance <= 1:
-        raise UsageError(f"largest_distance must be from 0 to 1, got {largest_distance:g}")
+    check_distance(largest_distance)
     collector = FailureCollector()
     for attempts in by_position(transcripts(run)):
         collector.add_case([(own.result, own.recording) for own in attempts], attempts[0].case)
-    return count_modes(collector, run.info.id, largest_distance=largest_distance)
+    return count_modes(collector.tally, run.info.id, largest_distance=largest_distance, failed=collector.failed)
+
+
+def check_distance(largest_distance: float) -> None:
+    """Raise UsageError if a distance is not in 0..1."""
+    if not 0 <= largest_distance <= 1:
+        raise UsageError(f"largest_distance must be from 0 to 1, got {largest_distance:g}")
 
 
 def by_position(attempts: Iterator[Transcript]) -> Iterator[list[Transcript]]:

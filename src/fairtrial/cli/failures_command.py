@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -65,9 +66,9 @@ def failures(
 ) -> None:
     """List the failure modes of a run, those first whose repair would let most cases pass.
 
-    RUN is the beginning of an id in the store. For every failed attempt, the decisive step is found: the step where
-    it left what was expected, or what attempts that passed have in common, or the first symptom. Attempts that went
-    wrong in the same way are one mode. No model is asked.
+    RUN is the beginning of an id in the store, or a folder that `score --out` wrote. For every failed attempt, the
+    decisive step is found: the step where it left what was expected, or what attempts that passed have in common, or
+    the first symptom. Attempts that went wrong in the same way are one mode. No model is asked.
 
     \b
     fairtrial failures 20260102
@@ -83,7 +84,10 @@ def failures(
         raise UsageError("--against compares all modes of two runs; leave out --mode and --html")
     if mode is None and (criterion_file is not None or cases_file is not None):
         raise UsageError("--to-criterion and --to-cases are about one mode; it needs --mode")
-    own = api.find_run(run, store)
+    is_folder = api.is_folder_of_results(run)
+    if is_folder and (against is not None or criterion_file is not None or cases_file is not None):
+        raise UsageError(f"{run}: a folder of results lists modes only; give the run in the store for other options")
+    own = run if is_folder else api.find_run(run, store)
     modes = api.failures(own, largest_distance=largest_distance)
     if mode is not None:
         _check_mode(modes, mode)
@@ -95,9 +99,11 @@ def failures(
     trust_flags.write_markdown([markdown], markdown_file)
     if not trust_flags.is_stdout(json_file):
         document = changes if changes is not None else modes
-        show = flags.show_command(own.info.id, store).replace("fairtrial show", "fairtrial failures", 1)
+        show = f"fairtrial failures {quote(run)}"
+        if not isinstance(own, str):
+            show = flags.show_command(own.info.id, store).replace("fairtrial show", "fairtrial failures", 1)
         api.print_failures(console(), document, mode=mode, show=show)
-    if mode is not None:
+    if mode is not None and not isinstance(own, str):
         _write_guards(own, modes, mode, criterion_file, cases_file, is_quiet=trust_flags.is_stdout(json_file))
 
 

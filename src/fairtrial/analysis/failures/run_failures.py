@@ -11,6 +11,7 @@ from fairtrial.analysis.failures.attempt_features import attempt_features
 from fairtrial.analysis.failures.call_differences import normal_key
 from fairtrial.analysis.failures.detectors import find_decisive
 from fairtrial.analysis.failures.events import Conversation
+from fairtrial.analysis.failures.failure_tally import FailureTally
 from fairtrial.analysis.failures.findings import Attempt, SharedByPasses
 from fairtrial.analysis.failures.reply_comparison import stated_facts
 from fairtrial.analysis.failures.shared_features import majority
@@ -33,32 +34,24 @@ Attempted = tuple[CaseResult, Recording | None]
 
 @dataclass
 class FailureCollector:
-    """Collects failed attempts, and the properties of all attempts. It keeps no conversation."""
+    """Collects the failures of a run case by case. It keeps no conversation."""
 
     failed: list[FailedAttempt] = field(default_factory=list)
-    own_features: list[frozenset[str]] = field(default_factory=list)
-    passes: dict[int, frozenset[str]] = field(default_factory=dict)
-    clusters: dict[int, str] = field(default_factory=dict)
-    cases: set[int] = field(default_factory=set)
-    attempts: int = 0
-    unscored: int = 0
-    invalid: int = 0
-    unstored: int = 0
+    tally: FailureTally = field(default_factory=FailureTally)
 
     def add_case(self, attempts: Sequence[Attempted], case: EvalCase | None) -> None:
         """Add all attempts at a case."""
+        tally = self.tally
         conversations = [Conversation(Trace() if own is None else own.trace) for _, own in attempts]
         by_outcome = [result.verdicts for result, _ in attempts]
         verdicts = [result.combine_verdicts(own) for (result, _), own in zip(attempts, by_outcome, strict=True)]
-        position = attempts[0][0].position
-        self.cases.add(position)
-        self.attempts += len(attempts)
-        self.unscored += verdicts.count(Verdict.UNSCORED)
-        self.clusters[position] = case.cluster if case is not None and case.cluster else f"\\0{position}"
+        tally.attempts += len(attempts)
+        tally.unscored += verdicts.count(Verdict.UNSCORED)
         passed = [own for own, verdict in zip(conversations, verdicts, strict=True) if verdict is Verdict.PASSED]
         fails = any(verdict in FAILED for verdict in verdicts)
         shared = share_passes(passed) if fails and passed else None
         passing: list[frozenset[str]] = []
+        failures: Counter[int] = Counter()
         for (result, recording), conversation, own, verdict in zip(
             attempts, conversations, by_outcome, verdicts, strict=True
         ):
@@ -66,29 +59,30 @@ class FailureCollector:
                 passing.append(attempt_features(result, conversation, case))
             elif verdict in FAILED:
                 hints = read_hints(conversation.trace.agents)
-                self._add_failed(Attempt(result, recording, case, shared, hints, own), conversation)
+                failed = explain(Attempt(result, recording, case, shared, hints, own), conversation)
+                self.failed.append(failed)
+                tally.unstored += recording is None
+                failures[tally.add(failed, attempt_features(result, conversation, case))] += 1
+        tally.add_case(failures, "" if case is None else case.cluster or "")
         if passing:
-            self.passes[position] = majority(passing)
+            tally.passes[attempts[0][0].position] = majority(passing)
 
-    def _add_failed(self, attempt: Attempt, conversation: Conversation) -> None:
-        result, finding = attempt.result, find_decisive(attempt, conversation)
-        self.invalid += bool(result.invalidations)
-        self.unstored += attempt.recording is None
-        self.own_features.append(attempt_features(result, conversation, attempt.case))
-        self.failed.append(
-            FailedAttempt(
-                result.position,
-                result.title,
-                result.attempt,
-                finding.signature,
-                finding.side,
-                finding.reason,
-                None if finding.place is None else conversation.make_step(finding.place),
-                None if finding.place is None else finding.evidence,
-                tuple(outcome.criterion for outcome, verdict in attempt.verdicts if verdict is Verdict.FAILED),
-                length=conversation.length,
-            )
-        )
+
+def explain(attempt: Attempt, conversation: Conversation) -> FailedAttempt:
+    """Return a failed attempt with its decisive step and its signature."""
+    result, finding = attempt.result, find_decisive(attempt, conversation)
+    return FailedAttempt(
+        result.position,
+        result.title,
+        result.attempt,
+        finding.signature,
+        finding.side,
+        finding.reason,
+        None if finding.place is None else conversation.make_step(finding.place),
+        None if finding.place is None else finding.evidence,
+        tuple(outcome.criterion for outcome, verdict in attempt.verdicts if verdict is Verdict.FAILED),
+        length=conversation.length,
+    )
 
 
 def share_passes(passed: Sequence[Conversation]) -> SharedByPasses:
