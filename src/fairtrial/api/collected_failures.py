@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
+from msgspec.structs import replace
+
 from fairtrial.analysis.failures.mode_counts import count_modes
 from fairtrial.analysis.failures.modes import LARGEST_DISTANCE
+from fairtrial.analysis.failures.named_failures import ReadFailure, estimate_names, read_failures
 from fairtrial.analysis.failures.run_failures import FailureCollector
 from fairtrial.errors import UsageError
 from fairtrial.records.failure_mode import Failures
+from fairtrial.records.label import FAILURES
 from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.transcript import Transcript, transcripts
 
@@ -23,7 +27,19 @@ def find_failures(run: ReportedRun, *, largest_distance: float = LARGEST_DISTANC
     collector = FailureCollector()
     for attempts in by_position(transcripts(run)):
         collector.add_case([(own.result, own.recording) for own in attempts], attempts[0].case)
-    return count_modes(collector.tally, run.info.id, largest_distance=largest_distance, failed=collector.failed)
+    found = count_modes(collector.tally, run.info.id, largest_distance=largest_distance, failed=collector.failed)
+    read = labelled_failures(run, found)
+    return replace(found, named=estimate_names(read), read=len(read)) if read else found
+
+
+def labelled_failures(run: ReportedRun, found: Failures) -> dict[tuple[int, int], ReadFailure]:
+    """Return the failed attempts that people labelled."""
+    labels = [label for label in run.labels if label.criterion == FAILURES]
+    if not labels:
+        return {}
+    failed = {(own.position, own.attempt) for own in found.failed}
+    read = read_failures(labels, {expected.key: expected.position for expected in run.expected})
+    return {place: own for place, own in read.items() if place in failed}
 
 
 def check_distance(largest_distance: float) -> None:

@@ -116,12 +116,26 @@ class FailureMode(Record, frozen=True):
     shared: tuple[SharedFeature, ...] = ()
 
 
+class NamedFailures(Record, frozen=True):
+    """A name that people gave to failures: to `attempts` of those that they read, in so many cases.
+
+    `share` estimates its share of all failed attempts, from the probabilities with which the read ones were drawn. The
+    interval counts a case as one unit.
+    """
+
+    name: str
+    attempts: int
+    cases: int
+    share: Estimate = Estimate()
+
+
 class Failures(Displayed, frozen=True, tag_field="kind", tag="failures"):
     """The failure modes of a run, sorted by the number of cases that repairing them would win.
 
     `cases` and `attempts` count the whole run, `failed_cases` and `failed_attempts` those that did not pass. `alone` is
     the number of failed attempts that belong to no mode, and `unplaced` that of attempts without a decisive step.
     `tried` is the number of properties that were tested for all modes together. `notes` say what could not be known.
+    `named` are the names that people gave to the `read` failed attempts that they labelled.
     """
 
     signature: str
@@ -136,6 +150,8 @@ class Failures(Displayed, frozen=True, tag_field="kind", tag="failures"):
     unplaced: int = 0
     tried: int = 0
     notes: tuple[str, ...] = ()
+    named: tuple[NamedFailures, ...] = ()
+    read: int = 0
 
     def mode(self, number: int) -> FailureMode:
         """Return the mode with a number. Raises KeyError if there is none."""
@@ -176,6 +192,9 @@ class GuardCheck(Record, frozen=True):
 
     It fails `caught` of the `members` of the mode, and `alarms` of the `passes`. `sensitivity` is the share of members
     that it fails, `specificity` the share of passes that it does not fail. A `judged` criterion was not tried.
+
+    People labelled `labels` failed attempts. Of those with the name of the mode, the criterion fails a share of
+    `labelled_sensitivity`, and of the others it does not fail a share of `labelled_specificity`.
     """
 
     criterion: str
@@ -186,6 +205,9 @@ class GuardCheck(Record, frozen=True):
     passes: int = 0
     sensitivity: Estimate = Estimate()
     specificity: Estimate = Estimate()
+    labels: int = 0
+    labelled_sensitivity: Estimate = Estimate()
+    labelled_specificity: Estimate = Estimate()
 
 
 ModeChangeKind = Literal["new", "gone", "grown", "shrunk", "unchanged"]

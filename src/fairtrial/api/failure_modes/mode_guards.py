@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from fairtrial.analysis.failures.guard_config import ToolUse, make_guard
-from fairtrial.api.collected_failures import by_position
+from fairtrial.analysis.failures.named_failures import ReadFailure, normal_name, weighted_share
+from fairtrial.api.collected_failures import by_position, labelled_failures
 from fairtrial.api.eval_files import save_eval_set
 from fairtrial.api.stored_runs import Run
 from fairtrial.errors import UsageError
@@ -75,19 +76,28 @@ def _expected_tools(case: EvalCase) -> Iterator[str]:
 
 
 def _try_guard(run: Run, failures: Failures, mode: FailureMode, criterion: Criterion) -> GuardCheck:
-    """Return how many attempts of the mode the criterion fails, and how many attempts that passed."""
+    """Return how many attempts of the mode the criterion fails, and how many attempts that passed.
+
+    Failed attempts that people labelled are tried too.
+    """
     members = {(own.position, own.attempt) for own in failures.failed if own.mode == mode.number}
+    read = labelled_failures(run, failures)
     caught: dict[int, tuple[int, int]] = {}
     alarms: dict[int, tuple[int, int]] = {}
+    verdicts: dict[tuple[int, int], bool] = {}
     for attempts in by_position(transcripts(run)):
         for own in attempts:
             place = (own.result.position, own.result.attempt)
             group = caught if place in members else alarms if own.result.verdict is Verdict.PASSED else None
-            if group is not None and (failed := _fails(criterion, own)) is not None:
+            if (group is None and place not in read) or (failed := _fails(criterion, own)) is None:
+                continue
+            if place in read:
+                verdicts[place] = failed
+            if group is not None:
                 earlier = group.get(place[0], (0, 0))
                 group[place[0]] = (earlier[0] + failed, earlier[1] + 1)
     spared = {place: (total - failed, total) for place, (failed, total) in alarms.items()}
-    return GuardCheck(
+    check = GuardCheck(
         criterion.name,
         judged=False,
         caught=sum(failed for failed, _ in caught.values()),
@@ -96,6 +106,27 @@ def _try_guard(run: Run, failures: Failures, mode: FailureMode, criterion: Crite
         passes=sum(total for _, total in alarms.values()),
         sensitivity=_rate(caught),
         specificity=_rate(spared),
+    )
+    return _calibrate(check, mode, verdicts, read)
+
+
+def _calibrate(
+    check: GuardCheck,
+    mode: FailureMode,
+    verdicts: Mapping[tuple[int, int], bool],
+    read: Mapping[tuple[int, int], ReadFailure],
+) -> GuardCheck:
+    """Return a guard with its sensitivity and specificity against people, if any of them named the mode."""
+    names = {normal_name(mode.name), f"mode {mode.number}"}
+    named = {place: failed for place, failed in verdicts.items() if read[place].names & names}
+    others = {place: not failed for place, failed in verdicts.items() if place not in named and read[place].names}
+    if not named:
+        return check
+    return msgspec.structs.replace(
+        check,
+        labels=len(named) + len(others),
+        labelled_sensitivity=weighted_share(named, read),
+        labelled_specificity=weighted_share(others, read),
     )
 
 
