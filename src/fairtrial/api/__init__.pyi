@@ -32,6 +32,7 @@ from fairtrial.api.evaluation import score as score
 from fairtrial.api.execution import execute as execute
 from fairtrial.api.explaining import Explanation as Explanation
 from fairtrial.api.explaining import explain as explain
+from fairtrial.api.failure_modes.judged_modes import judge_failures as judge_failures
 from fairtrial.api.failure_modes.mode_guards import write_cases as write_cases
 from fairtrial.api.failure_modes.mode_guards import write_guard as write_guard
 from fairtrial.api.failure_modes.mode_reports import print_failures as print_failures

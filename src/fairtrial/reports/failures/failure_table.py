@@ -71,6 +71,7 @@ def summary_lines(failures: Failures) -> Iterator[str]:
     if failures.unplaced:
         yield f"{count(failures.unplaced, 'failed attempt')} without a decisive step: nothing known says where"
     yield from named_lines(failures)
+    yield from judged_lines(failures)
     if failures.tried and not any(mode.shared for mode in failures.modes):
         yield f"{failures.tried:,} properties tried: none tells the failures of a mode from passes (q at most 0.1)"
 
@@ -83,6 +84,23 @@ def named_lines(failures: Failures) -> Iterator[str]:
             f"people: '{own.name}': {own.attempts:,} of {failures.read:,} read; estimated {rate(own.share.value)}"
             f"{f' ({ends})' if ends else ''} of the {count(failures.failed_attempts, 'failed attempt')}"
         )
+
+
+def judged_lines(failures: Failures) -> Iterator[str]:
+    """Yield what a judge assigned, apart from the counts of evidence."""
+    own = failures.judged
+    if own is None:
+        return
+    yield (
+        f"judge: {own.assigned:,} of {count(own.asked, 'failed attempt')} without a mode assigned by vote and quote, "
+        f"{count(own.calls, 'call')}; the counts above are of evidence alone"
+    )
+    for mode in failures.modes:
+        if mode.judged:
+            yield f"judge: mode {mode.number} ({mode.name}): {count(mode.judged, 'more attempt')}"
+    for name in failures.named:
+        if name.judged:
+            yield f"judge: '{name.name}' means mode {name.mode}"
 
 
 def shared_lines(mode: FailureMode) -> Iterator[str]:
@@ -117,6 +135,10 @@ def mode_report(failures: Failures, number_of_mode: int) -> RenderableType:
     ]
     for own in members[:MOST_ATTEMPTS]:
         lines += _attempt(own)
+    for own in failures.failed:
+        if own.judged_mode == number_of_mode:
+            lines += [Text(visible_line(f"assigned by the judge, which quotes {own.judged_quote!r}"), "dim")]
+            lines += _attempt(own)
     if len(members) > MOST_ATTEMPTS:
         lines.append(Text(f"… and {len(members) - MOST_ATTEMPTS:,} more; --json FILE lists them all", "dim"))
     return Group(*lines)
