@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from fairtrial.analysis.failures.attempt_features import attempt_features
 from fairtrial.analysis.failures.call_differences import normal_key
@@ -18,7 +19,7 @@ from fairtrial.analysis.failures.shared_features import majority
 from fairtrial.analysis.failures.tool_effects import read_hints
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
-from fairtrial.records.failure_mode import FailedAttempt
+from fairtrial.records.failure_mode import FailedAttempt, Signature
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.trace import ToolCall, Trace
 
@@ -75,7 +76,7 @@ def explain(attempt: Attempt, conversation: Conversation) -> FailedAttempt:
         result.position,
         result.title,
         result.attempt,
-        finding.signature,
+        _shared(finding.signature),
         finding.side,
         finding.reason,
         None if finding.place is None else conversation.make_step(finding.place),
@@ -83,6 +84,12 @@ def explain(attempt: Attempt, conversation: Conversation) -> FailedAttempt:
         tuple(outcome.criterion for outcome, verdict in attempt.verdicts if verdict is Verdict.FAILED),
         length=conversation.length,
     )
+
+
+@lru_cache(maxsize=4096)
+def _shared(signature: Signature) -> Signature:
+    """Return one record for equal signatures, so that many failures of a kind need the memory of one."""
+    return signature
 
 
 def share_passes(passed: Sequence[Conversation]) -> SharedByPasses:
