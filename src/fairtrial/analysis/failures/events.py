@@ -112,7 +112,14 @@ class Conversation:
     @cached_property
     def length(self) -> int:
         """The number of characters of all texts, arguments and results."""
-        return sum(len(item_text(event.item)) for event in self.events)
+        total = 0
+        for event in self.events:
+            item = event.item
+            if isinstance(item, Message | Thought):
+                total += len(item.text)
+            else:
+                total += len(repr(item.args if isinstance(item, ToolCall) else item.response))
+        return total
 
 
 _KINDS: dict[type, StepKind] = {Message: "message", Thought: "thought", ToolCall: "call", ToolResult: "result"}

@@ -8,7 +8,7 @@ from fairtrial.analysis.failures.refusal_phrases import other_language, refuses
 from fairtrial.records.failure_mode import Signature
 from fairtrial.text.display import shorten
 from fairtrial.text.facts.fact import Fact
-from fairtrial.text.facts.fact_agreement import Agreement, compare_facts
+from fairtrial.text.facts.fact_agreement import compare_facts
 from fairtrial.text.facts.fact_reading import read_facts
 from fairtrial.text.sentences import sentences
 
@@ -30,16 +30,17 @@ def compare_replies(reply: str, reference: str) -> tuple[Signature, str] | None:
     if refuses(reply) and not refuses(reference):
         return Signature("refusal"), "the agent refuses, and the reference does not"
     reply, reference = reply[:_LONGEST], reference[:_LONGEST]
-    return _compare_facts(compare_facts(reference, reply), reply, reference)
+    return _compare_facts(reply, reference)
 
 
-def _compare_facts(agreement: Agreement, reply: str, reference: str) -> tuple[Signature, str] | None:
+def _compare_facts(reply: str, reference: str) -> tuple[Signature, str] | None:
     """Return the first fact that the reply contradicts, otherwise a clause that it turns, otherwise a lacking fact."""
+    agreement = compare_facts(reference, reply, polarity=False)
     for finding in agreement.findings:
         if finding.state == "contradicted" and finding.counterpart is not None:
             theirs, ours = fact_text(finding.fact, reference), fact_text(finding.counterpart, reply)
             return Signature("value_differs", field=finding.fact.kind), f"the reply states {ours}, expected {theirs}"
-    for item in agreement.oppositions:
+    for item in compare_facts(reference, reply).oppositions:
         theirs, ours = reference[item.start : item.end], reply[item.other_start : item.other_end]
         reason = f"the reply says {shorten(ours, _SHOWN)!r}, and the reference {shorten(theirs, _SHOWN)!r}"
         return Signature("opposed", field=item.name), reason

@@ -164,10 +164,11 @@ SYMPTOMS: tuple[Symptom, ...] = (
     unrepaired_errors,
     loops,
     empty_replies,
-    unsupported_claims,
     changed_languages,
-    refusals,
     hand_overs,
+    refusals,
+    unsupported_claims,
     limits,
 )
-"""The symptoms in the order in which they count. A new one is a function and a row."""
+"""The symptoms in the order in which they count. A claim comes late, because replies that are right also make some.
+A new one is a function and a row."""

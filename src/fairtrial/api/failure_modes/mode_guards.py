@@ -24,6 +24,7 @@ from fairtrial.reports.transcript import Transcript, transcripts
 from fairtrial.scoring import as_score
 from fairtrial.stats.clustered import mean_of_rates
 from fairtrial.stats.interval import WILSON
+from fairtrial.system.event_loop import blocking
 
 
 def write_guard(run: Run, failures: Failures, mode: FailureMode, path: Path) -> GuardCheck:
@@ -135,8 +136,8 @@ def _fails(criterion: Criterion, own: Transcript) -> bool | None:
     if own.recording is None or own.case is None:
         return None
     result: Any = criterion.metric(own.recording.trace, own.case)
-    if inspect.isawaitable(result):
-        raise TypeError(f"{criterion.name} is asynchronous")
+    if inspect.iscoroutine(result):
+        result = blocking(result)
     outcome = Outcome(
         criterion.name,
         as_score(result),
