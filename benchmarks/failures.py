@@ -18,8 +18,8 @@ from pathlib import Path
 from datasets import SCORE, write_expectation, write_traffic
 from measuring import OURS, heading, line, run, target, yardstick
 
-TESTS = Path(__file__).parents[1] / "tests"
-sys.path[:0] = [str(TESTS / "support"), str(TESTS), str(TESTS / "failures")]
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tests" / "failures")]
 
 from fairtrial import EvalSet, Recording, Run, score  # noqa: E402
 from fairtrial.api.failure_modes.run_modes import failure_changes, failures  # noqa: E402
@@ -34,8 +34,9 @@ NEW = "a suite is booked"
 LISTED = "import sys; from fairtrial.cli import command; sys.exit(command())"
 
 
-def main() -> None:
+def main(peer: str) -> None:
     """Print the measures beside their targets."""
+    del peer
     with tempfile.TemporaryDirectory() as name:
         measure_store(Path(name))
         measure_folder(Path(name))
@@ -172,4 +173,4 @@ if __name__ == "__main__":
     if len(sys.argv) > 1:
         scored_many(int(sys.argv[1]), sys.argv[2])
     else:
-        main()
+        main(sys.executable)

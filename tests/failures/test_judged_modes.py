@@ -99,7 +99,7 @@ def test_a_note_of_a_person_is_grouped(monkeypatch: pytest.MonkeyPatch) -> None:
     with saying("gave money back", "no", "yes") as server:
         text = judged(server, run, monkeypatch, "--json", "judged.json")
     assert "judge: 'gave money back' means mode 2" in text
-    named = {own["name"]: own for own in json.loads(Path("judged.json").read_bytes())["named"]}
+    named = {own["name"]: own for own in json.loads(Path("judged.json").read_bytes())["names"]}
     assert (named["gave money back"]["mode"], named["gave money back"]["judged"]) == (2, True)
     assert named[REFUND]["judged"] is False
 

@@ -114,7 +114,7 @@ def test_names_of_people_stand_below_the_modes() -> None:
     assert done.code == 0, done.err
     assert "people: 'refund': 12 of 21 read; estimated 57 % (" in done.out
     assert "people: 'not a failure': 8 of 21 read; estimated 38 % (" in done.out
-    named = open_run(run, store=DEFAULT_URL).failures().named
+    named = open_run(run, store=DEFAULT_URL).failures().names
     assert [(own.name, own.attempts, own.cases) for own in named] == [
         ("refund", 12, 12),
         ("not a failure", 8, 8),

@@ -27,19 +27,19 @@ def find_failures(run: ReportedRun, *, largest_distance: float = LARGEST_DISTANC
     collector = FailureCollector()
     for attempts in by_position(transcripts(run)):
         collector.add_case([(own.result, own.recording) for own in attempts], attempts[0].case)
-    found = count_modes(collector.tally, run.info.id, largest_distance=largest_distance, failed=collector.failed)
-    read = labelled_failures(run, found)
-    return replace(found, named=estimate_names(read), read=len(read)) if read else found
+    failures = count_modes(collector.tally, run.info.id, largest_distance=largest_distance, failed=collector.failed)
+    readings = labelled_failures(run, failures)
+    return replace(failures, names=estimate_names(readings), labels=len(readings)) if readings else failures
 
 
-def labelled_failures(run: ReportedRun, found: Failures) -> dict[tuple[int, int], ReadFailure]:
+def labelled_failures(run: ReportedRun, failures: Failures) -> dict[tuple[int, int], ReadFailure]:
     """Return the failed attempts that people labelled."""
     labels = [label for label in run.labels if label.criterion == FAILURES]
     if not labels:
         return {}
-    failed = {(own.position, own.attempt) for own in found.failed}
-    read = read_failures(labels, {expected.key: expected.position for expected in run.expected})
-    return {place: own for place, own in read.items() if place in failed}
+    failed = {(own.position, own.attempt) for own in failures.failed}
+    readings = read_failures(labels, {expected.key: expected.position for expected in run.expected})
+    return {place: reading for place, reading in readings.items() if place in failed}
 
 
 def check_distance(largest_distance: float) -> None:

@@ -122,12 +122,12 @@ class FailureMode(Record, frozen=True):
 
 
 class JudgedFailures(Record, frozen=True):
-    """What a judge was asked: about `asked` failures without a mode, of which it assigned some to a mode by a vote.
+    """The `questions` to a judge about failures without a mode, of which its votes assigned some to a mode.
 
-    It was also asked about so many `names` that people gave. `calls` counts its calls.
+    There were also questions about so many `names` that people gave. `calls` counts the calls.
     """
 
-    asked: int = 0
+    questions: int = 0
     assigned: int = 0
     names: int = 0
     calls: int = 0
@@ -138,7 +138,7 @@ class NamedFailures(Record, frozen=True):
 
     `share` estimates its share of all failed attempts, from the probabilities with which the read ones were drawn. The
     interval counts a case as one unit. `mode` is the mode that the name means, if it is the name of a mode, or if a
-    judge said so, which `judged` tells.
+    judge decides so, as `judged` shows.
     """
 
     name: str
@@ -155,8 +155,8 @@ class Failures(Displayed, frozen=True, tag_field="kind", tag="failures"):
     `cases` and `attempts` count the whole run, `failed_cases` and `failed_attempts` those that did not pass. `alone` is
     the number of failed attempts that belong to no mode, and `unplaced` that of attempts without a decisive step.
     `tried` is the number of properties that were tested for all modes together. `notes` say what could not be known.
-    `named` are the names that people gave to the `read` failed attempts that they labelled. `judged` says what a judge
-    was asked, or is None if none was.
+    `names` are those that people gave to failed attempts, and `labels` is the number of attempts that they labelled.
+    `judged` is about the questions to a judge, or None if there were none.
     """
 
     signature: str
@@ -171,8 +171,8 @@ class Failures(Displayed, frozen=True, tag_field="kind", tag="failures"):
     unplaced: int = 0
     tried: int = 0
     notes: tuple[str, ...] = ()
-    named: tuple[NamedFailures, ...] = ()
-    read: int = 0
+    names: tuple[NamedFailures, ...] = ()
+    labels: int = 0
     judged: JudgedFailures | None = None
 
     def mode(self, number: int) -> FailureMode:

@@ -18,7 +18,7 @@ from fairtrial.analysis.failures.call_differences import (
 from fairtrial.analysis.failures.error_templates import error_text, make_template
 from fairtrial.analysis.failures.events import Conversation
 from fairtrial.analysis.failures.findings import Attempt, Finding
-from fairtrial.analysis.failures.reply_comparison import stated_facts
+from fairtrial.analysis.failures.reply_comparison import collect_facts
 from fairtrial.analysis.failures.reply_differences import (
     reply_findings,
     state_findings,
@@ -129,9 +129,9 @@ def expectations(attempt: Attempt, conversation: Conversation) -> Iterator[Ranke
     if any(own.rank == 0 for own in ranked):
         return
     sources = (turn_findings(attempt, conversation), statement_findings(attempt, conversation))
-    said = [Ranked(1, finding) for source in sources for finding in source]
-    yield from said
-    if not said:
+    of_turns = [Ranked(1, finding) for source in sources for finding in source]
+    yield from of_turns
+    if not of_turns:
         for finding in reply_findings(attempt, conversation):
             yield Ranked(_SOFT + 2 if finding.signature.kind == "criterion" else _SOFT, finding)
 
@@ -228,8 +228,8 @@ def contrasts(attempt: Attempt, conversation: Conversation) -> Iterator[Ranked]:
             reason = f"{finding.reason} ({passed} did so)"
         yield Ranked(rank, finding._replace(reason=reason))
     at = conversation.last_reply()
-    stated = stated_facts(conversation.reply_texts) if shared.facts else {}
-    missing = next((key for key in shared.facts if key not in stated), None)
+    own_facts = collect_facts(conversation.reply_texts) if shared.facts else {}
+    missing = next((key for key in shared.facts if key not in own_facts), None)
     if at is not None and missing is not None:
         reason = f"no reply states {shared.facts[missing]}, which {passed} did"
         yield Ranked(2, Finding(Signature("value_missing"), at, reason, "contrast"))

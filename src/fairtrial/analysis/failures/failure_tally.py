@@ -30,18 +30,18 @@ class EvenSample(Generic[Item]):
     def __init__(self, most: int | None = None) -> None:
         """Take all items if `most` is None."""
         self.items: list[Item] = []
-        self._most, self._stride, self._seen = most, 1, 0
+        self._most, self._stride, self._number = most, 1, 0
 
     @property
     def takes_next(self) -> bool:
         """Whether the next item will be taken, so that another one need not be made."""
-        return self._seen % self._stride == 0
+        return self._number % self._stride == 0
 
     def add(self, item: Item | None) -> None:
         """Add an item, which may be None if the sample does not take it."""
         if self.takes_next and item is not None:
             self.items.append(item)
-        self._seen += 1
+        self._number += 1
         if self._most is not None and len(self.items) > self._most:
             self.items = self.items[::2]
             self._stride *= 2
@@ -71,8 +71,8 @@ class CaseCounts(NamedTuple):
 class FailureTally:
     """The failures of a run. At most `most_members` failed attempts are kept of each signature, or all if it is None.
 
-    `passes` are the properties of the cases that passed, or of a sample of them, by their positions. `forgotten`
-    failures have signatures that are not counted any more. None of these has more than `most_forgotten` failures.
+    `passes` are the properties of the cases that passed, or of a sample of them, by their positions. The signatures of
+    `forgotten_attempts` are not counted any more. None of these has more than `most_forgotten` failures.
     """
 
     most_members: int | None = None
@@ -86,7 +86,7 @@ class FailureTally:
     unscored: int = 0
     invalid: int = 0
     unstored: int = 0
-    forgotten: int = 0
+    forgotten_attempts: int = 0
     most_forgotten: int = 0
     _alone: Counter[ClusterPattern] = field(default_factory=Counter)
     _clusters: dict[str, Counter[CasePattern]] = field(default_factory=dict)
@@ -126,15 +126,15 @@ class FailureTally:
         ordered = sorted(self.signatures, key=lambda own: self.signatures[own].attempts)
         last = self.signatures[ordered[len(ordered) // 2]].attempts
         rare = {self.signatures[own].number for own in ordered if self.signatures[own].attempts <= last}
-        kept = {own: tally for own, tally in self.signatures.items() if tally.number not in rare}
-        self.forgotten += sum(own.attempts for own in self.signatures.values()) - sum(
-            own.attempts for own in kept.values()
+        frequent = {own: tally for own, tally in self.signatures.items() if tally.number not in rare}
+        self.forgotten_attempts += sum(own.attempts for own in self.signatures.values()) - sum(
+            own.attempts for own in frequent.values()
         )
         self.most_forgotten += last
-        self.signatures = kept
+        self.signatures = frequent
         patterns: Counter[ClusterPattern] = Counter()
-        for (cases, others), number in self._alone.items():
-            patterns[tuple(_without(case, rare) for case in cases), others] += number
+        for (cases, passing), number in self._alone.items():
+            patterns[tuple(_without(case, rare) for case in cases), passing] += number
         self._alone = patterns
         for name, own in self._clusters.items():
             self._clusters[name] = Counter()
@@ -146,16 +146,16 @@ class FailureTally:
         cases = repaired = 0
         of_failures: Counter[tuple[int, int]] = Counter()
         of_cases: Counter[tuple[int, int]] = Counter()
-        for (patterns, others), number in self._patterns():
-            won = total = with_mode = 0
+        for (patterns, passing), number in self._patterns():
+            failures = total = with_mode = 0
             for case in patterns:
                 mine = sum(attempts for own, attempts in case if own in numbers)
-                every = sum(attempts for _, attempts in case)
-                won, total, with_mode = won + mine, total + every, with_mode + (mine > 0)
-                repaired += number * (mine == every)
+                of_case = sum(attempts for _, attempts in case)
+                failures, total, with_mode = failures + mine, total + of_case, with_mode + (mine > 0)
+                repaired += number * (mine == of_case)
             cases += number * with_mode
-            of_failures[won, total] += number
-            of_cases[with_mode, len(patterns) + others] += number
+            of_failures[failures, total] += number
+            of_cases[with_mode, len(patterns) + passing] += number
         return CaseCounts(cases, repaired, of_failures, of_cases)
 
     def count_by_signature(self) -> Mapping[int, int]:

@@ -28,7 +28,7 @@ from fairtrial.stats.interval import LEVEL, WILSON
 from fairtrial.text.display import count
 from fairtrial.version import __version__
 
-MOST_KEPT = 10_000
+MOST_IN_LIST = 10_000
 """The most failed attempts that are listed, if not all of them are kept."""
 
 
@@ -52,20 +52,26 @@ def count_modes(
         )
         if own.attempts > 1
     ]
-    counted = [(own, tally.count_cases({tally.signatures[entry].number for entry in own.signatures})) for own in groups]
-    counted.sort(key=lambda pair: (-pair[1].repaired, -pair[0].attempts, -pair[1].cases, name_mode(pair[0].signatures)))
+    groups_with_cases = [
+        (own, tally.count_cases({tally.signatures[entry].number for entry in own.signatures})) for own in groups
+    ]
+    groups_with_cases.sort(
+        key=lambda pair: (-pair[1].repaired, -pair[0].attempts, -pair[1].cases, name_mode(pair[0].signatures))
+    )
     members = [
-        [member for entry in own.signatures for member in tally.signatures[entry].members.items] for own, _ in counted
+        [member for entry in own.signatures for member in tally.signatures[entry].members.items]
+        for own, _ in groups_with_cases
     ]
     shared, tried = shared_features(
-        [(own.signatures, _by_case(of_mode)) for (own, _), of_mode in zip(counted, members, strict=True)], tally.passes
+        [(own.signatures, _by_case(of_mode)) for (own, _), of_mode in zip(groups_with_cases, members, strict=True)],
+        tally.passes,
     )
     modes = tuple(
         _make_mode(n, own, [tally.signatures[entry] for entry in own.signatures], cases, (of_mode, shared[n - 1]))
-        for n, ((own, cases), of_mode) in enumerate(zip(counted, members, strict=True), 1)
+        for n, ((own, cases), of_mode) in enumerate(zip(groups_with_cases, members, strict=True), 1)
     )
     number_of = {signature: mode.number for mode in modes for signature in mode.signatures}
-    shown = _kept_members(tally, number_of) if failed is None else failed
+    listing = _kept_members(tally, number_of) if failed is None else failed
     return Failures(
         f"attempts:{tally.attempts}|distance:{largest_distance:g}|ci:{WILSON}|level:{LEVEL}|fairtrial:{__version__}",
         run,
@@ -74,11 +80,11 @@ def count_modes(
         tally.failed_cases,
         tally.failed_attempts,
         modes,
-        tuple(replace(own, mode=number_of.get(own.signature)) for own in shown),
+        tuple(replace(own, mode=number_of.get(own.signature)) for own in listing),
         tally.failed_attempts - sum(mode.attempts for mode in modes),
         tally.unplaced,
         tried,
-        tuple(_notes(tally, len(shown))),
+        tuple(_notes(tally, len(listing))),
     )
 
 
@@ -86,8 +92,8 @@ def _kept_members(tally: FailureTally, number_of: Mapping[Signature, int]) -> li
     """Return the kept failed attempts of modes, those of the largest modes first, and then those that are alone."""
     last = len(number_of) + 1
     ordered = sorted(tally.signatures, key=lambda own: number_of.get(own, last))
-    kept = (member for own in ordered for member, _ in tally.signatures[own].members.items)
-    return sorted(islice(kept, MOST_KEPT), key=lambda own: (own.position, own.attempt))
+    members = (member for own in ordered for member, _ in tally.signatures[own].members.items)
+    return sorted(islice(members, MOST_IN_LIST), key=lambda own: (own.position, own.attempt))
 
 
 def _by_case(members: Iterable[Member]) -> CaseFeatures:
@@ -160,7 +166,7 @@ def _examples(members: Sequence[Member]) -> tuple[tuple[str, int], ...]:
     return tuple(dict.fromkeys((own.case, own.attempt) for own in chosen))
 
 
-def _notes(tally: FailureTally, shown: int) -> Iterable[str]:
+def _notes(tally: FailureTally, listing: int) -> Iterable[str]:
     if tally.unscored:
         yield f"{count(tally.unscored, 'attempt')} without a verdict: they are not among the failures"
     if tally.invalid:
@@ -169,10 +175,10 @@ def _notes(tally: FailureTally, shown: int) -> Iterable[str]:
         yield f"{count(tally.unstored, 'failed attempt')} without a stored conversation: no step can be named"
     if tally.failed_attempts and not tally.passes:
         yield "no attempt passed: nothing shows what failures share and passes do not"
-    if tally.forgotten:
+    if tally.forgotten_attempts:
         yield (
-            f"more than {MOST_SIGNATURES:,} kinds of failures: {count(tally.forgotten, 'attempt')} of the rarest kinds "
-            f"count as alone, and a mode may have up to {tally.most_forgotten:,} more attempts"
+            f"more than {MOST_SIGNATURES:,} kinds of failures: {count(tally.forgotten_attempts, 'attempt')} "
+            f"of the rarest kinds count as alone, and a mode may have up to {tally.most_forgotten:,} more attempts"
         )
-    if shown < tally.failed_attempts:
-        yield f"the list of attempts holds {shown:,} of {count(tally.failed_attempts, 'failed attempt')}"
+    if listing < tally.failed_attempts:
+        yield f"the list of attempts holds {listing:,} of {count(tally.failed_attempts, 'failed attempt')}"

@@ -35,12 +35,12 @@ def read_failures(labels: Iterable[Label], positions: Mapping[CaseKey, int]) -> 
         for label in labels
         if label.criterion == FAILURES and label.part is None and label.case in positions
     }
-    read: dict[Place, ReadFailure] = {}
+    readings: dict[Place, ReadFailure] = {}
     for label in last.values():
         place = positions[label.case], label.attempt
-        earlier = read.get(place, ReadFailure(frozenset(), label.weight))
-        read[place] = ReadFailure(earlier.names | _names(label), earlier.weight)
-    return read
+        earlier = readings.get(place, ReadFailure(frozenset(), label.weight))
+        readings[place] = ReadFailure(earlier.names | _names(label), earlier.weight)
+    return readings
 
 
 def _names(label: Label) -> frozenset[str]:
@@ -56,25 +56,25 @@ def normal_name(note: str) -> str:
     return shorten(" ".join(first.casefold().split()).rstrip("."), _LONGEST_NAME)
 
 
-def estimate_names(read: Mapping[Place, ReadFailure]) -> tuple[NamedFailures, ...]:
+def estimate_names(readings: Mapping[Place, ReadFailure]) -> tuple[NamedFailures, ...]:
     """Return the names with their estimated shares of all failures, the most frequent first.
 
     Each share is that of Hajek (1971): the weights of the attempts with the name by the weights of all.
     """
-    names = sorted({name for own in read.values() for name in own.names})
-    named = [_estimate(name, read) for name in names]
-    return tuple(sorted(named, key=lambda own: (-(own.share.value or 0.0), own.name)))
+    names = sorted({name for own in readings.values() for name in own.names})
+    estimates = [_estimate(name, readings) for name in names]
+    return tuple(sorted(estimates, key=lambda own: (-(own.share.value or 0.0), own.name)))
 
 
-def _estimate(name: str, read: Mapping[Place, ReadFailure]) -> NamedFailures:
-    places = [place for place, own in read.items() if name in own.names]
-    share = weighted_share({place: name in own.names for place, own in read.items()}, read)
+def _estimate(name: str, readings: Mapping[Place, ReadFailure]) -> NamedFailures:
+    places = [place for place, own in readings.items() if name in own.names]
+    share = weighted_share({place: name in own.names for place, own in readings.items()}, readings)
     return NamedFailures(name, len(places), len({position for position, _ in places}), share)
 
 
-def weighted_share(hits: Mapping[Place, bool], read: Mapping[Place, ReadFailure]) -> Estimate:
+def weighted_share(hits: Mapping[Place, bool], readings: Mapping[Place, ReadFailure]) -> Estimate:
     """Return the weighted share of hits with its interval, whose unit is the case."""
-    items = [(hit, read[place].weight) for place, hit in hits.items()]
-    largest = max((own.weight for own in read.values()), default=1.0)
+    items = [(hit, readings[place].weight) for place, hit in hits.items()]
+    largest = max((own.weight for own in readings.values()), default=1.0)
     share = share_interval(items, largest, [position for position, _ in hits])
     return Estimate() if share is None else Estimate(*share, _METHOD)

@@ -77,7 +77,7 @@ def _split_words(text: str) -> set[str]:
     return {word.strip(".,;:!?()[]\"'") for word in words} - {""}
 
 
-def stated_facts(texts: Iterable[str]) -> dict[FactKey, str]:
+def collect_facts(texts: Iterable[str]) -> dict[FactKey, str]:
     """Return the facts of texts as they are written, by all of their readings."""
     facts: dict[FactKey, str] = {}
     for text in texts:

@@ -14,7 +14,7 @@ from fairtrial.analysis.failures.detectors import find_decisive
 from fairtrial.analysis.failures.events import Conversation
 from fairtrial.analysis.failures.failure_tally import FailureTally
 from fairtrial.analysis.failures.findings import Attempt, SharedByPasses
-from fairtrial.analysis.failures.reply_comparison import stated_facts
+from fairtrial.analysis.failures.reply_comparison import collect_facts
 from fairtrial.analysis.failures.shared_features import majority
 from fairtrial.analysis.failures.tool_effects import read_hints
 from fairtrial.records.attempt import Recording
@@ -105,9 +105,9 @@ def share_passes(passed: Sequence[Conversation]) -> SharedByPasses:
         if shared[key := normal_key(call)] > 0:
             ordered.append(call)
             shared[key] -= 1
-    stated = [stated_facts(own.reply_texts) for own in passed]
-    numbers = Counter(key for own in stated for key in own)
-    facts = {key: text for own in reversed(stated) for key, text in own.items() if numbers[key] >= needed}
+    facts_by_pass = [collect_facts(own.reply_texts) for own in passed]
+    numbers = Counter(key for own in facts_by_pass for key in own)
+    facts = {key: text for own in reversed(facts_by_pass) for key, text in own.items() if numbers[key] >= needed}
     return SharedByPasses(len(passed), tuple(ordered), made, facts)
 
 

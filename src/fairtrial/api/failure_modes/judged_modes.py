@@ -30,7 +30,7 @@ from fairtrial.text.display import compact
 
 CRITERION = "rubric_based_multi_turn_trajectory_quality_v1"
 MOST_ASKED = 200
-"""The most failed attempts about which the judge is asked. They are chosen at equal distances."""
+"""The most failed attempts about which the judge is asked. They are choice_of_place at equal distances."""
 MOST_MODES = 9
 """The most modes about which it is asked, those with the most attempts first."""
 _NOTE = "In which way did the agent fail?"
@@ -57,20 +57,20 @@ def judge_failures(run: Run, failures: Failures, judges: Judges) -> Failures:
         place = (own.result.position, own.result.attempt)
         if place in open_places and own.recording is not None and own.recording.trace.invocations:
             sample.add((place, own.recording.trace))
-    names = [own for own in failures.named if own.name != NOT_A_FAILURE and _find_mode(own.name, modes) is None]
+    names = [own for own in failures.names if own.name != NOT_A_FAILURE and _find_mode(own.name, modes) is None]
     if not modes or not (sample.items or names):
         return replace(failures, judged=JudgedFailures())
     traces = [trace for _, trace in sample.items] + [_as_trace(own.name) for own in names]
     choices, calls = _ask(traces, modes, judges)
-    chosen = {place: own for (place, _), own in zip(sample.items, choices, strict=False) if own is not None}
-    named = dict(zip((own.name for own in names), choices[len(sample.items) :], strict=True))
-    counts = Counter(own.mode for own in chosen.values())
+    choice_of_place = {place: own for (place, _), own in zip(sample.items, choices, strict=False) if own is not None}
+    choice_of_name = dict(zip((own.name for own in names), choices[len(sample.items) :], strict=True))
+    counts = Counter(own.mode for own in choice_of_place.values())
     return replace(
         failures,
-        failed=tuple(_assign(own, chosen.get((own.position, own.attempt))) for own in failures.failed),
+        failed=tuple(_assign(own, choice_of_place.get((own.position, own.attempt))) for own in failures.failed),
         modes=tuple(replace(mode, judged=counts[mode.number]) for mode in failures.modes),
-        named=tuple(_group(own, _find_mode(own.name, modes), named.get(own.name)) for own in failures.named),
-        judged=JudgedFailures(len(sample.items), len(chosen), len(names), calls),
+        names=tuple(_group(own, _find_mode(own.name, modes), choice_of_name.get(own.name)) for own in failures.names),
+        judged=JudgedFailures(len(sample.items), len(choice_of_place), len(names), calls),
     )
 
 
@@ -132,10 +132,12 @@ def _run(traces: Sequence[Trace], criterion: Criterion, judges: Judges) -> list[
 
 def _choose(result: CaseResult, trace: Trace, modes: Sequence[FailureMode]) -> _Choice | None:
     parts = {part.key.id: part for part in result.outcomes[0].score.parts if part.key is not None}
-    agreed = [(mode, part) for mode in modes if (part := parts.get(_rubric_id(mode))) is not None and part.value == 1.0]
-    if len(agreed) != 1:
+    yes_parts = [
+        (mode, part) for mode in modes if (part := parts.get(_rubric_id(mode))) is not None and part.value == 1.0
+    ]
+    if len(yes_parts) != 1:
         return None
-    mode, part = agreed[0]
+    mode, part = yes_parts[0]
     quote = _find_quote(part, trace)
     return _Choice(mode.number, quote) if quote else None
 

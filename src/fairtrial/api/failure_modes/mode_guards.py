@@ -82,7 +82,7 @@ def _try_guard(run: Run, failures: Failures, mode: FailureMode, criterion: Crite
     Failed attempts that people labelled are tried too.
     """
     members = {(own.position, own.attempt) for own in failures.failed if own.mode == mode.number}
-    read = labelled_failures(run, failures)
+    readings = labelled_failures(run, failures)
     caught: dict[int, tuple[int, int]] = {}
     alarms: dict[int, tuple[int, int]] = {}
     verdicts: dict[tuple[int, int], bool] = {}
@@ -90,9 +90,9 @@ def _try_guard(run: Run, failures: Failures, mode: FailureMode, criterion: Crite
         for own in attempts:
             place = (own.result.position, own.result.attempt)
             group = caught if place in members else alarms if own.result.verdict is Verdict.PASSED else None
-            if (group is None and place not in read) or (failed := _fails(criterion, own)) is None:
+            if (group is None and place not in readings) or (failed := _fails(criterion, own)) is None:
                 continue
-            if place in read:
+            if place in readings:
                 verdicts[place] = failed
             if group is not None:
                 earlier = group.get(place[0], (0, 0))
@@ -108,26 +108,28 @@ def _try_guard(run: Run, failures: Failures, mode: FailureMode, criterion: Crite
         sensitivity=_rate(caught),
         specificity=_rate(spared),
     )
-    return _calibrate(check, mode, verdicts, read)
+    return _calibrate(check, mode, verdicts, readings)
 
 
 def _calibrate(
     check: GuardCheck,
     mode: FailureMode,
     verdicts: Mapping[tuple[int, int], bool],
-    read: Mapping[tuple[int, int], ReadFailure],
+    readings: Mapping[tuple[int, int], ReadFailure],
 ) -> GuardCheck:
     """Return a guard with its sensitivity and specificity against people, if any of them named the mode."""
     names = {normal_name(mode.name), f"mode {mode.number}"}
-    named = {place: failed for place, failed in verdicts.items() if read[place].names & names}
-    others = {place: not failed for place, failed in verdicts.items() if place not in named and read[place].names}
-    if not named:
+    of_mode = {place: failed for place, failed in verdicts.items() if readings[place].names & names}
+    of_other_modes = {
+        place: not failed for place, failed in verdicts.items() if place not in of_mode and readings[place].names
+    }
+    if not of_mode:
         return check
     return msgspec.structs.replace(
         check,
-        labels=len(named) + len(others),
-        labelled_sensitivity=weighted_share(named, read),
-        labelled_specificity=weighted_share(others, read),
+        labels=len(of_mode) + len(of_other_modes),
+        labelled_sensitivity=weighted_share(of_mode, readings),
+        labelled_specificity=weighted_share(of_other_modes, readings),
     )
 
 

@@ -69,16 +69,16 @@ def _open_failures(store: Store, run_id: str, queue: LabelQueue) -> int:
     summary = store.summary(run_id)
     if summary is None:
         raise UsageError(f"{spell('failures')}: run {run_id} is not finished")
-    found = find_failures(Run(store.run(run_id), summary, store))
+    failures = find_failures(Run(store.run(run_id), summary, store))
     by_mode: defaultdict[int | None, list[Candidate]] = defaultdict(list)
-    for own in found.failed:
+    for own in failures.failed:
         by_mode[own.mode].append(Candidate(own.position, own.attempt))
     if not by_mode:
         raise UsageError(f"{spell('failures')}: no attempt of run {run_id} failed; there is nothing to label")
-    modes = sorted(found.modes, key=lambda mode: (-mode.attempts, mode.number))
+    modes = sorted(failures.modes, key=lambda mode: (-mode.attempts, mode.number))
     source = random.Random(queue.seed)  # noqa: S311  (a sample, not a secret)
     sample = draw_failures([by_mode[mode.number] for mode in modes], by_mode[None], queue.sample, source)
-    population = replace(queue, population=len(found.failed))
+    population = replace(queue, population=len(failures.failed))
     return store.label_queues(run_id).add(population, list(_items(sample, queue, source)))
 
 

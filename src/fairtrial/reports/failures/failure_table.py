@@ -78,10 +78,10 @@ def summary_lines(failures: Failures) -> Iterator[str]:
 
 def named_lines(failures: Failures) -> Iterator[str]:
     """Yield the names that people gave to failures, each with its estimated share of all of them."""
-    for own in failures.named:
+    for own in failures.names:
         ends = interval(own.share, percent=True)
         yield (
-            f"people: '{own.name}': {own.attempts:,} of {failures.read:,} read; estimated {rate(own.share.value)}"
+            f"people: '{own.name}': {own.attempts:,} of {failures.labels:,} read; estimated {rate(own.share.value)}"
             f"{f' ({ends})' if ends else ''} of the {count(failures.failed_attempts, 'failed attempt')}"
         )
 
@@ -92,13 +92,13 @@ def judged_lines(failures: Failures) -> Iterator[str]:
     if own is None:
         return
     yield (
-        f"judge: {own.assigned:,} of {count(own.asked, 'failed attempt')} without a mode assigned by vote and quote, "
-        f"{count(own.calls, 'call')}; the counts above are of evidence alone"
+        f"judge: {own.assigned:,} of {count(own.questions, 'failed attempt')} without a mode assigned by vote and "
+        f"quote, {count(own.calls, 'call')}; the counts above are of evidence alone"
     )
     for mode in failures.modes:
         if mode.judged:
             yield f"judge: mode {mode.number} ({mode.name}): {count(mode.judged, 'more attempt')}"
-    for name in failures.named:
+    for name in failures.names:
         if name.judged:
             yield f"judge: '{name.name}' means mode {name.mode}"
 
