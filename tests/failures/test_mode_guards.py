@@ -87,7 +87,7 @@ def test_a_claim_becomes_a_criterion_on_grounding(tmp_path: Path) -> None:
     guard = make_guard(mode(Signature("claim", field="amount")), TOOLS)
     assert (guard.criterion, guard.judged) == ("facts_grounded_v1", False)
     (tmp_path / "guard.json").write_text(json.dumps(guard.config))
-    (checked,) = check([tmp_path / "guard.json"])
+    (checked,) = check([str(tmp_path / "guard.json")])
     assert checked.problems == ()
 
 
