@@ -14,6 +14,7 @@ BENCHES = (
     "startup",
     "whole_run",
     "datasets",
+    "failures",
     "rouge",
     "trajectory",
     "loading",

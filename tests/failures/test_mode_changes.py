@@ -6,10 +6,10 @@ import random
 
 import pytest
 
+from fairtrial.analysis.failures.failure_tally import FailureTally
 from fairtrial.analysis.failures.mode_changes import compare_modes
 from fairtrial.analysis.failures.mode_counts import count_modes
 from fairtrial.analysis.failures.modes import assign
-from fairtrial.analysis.failures.run_failures import FailureCollector
 from fairtrial.records.failure_mode import FailedAttempt, Failures, Signature
 from fairtrial.records.keys import CaseKey
 
@@ -21,17 +21,15 @@ NEW = Signature("unexpected", tool="delete_account")
 
 def run(name: str, signatures: dict[int, Signature]) -> Failures:
     """The failures of a run of 200 cases, from the signature of each case that failed."""
-    collected = FailureCollector()
+    tally = FailureTally()
     for position in range(CASES):
-        collected.cases.add(position)
-        collected.clusters[position] = str(position)
-        collected.attempts += 1
+        tally.attempts += 1
+        failures = {}
         if position in signatures:
-            collected.failed.append(
-                FailedAttempt(position, f"case {position}", 1, signatures[position], "agent", "planted")
-            )
-            collected.own_features.append(frozenset())
-    return count_modes(collected, name)
+            failed = FailedAttempt(position, f"case {position}", 1, signatures[position], "agent", "planted")
+            failures[tally.add(failed, frozenset())] = 1
+        tally.add_case(failures)
+    return count_modes(tally, name)
 
 
 def drawn(rng: random.Random) -> dict[int, Signature]:

@@ -71,6 +71,26 @@ def test_the_guard_catches_its_mode_alone(kind: str) -> None:
     assert again.summary.cases == {"passed": 3}
 
 
+@pytest.mark.parametrize("kind", ["the price is wrong", "the price is missing"])
+def test_a_mode_about_facts_needs_no_judge(kind: str) -> None:
+    """The criterion on facts fails all six attempts of its mode, and no attempt that passed."""
+    done = fairtrial("failures", stored(kind), "--mode", "1", "--to-criterion", "guard.json")
+    assert done.code == 0, done.err
+    assert "facts_match_v1 catches 6 of 6 attempts of the mode" in done.out
+    assert "fails 0 of 6 attempts that passed" in done.out
+    content = json.loads(Path("guard.json").read_text(encoding="utf-8"))
+    assert content["criteria"]["facts_match_v1"]["kinds"] == ["amount"]
+
+
+def test_a_claim_becomes_a_criterion_on_grounding(tmp_path: Path) -> None:
+    """A mode of facts without support is noticed by the criterion that looks for their support, without a judge."""
+    guard = make_guard(mode(Signature("claim", field="amount")), TOOLS)
+    assert (guard.criterion, guard.judged) == ("facts_grounded_v1", False)
+    (tmp_path / "guard.json").write_text(json.dumps(guard.config))
+    (checked,) = check([str(tmp_path / "guard.json")])
+    assert checked.problems == ()
+
+
 def test_a_mode_about_words_becomes_a_rubric() -> None:
     """A criterion that needs a judge is written, loads, and is not tried."""
     done = fairtrial("failures", stored("the language is wrong"), "--mode", "1", "--to-criterion", "guard.json")

@@ -157,7 +157,7 @@ def test_attempts_that_passed_show_the_first_difference() -> None:
     passes = [attempt(*order, *pay, number=number, reward=1.0) for number in (2, 3, 4)]
     own = found_in(attempt(*pay), *passes)
     assert (own.evidence, own.signature.kind, own.signature.tool) == ("contrast", "missing", "get_order")
-    assert own.reason == 'all 3 attempts that passed called get_order with {"id": 7}, and this attempt did not'
+    assert own.reason == 'all 3 attempts that passed called get_order here with {"id": 7}, and this attempt did not'
     assert (own.step and own.step.text) == "pay(id=7)"
 
 

@@ -13,7 +13,9 @@ import { queueOf } from "./state";
 import type { LabelsView, QueueRequest, QueueView } from "./view";
 import { visibleLine } from "./visible";
 
-const METHODS = { random: "byRandom", uncertain: "byUncertain", disagreement: "byDisagreement", stratum: "byStratum" } as const;
+const METHODS = { random: "byRandom", uncertain: "byUncertain", disagreement: "byDisagreement", stratum: "byStratum", failures: "byFailures" } as const;
+/** The methods that draw outcomes of a criterion. Failed attempts are drawn by `fairtrial label --failures`. */
+const OFFERED = (Object.keys(METHODS) as (keyof typeof METHODS)[]).filter((method) => method !== "failures");
 const KEYS: readonly Key<"next" | "previous" | "back" | "help">[] = [
   { key: "j", action: "next", text: "keyNextQueue" },
   { key: "k", action: "previous", text: "keyPreviousQueue" },
@@ -166,9 +168,9 @@ function Draw({ client, view, onProblem }: { client: Client; view: LabelsView; o
           <span>{language.text("drawBy")}</span>
           <select
             value={wanted.by}
-            onChange={(event) => change({ by: (Object.keys(METHODS) as (keyof typeof METHODS)[]).find((own) => own === event.currentTarget.value) ?? "random" })}
+            onChange={(event) => change({ by: OFFERED.find((own) => own === event.currentTarget.value) ?? "random" })}
           >
-            {(Object.keys(METHODS) as (keyof typeof METHODS)[]).map((method) => (
+            {OFFERED.map((method) => (
               <option key={method} value={method}>
                 {language.text(METHODS[method])}
               </option>

@@ -630,7 +630,7 @@ export interface ProgressView {
 
 export interface QueueRequest {
   criterion: string;
-  by: "disagreement" | "random" | "stratum" | "uncertain";
+  by: "disagreement" | "failures" | "random" | "stratum" | "uncertain";
   sample: number;
   seed: number;
   part?: "call" | "check" | "fact" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
@@ -644,7 +644,7 @@ export interface QueueRequest {
 export interface QueueView {
   number: number;
   criterion: string;
-  by: "disagreement" | "random" | "stratum" | "uncertain";
+  by: "disagreement" | "failures" | "random" | "stratum" | "uncertain";
   sample: number;
   seed: number;
   blind: boolean;

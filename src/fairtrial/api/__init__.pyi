@@ -4,6 +4,7 @@ from fairtrial.api.case_places import problem_places as problem_places
 from fairtrial.api.checking import Checked as Checked
 from fairtrial.api.checking import check as check
 from fairtrial.api.conversations import write_recordings as write_recordings
+from fairtrial.api.dataset_sources import is_folder_of_results as is_folder_of_results
 from fairtrial.api.datasets.dataset_options import DatasetOptions as DatasetOptions
 from fairtrial.api.datasets.dataset_planning import plan_dataset as plan_dataset
 from fairtrial.api.datasets.dataset_scoring import DatasetPlan as DatasetPlan
@@ -31,6 +32,7 @@ from fairtrial.api.evaluation import score as score
 from fairtrial.api.execution import execute as execute
 from fairtrial.api.explaining import Explanation as Explanation
 from fairtrial.api.explaining import explain as explain
+from fairtrial.api.failure_modes.judged_modes import judge_failures as judge_failures
 from fairtrial.api.failure_modes.mode_guards import write_cases as write_cases
 from fairtrial.api.failure_modes.mode_guards import write_guard as write_guard
 from fairtrial.api.failure_modes.mode_reports import print_failures as print_failures

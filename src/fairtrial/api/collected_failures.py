@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
+from msgspec.structs import replace
+
 from fairtrial.analysis.failures.mode_counts import count_modes
 from fairtrial.analysis.failures.modes import LARGEST_DISTANCE
+from fairtrial.analysis.failures.named_failures import ReadFailure, estimate_names, read_failures
 from fairtrial.analysis.failures.run_failures import FailureCollector
 from fairtrial.errors import UsageError
 from fairtrial.records.failure_mode import Failures
+from fairtrial.records.label import FAILURES
 from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.transcript import Transcript, transcripts
 
@@ -19,12 +23,29 @@ def find_failures(run: ReportedRun, *, largest_distance: float = LARGEST_DISTANC
 
     Raises UsageError if `largest_distance` is not in 0..1.
     """
-    if not 0 <= largest_distance <= 1:
-        raise UsageError(f"largest_distance must be from 0 to 1, got {largest_distance:g}")
+    check_distance(largest_distance)
     collector = FailureCollector()
     for attempts in by_position(transcripts(run)):
         collector.add_case([(own.result, own.recording) for own in attempts], attempts[0].case)
-    return count_modes(collector, run.info.id, largest_distance=largest_distance)
+    failures = count_modes(collector.tally, run.info.id, largest_distance=largest_distance, failed=collector.failed)
+    readings = labelled_failures(run, failures)
+    return replace(failures, names=estimate_names(readings), labels=len(readings)) if readings else failures
+
+
+def labelled_failures(run: ReportedRun, failures: Failures) -> dict[tuple[int, int], ReadFailure]:
+    """Return the failed attempts that people labelled."""
+    labels = [label for label in run.labels if label.criterion == FAILURES]
+    if not labels:
+        return {}
+    failed = {(own.position, own.attempt) for own in failures.failed}
+    readings = read_failures(labels, {expected.key: expected.position for expected in run.expected})
+    return {place: reading for place, reading in readings.items() if place in failed}
+
+
+def check_distance(largest_distance: float) -> None:
+    """Raise UsageError if a distance is not in 0..1."""
+    if not 0 <= largest_distance <= 1:
+        raise UsageError(f"largest_distance must be from 0 to 1, got {largest_distance:g}")
 
 
 def by_position(attempts: Iterator[Transcript]) -> Iterator[list[Transcript]]:

@@ -38,8 +38,8 @@ class CaseGroup(NamedTuple):
         names = [name for name in ConversationRow._fields if stratified or name != "stratum"]
         for part in self.parts:
             of_bucket = self._conversations_of_bucket(part)
-            rows = _rows(self.folder / "attempts" / part, names, of_bucket)
-            outcomes = _rows(self.folder / "outcomes" / part, OutcomeColumns._fields, of_bucket)
+            rows = read_columns(self.folder / "attempts" / part, names, of_bucket)
+            outcomes = read_columns(self.folder / "outcomes" / part, OutcomeColumns._fields, of_bucket)
             conversations = rows if stratified else ((*row, None) for row in rows)
             yield from _join_items(map(ConversationRow._make, conversations), map(OutcomeColumns._make, outcomes))
 
@@ -49,7 +49,7 @@ class CaseGroup(NamedTuple):
             return None
         pa: Any = import_extra("pyarrow", "parquet")
         path, key = self.folder / "attempts" / part, "position" if self.answers_cases else "case_id"
-        numbers = [number for number, case in _rows(path, ["conversation", key]) if self._holds(case)]
+        numbers = [number for number, case in read_columns(path, ["conversation", key]) if self._holds(case)]
         return pa.array(numbers, pa.int64())
 
     def _holds(self, case: Any) -> bool:
@@ -100,7 +100,7 @@ def answered_positions(folder: Path) -> set[int]:
     return {
         position
         for part in _parts(folder)
-        for (position,) in _rows(folder / "attempts" / part.name, ["position"])
+        for (position,) in read_columns(folder / "attempts" / part.name, ["position"])
         if position is not None
     }
 
@@ -146,7 +146,7 @@ def _join_items(rows: Iterable[ConversationRow], outcomes: Iterable[OutcomeColum
         yield row, own
 
 
-def _rows(path: Path, names: Sequence[str], conversations: Any = None) -> Iterator[tuple[Any, ...]]:
+def read_columns(path: Path, names: Sequence[str], conversations: Any = None) -> Iterator[tuple[Any, ...]]:
     """Yield the values of columns row by row, of all conversations or of some."""
     if not path.exists():
         return
@@ -160,7 +160,9 @@ def _rows(path: Path, names: Sequence[str], conversations: Any = None) -> Iterat
             yield from zip(*(_values(batch.column(name)) for name in names), strict=True)
 
 
-_TEXTS = frozenset(("file", "eval_set", "digest", "verdict", "criterion", "open_parts"))
+_TEXTS = frozenset(
+    ("file", "eval_set", "digest", "verdict", "criterion", "open_parts", "kind", "tool", "field", "template")
+)
 """Columns that hold the same texts again and again, each of which is made once."""
 
 

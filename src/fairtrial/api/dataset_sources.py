@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -41,17 +42,26 @@ def is_folder_of_results(path: str | Path) -> bool:
 
 def measure_folder(folder: str | Path, *, valid_only: bool = False) -> MeasuredRun:
     """Return the numbers of the results in a folder. Raises UsageError if it is not there, or is not finished."""
+    with local_results(folder, ("attempts", "outcomes")) as own:
+        return _measure(own, str(folder), valid_only=valid_only)
+
+
+@contextmanager
+def local_results(folder: str | Path, tables: tuple[str, ...]) -> Iterator[Path]:
+    """Yield a folder of results, or a temporary copy of its manifest and tables if it is in an object store."""
     if not is_object_folder(folder):
-        return _measure(Path(folder), str(folder), valid_only=valid_only)
+        yield Path(folder)
+        return
     with TemporaryDirectory(prefix="fairtrial-results-") as copy:
         objects = ObjectFolder(str(folder))
-        objects.download(Path(copy), ("attempts", "outcomes"))
+        objects.download(Path(copy), tables)
         if MANIFEST in objects.names():
             (Path(copy) / MANIFEST).write_bytes(*objects.read_each([MANIFEST]))
-        return _measure(Path(copy), str(folder), valid_only=valid_only)
+        yield Path(copy)
 
 
-def _measure(folder: Path, name: str, *, valid_only: bool) -> MeasuredRun:
+def read_manifest(folder: Path, name: str) -> Manifest:
+    """Return the manifest of a folder, which errors call by its name. Raises UsageError if it is not there."""
     try:
         manifest = json_decoder(Manifest).decode((folder / MANIFEST).read_bytes())
     except OSError:
@@ -64,6 +74,11 @@ def _measure(folder: Path, name: str, *, valid_only: bool) -> MeasuredRun:
     if manifest.schema != SCHEMA_VERSION:
         problem = f"/schema: must be {SCHEMA_VERSION}, got {manifest.schema}; score the data set again"
         raise FormatError(f"{name}/{MANIFEST}", [problem])
+    return manifest
+
+
+def _measure(folder: Path, name: str, *, valid_only: bool) -> MeasuredRun:
+    manifest = read_manifest(folder, name)
     terms = {
         criterion.criterion: CriterionTerms(
             criterion.criterion, criterion.threshold, criterion.lower_is_better, criterion.range

@@ -7,12 +7,13 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from fairtrial.batch.parts import Columns
 from fairtrial.errors import UsageError, spell
 from fairtrial.records.attempt import Failure
 from fairtrial.records.decoding import json_decoder
+from fairtrial.records.failure_mode import DecisiveStep, FailedAttempt, Signature
 from fairtrial.records.model_usage import ModelUsage
 from fairtrial.records.result import CaseResult, Criterion, Fault, JudgeStats, Outcome, Verdict
 from fairtrial.records.score import FaultSide, PartKind, Score
@@ -74,8 +75,45 @@ def folder_tables(carry: Sequence[str] = ()) -> dict[str, Columns]:
         "attempts": attempts,
         "outcomes": {**_CONVERSATION, **list_types(KEY), **list_types(OUTCOME), **SCORE},
         "parts": {**_CONVERSATION, **list_types(KEY), **list_types(PART)},
+        "failures": {**_CONVERSATION, "file": "string", **list_types(KEY), **FAILURE, "features": "list"},
         "refused": REFUSED,
     }
+
+
+FAILURE: Columns = {
+    "case": "string",
+    "verdict": "string",
+    "kind": "string",
+    "tool": "string",
+    "field": "string",
+    "criterion": "string",
+    "template": "string",
+    "side": "string",
+    "evidence": "string",
+    "reason": "string",
+    "invocation": "int64",
+    "step": "int64",
+    "step_kind": "string",
+    "ordinal": "int64",
+    "text": "string",
+    "length": "int64",
+}
+"""The signature and the decisive step of a failed attempt. All but the case and the verdict are null for a pass."""
+
+
+def failure_row(failed: FailedAttempt, verdict: str) -> Row:
+    """Return the columns of a failed attempt."""
+    step = failed.step
+    place = (None,) * 5 if step is None else (step.invocation, step.step, step.kind, step.ordinal, step.text)
+    signature = astuple(failed.signature)
+    return (failed.case, verdict, *signature, failed.side, failed.evidence, failed.reason, *place, failed.length)
+
+
+def read_failure(row: Sequence[Any], signature: Signature, position: int, attempt: int) -> FailedAttempt:
+    """Return the failed attempt of a row that `failure_row` made, with a signature that was read before."""
+    side, evidence, reason, invocation, step, kind, ordinal, text, length = row[7:]
+    place = None if ordinal is None else DecisiveStep(invocation, step, kind, ordinal, text)
+    return FailedAttempt(position, row[0], attempt, signature, side, reason, place, evidence, length=length)
 
 
 _UNNAMED: tuple[PartKind, ...] = ("invocation", "call", "message")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from shlex import quote
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fairtrial.cli import completion
 from fairtrial.cli.headed_command import command, under
 from fairtrial.cli.options import flags, trust_flags
+from fairtrial.cli.options.judge_flags import asking_options, make_judges
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.errors import UsageError
 
@@ -50,6 +52,10 @@ _LARGEST_DISTANCE = click.option(
 )
 @under("Reports", trust_flags.json_file, _HTML, trust_flags.markdown_file)
 @under("Limits", _LARGEST_DISTANCE, rare=True)
+@click.option(
+    "--judge", is_flag=True, help="Let a judge assign the failures that belong to no mode, by vote and quote."
+)
+@asking_options
 @flags.add_store_option
 def failures(
     run: str,
@@ -61,13 +67,15 @@ def failures(
     html_file: Path | None,
     markdown_file: Path | None,
     largest_distance: float,
+    judge: bool,
     store: str,
+    **judge_options: Any,
 ) -> None:
     """List the failure modes of a run, those first whose repair would let most cases pass.
 
-    RUN is the beginning of an id in the store. For every failed attempt, the decisive step is found: the step where
-    it left what was expected, or what attempts that passed have in common, or the first symptom. Attempts that went
-    wrong in the same way are one mode. No model is asked.
+    RUN is the beginning of an id in the store, or a folder that `score --out` wrote. For every failed attempt, the
+    decisive step is found: the step where it left what was expected, or what attempts that passed have in common, or
+    the first symptom. Attempts that went wrong in the same way are one mode. Without --judge, no model is asked.
 
     \b
     fairtrial failures 20260102
@@ -75,6 +83,7 @@ def failures(
     fairtrial failures 20260102 --mode 1 --to-criterion guard.json --to-cases regression.evalset.json
     fairtrial failures 20260102 --against 20260101 --markdown comment.md
     fairtrial failures 20260102 --json failures.json --html failures.html
+    fairtrial failures 20260102 --judge --judge-model openai/gpt-4o-mini --max-cost 1
     """  # noqa: D301
     from fairtrial import api
     from fairtrial.cli.console import console
@@ -83,8 +92,13 @@ def failures(
         raise UsageError("--against compares all modes of two runs; leave out --mode and --html")
     if mode is None and (criterion_file is not None or cases_file is not None):
         raise UsageError("--to-criterion and --to-cases are about one mode; it needs --mode")
-    own = api.find_run(run, store)
+    is_folder = api.is_folder_of_results(run)
+    if is_folder and (judge or any(option is not None for option in (against, criterion_file, cases_file))):
+        raise UsageError(f"{run}: a folder of results lists modes only; give the run in the store for other options")
+    own = run if is_folder else api.find_run(run, store)
     modes = api.failures(own, largest_distance=largest_distance)
+    if judge and not isinstance(own, str):
+        modes = api.judge_failures(own, modes, make_judges(judge_options))
     if mode is not None:
         _check_mode(modes, mode)
     changes = None if against is None else api.failure_changes(own, against, store=store)
@@ -95,9 +109,11 @@ def failures(
     trust_flags.write_markdown([markdown], markdown_file)
     if not trust_flags.is_stdout(json_file):
         document = changes if changes is not None else modes
-        show = flags.show_command(own.info.id, store).replace("fairtrial show", "fairtrial failures", 1)
+        show = f"fairtrial failures {quote(run)}"
+        if not isinstance(own, str):
+            show = flags.show_command(own.info.id, store).replace("fairtrial show", "fairtrial failures", 1)
         api.print_failures(console(), document, mode=mode, show=show)
-    if mode is not None:
+    if mode is not None and not isinstance(own, str):
         _write_guards(own, modes, mode, criterion_file, cases_file, is_quiet=trust_flags.is_stdout(json_file))
 
 

@@ -10,6 +10,7 @@ from fairtrial.cli import completion
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.viewer_options import ViewerPlace, viewer_options
+from fairtrial.errors import UsageError
 
 
 def _read_answers(ctx: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, float]:
@@ -52,6 +53,13 @@ def _user() -> str:
     "which people disagree; stratum: half of each verdict.",
 )
 @click.option(
+    "--failures",
+    "is_failures",
+    is_flag=True,
+    help="Label failed attempts, whatever criterion failed: half at random, a third spread over the failure modes, the "
+    "rest from those that belong to no mode.",
+)
+@click.option(
     "--part",
     type=click.Choice(["invocation", "rubric", "sentence", "question", "call", "message", "check"]),
     help="Label the parts of this kind instead of whole outcomes.",
@@ -85,6 +93,7 @@ def label(
     labeler: str,
     sample: int,
     by: str,
+    is_failures: bool,
     part: str | None,
     overlap: float,
     labelers: int,
@@ -105,14 +114,17 @@ def label(
     fairtrial label 20260102 --criterion final_response_match_v2
     fairtrial label 20260102 --criterion safety_v1 --as ann --sample 50 --overlap 0.5
     fairtrial label 20260102 --criterion safety_v1 --as eva --by disagreement
+    fairtrial label 20260102 --failures --sample 50
     fairtrial label 20260102 --criterion helpful --answer wrong=0 --answer partly=0.5 --answer right=1
     """  # noqa: D301
     from fairtrial import api
 
     place.check_installed()
+    if is_failures and (criterion or by != "random" or part is not None):
+        raise UsageError("--failures labels whole attempts; leave out --criterion, --by and --part")
     request = api.QueueRequest(
         criterion,
-        by,  # type: ignore[arg-type]
+        "failures" if is_failures else by,  # type: ignore[arg-type]
         sample,
         seed,
         part,  # type: ignore[arg-type]

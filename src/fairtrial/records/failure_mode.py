@@ -60,6 +60,7 @@ class FailedAttempt(Record, frozen=True):
 
     `step` is None if nothing known says where, and `reason` then says why. `evidence` is None in that case. `mode` is
     the number of the mode, or None if the failure stays alone. `length` counts the characters of the conversation.
+    `judged_mode` is the mode that a judge chose for a failure without one, with the words that it quoted.
     """
 
     position: int
@@ -73,6 +74,8 @@ class FailedAttempt(Record, frozen=True):
     criteria: tuple[str, ...] = ()
     mode: int | None = None
     length: int = 0
+    judged_mode: int | None = None
+    judged_quote: str = ""
 
 
 class SharedFeature(Record, frozen=True):
@@ -99,7 +102,8 @@ class FailureMode(Record, frozen=True):
     `repaired` is the number of cases that would pass if the mode was repaired: cases whose every failed attempt has
     this mode. `median_step` is the median of the places of the decisive steps in their conversations. `examples` are
     the most typical attempt, the least typical one, and the shortest one, each as `(case, attempt)`. Several signatures
-    are one mode if rare ones joined it.
+    are one mode if rare ones joined it. `judged` counts the failures without a mode that a judge assigned to it. They
+    are not among its attempts.
     """
 
     number: int
@@ -114,6 +118,35 @@ class FailureMode(Record, frozen=True):
     median_step: float | None = None
     examples: tuple[tuple[str, int], ...] = ()
     shared: tuple[SharedFeature, ...] = ()
+    judged: int = 0
+
+
+class JudgedFailures(Record, frozen=True):
+    """The `questions` to a judge about failures without a mode, of which its votes assigned some to a mode.
+
+    There were also questions about so many `names` that people gave. `calls` counts the calls.
+    """
+
+    questions: int = 0
+    assigned: int = 0
+    names: int = 0
+    calls: int = 0
+
+
+class NamedFailures(Record, frozen=True):
+    """A name that people gave to failures: to `attempts` of those that they read, in so many cases.
+
+    `share` estimates its share of all failed attempts, from the probabilities with which the read ones were drawn. The
+    interval counts a case as one unit. `mode` is the mode that the name means, if it is the name of a mode, or if a
+    judge decides so, as `judged` shows.
+    """
+
+    name: str
+    attempts: int
+    cases: int
+    share: Estimate = Estimate()
+    mode: int | None = None
+    judged: bool = False
 
 
 class Failures(Displayed, frozen=True, tag_field="kind", tag="failures"):
@@ -122,6 +155,8 @@ class Failures(Displayed, frozen=True, tag_field="kind", tag="failures"):
     `cases` and `attempts` count the whole run, `failed_cases` and `failed_attempts` those that did not pass. `alone` is
     the number of failed attempts that belong to no mode, and `unplaced` that of attempts without a decisive step.
     `tried` is the number of properties that were tested for all modes together. `notes` say what could not be known.
+    `names` are those that people gave to failed attempts, and `labels` is the number of attempts that they labelled.
+    `judged` is about the questions to a judge, or None if there were none.
     """
 
     signature: str
@@ -136,6 +171,9 @@ class Failures(Displayed, frozen=True, tag_field="kind", tag="failures"):
     unplaced: int = 0
     tried: int = 0
     notes: tuple[str, ...] = ()
+    names: tuple[NamedFailures, ...] = ()
+    labels: int = 0
+    judged: JudgedFailures | None = None
 
     def mode(self, number: int) -> FailureMode:
         """Return the mode with a number. Raises KeyError if there is none."""
@@ -176,6 +214,9 @@ class GuardCheck(Record, frozen=True):
 
     It fails `caught` of the `members` of the mode, and `alarms` of the `passes`. `sensitivity` is the share of members
     that it fails, `specificity` the share of passes that it does not fail. A `judged` criterion was not tried.
+
+    People labelled `labels` failed attempts. Of those with the name of the mode, the criterion fails a share of
+    `labelled_sensitivity`, and of the others it does not fail a share of `labelled_specificity`.
     """
 
     criterion: str
@@ -186,6 +227,9 @@ class GuardCheck(Record, frozen=True):
     passes: int = 0
     sensitivity: Estimate = Estimate()
     specificity: Estimate = Estimate()
+    labels: int = 0
+    labelled_sensitivity: Estimate = Estimate()
+    labelled_specificity: Estimate = Estimate()
 
 
 ModeChangeKind = Literal["new", "gone", "grown", "shrunk", "unchanged"]

@@ -43,9 +43,13 @@ class Label(Record, frozen=True):
     reference: str = ""
 
 
-SampleMethod = Literal["random", "uncertain", "disagreement", "stratum"]
+SampleMethod = Literal["random", "uncertain", "disagreement", "stratum", "failures"]
 """How outcomes are drawn. `uncertain` prefers close votes of the judge, `disagreement` takes the outcomes on which
-people disagree, and `stratum` takes half from each verdict."""
+people disagree, and `stratum` takes half from each verdict. `failures` draws failed attempts whatever criterion failed,
+half at random, a third spread over the failure modes, and the rest from those that belong to no mode."""
+
+FAILURES = "failures"
+"""The criterion of labels on failed attempts. The value says whether the agent failed, and the note in which way."""
 
 
 class LabelQueue(Record, frozen=True):

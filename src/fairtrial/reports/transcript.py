@@ -51,19 +51,23 @@ class JudgedPart(Record, frozen=True):
 
 
 def transcripts(run: ReportedRun) -> Iterator[Transcript]:
-    """Yield each attempt of a run. Results, recordings and cases are read side by side in file order.
+    """Yield each attempt of a run. Results, recordings and cases are read side by side in file order, and not kept.
 
     A run that was interrupted may have recordings without a result. They are left out.
     """
     recordings = iter(run.recordings)
     position, recording = next(recordings, _END)
-    cases = {case.position: case.case for case in run.expected}
+    expected = iter(run.expected)
+    case = next(expected, None)
     for result in run.cases:
         place = (result.position, result.attempt)
         while (position, recording.attempt) < place:
             position, recording = next(recordings, _END)
+        while case is not None and case.position < result.position:
+            case = next(expected, None)
         has_recording = (position, recording.attempt) == place
-        yield Transcript(result, recording if has_recording else None, cases.get(result.position))
+        has_case = case is not None and case.position == result.position
+        yield Transcript(result, recording if has_recording else None, case.case if has_case and case else None)
 
 
 def judged_parts(result: CaseResult) -> dict[int | None, list[JudgedPart]]:

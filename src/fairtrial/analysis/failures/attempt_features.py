@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
+from sys import intern
 
 from fairtrial.analysis.failures.events import Conversation, is_error
 from fairtrial.analysis.failures.refusal_phrases import language
@@ -18,7 +20,13 @@ _MOST_GROUPS = 20
 
 def attempt_features(result: CaseResult, conversation: Conversation, case: EvalCase | None) -> frozenset[str]:
     """Return the properties of an attempt: its tools, errors, turns, language, tokens, models, ending and groups."""
-    return frozenset(_features(result, conversation, case))
+    return _shared(frozenset(_features(result, conversation, case)))
+
+
+@lru_cache(maxsize=4096)
+def _shared(features: frozenset[str]) -> frozenset[str]:
+    """Return one set for equal sets, so that many attempts with equal properties need the memory of one."""
+    return frozenset(map(intern, features))
 
 
 def _features(result: CaseResult, conversation: Conversation, case: EvalCase | None) -> Iterator[str]:

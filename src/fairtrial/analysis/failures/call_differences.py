@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from fairtrial.analysis.failures.events import Conversation
 from fairtrial.analysis.failures.tool_effects import only_reads
 from fairtrial.records.case import EvalCase
 from fairtrial.records.equality import equal_json
+from fairtrial.records.record import Json
 from fairtrial.records.score import AlignedCall, Score
 from fairtrial.records.trace import ToolCall
 from fairtrial.text.display import compact
@@ -17,6 +19,7 @@ CallKind = Literal["missing", "unexpected", "repeated", "forbidden", "changed", 
 _MOST = 400
 """The most calls that are compared. Matching takes quadratic time."""
 _MOST_FIELDS = 3
+_DEEPEST = 20
 
 
 class CallDifference(NamedTuple):
@@ -49,6 +52,7 @@ class Pair(NamedTuple):
 
 
 Reads = Callable[[str], bool]
+Equal = Callable[[Json, Json], bool]
 
 
 def tool_reads(hints: Mapping[str, bool]) -> Reads:
@@ -166,19 +170,21 @@ def own_differences(
     reads: Reads,
     *,
     may_call: frozenset[str] = frozenset(),
+    equal: Equal = equal_json,
 ) -> list[CallDifference]:
     """Return the differences by matching equal calls in any order. Surplus calls that only read do not count.
 
-    `may_call` are calls that are allowed besides the expected ones, as `call_key` writes them.
+    `may_call` are calls that are allowed besides the expected ones, as `normal_key` writes them. `equal` compares two
+    arguments.
     """
     calls = [call for _, call in expected[:_MOST]]
     places = conversation.calls[:_MOST]
-    pairs, theirs_left, ours_left = _match(conversation, calls, places)
-    changed, theirs_left, ours_left = _pair_changed(conversation, calls, theirs_left, ours_left)
+    pairs, theirs_left, ours_left = _match(conversation, calls, places, equal)
+    changed, theirs_left, ours_left = _pair_changed(conversation, calls, (theirs_left, ours_left), equal)
     findings = list(changed)
     for place in ours_left:
         actual = conversation.call_at(place)
-        if not reads(actual.name) and call_key(actual) not in may_call:
+        if not reads(actual.name) and normal_key(actual) not in may_call:
             findings.append(CallDifference(_surplus_kind(conversation, place), place, None, actual))
     for number in theirs_left:
         at = _place_of_missing(conversation, number, calls, pairs, expected[number][0], reads)
@@ -197,8 +203,34 @@ def call_key(call: ToolCall) -> str:
     return f"{call.name} {compact(call.args)}"
 
 
+def normal_key(call: ToolCall) -> str:
+    """Return the name and the normal arguments of a call: calls with equal ones do the same."""
+    return f"{call.name} {compact(normal_value(call.args))}"
+
+
+def equal_normally(ours: Json, theirs: Json) -> bool:
+    """Return whether two arguments are equal after normalisation."""
+    return equal_json(ours, theirs) or compact(normal_value(ours)) == compact(normal_value(theirs))
+
+
+def normal_value(value: Any, depth: int = 0) -> Any:
+    """Return an argument in a normal form: sorted keys, small letters of one width, one space, whole numbers as such.
+
+    For example, " Oslo" and "oslo", 2.0 and 2 are equal in it. Nested values below a depth of 20 stay as they are.
+    """
+    if isinstance(value, str):
+        return " ".join(unicodedata.normalize("NFKC", value).casefold().split())
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if depth < _DEEPEST and isinstance(value, dict):
+        return {key: normal_value(value[key], depth + 1) for key in sorted(value)}
+    if depth < _DEEPEST and isinstance(value, list):
+        return [normal_value(item, depth + 1) for item in value]
+    return value
+
+
 def _match(
-    conversation: Conversation, calls: Sequence[ToolCall], places: Sequence[int]
+    conversation: Conversation, calls: Sequence[ToolCall], places: Sequence[int], equal: Equal
 ) -> tuple[list[Pair], list[int], list[int]]:
     """Pair equal calls, in their order as far as possible. Return the pairs, and what is left of both sides."""
     free = list(places)
@@ -206,8 +238,8 @@ def _match(
     rest: list[int] = []
     latest = -1
     for number, theirs in enumerate(calls):
-        equal = [place for place in free if _is_equal(conversation.call_at(place), theirs)]
-        place = next((place for place in equal if place > latest), equal[0] if equal else None)
+        alike = [place for place in free if _is_equal(conversation.call_at(place), theirs, equal)]
+        place = next((place for place in alike if place > latest), alike[0] if alike else None)
         if place is None:
             rest.append(number)
             continue
@@ -217,23 +249,24 @@ def _match(
     return pairs, rest, free
 
 
-def _is_equal(ours: ToolCall, theirs: ToolCall) -> bool:
-    return ours.name == theirs.name and (bool(ours.withheld) or equal_json(ours.args, theirs.args))
+def _is_equal(ours: ToolCall, theirs: ToolCall, equal: Equal) -> bool:
+    return ours.name == theirs.name and (bool(ours.withheld) or equal(ours.args, theirs.args))
 
 
 def _pair_changed(
-    conversation: Conversation, calls: Sequence[ToolCall], theirs_left: list[int], ours_left: list[int]
+    conversation: Conversation, calls: Sequence[ToolCall], left: tuple[list[int], list[int]], equal: Equal
 ) -> tuple[list[CallDifference], list[int], list[int]]:
     """Pair calls of one tool whose arguments differ: those that share most arguments first.
 
     Calls that share no argument are one changed call only if each side has one call of that tool.
     """
+    theirs_left, ours_left = left
     candidates: list[tuple[int, int, int]] = []
     for number in theirs_left:
         own = [place for place in ours_left if conversation.call_at(place).name == calls[number].name]
         rivals = [candidate for candidate in theirs_left if calls[candidate].name == calls[number].name]
         for place in own:
-            shared = _count_shared(conversation.call_at(place), calls[number])
+            shared = _count_shared(conversation.call_at(place), calls[number], equal)
             if shared or (len(own) == 1 and len(rivals) == 1):
                 candidates.append((-shared, place, number))
     findings: list[CallDifference] = []
@@ -242,22 +275,21 @@ def _pair_changed(
             ours_left = [candidate for candidate in ours_left if candidate != place]
             theirs_left = [candidate for candidate in theirs_left if candidate != number]
             actual = conversation.call_at(place)
-            findings.append(
-                CallDifference("changed", place, calls[number], actual, _list_differing(actual, calls[number]))
-            )
+            fields = _list_differing(actual, calls[number], equal)
+            findings.append(CallDifference("changed", place, calls[number], actual, fields))
     return findings, theirs_left, ours_left
 
 
-def _count_shared(ours: ToolCall, theirs: ToolCall) -> int:
-    return sum(name in ours.args and equal_json(ours.args[name], value) for name, value in theirs.args.items())
+def _count_shared(ours: ToolCall, theirs: ToolCall, equal: Equal) -> int:
+    return sum(name in ours.args and equal(ours.args[name], value) for name, value in theirs.args.items())
 
 
-def _list_differing(ours: ToolCall, theirs: ToolCall) -> tuple[str, ...]:
+def _list_differing(ours: ToolCall, theirs: ToolCall, equal: Equal) -> tuple[str, ...]:
     names = sorted({*ours.args, *theirs.args})
     return tuple(
         name
         for name in names
-        if name not in ours.args or name not in theirs.args or not equal_json(ours.args[name], theirs.args[name])
+        if name not in ours.args or name not in theirs.args or not equal(ours.args[name], theirs.args[name])
     )
 
 

@@ -9,14 +9,16 @@ from fairtrial.analysis.failures.call_differences import (
     CallDifference,
     Reads,
     aligned_differences,
+    equal_normally,
     expected_in,
     own_differences,
     shown_fields,
     tool_reads,
 )
 from fairtrial.analysis.failures.error_templates import error_text, make_template
-from fairtrial.analysis.failures.events import Conversation, item_text, numbers
+from fairtrial.analysis.failures.events import Conversation
 from fairtrial.analysis.failures.findings import Attempt, Finding
+from fairtrial.analysis.failures.reply_comparison import collect_facts
 from fairtrial.analysis.failures.reply_differences import (
     reply_findings,
     state_findings,
@@ -108,25 +110,30 @@ def breaks(attempt: Attempt, conversation: Conversation) -> Iterator[Ranked]:
 
 
 def expectations(attempt: Attempt, conversation: Conversation) -> Iterator[Ranked]:
-    """Yield the differences from the case: calls that write, the state, replies, and calls that read."""
+    """Yield the differences from the case: calls that write, the state, replies, and calls that read.
+
+    Replies are not read if a difference of a lower rank is known.
+    """
     case = attempt.case
     reads = tool_reads(attempt.hints)
     if case is None or not conversation.events:
         return
     done = len(conversation.trace.invocations)
-    for difference in _call_differences(attempt, conversation):
-        if difference.invocation is not None and difference.invocation >= done:
-            continue  # the turn itself is missing
-        finding = _describe(conversation, difference, "expectation", "expected")
-        yield Ranked(_rank(attempt, difference, reads), finding)
-    for finding in state_findings(attempt, conversation, reads):
-        yield Ranked(0, finding)
-    for finding in turn_findings(attempt, conversation):
-        yield Ranked(1, finding)
-    for finding in statement_findings(attempt, conversation):
-        yield Ranked(1, finding)
-    for finding in reply_findings(attempt, conversation):
-        yield Ranked(_SOFT + 2 if finding.signature.kind == "criterion" else _SOFT, finding)
+    ranked = [
+        Ranked(_rank(attempt, difference, reads), _describe(conversation, difference, "expectation", "expected"))
+        for difference in _call_differences(attempt, conversation)
+        if difference.invocation is None or difference.invocation < done  # otherwise the turn itself is missing
+    ]
+    ranked += [Ranked(0, finding) for finding in state_findings(attempt, conversation, reads)]
+    yield from ranked
+    if any(own.rank == 0 for own in ranked):
+        return
+    sources = (turn_findings(attempt, conversation), statement_findings(attempt, conversation))
+    of_turns = [Ranked(1, finding) for source in sources for finding in source]
+    yield from of_turns
+    if not of_turns:
+        for finding in reply_findings(attempt, conversation):
+            yield Ranked(_SOFT + 2 if finding.signature.kind == "criterion" else _SOFT, finding)
 
 
 def _rank(attempt: Attempt, difference: CallDifference, reads: Reads) -> int:
@@ -210,24 +217,22 @@ def contrasts(attempt: Attempt, conversation: Conversation) -> Iterator[Ranked]:
     reads = tool_reads(attempt.hints)
     passed = "the attempt that passed" if shared.passes == 1 else f"all {shared.passes} attempts that passed"
     expected = [(None, call) for call in shared.calls]
-    for difference in own_differences(conversation, expected, reads, may_call=shared.made):
+    for difference in own_differences(conversation, expected, reads, may_call=shared.made, equal=equal_normally):
         finding = _describe(conversation, difference, "contrast", "shared")
         rank = int(reads(difference.tool))
         if difference.kind == "missing":
-            reason = f"{passed} called {difference.tool} {_call(difference)}, and this attempt did not"
+            reason = f"{passed} called {difference.tool} here {_call(difference)}, and this attempt did not"
         elif difference.kind in ("unexpected", "repeated"):
             reason = f"{difference.tool} was called, which no attempt that passed did"
         else:
             reason = f"{finding.reason} ({passed} did so)"
         yield Ranked(rank, finding._replace(reason=reason))
     at = conversation.last_reply()
-    if at is not None and shared.values:
-        texts = [item_text(conversation.events[place].item) for place in conversation.replies]
-        stated = {value for text in texts for value in numbers(text)}
-        missing = sorted(shared.values - stated)
-        if missing:
-            reason = f"no reply states {missing[0]}, which {passed} did"
-            yield Ranked(2, Finding(Signature("value_missing"), at, reason, "contrast"))
+    own_facts = collect_facts(conversation.reply_texts) if shared.facts else {}
+    missing = next((key for key in shared.facts if key not in own_facts), None)
+    if at is not None and missing is not None:
+        reason = f"no reply states {shared.facts[missing]}, which {passed} did"
+        yield Ranked(2, Finding(Signature("value_missing"), at, reason, "contrast"))
 
 
 def symptoms(attempt: Attempt, conversation: Conversation) -> Iterator[Ranked]:

@@ -61,6 +61,11 @@ class Conversation:
         """The places of the replies and of the messages before them."""
         return [place for place, event in enumerate(self.events) if event.kind in ("reply", "message")]
 
+    @property
+    def reply_texts(self) -> list[str]:
+        """The texts of the replies and of the messages before them."""
+        return [item_text(self.events[place].item) for place in self.replies]
+
     @cached_property
     def results(self) -> dict[int, int]:
         """The places of results by the places of their calls: by id, otherwise in order among calls of one name."""
@@ -107,7 +112,14 @@ class Conversation:
     @cached_property
     def length(self) -> int:
         """The number of characters of all texts, arguments and results."""
-        return sum(len(item_text(event.item)) for event in self.events)
+        total = 0
+        for event in self.events:
+            item = event.item
+            if isinstance(item, Message | Thought):
+                total += len(item.text)
+            else:
+                total += len(repr(item.args if isinstance(item, ToolCall) else item.response))
+        return total
 
 
 _KINDS: dict[type, StepKind] = {Message: "message", Thought: "thought", ToolCall: "call", ToolResult: "result"}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 from fairtrial.analysis.failures.events import Conversation
+from fairtrial.analysis.failures.reply_comparison import FactKey
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
 from fairtrial.records.failure_mode import Evidence, Signature
@@ -28,16 +29,16 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True)
 class SharedByPasses:
-    """The calls and numbers that the attempts at a case that passed have in common.
+    """The calls and facts that the attempts at a case that passed have in common.
 
     `calls` are the calls that all of them made, in the order of the first. `made` are the calls that any of them made,
-    by name and arguments. `values` are the numbers that the replies of all of them state.
+    as `normal_key` writes them. `facts` are what the replies of all of them state, as one of them writes it.
     """
 
     passes: int
     calls: tuple[ToolCall, ...] = ()
     made: frozenset[str] = frozenset()
-    values: frozenset[str] = frozenset()
+    facts: Mapping[FactKey, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -49,11 +50,13 @@ class Attempt:
     case: EvalCase | None
     passes: SharedByPasses | None = None
     hints: dict[str, bool] = field(default_factory=dict)
+    outcome_verdicts: Sequence[Verdict] | None = None
 
     @cached_property
     def verdicts(self) -> Sequence[tuple[Outcome, Verdict]]:
         """The outcomes with their verdicts, those that failed first."""
-        pairs = [(outcome, outcome.verdict) for outcome in self.result.outcomes]
+        own = self.result.verdicts if self.outcome_verdicts is None else self.outcome_verdicts
+        pairs = list(zip(self.result.outcomes, own, strict=True))
         return sorted(pairs, key=lambda pair: pair[1] is not Verdict.FAILED)
 
     @cached_property

@@ -7,16 +7,15 @@ from typing import Any, NamedTuple
 
 from fairtrial.errors import UsageError
 from fairtrial.records.failure_mode import FailureMode, Signature
+from fairtrial.text.facts.fact import KINDS
 
 _CALLS = frozenset(("unexpected", "missing", "repeated", "forbidden", "changed", "moved"))
+_VALUES = frozenset(("value_missing", "value_differs", "opposed"))
 _STATEMENTS = {
     "call_failed": "If a tool answers with an error, the agent corrects its call, or tells the user what is missing.",
     "turns": "The conversation answers every message of the user.",
-    "value_missing": "The reply states every number that the reference states.",
-    "value_differs": "Each number in the reply equals the number that the reference or a result of a tool states.",
     "error": "If a tool answers with an error, the agent corrects its call, or tells the user what is missing.",
     "loop": "The agent does not make the same call again after it got the same result.",
-    "claim": "A message or a result of a tool before the reply supports each number in the reply.",
     "language": "The reply is in the language of the user's message.",
     "refusal": "The agent does not decline a request that it can fulfil.",
     "empty": "The reply has content that answers the user's message.",
@@ -46,7 +45,7 @@ class ToolUse(NamedTuple):
 
 
 def make_guard(mode: FailureMode, tools: ToolUse) -> Guard:
-    """Return a criterion that notices a mode. It is deterministic if the mode is about calls or the state.
+    """Return a criterion that notices a mode. It is deterministic if the mode is about calls, the state or facts.
 
     Otherwise it is a rubric for a judge. Raises UsageError for a mode that is not about the behaviour of the agent.
     """
@@ -59,6 +58,13 @@ def make_guard(mode: FailureMode, tools: ToolUse) -> Guard:
         keys = sorted({own.field for own in mode.signatures})
         match = {"*": "ignore"} | dict.fromkeys(keys, "exact")
         return Guard("final_state_match_v1", {"threshold": 1.0, "match": match}, judged=False)
+    if kinds <= _VALUES:
+        facts = sorted({own.field for own in mode.signatures if own.field in KINDS})
+        has_all = not facts or not all(own.field in KINDS for own in mode.signatures)
+        options = {"threshold": 1.0, "polarity": "opposed" in kinds} | ({} if has_all else {"kinds": facts})
+        return Guard("facts_match_v1", options, judged=False)
+    if kinds == {"claim"}:
+        return Guard("facts_grounded_v1", {"threshold": 1.0}, judged=False)
     statements = list(dict.fromkeys(_STATEMENTS[kind] for kind in sorted(kinds) if kind in _STATEMENTS))
     if not statements:
         raise UsageError(f"mode {mode.number} ({mode.name}): no criterion on the agent could notice it")

@@ -19,13 +19,15 @@ NAMES: dict[str, Callable[[Signature], str]] = {
     "call_failed": lambda own: f"{own.tool} is called as expected, and answers with an error{_after(own.template)}",
     "state": lambda own: f"the final state differs at {own.field}" if own.field else "the final state differs",
     "turns": lambda own: "the conversation ends before all messages of the user",  # noqa: ARG005
-    "value_missing": lambda own: "a reply does not state an expected value",  # noqa: ARG005
-    "value_differs": lambda own: "a reply states another value than expected",  # noqa: ARG005
+    "value_missing": lambda own: f"a reply does not state an expected {own.field or 'value'}",
+    "value_differs": lambda own: f"a reply states another {own.field or 'value'} than expected",
+    "value_forbidden": lambda own: "a reply states what it may not state",  # noqa: ARG005
+    "opposed": lambda own: f"a reply says the opposite of its reference{f' ({own.field})' if own.field else ''}",
     "rubric": lambda own: f"the rubric {own.field} fails" if own.field else "a rubric fails",
     "criterion": lambda own: f"{own.criterion or 'a criterion'} fails",
     "error": lambda own: f"{own.tool or 'a tool'} answers with an error{_after(own.template)}",
     "loop": lambda own: f"{own.tool or 'a tool'} is called again and again with an equal result",
-    "claim": lambda own: "a reply states a number that nothing supports",  # noqa: ARG005
+    "claim": lambda own: f"nothing supports the {own.field or 'number'} in a reply",
     "language": lambda own: "the reply is in another language",  # noqa: ARG005
     "refusal": lambda own: "the agent refuses",  # noqa: ARG005
     "hand_over": lambda own: f"the agent hands over to a person{f' ({own.tool})' if own.tool else ''}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fairtrial.records.failure_mode import Signature
 
@@ -19,16 +19,16 @@ _MOST = 200
 
 @dataclass
 class Group:
-    """Signatures that are one mode, with the number of their attempts and the positions of their cases."""
+    """Signatures that are one mode, with the numbers of their attempts and of their cases."""
 
     signatures: list[Signature]
     attempts: int
-    positions: set[int] = field(default_factory=set)
+    cases: int
 
     @property
     def is_rare(self) -> bool:
         """Whether few cases have it."""
-        return len(self.positions) <= _RARE_CASES
+        return self.cases <= _RARE_CASES
 
 
 def features(signature: Signature) -> frozenset[str]:
@@ -41,25 +41,20 @@ def features(signature: Signature) -> frozenset[str]:
     return frozenset(parts)
 
 
-def group(failures: Iterable[tuple[Signature, int]], *, largest_distance: float = LARGEST_DISTANCE) -> list[Group]:
-    """Return the groups of the signatures of failures, each with the position of its case.
+def group(groups: Iterable[Group], *, largest_distance: float = LARGEST_DISTANCE) -> list[Group]:
+    """Return the groups of one signature each, of which rare ones joined others.
 
-    Rare groups join by average linkage on the weighted Jaccard distance, the nearest pair first. A feature weighs
+    They join by average linkage on the weighted Jaccard distance, the nearest pair first. A feature weighs
     log(1 + n / m) if m of n signatures have it, so that rare features weigh more. The result does not depend on the
-    order of the failures.
+    order of the groups.
     """
-    by_signature: dict[Signature, Group] = {}
-    for signature, position in failures:
-        own = by_signature.setdefault(signature, Group([signature], 0))
-        own.attempts += 1
-        own.positions.add(position)
-    groups = sorted(by_signature.values(), key=_order)
-    return sorted([*_join_rare(groups[:_MOST], largest_distance), *groups[_MOST:]], key=_order)
+    ordered = sorted(groups, key=_order)
+    return sorted([*_join_rare(ordered[:_MOST], largest_distance), *ordered[_MOST:]], key=_order)
 
 
 def _order(own: Group) -> tuple[int, int, tuple[str, ...]]:
     first = own.signatures[0]
-    return -len(own.positions), -own.attempts, (first.kind, first.tool, first.field, first.criterion, first.template)
+    return -own.cases, -own.attempts, (first.kind, first.tool, first.field, first.criterion, first.template)
 
 
 def _join_rare(groups: list[Group], largest_distance: float) -> list[Group]:
@@ -95,9 +90,7 @@ def _nearest_pair(
 
 
 def _join(ours: Group, theirs: Group) -> Group:
-    return Group(
-        ours.signatures + theirs.signatures, ours.attempts + theirs.attempts, ours.positions | theirs.positions
-    )
+    return Group(ours.signatures + theirs.signatures, ours.attempts + theirs.attempts, ours.cases + theirs.cases)
 
 
 def feature_weights(signatures: Iterable[Signature]) -> Mapping[str, float]:

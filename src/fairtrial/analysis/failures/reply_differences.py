@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import regex
@@ -10,7 +10,7 @@ import regex
 from fairtrial.analysis.failures.call_differences import Reads
 from fairtrial.analysis.failures.events import Conversation, item_text, json_text, numbers
 from fairtrial.analysis.failures.findings import Attempt, Finding
-from fairtrial.analysis.failures.refusal_phrases import other_language, refuses
+from fairtrial.analysis.failures.reply_comparison import compare_replies, lacking_sentence
 from fairtrial.records.equality import equal_json
 from fairtrial.records.failure_mode import Signature
 from fairtrial.records.result import Outcome, Verdict
@@ -78,18 +78,23 @@ def reply_findings(attempt: Attempt, conversation: Conversation) -> Iterator[Fin
 
 def _part_findings(attempt: Attempt, conversation: Conversation, part: FailedPart) -> Iterator[Finding]:
     place = _place(conversation, part)
+    if part.score.key is not None and part.score.key.kind == "fact":
+        yield Finding(_sign_fact(part.score), place, " ".join(part.score.reason.split()), "expectation")
+        return
     turns = () if attempt.case is None else attempt.case.conversation or ()
     indexes = range(len(turns)) if part.invocation is None else [part.invocation]
+    sentence = ""
     for index in indexes:
         reference = turns[index].final_response if index < len(turns) else None
         at = conversation.last_reply(index)
         if reference is None or reference.withheld or at is None:
             continue
         reply = item_text(conversation.events[at].item)
-        findings = _compare_replies(reply, reference.text)
+        findings = compare_replies(reply, reference.text)
         if findings is not None:
             yield Finding(findings[0], at, findings[1], "expectation")
             return
+        sentence = sentence or lacking_sentence(reply, reference.text)
     reason = shorten(" ".join(part.score.reason.split()), 300)
     if part.rubric:
         name = part.rubric
@@ -97,7 +102,19 @@ def _part_findings(attempt: Attempt, conversation: Conversation, part: FailedPar
     elif part.invocation is not None and place is not None:
         signature = Signature("criterion", criterion=part.outcome.criterion)
         text = f"{part.outcome.criterion} failed" + (f": {reason}" if reason else "")
+        text += f"; the reply does not say {shorten(sentence, _SHOWN)!r}" if sentence else ""
         yield Finding(signature, place, text, "expectation")
+
+
+def _sign_fact(score: Score) -> Signature:
+    """Return the signature of a fact that a criterion found wrong. The origins of its quotes say in which way."""
+    origins = {quote.source for quote in score.quotes}
+    kind = score.label.partition(":")[0] if ": " in score.label else ""
+    if origins == {"reply"}:
+        return Signature("claim", field=kind)
+    if origins == {"actual"}:
+        return Signature("value_forbidden")
+    return Signature("value_differs" if "actual" in origins else "value_missing", field=kind)
 
 
 def _place(conversation: Conversation, part: FailedPart) -> int | None:
@@ -118,33 +135,6 @@ def _quotes(score: Score) -> Iterator[str]:
     )
     for part in score.parts:
         yield from _quotes(part)
-
-
-def _compare_replies(reply: str, reference: str) -> tuple[Signature, str] | None:
-    """Return the difference of a reply from its reference, or None if the texts differ in words only."""
-    if not reply.strip():
-        return None if not reference.strip() else (Signature("empty"), "the reply is empty")
-    languages = other_language(reply, reference)
-    if languages is not None:
-        return Signature("language"), (f"the reply is in the language {languages[0]}, the reference in {languages[1]}")
-    if refuses(reply) and not refuses(reference):
-        return Signature("refusal"), "the agent refuses, and the reference does not"
-    return _compare_values(reply, reference)
-
-
-def _compare_values(reply: str, reference: str) -> tuple[Signature, str] | None:
-    ours, theirs = numbers(reply), numbers(reference)
-    missing = [value for value in theirs if value not in ours]
-    if not missing:
-        return None
-    candidate = find_alike(missing[0], [value for value in ours if value not in theirs])
-    if candidate is None:
-        return Signature(
-            "value_missing"
-        ), f"the reply does not state {shorten(missing[0], _SHOWN)}, which the reference has"
-    return Signature("value_differs"), (
-        f"the reply states {shorten(candidate, _SHOWN)}, expected {shorten(missing[0], _SHOWN)}"
-    )
 
 
 def statement_findings(attempt: Attempt, conversation: Conversation) -> Iterator[Finding]:
@@ -171,13 +161,6 @@ def statement_findings(attempt: Attempt, conversation: Conversation) -> Iterator
             return
     reason = f"no reply states {shorten(missing, _SHOWN)}, which the agent had to tell the user"
     yield Finding(Signature("value_missing"), conversation.last_reply(), reason, "expectation")
-
-
-def find_alike(value: str, others: Sequence[str]) -> str | None:
-    """Return the first of other values that is written like a value: digits at the same places. Or any other at all."""
-    shape = _SHAPE.sub("0", value)
-    alike = (candidate for candidate in others if _SHAPE.sub("0", candidate) == shape)
-    return next(alike, others[0] if others else None)
 
 
 def state_findings(attempt: Attempt, conversation: Conversation, reads: Reads) -> Iterator[Finding]:

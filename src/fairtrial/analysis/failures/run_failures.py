@@ -6,17 +6,20 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from fairtrial.analysis.failures.attempt_features import attempt_features
-from fairtrial.analysis.failures.call_differences import call_key
+from fairtrial.analysis.failures.call_differences import normal_key
 from fairtrial.analysis.failures.detectors import find_decisive
-from fairtrial.analysis.failures.events import Conversation, item_text, numbers
+from fairtrial.analysis.failures.events import Conversation
+from fairtrial.analysis.failures.failure_tally import FailureTally
 from fairtrial.analysis.failures.findings import Attempt, SharedByPasses
+from fairtrial.analysis.failures.reply_comparison import collect_facts
 from fairtrial.analysis.failures.shared_features import majority
 from fairtrial.analysis.failures.tool_effects import read_hints
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
-from fairtrial.records.failure_mode import FailedAttempt
+from fairtrial.records.failure_mode import FailedAttempt, Signature
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.trace import ToolCall, Trace
 
@@ -32,84 +35,82 @@ Attempted = tuple[CaseResult, Recording | None]
 
 @dataclass
 class FailureCollector:
-    """Collects failed attempts, and the properties of all attempts. It keeps no conversation."""
+    """Collects the failures of a run case by case. It keeps no conversation."""
 
     failed: list[FailedAttempt] = field(default_factory=list)
-    own_features: list[frozenset[str]] = field(default_factory=list)
-    passes: dict[int, frozenset[str]] = field(default_factory=dict)
-    clusters: dict[int, str] = field(default_factory=dict)
-    cases: set[int] = field(default_factory=set)
-    attempts: int = 0
-    unscored: int = 0
-    invalid: int = 0
-    unstored: int = 0
+    tally: FailureTally = field(default_factory=FailureTally)
 
     def add_case(self, attempts: Sequence[Attempted], case: EvalCase | None) -> None:
         """Add all attempts at a case."""
+        tally = self.tally
         conversations = [Conversation(Trace() if own is None else own.trace) for _, own in attempts]
-        verdicts = [result.verdict for result, _ in attempts]
-        position = attempts[0][0].position
-        self.cases.add(position)
-        self.attempts += len(attempts)
-        self.unscored += verdicts.count(Verdict.UNSCORED)
-        self.clusters[position] = case.cluster if case is not None and case.cluster else f"\\0{position}"
+        by_outcome = [result.verdicts for result, _ in attempts]
+        verdicts = [result.combine_verdicts(own) for (result, _), own in zip(attempts, by_outcome, strict=True)]
+        tally.attempts += len(attempts)
+        tally.unscored += verdicts.count(Verdict.UNSCORED)
         passed = [own for own, verdict in zip(conversations, verdicts, strict=True) if verdict is Verdict.PASSED]
         fails = any(verdict in FAILED for verdict in verdicts)
         shared = share_passes(passed) if fails and passed else None
         passing: list[frozenset[str]] = []
-        for (result, recording), conversation, verdict in zip(attempts, conversations, verdicts, strict=True):
+        failures: Counter[int] = Counter()
+        for (result, recording), conversation, own, verdict in zip(
+            attempts, conversations, by_outcome, verdicts, strict=True
+        ):
             if verdict is Verdict.PASSED:
                 passing.append(attempt_features(result, conversation, case))
             elif verdict in FAILED:
                 hints = read_hints(conversation.trace.agents)
-                self._add_failed(Attempt(result, recording, case, shared, hints), conversation)
+                failed = explain(Attempt(result, recording, case, shared, hints, own), conversation)
+                self.failed.append(failed)
+                tally.unstored += recording is None
+                failures[tally.add(failed, attempt_features(result, conversation, case))] += 1
+        tally.add_case(failures, "" if case is None else case.cluster or "")
         if passing:
-            self.passes[position] = majority(passing)
+            tally.passes[attempts[0][0].position] = majority(passing)
 
-    def _add_failed(self, attempt: Attempt, conversation: Conversation) -> None:
-        result, finding = attempt.result, find_decisive(attempt, conversation)
-        self.invalid += bool(result.invalidations)
-        self.unstored += attempt.recording is None
-        self.own_features.append(attempt_features(result, conversation, attempt.case))
-        self.failed.append(
-            FailedAttempt(
-                result.position,
-                result.title,
-                result.attempt,
-                finding.signature,
-                finding.side,
-                finding.reason,
-                None if finding.place is None else conversation.make_step(finding.place),
-                None if finding.place is None else finding.evidence,
-                tuple(outcome.criterion for outcome, verdict in attempt.verdicts if verdict is Verdict.FAILED),
-                length=conversation.length,
-            )
-        )
+
+def explain(attempt: Attempt, conversation: Conversation) -> FailedAttempt:
+    """Return a failed attempt with its decisive step and its signature."""
+    result, finding = attempt.result, find_decisive(attempt, conversation)
+    return FailedAttempt(
+        result.position,
+        result.title,
+        result.attempt,
+        _shared(finding.signature),
+        finding.side,
+        finding.reason,
+        None if finding.place is None else conversation.make_step(finding.place),
+        None if finding.place is None else finding.evidence,
+        tuple(outcome.criterion for outcome, verdict in attempt.verdicts if verdict is Verdict.FAILED),
+        length=conversation.length,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _shared(signature: Signature) -> Signature:
+    """Return one record for equal signatures, so that many failures of a kind need the memory of one."""
+    return signature
 
 
 def share_passes(passed: Sequence[Conversation]) -> SharedByPasses:
-    """Return the calls and the numbers that attempts at a case share, all of them or at least 80 % of five or more."""
+    """Return the calls and the facts that attempts at a case share, all of them or at least 80 % of five or more."""
     needed = len(passed) if len(passed) < _FEW_PASSES else math.ceil(_NEARLY_ALL * len(passed))
     calls = [[own.call_at(place) for place in own.calls] for own in passed]
-    counts = [Counter(map(call_key, own)) for own in calls]
+    counts = [Counter(map(normal_key, own)) for own in calls]
     made = frozenset(key for own in counts for key in own)
     shared = Counter({key: _shared_count(key, counts, needed) for key in made})
-    first = max(calls, key=lambda own: sum(shared[call_key(call)] > 0 for call in own))
+    first = max(calls, key=lambda own: sum(shared[normal_key(call)] > 0 for call in own))
     ordered: list[ToolCall] = []
     for call in first:
-        if shared[key := call_key(call)] > 0:
+        if shared[key := normal_key(call)] > 0:
             ordered.append(call)
             shared[key] -= 1
-    stated = Counter(value for own in passed for value in _collect_values(own))
-    values = frozenset(value for value, number in stated.items() if number >= needed)
-    return SharedByPasses(len(passed), tuple(ordered), made, values)
+    facts_by_pass = [collect_facts(own.reply_texts) for own in passed]
+    numbers = Counter(key for own in facts_by_pass for key in own)
+    facts = {key: text for own in reversed(facts_by_pass) for key, text in own.items() if numbers[key] >= needed}
+    return SharedByPasses(len(passed), tuple(ordered), made, facts)
 
 
 def _shared_count(key: str, counts: Sequence[Counter[str]], needed: int) -> int:
     """Return how often at least `needed` attempts made a call."""
     return sorted((own[key] for own in counts), reverse=True)[needed - 1]
-
-
-def _collect_values(conversation: Conversation) -> set[str]:
-    texts = [item_text(conversation.events[place].item) for place in conversation.replies]
-    return {value for text in texts for value in numbers(text)}

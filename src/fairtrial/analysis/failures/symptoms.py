@@ -13,10 +13,13 @@ from fairtrial.records.equality import equal_json
 from fairtrial.records.failure_mode import Signature
 from fairtrial.records.trace import Message, ToolCall, ToolResult
 from fairtrial.text.display import shorten
+from fairtrial.text.facts.fact_evidence import EvidenceTexts, find_checkable
+from fairtrial.text.facts.fact_reading import read_facts
 
 Symptom = Callable[[Attempt, Conversation], Iterator[Finding]]
 _LOOP = 3
 """A call with equal arguments and an equal result is a loop from the third time on."""
+_READ = 20_000
 _LONGEST_SMALL_NUMBER = 1
 """A number of one digit, such as a place in a list, needs no support."""
 
@@ -115,28 +118,39 @@ def refusals(attempt: Attempt, conversation: Conversation) -> Iterator[Finding]:
             return
 
 
-def unsupported_numbers(attempt: Attempt, conversation: Conversation) -> Iterator[Finding]:
-    """Yield the first reply with a number that nothing before it holds. Sums of the agent's own have no support.
+def unsupported_claims(attempt: Attempt, conversation: Conversation) -> Iterator[Finding]:
+    """Yield the first fact of a reply that nothing before it holds, and that follows from no two values before it.
 
-    Without a single result of a tool, there is nothing that could support a number, and nothing is said.
+    Without a single result of a tool, there is nothing that could support a fact, and nothing is said.
     """
-    known: set[str] = set()
-    context = "" if attempt.case is None else attempt.case.context
-    known.update(numbers(context))
-    for agent in conversation.trace.agents:
-        known.update(numbers(agent.instructions))
+    known = {value for text in _background(attempt, conversation).values() for value in numbers(text)}
     any_result = False
     for place, event in enumerate(conversation.events):
-        text = item_text(event.item)
-        own = numbers(text)
+        own = numbers(item_text(event.item))
         if isinstance(event.item, Message) and event.kind != "user" and any_result:
-            unknown = [value for value in own if value not in known and len(value) > _LONGEST_SMALL_NUMBER]
-            if unknown:
-                reason = f"the reply states {shorten(unknown[0], 80)}, which no message and no result before it holds"
+            is_unknown = any(value not in known and len(value) > _LONGEST_SMALL_NUMBER for value in own)
+            claim = _unsupported_fact(attempt, conversation, place) if is_unknown else ""
+            if claim:
+                reason = f"the reply states {claim}, which no message and no result before it holds"
                 yield Finding(Signature("claim"), place, reason, "symptom")
                 return
         any_result = any_result or event.kind == "result"
         known.update(own)
+
+
+def _background(attempt: Attempt, conversation: Conversation) -> dict[str, str]:
+    """Return the texts that an agent has before the conversation."""
+    texts = {f"instructions {number}": agent.instructions for number, agent in enumerate(conversation.trace.agents)}
+    return texts if attempt.case is None else {**texts, "context": attempt.case.context}
+
+
+def _unsupported_fact(attempt: Attempt, conversation: Conversation, place: int) -> str:
+    """Return the first fact of a reply that no text before it supports, or "" if all have support."""
+    texts = {str(at): item_text(event.item)[:_READ] for at, event in enumerate(conversation.events[:place])}
+    evidence = EvidenceTexts()(_background(attempt, conversation) | texts)
+    reply = item_text(conversation.events[place].item)[:_READ]
+    facts = (own for own in find_checkable(reply, read_facts(reply)) if not evidence.supports(own))
+    return next((shorten(reply[own.start : own.end].strip(), 80) for own in facts), "")
 
 
 def limits(attempt: Attempt, conversation: Conversation) -> Iterator[Finding]:
@@ -153,7 +167,8 @@ SYMPTOMS: tuple[Symptom, ...] = (
     changed_languages,
     hand_overs,
     refusals,
-    unsupported_numbers,
+    unsupported_claims,
     limits,
 )
-"""The symptoms in the order in which they count. A new one is a function and a row."""
+"""The symptoms in the order in which they count. A claim comes late, because replies that are right also make some.
+A new one is a function and a row."""

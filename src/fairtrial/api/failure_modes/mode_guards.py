@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from fairtrial.analysis.failures.guard_config import ToolUse, make_guard
-from fairtrial.api.collected_failures import by_position
+from fairtrial.analysis.failures.named_failures import ReadFailure, normal_name, weighted_share
+from fairtrial.api.collected_failures import by_position, labelled_failures
 from fairtrial.api.eval_files import save_eval_set
 from fairtrial.api.stored_runs import Run
 from fairtrial.errors import UsageError
@@ -23,6 +24,7 @@ from fairtrial.reports.transcript import Transcript, transcripts
 from fairtrial.scoring import as_score
 from fairtrial.stats.clustered import mean_of_rates
 from fairtrial.stats.interval import WILSON
+from fairtrial.system.event_loop import blocking
 
 
 def write_guard(run: Run, failures: Failures, mode: FailureMode, path: Path) -> GuardCheck:
@@ -75,19 +77,28 @@ def _expected_tools(case: EvalCase) -> Iterator[str]:
 
 
 def _try_guard(run: Run, failures: Failures, mode: FailureMode, criterion: Criterion) -> GuardCheck:
-    """Return how many attempts of the mode the criterion fails, and how many attempts that passed."""
+    """Return how many attempts of the mode the criterion fails, and how many attempts that passed.
+
+    Failed attempts that people labelled are tried too.
+    """
     members = {(own.position, own.attempt) for own in failures.failed if own.mode == mode.number}
+    readings = labelled_failures(run, failures)
     caught: dict[int, tuple[int, int]] = {}
     alarms: dict[int, tuple[int, int]] = {}
+    verdicts: dict[tuple[int, int], bool] = {}
     for attempts in by_position(transcripts(run)):
         for own in attempts:
             place = (own.result.position, own.result.attempt)
             group = caught if place in members else alarms if own.result.verdict is Verdict.PASSED else None
-            if group is not None and (failed := _fails(criterion, own)) is not None:
+            if (group is None and place not in readings) or (failed := _fails(criterion, own)) is None:
+                continue
+            if place in readings:
+                verdicts[place] = failed
+            if group is not None:
                 earlier = group.get(place[0], (0, 0))
                 group[place[0]] = (earlier[0] + failed, earlier[1] + 1)
     spared = {place: (total - failed, total) for place, (failed, total) in alarms.items()}
-    return GuardCheck(
+    check = GuardCheck(
         criterion.name,
         judged=False,
         caught=sum(failed for failed, _ in caught.values()),
@@ -97,6 +108,29 @@ def _try_guard(run: Run, failures: Failures, mode: FailureMode, criterion: Crite
         sensitivity=_rate(caught),
         specificity=_rate(spared),
     )
+    return _calibrate(check, mode, verdicts, readings)
+
+
+def _calibrate(
+    check: GuardCheck,
+    mode: FailureMode,
+    verdicts: Mapping[tuple[int, int], bool],
+    readings: Mapping[tuple[int, int], ReadFailure],
+) -> GuardCheck:
+    """Return a guard with its sensitivity and specificity against people, if any of them named the mode."""
+    names = {normal_name(mode.name), f"mode {mode.number}"}
+    of_mode = {place: failed for place, failed in verdicts.items() if readings[place].names & names}
+    of_other_modes = {
+        place: not failed for place, failed in verdicts.items() if place not in of_mode and readings[place].names
+    }
+    if not of_mode:
+        return check
+    return msgspec.structs.replace(
+        check,
+        labels=len(of_mode) + len(of_other_modes),
+        labelled_sensitivity=weighted_share(of_mode, readings),
+        labelled_specificity=weighted_share(of_other_modes, readings),
+    )
 
 
 def _fails(criterion: Criterion, own: Transcript) -> bool | None:
@@ -104,8 +138,8 @@ def _fails(criterion: Criterion, own: Transcript) -> bool | None:
     if own.recording is None or own.case is None:
         return None
     result: Any = criterion.metric(own.recording.trace, own.case)
-    if inspect.isawaitable(result):
-        raise TypeError(f"{criterion.name} is asynchronous")
+    if inspect.iscoroutine(result):
+        result = blocking(result)
     outcome = Outcome(
         criterion.name,
         as_score(result),

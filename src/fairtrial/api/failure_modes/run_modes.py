@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from fairtrial.analysis.failures.mode_changes import compare_modes
 from fairtrial.analysis.failures.modes import LARGEST_DISTANCE
-from fairtrial.api.collected_failures import find_failures
+from fairtrial.api.collected_failures import check_distance, find_failures
+from fairtrial.api.dataset_sources import is_folder_of_results
+from fairtrial.api.failure_modes.folder_modes import folder_failures
 from fairtrial.api.run_sources import is_file
 from fairtrial.api.stored_runs import Run, reread
 from fairtrial.errors import UsageError
@@ -24,9 +26,13 @@ def failures(
 ) -> Failures:
     """Return the decisive step of each failed attempt, and the modes of the failures.
 
-    `run` is the beginning of the id of a stored run, or a run of this process. At most at `largest_distance`, from 0 to
-    1, a rare kind of failure joins another. Raises UsageError without such a run, or if the distance is not in 0..1.
+    `run` is the beginning of the id of a stored run, a run of this process, or a folder that `score --out` wrote. At
+    most at `largest_distance`, from 0 to 1, a rare kind of failure joins another. Raises UsageError without such a run,
+    or if the distance is not in 0..1.
     """
+    if not isinstance(run, Run) and is_folder_of_results(run):
+        check_distance(largest_distance)
+        return folder_failures(run, largest_distance=largest_distance)
     return find_failures(find_run(run, store), largest_distance=largest_distance)
 
 
@@ -40,9 +46,13 @@ def failure_changes(run: str | Path | Run, earlier: str | Path | Run, *, store: 
 
 
 def find_run(run: str | Path | Run, store: str) -> Run:
-    """Return a run of the store. Raises UsageError for a file, which holds no conversations."""
+    """Return a run of the store. Raises UsageError for a file or a folder, which holds no conversations."""
     if isinstance(run, Run):
         return run
+    if is_folder_of_results(run):
+        raise UsageError(
+            f"{run}: a folder of results lists modes only; give the run in the store, which has the conversations"
+        )
     if is_file(run):
         raise UsageError(
             f"{run}: failures need the conversations; give the id of a run in the store, or import the run"

@@ -21,15 +21,15 @@ from typing import TypeVar
 
 import msgspec
 
-from fairtrial.api.labels.label_queues import labels_by_place, open_queue
+from fairtrial.api.labels.label_queues import labels_by_place, open_queue, queue_terms
 from fairtrial.api.stored_runs import open_store
 from fairtrial.errors import UsageError, spell
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.records.keys import CaseKey, outcome_key
-from fairtrial.records.label import Label, LabelQueue
+from fairtrial.records.label import FAILURES, Label, LabelQueue
 from fairtrial.records.record import Json
 from fairtrial.records.result import Outcome
-from fairtrial.records.score import Range, find_part
+from fairtrial.records.score import Range, Score, find_part
 from fairtrial.records.trace import Trace
 from fairtrial.reports.views import label_shapes as shapes
 from fairtrial.reports.views.view_labels import blind_item, criteria_views, is_graded, queue_view, show_outcome
@@ -48,6 +48,9 @@ asks every ten seconds."""
 MOST_QUEUES = 2**31 - 1
 """The largest number of a queue that every database holds."""
 SOURCE = "view"
+_ABOUT_FAILURES = (
+    "Yes: the agent failed, and the first line of the note names the way. No: it did not, so the expectation is wrong."
+)
 _HELD = 2
 """The items that a window holds: the item that is shown, and the next one."""
 _LONGEST_NAME = 100
@@ -81,6 +84,8 @@ class _Desk:
     @property
     def description(self) -> str:
         """The purpose of the criterion, or an empty text for a metric of the user."""
+        if self.queue.by == "failures":
+            return _ABOUT_FAILURES
         entry = CATALOG.get(self.queue.criterion)
         return "" if entry is None else entry.summary
 
@@ -125,7 +130,8 @@ class LabelDesk:
         """
         run_id = self._store.run(run).id
         options = msgspec.structs.asdict(request)
-        queue = LabelQueue(**options | {"criterion": request.criterion or self._only_judged(run_id)})
+        default = "" if request.criterion else FAILURES if request.by == "failures" else self._only_judged(run_id)
+        queue = LabelQueue(**options | {"criterion": request.criterion or default})
         return self._queue_view(self._desk(run_id, open_queue(self._store, run_id, queue)))
 
     def claim(self, run: str, number: int, request: shapes.WindowRequest) -> shapes.ClaimedItems:
@@ -192,7 +198,7 @@ class LabelDesk:
         positions = {item.position for item in queues.items(number)}
         keys = {position: key for position, key, _ in self._store.case_keys(run_id) if position in positions}
         signature = self._store.run(run_id).signatures.get(queue.criterion)
-        scale = self._store.criterion_terms(run_id)[queue.criterion].range
+        scale = queue_terms(self._store, run_id)[queue.criterion].range
         desk = _Desk(run_id, number, queue, scale, keys, signature)
         with self._lock:
             return self._desks.setdefault((run_id, number), desk)
@@ -257,6 +263,8 @@ class LabelDesk:
         return _stored(own.trace for _, own in recordings if own.attempt == item.attempt)
 
     def _outcome(self, desk: _Desk, item: QueueItem) -> Outcome:
+        if desk.queue.by == "failures":
+            return Outcome(FAILURES, Score(0.0), 1.0)
         return _stored(
             outcome
             for result in self._store.results(desk.run, positions=[item.position])

@@ -10,18 +10,22 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from fairtrial.api.collected_failures import find_failures
 from fairtrial.api.labels.label_sampling import (
     Candidate,
     Sample,
+    draw_failures,
     draw_random,
     draw_strata,
     draw_uncertain,
     measure_closeness,
     overlapping,
 )
+from fairtrial.api.stored_runs import Run
 from fairtrial.errors import UsageError, nearest, spell
+from fairtrial.records.attempt_row import CriterionTerms
 from fairtrial.records.keys import CaseKey
-from fairtrial.records.label import Label, LabelQueue
+from fairtrial.records.label import FAILURES, Label, LabelQueue
 from fairtrial.records.result import Outcome, Verdict
 from fairtrial.records.score import Score, part_text
 from fairtrial.reports.views.view_labels import labelable_parts
@@ -50,6 +54,8 @@ def open_queue(store: Store, run_id: str, queue: LabelQueue) -> int:
         # Further labels bring further disagreements, so that a queue of disagreements that is done is drawn again.
         if is_same and (own.by != "disagreement" or any(not item.done for item in queues.items(number))):
             return number
+    if queue.by == "failures":
+        return _open_failures(store, run_id, queue)
     candidates = list(_candidates(store, run_id, queue))
     if not candidates:
         raise UsageError(_nothing_to_label(run_id, queue))
@@ -58,8 +64,33 @@ def open_queue(store: Store, run_id: str, queue: LabelQueue) -> int:
     return queues.add(replace(queue, population=len(candidates)), list(_items(sample, queue, source)))
 
 
+def _open_failures(store: Store, run_id: str, queue: LabelQueue) -> int:
+    """Draw failed attempts, and return the number of the queue."""
+    summary = store.summary(run_id)
+    if summary is None:
+        raise UsageError(f"{spell('failures')}: run {run_id} is not finished")
+    failures = find_failures(Run(store.run(run_id), summary, store))
+    by_mode: defaultdict[int | None, list[Candidate]] = defaultdict(list)
+    for own in failures.failed:
+        by_mode[own.mode].append(Candidate(own.position, own.attempt))
+    if not by_mode:
+        raise UsageError(f"{spell('failures')}: no attempt of run {run_id} failed; there is nothing to label")
+    modes = sorted(failures.modes, key=lambda mode: (-mode.attempts, mode.number))
+    source = random.Random(queue.seed)  # noqa: S311  (a sample, not a secret)
+    sample = draw_failures([by_mode[mode.number] for mode in modes], by_mode[None], queue.sample, source)
+    population = replace(queue, population=len(failures.failed))
+    return store.label_queues(run_id).add(population, list(_items(sample, queue, source)))
+
+
+def queue_terms(store: Store, run_id: str) -> dict[str, CriterionTerms]:
+    """Return what labels can be about: the criteria of a run, and its failures."""
+    return {FAILURES: CriterionTerms(FAILURES, 1.0), **store.criterion_terms(run_id)}
+
+
 def _check(store: Store, run_id: str, queue: LabelQueue) -> None:
-    terms = store.criterion_terms(run_id)
+    terms = queue_terms(store, run_id)
+    if (queue.by == "failures") != (queue.criterion == FAILURES) or (queue.by == "failures" and queue.part is not None):
+        raise UsageError(f"{spell('failures')}: labels whole attempts, whatever criterion failed; leave out other ways")
     if queue.criterion not in terms:
         hint = nearest(queue.criterion, terms) or f"; the run has {', '.join(terms) or 'no criteria'}"
         raise UsageError(f"{spell('criterion')}: run {run_id} has no criterion {queue.criterion!r}{hint}")

@@ -79,6 +79,41 @@ def draw_uncertain(candidates: Sequence[Candidate], number: int, source: random.
     return [(candidate, probability(candidate)) for candidate in sample]
 
 
+def draw_failures(modes: Sequence[Sequence[T]], alone: Sequence[T], number: int, source: random.Random) -> Sample[T]:
+    """Draw half of the failures at random, a third spread over the modes, and the rest from those without a mode.
+
+    The modes come first, the largest with the first place. A mode or the failures without one that have too few leave
+    their places to the random half, which is drawn from all that is not drawn yet. Every failure has a probability
+    above 0.
+    """
+    everything = [item for own in (*modes, alone) for item in own]
+    size = min(number, len(everything))
+    quotas = _spread(list(map(len, modes)), size // 3)
+    quotas.append(min(len(alone), size - (size + 1) // 2 - size // 3))
+    groups = [*modes, alone]
+    drawn = [source.sample(range(len(own)), quota) for own, quota in zip(groups, quotas, strict=True)]
+    rest = [
+        (group, place) for group, own in enumerate(groups) for place in set(range(len(own))).difference(drawn[group])
+    ]
+    by_chance = source.sample(sorted(rest), size - sum(quotas))
+    at_random = len(by_chance) / len(rest) if rest else 0.0
+    chosen = [(group, place) for group, places in enumerate(drawn) for place in places] + by_chance
+    source.shuffle(chosen)
+    shares = [quota / len(own) if own else 0.0 for own, quota in zip(groups, quotas, strict=True)]
+    return [(groups[group][place], shares[group] + (1 - shares[group]) * at_random) for group, place in chosen]
+
+
+def _spread(sizes: Sequence[int], number: int) -> list[int]:
+    """Return how many of each group are drawn if the groups take turns."""
+    quotas = [0] * len(sizes)
+    while number and any(quota < size for quota, size in zip(quotas, sizes, strict=True)):
+        for place, size in enumerate(sizes):
+            if number and quotas[place] < size:
+                quotas[place] += 1
+                number -= 1
+    return quotas
+
+
 def measure_closeness(score: Score, ballots: Mapping[str, Ballot]) -> float | None:
     """Return how close the closest decision behind a score was, or None if no decision has two votes."""
     decisions = (

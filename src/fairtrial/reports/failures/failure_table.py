@@ -70,8 +70,37 @@ def summary_lines(failures: Failures) -> Iterator[str]:
         yield f"{count(failures.alone, 'failed attempt')} alone: no other attempt failed in the same way"
     if failures.unplaced:
         yield f"{count(failures.unplaced, 'failed attempt')} without a decisive step: nothing known says where"
+    yield from named_lines(failures)
+    yield from judged_lines(failures)
     if failures.tried and not any(mode.shared for mode in failures.modes):
         yield f"{failures.tried:,} properties tried: none tells the failures of a mode from passes (q at most 0.1)"
+
+
+def named_lines(failures: Failures) -> Iterator[str]:
+    """Yield the names that people gave to failures, each with its estimated share of all of them."""
+    for own in failures.names:
+        ends = interval(own.share, percent=True)
+        yield (
+            f"people: '{own.name}': {own.attempts:,} of {failures.labels:,} read; estimated {rate(own.share.value)}"
+            f"{f' ({ends})' if ends else ''} of the {count(failures.failed_attempts, 'failed attempt')}"
+        )
+
+
+def judged_lines(failures: Failures) -> Iterator[str]:
+    """Yield what a judge assigned, apart from the counts of evidence."""
+    own = failures.judged
+    if own is None:
+        return
+    yield (
+        f"judge: {own.assigned:,} of {count(own.questions, 'failed attempt')} without a mode assigned by vote and "
+        f"quote, {count(own.calls, 'call')}; the counts above are of evidence alone"
+    )
+    for mode in failures.modes:
+        if mode.judged:
+            yield f"judge: mode {mode.number} ({mode.name}): {count(mode.judged, 'more attempt')}"
+    for name in failures.names:
+        if name.judged:
+            yield f"judge: '{name.name}' means mode {name.mode}"
 
 
 def shared_lines(mode: FailureMode) -> Iterator[str]:
@@ -106,6 +135,10 @@ def mode_report(failures: Failures, number_of_mode: int) -> RenderableType:
     ]
     for own in members[:MOST_ATTEMPTS]:
         lines += _attempt(own)
+    for own in failures.failed:
+        if own.judged_mode == number_of_mode:
+            lines += [Text(visible_line(f"assigned by the judge, which quotes {own.judged_quote!r}"), "dim")]
+            lines += _attempt(own)
     if len(members) > MOST_ATTEMPTS:
         lines.append(Text(f"… and {len(members) - MOST_ATTEMPTS:,} more; --json FILE lists them all", "dim"))
     return Group(*lines)
@@ -153,7 +186,16 @@ def guard_report(check: GuardCheck, path: str) -> RenderableType:
     alarms = f"fails {check.alarms:,} of {count(check.passes, 'attempt')} that passed"
     spared = f"specificity {rate(check.specificity.value)}{_ends(check.specificity)}" if check.passes else "no pass"
     lines = (f"{head} {caught}", f"{path}: it {alarms}; {spared}")
-    return Group(*(Text(visible_line(line)) for line in lines))
+    return Group(*(Text(visible_line(line)) for line in (*lines, *_labelled_lines(check, path))))
+
+
+def _labelled_lines(check: GuardCheck, path: str) -> Iterator[str]:
+    if check.labels:
+        caught, spared = check.labelled_sensitivity, check.labelled_specificity
+        yield (
+            f"{path}: against {count(check.labels, 'label')} of people: sensitivity {rate(caught.value)}"
+            f"{_ends(caught)}, specificity {rate(spared.value)}{_ends(spared)} among failed attempts"
+        )
 
 
 def _ends(estimate: Estimate) -> str:

@@ -1,0 +1,80 @@
+"""Estimate how frequent the failures are that people named, from a sample with known probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from fairtrial.records.failure_mode import NamedFailures
+from fairtrial.records.keys import CaseKey
+from fairtrial.records.label import FAILURES, Label
+from fairtrial.records.summary import Estimate
+from fairtrial.stats.agreement import share_interval
+from fairtrial.text.display import shorten
+
+NOT_A_FAILURE = "not a failure"
+"""The name of a failed attempt of which people say that the agent did not fail."""
+_METHOD = "Wilson, weighted"
+_LONGEST_NAME = 200
+
+Place = tuple[int, int]
+"""The position of a case and the number of an attempt."""
+
+
+class ReadFailure(NamedTuple):
+    """A failed attempt that people read: the names that they gave it, and the number of failures it stands for."""
+
+    names: frozenset[str]
+    weight: float
+
+
+def read_failures(labels: Iterable[Label], positions: Mapping[CaseKey, int]) -> dict[Place, ReadFailure]:
+    """Return the failed attempts that people labelled, with all names of all people. A person's last label counts."""
+    last = {
+        (label.case, label.attempt, label.author): label
+        for label in labels
+        if label.criterion == FAILURES and label.part is None and label.case in positions
+    }
+    readings: dict[Place, ReadFailure] = {}
+    for label in last.values():
+        place = positions[label.case], label.attempt
+        earlier = readings.get(place, ReadFailure(frozenset(), label.weight))
+        readings[place] = ReadFailure(earlier.names | _names(label), earlier.weight)
+    return readings
+
+
+def _names(label: Label) -> frozenset[str]:
+    if label.value == 0:
+        return frozenset([NOT_A_FAILURE])
+    name = normal_name(label.note)
+    return frozenset([name] if name else [])
+
+
+def normal_name(note: str) -> str:
+    """Return the first line of a note in small letters and with single spaces, which is the name of a failure."""
+    first = next(iter(note.strip().splitlines()), "")
+    return shorten(" ".join(first.casefold().split()).rstrip("."), _LONGEST_NAME)
+
+
+def estimate_names(readings: Mapping[Place, ReadFailure]) -> tuple[NamedFailures, ...]:
+    """Return the names with their estimated shares of all failures, the most frequent first.
+
+    Each share is that of Hajek (1971): the weights of the attempts with the name by the weights of all.
+    """
+    names = sorted({name for own in readings.values() for name in own.names})
+    estimates = [_estimate(name, readings) for name in names]
+    return tuple(sorted(estimates, key=lambda own: (-(own.share.value or 0.0), own.name)))
+
+
+def _estimate(name: str, readings: Mapping[Place, ReadFailure]) -> NamedFailures:
+    places = [place for place, own in readings.items() if name in own.names]
+    share = weighted_share({place: name in own.names for place, own in readings.items()}, readings)
+    return NamedFailures(name, len(places), len({position for position, _ in places}), share)
+
+
+def weighted_share(hits: Mapping[Place, bool], readings: Mapping[Place, ReadFailure]) -> Estimate:
+    """Return the weighted share of hits with its interval, whose unit is the case."""
+    items = [(hit, readings[place].weight) for place, hit in hits.items()]
+    largest = max((own.weight for own in readings.values()), default=1.0)
+    share = share_interval(items, largest, [position for position, _ in hits])
+    return Estimate() if share is None else Estimate(*share, _METHOD)

@@ -1,0 +1,159 @@
+"""Let a judge assign what evidence alone leaves open: failures without a mode, and names that people gave."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec import to_builtins
+from msgspec.structs import replace
+
+from fairtrial import loading
+from fairtrial.analysis.failures.events import Conversation, item_text
+from fairtrial.analysis.failures.failure_tally import EvenSample
+from fairtrial.analysis.failures.named_failures import NOT_A_FAILURE, normal_name
+from fairtrial.api.execution import execute
+from fairtrial.api.planning import Notes, Plan, run_info
+from fairtrial.api.stored_runs import Run
+from fairtrial.config.eval_config import ConfigPart, EvalConfig
+from fairtrial.judge.judges import Judges
+from fairtrial.records.attempt import Recording
+from fairtrial.records.case import EvalCase, EvalSet
+from fairtrial.records.failure_mode import FailedAttempt, FailureMode, Failures, JudgedFailures, NamedFailures
+from fairtrial.records.record import Json
+from fairtrial.records.result import CaseResult, Criterion
+from fairtrial.records.score import Score
+from fairtrial.records.trace import Invocation, Message, Thought, Trace
+from fairtrial.reports.transcript import transcripts
+from fairtrial.text.display import compact
+
+CRITERION = "rubric_based_multi_turn_trajectory_quality_v1"
+MOST_ASKED = 200
+"""The most failed attempts about which the judge is asked. They are choice_of_place at equal distances."""
+MOST_MODES = 9
+"""The most modes about which it is asked, those with the most attempts first."""
+_NOTE = "In which way did the agent fail?"
+
+
+class _Choice(NamedTuple):
+    """The mode that the judge chose, and the words that it quoted."""
+
+    mode: int
+    quote: str
+
+
+def judge_failures(run: Run, failures: Failures, judges: Judges) -> Failures:
+    """Return the failures with what a judge says about those that have no mode, and about names that people gave.
+
+    Each mode is a closed question that is put to the vote. An attempt is assigned to a mode if the majority says yes to
+    it, says no to all others, and quotes words of the conversation. Evidence is never overruled, and these attempts do
+    not count among those of the mode. Raises UsageError if the judge cannot be called.
+    """
+    modes = sorted(failures.modes, key=lambda mode: (-mode.attempts, mode.number))[:MOST_MODES]
+    open_places = {(own.position, own.attempt) for own in failures.failed if own.mode is None}
+    sample: EvenSample[tuple[tuple[int, int], Trace]] = EvenSample(MOST_ASKED)
+    for own in transcripts(run) if open_places and modes else ():
+        place = (own.result.position, own.result.attempt)
+        if place in open_places and own.recording is not None and own.recording.trace.invocations:
+            sample.add((place, own.recording.trace))
+    names = [own for own in failures.names if own.name != NOT_A_FAILURE and _find_mode(own.name, modes) is None]
+    if not modes or not (sample.items or names):
+        return replace(failures, judged=JudgedFailures())
+    traces = [trace for _, trace in sample.items] + [_as_trace(own.name) for own in names]
+    choices, calls = _ask(traces, modes, judges)
+    choice_of_place = {place: own for (place, _), own in zip(sample.items, choices, strict=False) if own is not None}
+    choice_of_name = dict(zip((own.name for own in names), choices[len(sample.items) :], strict=True))
+    counts = Counter(own.mode for own in choice_of_place.values())
+    return replace(
+        failures,
+        failed=tuple(_assign(own, choice_of_place.get((own.position, own.attempt))) for own in failures.failed),
+        modes=tuple(replace(mode, judged=counts[mode.number]) for mode in failures.modes),
+        names=tuple(_group(own, _find_mode(own.name, modes), choice_of_name.get(own.name)) for own in failures.names),
+        judged=JudgedFailures(len(sample.items), len(choice_of_place), len(names), calls),
+    )
+
+
+def _find_mode(name: str, modes: Sequence[FailureMode]) -> int | None:
+    """Return the mode that a person named by its own name or number."""
+    return next((own.number for own in modes if name in (normal_name(own.name), f"mode {own.number}")), None)
+
+
+def _as_trace(note: str) -> Trace:
+    return Trace((Invocation(Message(_NOTE), (), Message(note)),))
+
+
+def _assign(failed: FailedAttempt, choice: _Choice | None) -> FailedAttempt:
+    return failed if choice is None else replace(failed, judged_mode=choice.mode, judged_quote=choice.quote)
+
+
+def _group(own: NamedFailures, mode: int | None, choice: _Choice | None) -> NamedFailures:
+    return replace(own, mode=mode if choice is None else choice.mode, judged=choice is not None)
+
+
+def _ask(traces: Sequence[Trace], modes: Sequence[FailureMode], judges: Judges) -> tuple[list[_Choice | None], int]:
+    """Return the mode that the judge chooses for each trace, and the number of calls."""
+    criteria = loading.join_criteria(
+        EvalConfig((ConfigPart(CRITERION, _options(modes), f"/criteria/{CRITERION}"),)), origin="--judge", judges=judges
+    ).criteria
+    criterion = next(own for own in criteria if own.name == CRITERION)
+    result = _run(traces, criterion, judges)
+    calls = sum(own.judge.calls for own in result if own.judge is not None)
+    return [_choose(own, trace, modes) for own, trace in zip(result, traces, strict=True)], calls
+
+
+def _options(modes: Sequence[FailureMode]) -> dict[str, Json]:
+    rubrics: list[Json] = [
+        {
+            "rubric_id": _rubric_id(mode),
+            "rubric_content": {"text_property": f"The conversation shows or names this failure: {mode.name}."},
+            "type": "TRAJECTORY_QUALITY",
+        }
+        for mode in modes
+    ]
+    return {"threshold": 1.0, "rubrics": rubrics}
+
+
+def _rubric_id(mode: FailureMode) -> str:
+    return f"mode_{mode.number}"
+
+
+def _run(traces: Sequence[Trace], criterion: Criterion, judges: Judges) -> list[CaseResult]:
+    """Return the results of the criterion, in one run that no store keeps."""
+    cases = tuple(EvalCase(str(number)) for number in range(len(traces)))
+    loaded = [loading.LoadedSet(EvalSet("failures", cases), (criterion,), (), None, None)]
+    planned = loading.plan_cases(loaded)
+    recorded = [
+        (case, Recording(case.case.id, trace, eval_set="failures")) for case, trace in zip(planned, traces, strict=True)
+    ]
+    info = run_info("score", {"paths": ["failures"], "judge": judges.arguments}, Notes(), loaded, {})
+    return list(execute(Plan(info, tuple(planned), recorded, judges=judges)).cases)
+
+
+def _choose(result: CaseResult, trace: Trace, modes: Sequence[FailureMode]) -> _Choice | None:
+    parts = {part.key.id: part for part in result.outcomes[0].score.parts if part.key is not None}
+    yes_parts = [
+        (mode, part) for mode in modes if (part := parts.get(_rubric_id(mode))) is not None and part.value == 1.0
+    ]
+    if len(yes_parts) != 1:
+        return None
+    mode, part = yes_parts[0]
+    quote = _find_quote(part, trace)
+    return _Choice(mode.number, quote) if quote else None
+
+
+def _find_quote(part: Score, trace: Trace) -> str:
+    """Return the words that the judge quoted if they stand in the conversation, without regard to spaces."""
+    texts = [_squeeze(text) for text in _texts(trace)]
+    quotes = (quote.text for quote in part.quotes)
+    return next((quote for quote in quotes if _squeeze(quote) and any(_squeeze(quote) in own for own in texts)), "")
+
+
+def _texts(trace: Trace) -> list[str]:
+    """Return the texts of a conversation: messages, and calls and results as JSON."""
+    items = [event.item for event in Conversation(trace).events]
+    return [item_text(own) if isinstance(own, Message | Thought) else compact(to_builtins(own)) for own in items]
+
+
+def _squeeze(text: str) -> str:
+    return "".join(text.split())
