@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from fairtrial.errors import FormatError, lacks_extra
+from fairtrial.formats.jsontext import decode
 
 _MAGIC = b"PAR1"
 _BATCH = 4096
+_LISTS = ("messages", "contents")
 
 
 def is_parquet(data: bytes) -> bool:
@@ -31,12 +33,39 @@ def iter_rows(source: bytes | Path, path: str) -> Iterator[dict[str, Any]]:
         raise FormatError(path, [lacks_extra("a file of Parquet or Arrow", "parquet")]) from error
     try:
         for batch in _batches(pa.BufferReader(source) if isinstance(source, bytes) else str(source), path):
-            for row in batch.to_pylist():
-                yield {name: plain(value) for name, value in row.items()}
+            for row in _with_exact_times(batch).to_pylist():
+                yield {name: _read_value(name, value) for name, value in row.items()}
     except (pa.ArrowException, OSError, ValueError) as error:
         raise FormatError(
             path, [f"is a damaged file of {'Arrow' if is_arrow(path) else 'Parquet'}: {error}"]
         ) from error
+
+
+def _read_value(name: str, value: Any) -> Any:
+    """Return a value as plain JSON. A database may hold a list of messages as its JSON text."""
+    if name in _LISTS and isinstance(value, str) and value.lstrip().startswith("["):
+        try:
+            return decode(value)
+        except ValueError:
+            return value
+    return plain(value)
+
+
+def _with_exact_times(batch: Any) -> Any:
+    """Return a batch whose times in nanoseconds are texts. Python has no time that is so exact."""
+    import pyarrow as pa
+
+    def exact(kind: Any) -> Any:
+        if pa.types.is_timestamp(kind) and kind.unit == "ns":
+            return pa.string()
+        if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+            return pa.list_(exact(kind.value_type))
+        return kind
+
+    kinds = [exact(field.type) for field in batch.schema]
+    if all(kind == field.type for kind, field in zip(kinds, batch.schema, strict=True)):
+        return batch
+    return batch.cast(pa.schema([field.with_type(kind) for kind, field in zip(kinds, batch.schema, strict=True)]))
 
 
 def _batches(source: Any, path: str) -> Iterator[Any]:
