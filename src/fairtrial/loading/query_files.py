@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -59,18 +59,18 @@ def count_fetched(path: Path) -> tuple[int, int]:
     return fetched.rows, fetched.population
 
 
-def fetch_query(url: str, query: Query, folder: Path, on_rows: Callable[[int], object] = lambda _: None) -> Path:
+def fetch_query(url: str, query: Query, folder: Path, *, resume: bool = False) -> Path:
     """Return the Parquet file with the rows of a query in a folder.
 
-    A file that the same query filled before is kept, so that an interrupted run goes on with the same rows. Raises
-    UsageError if the folder holds the rows of another query.
+    With `resume`, a file that the same query filled before is kept, so that an interrupted run goes on with the same
+    rows. Raises UsageError if the folder then holds the rows of another query.
     """
     warehouse = Warehouse(url)
     query = replace(query, sql=check_query(query.sql))
     wanted = Fetched(_identify(warehouse, query))
     folder.mkdir(parents=True, exist_ok=True)
     path, note = folder / wanted.name, folder / _NOTE
-    if note.exists():
+    if resume and note.exists():
         earlier = json_decoder(Fetched).decode(note.read_bytes())
         if earlier.query != wanted.query:
             raise UsageError(
@@ -79,12 +79,18 @@ def fetch_query(url: str, query: Query, folder: Path, on_rows: Callable[[int], o
             )
         if path.exists():
             return path
-    fetched = _write(warehouse, query, wanted, path, on_rows)
+    for old in folder.glob("query-*.parquet"):
+        old.unlink()
+    fetched = _write(warehouse, query, wanted, path)
     if not fetched.rows:
-        path.unlink()
-        raise UsageError(f"{spell('sql')}: the query returns no rows from {warehouse.place}")
+        path.unlink(missing_ok=True)
+        raise _no_rows(warehouse)
     note.write_bytes(msgspec.json.encode(fetched))
     return path
+
+
+def _no_rows(warehouse: Warehouse) -> UsageError:
+    return UsageError(f"{spell('sql')}: the query returns no rows from {warehouse.place}")
 
 
 def _identify(warehouse: Warehouse, query: Query) -> str:
@@ -93,9 +99,7 @@ def _identify(warehouse: Warehouse, query: Query) -> str:
     return hashlib.sha256(f"{warehouse.place}\n".encode() + msgspec.json.encode(shown)).hexdigest()
 
 
-def _write(
-    warehouse: Warehouse, query: Query, wanted: Fetched, path: Path, on_rows: Callable[[int], object]
-) -> Fetched:
+def _write(warehouse: Warehouse, query: Query, wanted: Fetched, path: Path) -> Fetched:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -114,7 +118,6 @@ def _write(
                     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
                         raise UsageError(f"{warehouse.place}: row {rows}: cannot be kept: {error}") from None
                     rows += table.num_rows
-                    on_rows(rows)
             if writer is not None:
                 writer.close()
         except BaseException:
@@ -129,7 +132,10 @@ def _plan(warehouse: Warehouse, query: Query) -> tuple[str, int]:
     if query.is_whole:
         return query.sql, 0
     with warehouse.batches(columns_query(query)) as batches:
-        columns = _names(batches)
+        first = next(batches, None)
+    if first is None:
+        raise _no_rows(warehouse)
+    columns = first.schema.names
     dialect = warehouse.dialect
     key = choose_key(query, columns)
     if query.sample is None:
@@ -142,13 +148,6 @@ def _plan(warehouse: Warehouse, query: Query) -> tuple[str, int]:
         return rows_query(query, key, dialect, 1.0), population
     bound = str(_value(warehouse, bound_query(query, key, dialect, number)))
     return rows_query(query, key, dialect, number / population, bound), population
-
-
-def _names(batches: Iterator[Any]) -> list[str]:
-    schema = getattr(batches, "schema", None)
-    if schema is None:
-        schema = next(batches).schema
-    return list(schema.names)
 
 
 def _value(warehouse: Warehouse, sql: str) -> Any:

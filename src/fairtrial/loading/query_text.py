@@ -89,8 +89,8 @@ def choose_key(query: Query, columns: Sequence[str]) -> str:
 
 
 def columns_query(query: Query) -> str:
-    """Return a query for the columns alone."""
-    return f"SELECT * FROM (\n{query.sql}\n) AS q LIMIT 0"
+    """Return a query for one row, which shows the columns. Some drivers say nothing of a result without rows."""
+    return f"SELECT * FROM (\n{query.sql}\n) AS q LIMIT 1"
 
 
 def count_query(query: Query, key: str, dialect: str) -> str:

@@ -80,9 +80,12 @@ class Warehouse:
         # DuckDB writes a page of "leaked" objects at the end of a process whose collector ignores its objects.
         atexit.register(gc.unfreeze)
         name = unquote(self._url.partition("://")[2].partition("?")[0]).removeprefix("/")
-        with closing(duckdb.connect(name or ":memory:", read_only=bool(name))) as connection:
-            # A query may make a table of a file, so that only a database in memory may be written.
-            yield iter(connection.sql(sql).to_arrow_reader(_BATCH))
+        # A reader that is open when its connection closes lets the next connection wait forever.
+        with (
+            closing(duckdb.connect(name or ":memory:", read_only=bool(name))) as connection,
+            closing(connection.sql(sql).to_arrow_reader(_BATCH)) as reader,
+        ):
+            yield iter(reader)
 
     @contextmanager
     def _clickhouse(self, sql: str) -> Iterator[Batches]:
@@ -96,7 +99,7 @@ class Warehouse:
             closing(module.get_client(**options, autogenerate_session_id=False)) as client,
             client.query_arrow_stream(sql, settings=settings, use_strings=True) as stream,
         ):
-            yield (batch for table in stream for batch in table.to_batches())
+            yield iter(stream)
 
     @contextmanager
     def _adbc(self, sql: str) -> Iterator[Batches]:
@@ -110,7 +113,8 @@ class Warehouse:
             elif self.dialect == "sqlite":
                 cursor.execute("PRAGMA query_only = ON")
             cursor.execute(sql)
-            yield iter(cursor.fetch_record_batch())
+            with closing(cursor.fetch_record_batch()) as reader:
+                yield iter(reader)
 
     @contextmanager
     def _sqlalchemy(self, sql: str) -> Iterator[Batches]:

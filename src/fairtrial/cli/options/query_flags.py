@@ -117,7 +117,10 @@ def _fetch(sql: str, url: str | None, conditions: dict[str, str], options: dict[
     if conditions["always"] and sample is None:
         raise UsageError("--always needs --sample, the other conversations that are read")
     query = api.Query(sql, sample=sample, seed=options.get("seed", 0), **conditions)
-    path = api.fetch_query(url, query, _folder(options))
+    folder = _folder(options)
+    # Without --resume, the plan refuses a folder with an unfinished run, whose rows must stay.
+    resume = bool(options.get("resume")) or any(folder.parent.glob("progress.jsonl"))
+    path = api.fetch_query(url, query, folder, resume=resume)
     rows, population = api.count_fetched(path)
     of_population = f", a sample of {population:,} conversations" if population else ""
     click.echo(f"{count(rows, 'row')} of {api.without_credentials(url)}{of_population}", err=True)
