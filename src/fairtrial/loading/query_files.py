@@ -15,9 +15,9 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.errors import UsageError, spell
+from fairtrial.formats.sampling import PROBABILITY
 from fairtrial.llm.secrets import known_secrets, redact
 from fairtrial.loading.query_text import (
-    PROBABILITY,
     Query,
     bound_query,
     check_query,

@@ -9,10 +9,9 @@ import re
 from collections.abc import Sequence
 
 from fairtrial.errors import UsageError, nearest, spell
+from fairtrial.formats.sampling import PROBABILITY
 from fairtrial.records.record import Record
 
-PROBABILITY = "fairtrial_probability"
-"""The column with the probability with which a sample takes the conversation of a row."""
 _BEGINNINGS = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")
 _BEFORE = re.compile(r"(?:\s++|--[^\n]*+\n?|/\*(?:[^*]|\*(?!/))*+\*/)*+")
 _WORD = re.compile(r"\(|[A-Za-z]++")

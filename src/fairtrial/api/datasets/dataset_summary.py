@@ -51,11 +51,9 @@ def summarize(
     if not population:
         return summary
     sizes = total.sample_sizes
-    by_stratum = {
-        name: StratumResults(population[name], sizes[name], results)
-        for name, results in total.strata.items()
-        if sizes[name]
-    }
+    by_stratum = [
+        StratumResults(population[name], sizes[name], results) for name, results in total.strata.items() if sizes[name]
+    ]
     note = describe_strata(population, sizes)
     return replace(with_strata(summary, by_stratum), notes=(*summary.notes, note))
 
