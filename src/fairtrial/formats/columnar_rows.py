@@ -45,7 +45,7 @@ def _read_value(name: str, value: Any) -> Any:
     """Return a value as plain JSON. A database may hold a list of messages as its JSON text."""
     if name in _LISTS and isinstance(value, str) and value.lstrip().startswith("["):
         try:
-            return decode(value)
+            return decode(value.encode())
         except ValueError:
             return value
     return plain(value)
