@@ -127,7 +127,7 @@ def _score_dataset(
             list(against) or None,
             common.config,
             flags.options,
-            reading=common.read_options({}, match=match),
+            reading=common.read_options({}, match=match, traces=collect_traces(options)),
             executor=flags.executor,
             judges=make_judges(options),
             name=common.labels.name,
