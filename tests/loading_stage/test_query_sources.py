@@ -206,7 +206,7 @@ def test_an_export_of_bigquery_is_read_as_spans(tmp_path: Path) -> None:
     pq.write_table(pa.Table.from_pylist([row], schema=pa.schema([*texts, *times])), path)
     done = command("check", path)
     assert "rows of spans with attributes as text (GenAI conventions), 1 recording, 1 invocation" in done.out
-    done = command("check", "--sql", f"SELECT * FROM read_parquet('{path}')", "--from", "duckdb://")
+    done = command("check", "--sql", f"FROM '{path}'", "--from", "duckdb://")
     assert "1 recording, 1 invocation" in done.out
 
 
@@ -225,17 +225,21 @@ def test_rows_of_postgres_are_read(tmp_path: Path) -> None:
     with engine.begin() as connection:
         connection.execute(text("DROP TABLE IF EXISTS query_chats"))
         connection.execute(text("CREATE TABLE query_chats (id TEXT, messages JSONB, failed INTEGER)"))
+        connection.execute(text("CREATE SEQUENCE query_numbers"))
         insert = text("INSERT INTO query_chats VALUES (:id, CAST(:messages AS JSONB), :failed)")
         connection.execute(insert, [dict(zip(("id", "messages", "failed"), row, strict=True)) for row in chats(200)])
     try:
         table = fetch(url, tmp_path / "rows", "SELECT * FROM query_chats", sample=18, always="failed = 1")
         assert table.num_rows == 38
         assert "200 recordings" in command("check", "--sql", "query_chats", "--from", url).out
-        with pytest.raises(UsageError, match="read-only transaction"):
+        with pytest.raises(UsageError, match="data-modifying"):
             fetch(url, tmp_path / "more", "WITH d AS (DELETE FROM query_chats RETURNING *) SELECT * FROM d")
+        with pytest.raises(UsageError, match="read-only transaction"):
+            fetch(url, tmp_path / "more", "SELECT nextval('query_numbers')")
     finally:
         with engine.begin() as connection:
             connection.execute(text("DROP TABLE query_chats"))
+            connection.execute(text("DROP SEQUENCE query_numbers"))
         engine.dispose()
 
 

@@ -14,7 +14,8 @@ from fairtrial.records.attempt import Recording
 
 PROBABILITY = "fairtrial_probability"
 """The column that a sample of a query adds to its rows."""
-_COLUMNS = (PROBABILITY, "sampling_probability", "sampling.probability")
+COLUMNS = (PROBABILITY, "sampling_probability", "sampling.probability")
+"""The columns that may hold the probability of the conversation of a row."""
 _PROBABILITIES = ("sampling.probability", "_dd.rule_psr", "_dd.agent_psr", "sentry.sample_rate")
 """Attributes with a probability: the first is common, then Datadog's two and Sentry's."""
 _INVERSE = "SampleRate"
@@ -29,7 +30,7 @@ def with_probability(recording: Recording, row: Any) -> Recording:
     """Return the recording of a row with the probability in the row, if it has one."""
     if not isinstance(row, dict):
         return recording
-    return _with(recording, _first(row, _COLUMNS))
+    return _with(recording, _first(row, COLUMNS))
 
 
 def with_probability_of_spans(recording: Recording, spans: Iterable[Span]) -> Recording:

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 from msgspec.structs import replace
 
 from fairtrial.errors import FormatError, UsageError, spell
+from fairtrial.formats import sampling
 from fairtrial.formats.columnar_rows import is_parquet, plain
 from fairtrial.formats.conversation.options import TraceOptions
 from fairtrial.formats.items import ITEM_FORMATS, detect_item_format, iter_recordings
@@ -338,7 +339,8 @@ def _read_rows(shard: Shard, stream: BinaryIO, reading: Diagnostics, fields: Fie
     field_names = [
         name for field in (fields.stratify, *fields.carry) for name in (field, field.partition(".")[0]) if name
     ]
-    own_columns = [name for name in dict.fromkeys(field_names) if name in content.schema_arrow.names]
+    wanted = dict.fromkeys((*field_names, *sampling.COLUMNS))
+    own_columns = [name for name in wanted if name in content.schema_arrow.names]
     names = list(dict.fromkeys([*names, *own_columns]))
     place = sum(content.metadata.row_group(group).num_rows for group in range(shard.start))
     groups = list(range(shard.start, shard.end))
@@ -346,6 +348,8 @@ def _read_rows(shard: Shard, stream: BinaryIO, reading: Diagnostics, fields: Fie
         for row in batch.to_pylist():
             value = _value_of_row(row, columns)
             content_of_row = value if isinstance(value, Refused) else _recording_of_value(value, place, reading)
+            if isinstance(content_of_row, Recording):
+                content_of_row = sampling.with_probability(content_of_row, row)
             record = {}
             if field_names:
                 own_values = plain({name: row[name] for name in own_columns})

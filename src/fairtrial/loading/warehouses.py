@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import hashlib
+import logging
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ _LONGEST_MESSAGE = 500
 _SHORTEST_SECRET = 3
 _SCHEME = re.compile(r"[a-z][a-z0-9]*(?:\+[a-z0-9_]+)?\Z")
 _READ_ONLY = {"postgresql": "SET TRANSACTION READ ONLY", "mysql": "SET TRANSACTION READ ONLY"}
+_LOGGED = "fairtrial-query"
 _ALLOWED = (
     "duckdb:///FILE, clickhouse://HOST/DATABASE, bigquery://PROJECT/DATASET, any URL of SQLAlchemy such as "
     "postgresql+pg8000://HOST/DATABASE, or adbc+DRIVER://..."
@@ -118,20 +120,24 @@ class Warehouse:
 
     @contextmanager
     def _sqlalchemy(self, sql: str) -> Iterator[Batches]:
-        from sqlalchemy import create_engine, event, text
+        from sqlalchemy import NullPool, create_engine, event, text
 
+        # A query that failed leaves a cursor that cannot be closed. The error of the query is what matters.
+        logging.getLogger(f"sqlalchemy.pool.impl.NullPool.{_LOGGED}").setLevel(logging.CRITICAL)
         try:
-            engine = create_engine(self._url)
+            engine = create_engine(self._url, poolclass=NullPool, pool_logging_name=_LOGGED)
         except Exception as error:  # noqa: BLE001  (a dialect may raise anything)
             raise UsageError(f"{self.place}: cannot be used: {self._show(error)}; {_lacking(self.dialect)}") from None
         if engine.dialect.name == "sqlite":
             event.listen(engine, "connect", _prepare_sqlite)
         try:
-            with engine.connect().execution_options(stream_results=True, yield_per=_BATCH) as connection:
+            with engine.connect() as connection:
                 if engine.dialect.name in _READ_ONLY:
                     connection.execute(text(_READ_ONLY[engine.dialect.name]))
                 # The text of the user goes to the database as it is: a colon begins no parameter.
-                result = connection.exec_driver_sql(_escaped(sql, engine.dialect.paramstyle))
+                options = {"stream_results": True, "yield_per": _BATCH}
+                escaped = _escaped(sql, engine.dialect.paramstyle)
+                result = connection.exec_driver_sql(escaped, execution_options=options)
                 rows = (dict(row) for row in result.mappings())
                 first = list(islice(rows, _BATCH))
                 yield make_batches(list(result.keys()), first, chain(first, rows), _BATCH)

@@ -137,11 +137,16 @@ def _folder(options: dict[str, Any]) -> Path:
     context = click.get_current_context()
     if "resume" in options and output is not None:
         folder = Path(f"{output}.rows")
-        context.call_on_close(lambda: context.meta.get(__name__) and shutil.rmtree(folder, ignore_errors=True))
+        context.call_on_close(functools.partial(_remove_finished, context, folder))
         return folder
     folder = Path(mkdtemp(prefix="fairtrial-query-"))
     context.call_on_close(lambda: shutil.rmtree(folder, ignore_errors=True))
     return folder
+
+
+def _remove_finished(context: click.Context, folder: Path) -> None:
+    if context.meta.get(__name__):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def forget_rows() -> None:
