@@ -10,6 +10,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from importlib import import_module
 from itertools import chain, islice
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -107,7 +108,11 @@ class Warehouse:
     def _adbc(self, sql: str) -> Iterator[Batches]:
         scheme, _, rest = self._url.partition("://")
         driver = scheme.removeprefix("adbc+")
-        dbapi = import_extra(f"adbc_driver_{driver}.dbapi", f"adbc-{driver}")
+        import_extra("adbc_driver_manager", "adbc")
+        try:
+            dbapi = import_module(f"adbc_driver_{driver}.dbapi")
+        except ImportError as error:
+            raise UsageError(f"adbc+{driver}:// needs its driver: pip install adbc-driver-{driver} ({error})") from None
         uri = rest.removeprefix("/") if driver == "sqlite" else f"{driver}://{rest}"
         with closing(dbapi.connect(uri)) as connection, closing(connection.cursor()) as cursor:
             if self.dialect in _READ_ONLY:
