@@ -44,7 +44,9 @@ def test_the_variance_is_that_of_the_linearised_ratio() -> None:
     rng = random.Random(5)
     drawn = [(rng.gauss(3, 1), 1.0) for _ in range(400)] + [(rng.gauss(9, 2), 0.1) for _ in range(400)]
     results = [
-        CaseResult(f"c{i}", i, (Outcome("seconds", Score(value), None, range=Range(None, None)),), probability=probability)
+        CaseResult(
+            f"c{i}", i, (Outcome("seconds", Score(value), None, range=Range(None, None)),), probability=probability
+        )
         for i, (value, probability) in enumerate(drawn)
     ]
     (numbers,) = aggregate(results).criteria

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from fairtrial.analysis.criterion_tally import CaseMeans, CriterionNumbers, CriterionTally
+from fairtrial.analysis.criterion_tally import CaseMeans, CriterionNumbers
 from fairtrial.records.score import Range
 from fairtrial.records.summary import CriterionSummary, Estimate, Summary
 from fairtrial.stats.interval import LOGARITHMIC, STUDENT, WILSON
@@ -21,39 +21,29 @@ from fairtrial.stats.stratified import (
     weight_class,
 )
 
-if TYPE_CHECKING:
-    from fairtrial.analysis.aggregation import SummaryBuilder
-
 
 class StratumResults(NamedTuple):
-    """The results of one stratum, of whose `population` conversations `drawn` were sampled."""
+    """The numbers of one stratum, of whose `population` conversations `drawn` were sampled. They are `cases` cases."""
 
     population: int
     drawn: int
-    results: SummaryBuilder
+    numbers: Mapping[str, CriterionNumbers]
+    cases: int
 
     def make_stratum(self, means: CaseMeans) -> Stratum:
         """Return the values of a criterion as the sample of the stratum."""
-        return Stratum(self.population, self.drawn, self.results.case_count, means.moments, means.attempts)
-
-    def numbers(self) -> Mapping[str, CriterionNumbers]:
-        """Return the numbers of the criteria."""
-        return self.results.criterion_numbers()
+        return Stratum(self.population, self.drawn, self.cases, means.moments, means.attempts)
 
 
 class WeightedResults(NamedTuple):
-    """The tallies of the results that were sampled with a probability."""
+    """The numbers of the results that were sampled with a probability."""
 
     probability: float
-    tallies: Mapping[str, CriterionTally]
+    numbers: Mapping[str, CriterionNumbers]
 
     def make_stratum(self, means: CaseMeans) -> Stratum:
         """Return the values of a criterion as a class of equal weights."""
         return weight_class(self.probability, means.moments, means.attempts)
-
-    def numbers(self) -> Mapping[str, CriterionNumbers]:
-        """Return the numbers of the criteria."""
-        return {name: tally.numbers for name, tally in self.tallies.items()}
 
 
 def with_strata(summary: Summary, strata: Iterable[StratumResults | WeightedResults]) -> Summary:
@@ -62,7 +52,7 @@ def with_strata(summary: Summary, strata: Iterable[StratumResults | WeightedResu
     Counts and verdicts remain those of the sample. pass^k goes, because it has no stratified estimate here.
     Source: Cochran (1977), "Sampling Techniques", chapter 5.
     """
-    numbers = [(stratum, stratum.numbers()) for stratum in strata]
+    numbers = [(stratum, stratum.numbers) for stratum in strata]
 
     def estimated(criterion: CriterionSummary) -> CriterionSummary:
         parts = [

@@ -9,11 +9,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from fairtrial.formats.number_range import finite
-from fairtrial.formats.spans.span import Span
+from fairtrial.formats.spans.span import PROBABILITY, Span
 from fairtrial.records.attempt import Recording
 
-PROBABILITY = "fairtrial_probability"
-"""The column that a sample of a query adds to its rows."""
 COLUMNS = (PROBABILITY, "sampling_probability", "sampling.probability")
 """The columns that may hold the probability of the conversation of a row."""
 _PROBABILITIES = ("sampling.probability", "_dd.rule_psr", "_dd.agent_psr", "sentry.sample_rate")

@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.errors import UsageError, spell
-from fairtrial.formats.sampling import PROBABILITY
+from fairtrial.formats.spans.span import PROBABILITY
 from fairtrial.llm.secrets import known_secrets, redact
 from fairtrial.loading.query_text import (
     Query,

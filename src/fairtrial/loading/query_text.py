@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from fairtrial.errors import UsageError, nearest, spell
-from fairtrial.formats.sampling import PROBABILITY
+from fairtrial.formats.spans.span import PROBABILITY
 from fairtrial.records.record import Record
 
 _BEGINNINGS = ("SELECT", "WITH", "FROM", "VALUES", "TABLE", "(")

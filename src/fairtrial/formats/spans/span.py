@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from fairtrial.records.record import Json, Record
 
+PROBABILITY = "fairtrial_probability"
+"""The column that a sample of a query adds to its rows, and the attribute of a span that comes from it."""
+
 
 class SpanEvent(Record, frozen=True):
     """Something that happened in a span. `body` is the body of a log record, which an event of a span does not have."""

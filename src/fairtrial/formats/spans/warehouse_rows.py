@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from fairtrial.formats.sampling import PROBABILITY
 from fairtrial.formats.spans.otlp_json import kind_name, read_failure
-from fairtrial.formats.spans.span import Span, SpanEvent
+from fairtrial.formats.spans.span import PROBABILITY, Span, SpanEvent
 from fairtrial.formats.spans.span_values import hex_id, member, nanoseconds, structured, without_nulls
 from fairtrial.records.record import Json
 
