@@ -71,7 +71,10 @@ class WeightClasses:
         """
         if len(self._tallies) < 2:
             return summary
-        results = [WeightedResults(probability, tallies) for probability, tallies in sorted(self._tallies.items())]
+        results = [
+            WeightedResults(probability, {name: tally.numbers for name, tally in self._tallies[probability].items()})
+            for probability in sorted(self._tallies)
+        ]
         note = _NOTE.format(number=len(results), low=min(self._tallies), high=max(self._tallies))
         return replace(with_strata(summary, results), notes=(*summary.notes, note))
 

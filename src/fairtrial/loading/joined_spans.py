@@ -122,15 +122,15 @@ def _changed(before: Path, after: Path) -> Iterator[str]:
 def _digests(path: Path) -> Iterator[tuple[str, bytes]]:
     with path.open("rb") as file:
         for line in file:
-            yield json_decoder(_Named).decode(line).case_id, hashlib.blake2b(line, digest_size=16).digest()
+            yield json_decoder(_CaseLine).decode(line).case_id, hashlib.blake2b(line, digest_size=16).digest()
 
 
-class _Named(Record, frozen=True):
+class _CaseLine(Record, frozen=True):
     case_id: str
 
 
-def renumber(joined: JoinedSpans, others: Iterable[Shard]) -> tuple[Shard, ...]:
+def renumber(joined: JoinedSpans, shards: Iterable[Shard]) -> tuple[Shard, ...]:
     """Return the parts and the shards of all other files. The parts come first: their number never changes."""
-    remaining = (shard for shard in others if shard.path not in joined.paths)
+    remaining = (shard for shard in shards if shard.path not in joined.paths)
     start = len(joined.shards)
     return (*joined.shards, *(replace(shard, number=number) for number, shard in enumerate(remaining, start)))

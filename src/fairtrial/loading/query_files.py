@@ -67,12 +67,12 @@ def fetch_query(url: str, query: Query, folder: Path, *, resume: bool = False) -
     """
     warehouse = Warehouse(url)
     query = replace(query, sql=check_query(query.sql))
-    wanted = Fetched(_identify(warehouse, query))
+    snapshot = Fetched(_identify(warehouse, query))
     folder.mkdir(parents=True, exist_ok=True)
-    path, note = folder / wanted.name, folder / _NOTE
+    path, note = folder / snapshot.name, folder / _NOTE
     if resume and note.exists():
         earlier = json_decoder(Fetched).decode(note.read_bytes())
-        if earlier.query != wanted.query:
+        if earlier.query != snapshot.query:
             raise UsageError(
                 f"{folder}: holds the rows of another query; repeat that query with its conditions, or give another "
                 "folder"
@@ -81,7 +81,7 @@ def fetch_query(url: str, query: Query, folder: Path, *, resume: bool = False) -
             return path
     for old in folder.glob("query-*.parquet"):
         old.unlink()
-    fetched = _write(warehouse, query, wanted, path)
+    fetched = _write(warehouse, query, snapshot, path)
     if not fetched.rows:
         path.unlink(missing_ok=True)
         raise _no_rows(warehouse)
@@ -95,11 +95,11 @@ def _no_rows(warehouse: Warehouse) -> UsageError:
 
 def _identify(warehouse: Warehouse, query: Query) -> str:
     """Return a digest of the query and of the database. Credentials change nothing."""
-    shown = replace(query, sql=redact(query.sql, known_secrets()))
-    return hashlib.sha256(f"{warehouse.place}\n".encode() + msgspec.json.encode(shown)).hexdigest()
+    redacted = replace(query, sql=redact(query.sql, known_secrets()))
+    return hashlib.sha256(f"{warehouse.place}\n".encode() + msgspec.json.encode(redacted)).hexdigest()
 
 
-def _write(warehouse: Warehouse, query: Query, wanted: Fetched, path: Path) -> Fetched:
+def _write(warehouse: Warehouse, query: Query, snapshot: Fetched, path: Path) -> Fetched:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -124,11 +124,11 @@ def _write(warehouse: Warehouse, query: Query, wanted: Fetched, path: Path) -> F
             half.unlink(missing_ok=True)
             raise
     half.replace(path)
-    return replace(wanted, rows=rows, population=population)
+    return replace(snapshot, rows=rows, population=population)
 
 
 def _plan(warehouse: Warehouse, query: Query) -> tuple[str, int]:
-    """Return the query for the wanted rows, and the number of conversations that a sample is taken of."""
+    """Return the query for the snapshot rows, and the number of conversations that a sample is taken of."""
     if query.is_whole:
         return query.sql, 0
     with warehouse.batches(columns_query(query)) as batches:
@@ -160,16 +160,16 @@ def _groups(batches: Iterator[Any]) -> Iterator[Any]:
     """Yield tables of so many rows that they are a group of a Parquet file."""
     import pyarrow as pa
 
-    held: list[Any] = []
+    waiting: list[Any] = []
     rows = size = 0
     for batch in batches:
-        held.append(batch)
+        waiting.append(batch)
         rows, size = rows + batch.num_rows, size + batch.nbytes
         if rows >= _GROUP_ROWS or size >= _GROUP_BYTES:
-            yield pa.Table.from_batches(held)
-            held, rows, size = [], 0, 0
+            yield pa.Table.from_batches(waiting)
+            waiting, rows, size = [], 0, 0
     if rows:
-        yield pa.Table.from_batches(held)
+        yield pa.Table.from_batches(waiting)
 
 
 def _storable(schema: Any) -> Any:

@@ -78,13 +78,13 @@ def choose_key(query: Query, columns: Sequence[str]) -> str:
                 f"it returns {', '.join(columns)}"
             )
         return query.key
-    found = next((name for name in _KEYS if name in columns), None)
-    if found is None:
+    usual_name = next((name for name in _KEYS if name in columns), None)
+    if usual_name is None:
         raise UsageError(
             f"{spell('key')}: names the column with the id of the conversation, which {spell('sample')} and "
             f"{spell('where')} need; the query returns {', '.join(columns)}"
         )
-    return found
+    return usual_name
 
 
 def columns_query(query: Query) -> str:
@@ -125,13 +125,13 @@ def rows_query(query: Query, key: str, dialect: str, probability: float, bound: 
     column = ""
     if query.sample is not None:
         hashed = _hash(query, name, dialect)
-        chosen = f"{hashed} <= '{bound}'" if bound else f"{hashed} < '{_share_bound(probability)}'"
+        membership = f"{hashed} <= '{bound}'" if bound else f"{hashed} < '{_share_bound(probability)}'"
         column = f", {probability!r} AS {PROBABILITY}"
         if query.always:
             certain = f"{name} IN ({_having(query.always, name)})"
-            chosen = f"({certain} OR {chosen})"
+            membership = f"({certain} OR {membership})"
             column = f", CASE WHEN {certain} THEN 1.0 ELSE {probability!r} END AS {PROBABILITY}"
-        conditions.append(chosen)
+        conditions.append(membership)
     order = f" ORDER BY {name}"  # rows of a conversation together, and the same rows in the same order again
     return f"{_base(query)}\nSELECT q.*{column} FROM q WHERE {' AND '.join(conditions)}{order}"
 

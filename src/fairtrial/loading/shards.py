@@ -339,8 +339,8 @@ def _read_rows(shard: Shard, stream: BinaryIO, reading: Diagnostics, fields: Fie
     field_names = [
         name for field in (fields.stratify, *fields.carry) for name in (field, field.partition(".")[0]) if name
     ]
-    wanted = dict.fromkeys((*field_names, *sampling.COLUMNS))
-    own_columns = [name for name in wanted if name in content.schema_arrow.names]
+    extra_names = dict.fromkeys((*field_names, *sampling.COLUMNS))
+    own_columns = [name for name in extra_names if name in content.schema_arrow.names]
     names = list(dict.fromkeys([*names, *own_columns]))
     place = sum(content.metadata.row_group(group).num_rows for group in range(shard.start))
     groups = list(range(shard.start, shard.end))

@@ -25,7 +25,7 @@ _BATCH = 1000
 _LONGEST_MESSAGE = 500
 _SHORTEST_SECRET = 3
 _SCHEME = re.compile(r"[a-z][a-z0-9]*(?:\+[a-z0-9_]+)?\Z")
-_READ_ONLY = {"postgresql": "SET TRANSACTION READ ONLY", "mysql": "SET TRANSACTION READ ONLY"}
+_READING_STATEMENTS = {"postgresql": "SET TRANSACTION READ ONLY", "mysql": "SET TRANSACTION READ ONLY"}
 _LOGGED = "fairtrial-query"
 _ALLOWED = (
     "duckdb:///FILE, clickhouse://HOST/DATABASE, bigquery://PROJECT/DATASET, any URL of SQLAlchemy such as "
@@ -59,7 +59,7 @@ class Warehouse:
         """Yield the batches of a query. Raises UsageError that names the database, and what it answered."""
         import_extra("pyarrow", "parquet")
         try:
-            with self._opened()(sql) as batches:
+            with self._choose_driver()(sql) as batches:
                 yield batches
         except UsageError:
             raise
@@ -72,7 +72,7 @@ class Warehouse:
         text = redact(describe_error(error), (*self._secrets, *known_secrets()))
         return shorten(visible_line(without_credentials(text)), _LONGEST_MESSAGE)
 
-    def _opened(self) -> Callable[[str], Any]:
+    def _choose_driver(self) -> Callable[[str], Any]:
         if self.is_adbc:
             return self._adbc
         return {"duckdb": self._duckdb, "clickhouse": self._clickhouse}.get(self.dialect, self._sqlalchemy)
@@ -115,8 +115,8 @@ class Warehouse:
             raise UsageError(f"adbc+{driver}:// needs its driver: pip install adbc-driver-{driver} ({error})") from None
         uri = rest.removeprefix("/") if driver == "sqlite" else f"{driver}://{rest}"
         with closing(dbapi.connect(uri)) as connection, closing(connection.cursor()) as cursor:
-            if self.dialect in _READ_ONLY:
-                cursor.execute(_READ_ONLY[self.dialect])
+            if self.dialect in _READING_STATEMENTS:
+                cursor.execute(_READING_STATEMENTS[self.dialect])
             elif self.dialect == "sqlite":
                 cursor.execute("PRAGMA query_only = ON")
             cursor.execute(sql)
@@ -137,8 +137,8 @@ class Warehouse:
             event.listen(engine, "connect", _prepare_sqlite)
         try:
             with engine.connect() as connection:
-                if engine.dialect.name in _READ_ONLY:
-                    connection.execute(text(_READ_ONLY[engine.dialect.name]))
+                if engine.dialect.name in _READING_STATEMENTS:
+                    connection.execute(text(_READING_STATEMENTS[engine.dialect.name]))
                 # The text of the user goes to the database as it is: a colon begins no parameter.
                 options = {"stream_results": True, "yield_per": _BATCH}
                 escaped = _escaped(sql, engine.dialect.paramstyle)

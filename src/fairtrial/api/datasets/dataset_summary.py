@@ -52,7 +52,9 @@ def summarize(
         return summary
     sizes = total.sample_sizes
     by_stratum = [
-        StratumResults(population[name], sizes[name], results) for name, results in total.strata.items() if sizes[name]
+        StratumResults(population[name], sizes[name], results.criterion_numbers(), results.case_count)
+        for name, results in total.strata.items()
+        if sizes[name]
     ]
     note = describe_strata(population, sizes)
     return replace(with_strata(summary, by_stratum), notes=(*summary.notes, note))
