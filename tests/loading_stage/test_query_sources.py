@@ -188,8 +188,8 @@ def test_an_export_of_bigquery_is_read_as_spans(tmp_path: Path) -> None:
     """Spans with attributes as JSON text, as Parquet."""
     attributes = {
         "gen_ai.operation.name": "invoke_agent",
-        "gen_ai.input.messages": messages_of("user", "Where is order 7?"),
-        "gen_ai.output.messages": messages_of("assistant", "It is on its way."),
+        "gen_ai.input.messages": make_message("user", "Where is order 7?"),
+        "gen_ai.output.messages": make_message("assistant", "It is on its way."),
     }
     row = {
         "trace_id": "a" * 32,
@@ -210,7 +210,7 @@ def test_an_export_of_bigquery_is_read_as_spans(tmp_path: Path) -> None:
     assert "1 recording, 1 invocation" in done.out
 
 
-def messages_of(role: str, text: str) -> str:
+def make_message(role: str, text: str) -> str:
     """A message as the conventions for generative AI write it."""
     return json.dumps([{"role": role, "parts": [{"type": "text", "content": text}]}])
 
@@ -252,8 +252,8 @@ def test_the_table_of_the_collector_in_clickhouse_is_read(tmp_path: Path) -> Non
             "INSERT INTO otel.otel_traces SELECT now64(9), leftPad(lower(hex(number + 1)), 32, '0'), "
             "leftPad(lower(hex(number + 1)), 16, '0'), '', 'ot=th:8', 'invoke_agent shop', 'Internal', 'shop', "
             "map('service.name', 'shop'), '', '', map('gen_ai.operation.name', 'invoke_agent', "
-            f"'gen_ai.input.messages', '{messages_of('user', 'Where?')}', "
-            f"'gen_ai.output.messages', '{messages_of('assistant', 'There.')}'), 1000000, "
+            f"'gen_ai.input.messages', '{make_message('user', 'Where?')}', "
+            f"'gen_ai.output.messages', '{make_message('assistant', 'There.')}'), 1000000, "
             "if(number % 10 = 0, 'Error', 'Ok'), '', [now64(9)], ['event'], [map('a', 'b')], [], [], [], [] "
             "FROM numbers(200)"
         )

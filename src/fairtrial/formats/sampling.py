@@ -28,10 +28,10 @@ def with_probability(recording: Recording, row: Any) -> Recording:
     """Return the recording of a row with the probability in the row, if it has one."""
     if not isinstance(row, dict):
         return recording
-    return _with(recording, _first(row, COLUMNS))
+    return _scale(recording, _first(row, COLUMNS))
 
 
-def with_probability_of_spans(recording: Recording, spans: Iterable[Span]) -> Recording:
+def with_span_probability(recording: Recording, spans: Iterable[Span]) -> Recording:
     """Return the recording of spans with their probability, if they carry one.
 
     The sampler of the source and the sample of a query decide one after the other, so that their probabilities
@@ -43,10 +43,10 @@ def with_probability_of_spans(recording: Recording, spans: Iterable[Span]) -> Re
         own = _span_probability(span)
         if own is not None:
             smallest = own if smallest is None else min(smallest, own)
-    return _with(recording, smallest)
+    return _scale(recording, smallest)
 
 
-def _with(recording: Recording, probability: float | None) -> Recording:
+def _scale(recording: Recording, probability: float | None) -> Recording:
     if probability is None:
         return recording
     return replace(recording, probability=probability * (recording.probability or 1.0))
@@ -56,17 +56,17 @@ def _span_probability(span: Span) -> float | None:
     attributes = span.attributes
     if not attributes and not span.trace_state:
         return None
-    of_source = _of_trace_state(span.trace_state)
+    of_source = _read_trace_state(span.trace_state)
     of_source = _first(attributes, _PROBABILITIES) if of_source is None else of_source
     if of_source is None:
-        of_source = _of_rate(attributes)
+        of_source = _read_rate(attributes)
     of_query = _probability(attributes.get(PROBABILITY))
     if of_source is None or of_query is None:
         return of_query if of_source is None else of_source
     return of_source * of_query
 
 
-def _of_rate(attributes: Mapping[str, Any]) -> float | None:
+def _read_rate(attributes: Mapping[str, Any]) -> float | None:
     """Return the probability in the attributes of Honeycomb and of Jaeger."""
     rate = finite(attributes.get(_INVERSE))
     if rate is not None and rate >= 1:
@@ -75,7 +75,7 @@ def _of_rate(attributes: Mapping[str, Any]) -> float | None:
     return _probability(parameter) if kind == "probabilistic" else None
 
 
-def _of_trace_state(state: str) -> float | None:
+def _read_trace_state(state: str) -> float | None:
     """Return the probability in a tracestate such as `ot=th:c`, which is a quarter.
 
     `th` is the threshold below which the random number of a trace is rejected, as hexadecimal digits behind a point.

@@ -50,7 +50,7 @@ class JoinedSpans(Record, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-def join_spans_of(shards: Sequence[Shard], folder: Path, options: TraceOptions) -> JoinedSpans | None:
+def join_span_files(shards: Sequence[Shard], folder: Path, options: TraceOptions) -> JoinedSpans | None:
     """Return the conversations in those shards that are files of spans, with their parts below a folder.
 
     None if no file holds spans, or a single small one, which its worker reads as a whole.
@@ -100,7 +100,7 @@ def _write(
     late: list[str] = []
     versions = []
     for name, half in zip(names, halves, strict=True):
-        late += _changed(name, half) if name.exists() else ()
+        late += _find_changes(name, half) if name.exists() else ()
         with half.open("rb") as file:
             versions.append(hashlib.file_digest(file, "sha256").hexdigest())
         half.replace(name)
@@ -111,7 +111,7 @@ def _write(
     return JoinedSpans(shards, tuple(versions), paths, tuple(late), tuple(reading.warnings))
 
 
-def _changed(before: Path, after: Path) -> Iterator[str]:
+def _find_changes(before: Path, after: Path) -> Iterator[str]:
     """Yield the ids of the conversations that two files hold in different forms."""
     earlier = dict(_digests(before))
     for case_id, digest in _digests(after):

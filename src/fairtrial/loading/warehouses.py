@@ -141,7 +141,7 @@ class Warehouse:
                     connection.execute(text(_READING_STATEMENTS[engine.dialect.name]))
                 # The text of the user goes to the database as it is: a colon begins no parameter.
                 options = {"stream_results": True, "yield_per": _BATCH}
-                escaped = _escaped(sql, engine.dialect.paramstyle)
+                escaped = _escape_percents(sql, engine.dialect.paramstyle)
                 result = connection.exec_driver_sql(escaped, execution_options=options)
                 rows = (dict(row) for row in result.mappings())
                 first = list(islice(rows, _BATCH))
@@ -177,6 +177,6 @@ def _md5(text: object) -> str:
     return hashlib.md5(str(text).encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
 
 
-def _escaped(sql: str, style: str) -> str:
+def _escape_percents(sql: str, style: str) -> str:
     """Return SQL for a driver that takes a percent sign for the beginning of a parameter."""
     return sql.replace("%", "%%") if style in ("format", "pyformat") else sql

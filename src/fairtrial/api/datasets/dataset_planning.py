@@ -27,7 +27,7 @@ from fairtrial.batch.executors import Executor, InProcess
 from fairtrial.errors import UsageError, spell
 from fairtrial.judge.judges import Judges
 from fairtrial.loading.data_files import find_data_files
-from fairtrial.loading.joined_spans import join_spans_of, renumber
+from fairtrial.loading.joined_spans import join_span_files, renumber
 from fairtrial.loading.object_folders import ObjectFolder, is_object_folder
 from fairtrial.loading.shards import cut_into_shards
 from fairtrial.records.case import EvalSet
@@ -80,7 +80,7 @@ def plan_dataset(
         check_picklable(criterion, spell("out"))
     files = tuple(find_data_files(paths))
     shards = tuple(cut_into_shards(files, options.columns, notes.append))
-    joined = None if objects is not None else join_spans_of(shards, folder / INPUTS, reading.traces)
+    joined = None if objects is not None else join_span_files(shards, folder / INPUTS, reading.traces)
     if joined is not None:
         shards = renumber(joined, shards)
         notes += [*joined.warnings, *_late_note(joined.late)]
