@@ -15,6 +15,7 @@ import pytest
 
 from fairtrial.errors import FormatError
 from fairtrial.formats import columnar_rows, inspect_logs
+from fairtrial.formats.packed import check_size
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.loading.packed_streams import unpacked
 from fairtrial.system.zstandard import zstd
@@ -44,10 +45,12 @@ def test_a_packed_line_is_refused_before_it_is_whole(packing: str) -> None:
 def test_an_entry_of_an_archive_is_refused_before_it_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """80 KB that would become 80 MB."""
     sizes: list[int] = []
-    check = inspect_logs.check_size
-    monkeypatch.setattr(
-        "fairtrial.formats.inspect_logs.check_size", lambda size, *rest: (sizes.append(size), check(size, *rest))
-    )
+
+    def check(size: int, packed_size: int, path: str) -> None:
+        sizes.append(size)
+        check_size(size, packed_size, path)
+
+    monkeypatch.setattr("fairtrial.formats.inspect_logs.check_size", check)
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("header.json", "{}")

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -50,9 +51,8 @@ def write_sqlite(path: Path, count: int = 200) -> str:
 @contextmanager
 def clickhouse() -> Iterator[tuple[str, Any]]:
     """Serve ClickHouse's engine over its HTTP protocol. Yields the URL of the database `otel`, and the engine."""
-    from chdb import session
-
-    engine, lock = session.Session(), threading.Lock()
+    sessions: Any = import_module("chdb.session")
+    engine, lock = sessions.Session(), threading.Lock()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
