@@ -31,7 +31,7 @@ NO_HANGS := -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
 
 .PRECIOUS: .venv-agents/%/.ready
 
-.PHONY: help demo test test-postgres test-peer test-pytest8 test-ray test-services test-vertex test-harnesses test-agents test-agents-adk test-installs test-browser ui lint types imports docs bench check clean
+.PHONY: help demo test test-clickhouse test-postgres test-peer test-pytest8 test-ray test-services test-vertex test-harnesses test-agents test-agents-adk test-installs test-browser ui lint types imports docs bench check clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -90,11 +90,18 @@ demo: $(VENV)/.demo ## Run the example agent on its eval set, and show the repor
 
 # Tests wait for servers and processes half of the time, so that three workers keep two cores busy.
 test: $(VENV)/.ready ## Run every test that needs no more than Python
-	$(BIN)/pytest $(NO_HANGS) -n 3 --dist worksteal -m "not postgres and not peer and not services and not vertex and not agents and not harnesses and not browser"
+	$(BIN)/pytest $(NO_HANGS) -n 3 --dist worksteal -m "not postgres and not clickhouse and not peer and not services and not vertex and not agents and not harnesses and not browser"
 
 test-postgres: $(VENV)/.ready ## Run the tests that need Postgres: FAIRTRIAL_TEST_POSTGRES=postgresql+pg8000://...
 	@test -n "$$FAIRTRIAL_TEST_POSTGRES" || { echo "test-postgres lacks FAIRTRIAL_TEST_POSTGRES, a SQLAlchemy URL of a server" >&2; exit 1; }
 	$(BIN)/pytest $(NO_HANGS) -m postgres
+
+$(VENV)/.clickhouse: $(VENV)/.ready
+	$(BIN)/python $(PIP_INSTALL) -c constraints.txt --group clickhouse
+	@touch $@
+
+test-clickhouse: $(VENV)/.clickhouse ## Run the tests that need the engine of ClickHouse, which takes 530 MB
+	$(BIN)/pytest $(NO_HANGS) -m clickhouse
 
 .venv-agents/%/.ready: pyproject.toml constraints-agents-%.txt constraints-build.txt
 	$(PYTHON) -m venv $(@D)

@@ -125,6 +125,7 @@ async def score_case(
         eval_set=planned_case.eval_set,
         digest=planned_case.digest,
         name=planned_case.name,
+        probability=recording.probability,
     )
 
 

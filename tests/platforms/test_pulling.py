@@ -231,6 +231,9 @@ def test_a_trace_that_was_deleted_costs_only_itself(tmp_path: Path) -> None:
                 raise KeyError(asked.path)
             return super()._answer(asked)
 
+        def _filtered(self, conditions: list[Any]) -> list[Any]:
+            return [each for each in super()._filtered(conditions) if each["traceId"] != TRACE_IDS[1]]
+
     def interrupt(_: int) -> None:
         raise KeyboardInterrupt
 
@@ -241,3 +244,53 @@ def test_a_trace_that_was_deleted_costs_only_itself(tmp_path: Path) -> None:
         report, _ = pull("langfuse", service, output)
     assert report.recordings == 6
     assert any("1 trace that it does not have" in each and TRACE_IDS[1] in each for each in report.warnings)
+
+
+def _paths(service: Service) -> list[str]:
+    return [asked.path for asked in service.requests]
+
+
+def test_langfuse_gives_the_observations_of_many_traces_at_once(tmp_path: Path) -> None:
+    """Seven traces on three pages take a page of traces and a page of observations each."""
+    with running(FakeLangfuse().service()) as service:
+        pull("langfuse", service, tmp_path / "traces.jsonl")
+    assert _paths(service) == ["/api/public/traces", "/api/public/observations"] * 3
+
+
+def test_all_pages_of_observations_are_read(tmp_path: Path) -> None:
+    """A trace may have more observations than a page holds."""
+    langfuse = FakeLangfuse()
+    for trace in langfuse.traces:
+        (first,) = trace["observations"]
+        trace["observations"] = [{**first, "id": f"{first['id'][:-1]}{number}"} for number in range(5)]
+    with running(langfuse.service()) as service:
+        report, _ = pull("langfuse", service, tmp_path / "traces.jsonl")
+    assert report.recordings == 7
+    # The pages of the server hold three: five of the last trace, and fifteen of each three before.
+    assert _paths(service).count("/api/public/observations") == 5 + 5 + 2
+
+
+def test_a_langfuse_that_ignores_filters_gives_each_trace(tmp_path: Path) -> None:
+    """An older server answers with the observations of any trace, which would be taken for those that were asked."""
+    with running(FakeLangfuse(filters=False).service()) as service:
+        report, _ = pull("langfuse", service, tmp_path / "traces.jsonl")
+    assert report.recordings == 7
+    assert _paths(service).count("/api/public/observations") == 2
+    assert {f"/api/public/traces/{trace_id}" for trace_id in TRACE_IDS} <= set(_paths(service))
+
+
+def test_an_interrupted_pull_of_langfuse_goes_on_with_the_next_page(tmp_path: Path) -> None:
+    """The pages before are in the part."""
+    output = tmp_path / "traces.jsonl"
+
+    def interrupt(count: int) -> None:
+        if count >= 6:
+            raise KeyboardInterrupt
+
+    with running(FakeLangfuse().service()) as service:
+        with pytest.raises(KeyboardInterrupt):
+            pull("langfuse", service, output, on_page=interrupt)
+        before = len(service.requests)
+        report, _ = pull("langfuse", service, output)
+    assert report.recordings == 7
+    assert _paths(service)[before:] == ["/api/public/traces", "/api/public/observations"]

@@ -105,6 +105,7 @@ class FakeLangfuse:
     traces: list[dict[str, Any]] = field(default_factory=lambda: [langfuse_trace(trace_id) for trace_id in TRACE_IDS])
     scores: dict[str, Any] = field(default_factory=dict)
     page_size: int = 3
+    filters: bool = True
 
     def service(self) -> Service:
         """Return the service."""
@@ -115,7 +116,9 @@ class FakeLangfuse:
         if asked.path == "/api/public/traces":
             session = asked.first("sessionId")
             traces = [trace for trace in self.traces if not session or trace["sessionId"] == session]
-            return self._page(asked, [{"id": trace["id"]} for trace in traces])
+            return self._page(asked, [{key: trace[key] for key in ("id", "sessionId")} for trace in traces])
+        if asked.path == "/api/public/observations":
+            return self._page(asked, self._filtered(json.loads(asked.first("filter", "[]"))))
         if asked.path == "/api/public/scores" and asked.method == "POST":
             self.scores[asked.body["id"]] = asked.body
             return {"id": asked.body["id"]}
@@ -123,6 +126,15 @@ class FakeLangfuse:
             source = asked.first("source")
             return self._page(asked, [score for score in self.scores.values() if score.get("source") == source])
         return {trace["id"]: trace for trace in self.traces}[asked.path.removeprefix("/api/public/traces/")]
+
+    def _filtered(self, conditions: list[Any]) -> list[Any]:
+        """Return the observations of traces. A version without filters ignores them."""
+        observations = [each for trace in self.traces for each in trace["observations"]]
+        if not self.filters:
+            return observations
+        (condition,) = conditions
+        assert (condition["type"], condition["column"]) == ("stringOptions", "traceId")
+        return [each for each in observations if each["traceId"] in condition["value"]]
 
     def _page(self, asked: Asked, items: list[Any]) -> Any:
         number = int(asked.first("page", "1"))

@@ -11,7 +11,8 @@ from typing import get_args
 from msgspec.structs import replace
 
 from fairtrial.analysis.cascade_note import describe_cascade
-from fairtrial.analysis.criterion_tally import CriterionNumbers, CriterionTally
+from fairtrial.analysis.criterion_tally import CriterionNumbers
+from fairtrial.analysis.weight_classes import Tallies, WeightClasses, add_outcomes, merge_tallies
 from fairtrial.errors import spell
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.records.attempt_rule import AttemptRule, AttemptRules, CaseEvidence, make_evidence
@@ -76,7 +77,9 @@ class SummaryBuilder:
         self.is_in_file_order = True
         self._rules = rules
         self._run = _RunTally()
-        self._tallies: dict[str, CriterionTally] = {}
+        self._tallies: Tallies = {}
+        # Most runs are no sample. Until the first result with a probability, there are no classes.
+        self._classes: WeightClasses | None = None
         self._place = (-1, 0)
 
     def add(self, result: CaseResult, verdicts: Sequence[Verdict] | None = None) -> None:
@@ -94,11 +97,11 @@ class SummaryBuilder:
         """Count the result of one attempt at a case that is not closed."""
         verdict = result.combine_verdicts(verdicts)
         self._run.add(result, verdict, self._rules.find_rule(result.eval_set, result.case_id))
-        for outcome, verdict in zip(result.outcomes, verdicts, strict=True):
-            tally = self._tallies.get(outcome.criterion)
-            if tally is None:
-                tally = self._tallies[outcome.criterion] = CriterionTally(outcome.criterion)
-            tally.add(result, outcome, verdict)
+        if result.probability is not None and self._classes is None:
+            self._classes = WeightClasses(self._tallies)
+        add_outcomes(self._tallies, result, verdicts)
+        if self._classes is not None:
+            self._classes.add(result, verdicts)
 
     @property
     def case_count(self) -> int:
@@ -112,12 +115,11 @@ class SummaryBuilder:
 
     def merge(self, builder: SummaryBuilder) -> None:
         """Add the numbers of more attempts, also at cases that are open. They must not be added to the other again."""
+        if self._classes is not None or builder._classes is not None:
+            self._classes = self._classes or WeightClasses(self._tallies)
+            self._classes.merge(builder._classes or WeightClasses(builder._tallies))
         self._run.merge(builder._run)
-        for name, tally in builder._tallies.items():
-            if name in self._tallies:
-                self._tallies[name].merge(tally)
-            else:
-                self._tallies[name] = tally
+        merge_tallies(self._tallies, builder._tallies)
 
     def close_cases(self) -> None:
         """End the open cases. No attempt at them can follow."""
@@ -126,6 +128,8 @@ class SummaryBuilder:
         self._run.close_cases()
         for tally in self._tallies.values():
             tally.close_cases()
+        if self._classes is not None:
+            self._classes.close_cases()
 
     def summary(
         self, ballots: Iterable[Ballot] = (), *, informs: bool = False, defaults: Collection[str] = ()
@@ -142,7 +146,7 @@ class SummaryBuilder:
         verdict, reasons = run.verdict(unapplied, informs=informs, has_value=has_value)
         criteria = tuple(tally.summary() for tally in tallies.values())
         judge = reduce(_sum, (ballot.model_usage for ballot in ballots), None)
-        return Summary(
+        summary = Summary(
             verdict,
             criteria,
             {verdict.value: run.cases[verdict] for verdict in Verdict if run.cases[verdict]},
@@ -157,6 +161,7 @@ class SummaryBuilder:
                 *(describe_cascade(criterion) for criterion in criteria if criterion.cascade is not None),
             ),
         )
+        return summary if self._classes is None else self._classes.weigh(summary)
 
 
 def scaled_to_population(summary: Summary, sample_size: int, population: int) -> Summary:

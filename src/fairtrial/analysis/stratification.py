@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from fairtrial.analysis.aggregation import SummaryBuilder
 from fairtrial.analysis.criterion_tally import CaseMeans, CriterionNumbers
 from fairtrial.records.score import Range
 from fairtrial.records.summary import CriterionSummary, Estimate, Summary
@@ -19,24 +18,41 @@ from fairtrial.stats.stratified import (
     stratified_logarithmic_interval,
     stratified_mean,
     stratified_student_interval,
+    weight_class,
 )
 
 
 class StratumResults(NamedTuple):
-    """The results of one stratum, of whose `population` conversations `drawn` were sampled."""
+    """The numbers of one stratum, of whose `population` conversations `drawn` were sampled. They are `cases` cases."""
 
     population: int
     drawn: int
-    results: SummaryBuilder
+    numbers: Mapping[str, CriterionNumbers]
+    cases: int
+
+    def make_stratum(self, means: CaseMeans) -> Stratum:
+        """Return the values of a criterion as the sample of the stratum."""
+        return Stratum(self.population, self.drawn, self.cases, means.moments, means.attempts)
 
 
-def with_strata(summary: Summary, strata: Mapping[str, StratumResults]) -> Summary:
-    """Return the numbers of a stratified sample with estimates of the whole, each stratum weighted by its size.
+class WeightedResults(NamedTuple):
+    """The numbers of the results that were sampled with a probability."""
+
+    probability: float
+    numbers: Mapping[str, CriterionNumbers]
+
+    def make_stratum(self, means: CaseMeans) -> Stratum:
+        """Return the values of a criterion as a class of equal weights."""
+        return weight_class(self.probability, means.moments, means.attempts)
+
+
+def with_strata(summary: Summary, strata: Iterable[StratumResults | WeightedResults]) -> Summary:
+    """Return the numbers of a sample with estimates of the whole, each stratum or class weighted by its size.
 
     Counts and verdicts remain those of the sample. pass^k goes, because it has no stratified estimate here.
     Source: Cochran (1977), "Sampling Techniques", chapter 5.
     """
-    numbers = [(stratum, stratum.results.criterion_numbers()) for stratum in strata.values()]
+    numbers = [(stratum, stratum.numbers) for stratum in strata]
 
     def estimated(criterion: CriterionSummary) -> CriterionSummary:
         parts = [
@@ -46,16 +62,7 @@ def with_strata(summary: Summary, strata: Mapping[str, StratumResults]) -> Summa
         ]
 
         def make_strata(values: Callable[[CriterionNumbers], CaseMeans]) -> list[Stratum]:
-            return [
-                Stratum(
-                    stratum.population,
-                    stratum.drawn,
-                    stratum.results.case_count,
-                    (means := values(part)).moments,
-                    means.attempts,
-                )
-                for stratum, part in parts
-            ]
+            return [stratum.make_stratum(values(part)) for stratum, part in parts]
 
         valid, possible = criterion.valid, criterion.possible
         if valid is not None:

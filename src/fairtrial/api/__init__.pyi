@@ -160,8 +160,12 @@ from fairtrial.llm.endpoint import mixed_sources as mixed_sources
 from fairtrial.llm.model import DEFAULT_MODEL as DEFAULT_MODEL
 from fairtrial.llm.model_options import BatchOptions as BatchOptions
 from fairtrial.llm.model_options import ModelOptions as ModelOptions
+from fairtrial.llm.secrets import without_credentials as without_credentials
 from fairtrial.loading import Match as Match
 from fairtrial.loading.object_folders import is_object_folder as is_object_folder
+from fairtrial.loading.query_files import count_fetched as count_fetched
+from fairtrial.loading.query_files import fetch_query as fetch_query
+from fairtrial.loading.query_text import Query as Query
 from fairtrial.loading.shards import Shard as Shard
 from fairtrial.loading.shards import columns_in as columns_in
 from fairtrial.metrics.entries import CATALOG as CATALOG

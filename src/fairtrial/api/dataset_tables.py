@@ -186,6 +186,7 @@ class ConversationRow(NamedTuple):
     output_tokens: int | None
     simulator: str | None
     environment: str | None
+    probability: float | None
     stratum: str | None
 
 
@@ -241,6 +242,7 @@ class ResultReader:
             simulator=_parse_usage(row.simulator),
             environment=_parse_usage(row.environment),
             eval_set=row.eval_set,
+            probability=row.probability,
         )
         return result, [_VERDICTS[outcome.verdict] for outcome in outcomes]
 

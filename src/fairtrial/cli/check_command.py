@@ -12,6 +12,7 @@ from fairtrial.cli import exit_codes
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.options.project_flags import project_keys
+from fairtrial.cli.options.query_flags import query_options
 from fairtrial.errors import FairtrialError
 from fairtrial.text.display import shorten, visible_line
 
@@ -24,6 +25,7 @@ _WIDEST_PLACE, _WIDEST_TEXT = 60, 60
 @flags.lenient
 @flags.columns
 @click.option("--explain", is_flag=True, help="Say of each leaf of a JSON FILE how it is read.")
+@query_options("file")
 def check(file: tuple[str, ...], lenient: bool, columns: dict[str, str], explain: bool) -> int:
     """Name the format of each file, the number of its cases, and every problem in it.
 
@@ -36,6 +38,7 @@ def check(file: tuple[str, ...], lenient: bool, columns: dict[str, str], explain
     fairtrial check evals/ test_config.json
     fairtrial check questions.csv --map input=question,expected=answer
     fairtrial check trace.json --explain
+    fairtrial check --sql "SELECT * FROM otel_traces LIMIT 100" --from clickhouse://localhost/otel
     """  # noqa: D301
     usable = True
     for checked in _checks(file, lenient=lenient, columns=columns):

@@ -8,14 +8,16 @@ import click
 
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
+from fairtrial.cli.options.query_flags import needs_files, query_options
 from fairtrial.cli.output_files import FileToWrite, refuse_overwriting
 from fairtrial.text.display import count, visible_line
 
 
 @command()
-@click.argument("recorded", nargs=-1, required=True)
+@click.argument("recorded", nargs=-1)
 @click.option("-o", "--output", metavar="FILE", required=True, type=FileToWrite(), help="The eval set to write.")
 @flags.lenient
+@query_options("recorded")
 def expect(recorded: tuple[str, ...], output: Path, lenient: bool) -> None:
     """Write an eval set that expects what recordings show: their messages, calls and replies.
 
@@ -28,6 +30,7 @@ def expect(recorded: tuple[str, ...], output: Path, lenient: bool) -> None:
     """  # noqa: D301
     from fairtrial import api
 
+    needs_files(recorded, "RECORDED")
     refuse_overwriting("--output", output, map(Path, recorded))
     eval_set, warnings = api.expect(recorded, output.name.partition(".")[0], lenient=lenient)
     for warning in warnings:

@@ -9,6 +9,7 @@ OPTION_NAMES = {
     "data_columns": "--columns",
     "eval_set": "--against",
     "filter_text": "--filter",
+    "from_url": "--from",
     "labeler": "--as",
     "languages": "--language",
     "operators": "--operator",

@@ -15,6 +15,7 @@ from fairtrial.cli.options.dataset_flags import dataset_options, read_dataset, r
 from fairtrial.cli.options.dotenv_files import read_environment
 from fairtrial.cli.options.judge_flags import judge_options, make_judges
 from fairtrial.cli.options.project_flags import project_options
+from fairtrial.cli.options.query_flags import needs_files, query_options
 from fairtrial.cli.options.trace_flags import collect_traces, trace_options
 from fairtrial.cli.output import Common, common_options, run_and_report, stdout_as_stderr
 
@@ -40,7 +41,7 @@ _JOBS = click.option(
 
 
 @command()
-@click.argument("recorded", nargs=-1, required=True)
+@click.argument("recorded", nargs=-1)
 @project_options
 @under("Input", _AGAINST, _MATCH, flags.columns)
 @under("Limits", _JOBS)
@@ -48,6 +49,7 @@ _JOBS = click.option(
 @dataset_options
 @judge_options
 @common_options
+@query_options("recorded", samples=True)
 def score(
     recorded: tuple[str, ...],
     against: tuple[str, ...],
@@ -68,6 +70,7 @@ def score(
     fairtrial score dialogues.jsonl --config efficiency.json --json - | jq .summary
     fairtrial score answers.csv --map input=question,reply=answer,expected=truth
     fairtrial score traffic/ --config judged.json --out scored/ --jobs 8 --max-cost 200
+    fairtrial score --sql otel_traces --from clickhouse://localhost/otel --config efficiency.json
     \f
     RECORDED is ADK's .evalset_result.json and session files, eval sets that were recorded, message lists of OpenAI,
     Anthropic, Gemini, Bedrock, LangChain, Pydantic AI and the Vercel AI SDK (JSON, JSON lines), spans of OpenTelemetry
@@ -81,7 +84,9 @@ def score(
     fairtrial score 's3://traffic/2026-11-*/*.jsonl.gz' --config config.json --out scored/ --jobs 8
     fairtrial score traffic/ --config judged.json --out scored/ --jobs 8 --max-cost 200 --calls-per-minute 3000
     fairtrial score traffic/ --config judged.json --out scored/ --batch-api
+    fairtrial score --sql "SELECT * FROM chats" --from duckdb:///traffic.db --sample 10% --config config.json
     """  # noqa: D301
+    needs_files(recorded, "RECORDED")
     context = click.get_current_context()
     if out is not None:
         refuse_with_out(context)
@@ -122,7 +127,7 @@ def _score_dataset(
             list(against) or None,
             common.config,
             flags.options,
-            reading=common.read_options({}, match=match),
+            reading=common.read_options({}, match=match, traces=collect_traces(options)),
             executor=flags.executor,
             judges=make_judges(options),
             name=common.labels.name,

@@ -9,6 +9,7 @@ import click
 
 from fairtrial.cli import exit_codes
 from fairtrial.cli.headed_command import command
+from fairtrial.cli.options.query_flags import needs_files, query_options
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.text.display import visible_line
 
@@ -16,7 +17,7 @@ _EXAMPLES = 20
 
 
 @command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, metavar="FILE...")
 @click.option("--budget", required=True, type=click.IntRange(min=1), metavar="N", help="Select N traces.")
 @click.option(
     "--by",
@@ -45,6 +46,7 @@ _EXAMPLES = 20
 @click.option("--confidence", type=float, help="The agent's confidence, 0 to 1, for traces that do not contain it.")
 @click.option("--success/--no-success", default=None, help="The success of traces that do not contain it.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes to use. Default: one for each core.")
+@query_options("files")
 def select(files: tuple[str, ...], as_json: bool, **options: Any) -> int:
     """Select the best traces of a set, and say how far any other selection can be ahead.
 
@@ -57,6 +59,7 @@ def select(files: tuple[str, ...], as_json: bool, **options: Any) -> int:
     """  # noqa: D301
     from fairtrial import api
 
+    needs_files(files, "FILE")
     output: Path | None = options["output"]
     report = api.select_files(files, **options)
     for problem in report.refused[:_EXAMPLES]:

@@ -11,6 +11,7 @@ import click
 
 from fairtrial.cli import exit_codes
 from fairtrial.cli.headed_command import command
+from fairtrial.cli.options.query_flags import forget_rows, query_options
 from fairtrial.cli.output_files import FileToWrite
 from fairtrial.errors import UsageError
 from fairtrial.text.display import count, visible_line
@@ -92,6 +93,7 @@ _DEDUP_OPTIONS = ("dedup", "dedup_similarity", "dedup_cosine")
 @click.option("--from-run", metavar="RUN", help="Value the traces of a stored run; its verdicts are their success.")
 @click.option("--store", help="The store of --from-run: a SQLAlchemy URL.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Processes to use. Default: one for each core.")
+@query_options("files")
 def value(files: tuple[str, ...], **options: Any) -> int:
     """Compute the value of reasoning traces, 0 to 1, and explain it.
 
@@ -101,6 +103,7 @@ def value(files: tuple[str, ...], **options: Any) -> int:
     \b
     fairtrial value traces.jsonl
     fairtrial value traces/ --threshold 0.6 --keep worth_sharing.jsonl --json
+    fairtrial value --sql "SELECT id, messages FROM chats" --from duckdb:///traffic.db
     """  # noqa: D301
     try:
         return _value(files, options)
@@ -131,6 +134,7 @@ def _value(files: tuple[str, ...], options: dict[str, Any]) -> int:
     meter = _Meter()
     report = plan.run(on_resume=_print_resumed, on_chunk=meter.add)
     meter.clear()
+    forget_rows()
     _print_report(report, as_json=options["as_json"])
     return _exit_code(report)
 

@@ -8,9 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from fairtrial.errors import FormatError, lacks_extra
+from fairtrial.formats.jsontext import decode
+from fairtrial.formats.packed import check_size
 
 _MAGIC = b"PAR1"
 _BATCH = 4096
+_ROWS = 64
+"""So many rows are decoded at once: a text that many rows share stands once in a file, and once a row when decoded."""
+_LISTS = ("messages", "contents")
 
 
 def is_parquet(data: bytes) -> bool:
@@ -30,13 +35,47 @@ def iter_rows(source: bytes | Path, path: str) -> Iterator[dict[str, Any]]:
     except ImportError as error:
         raise FormatError(path, [lacks_extra("a file of Parquet or Arrow", "parquet")]) from error
     try:
+        size, packed_size = 0, len(source) if isinstance(source, bytes) else source.stat().st_size
         for batch in _batches(pa.BufferReader(source) if isinstance(source, bytes) else str(source), path):
-            for row in batch.to_pylist():
-                yield {name: plain(value) for name, value in row.items()}
+            for start in range(0, batch.num_rows, _ROWS):
+                rows = _decode_batch(batch.slice(start, _ROWS))
+                size += rows.nbytes
+                check_size(size, packed_size, path)
+                for row in rows.to_pylist():
+                    yield {name: _read_value(name, value) for name, value in row.items()}
     except (pa.ArrowException, OSError, ValueError) as error:
         raise FormatError(
             path, [f"is a damaged file of {'Arrow' if is_arrow(path) else 'Parquet'}: {error}"]
         ) from error
+
+
+def _read_value(name: str, value: Any) -> Any:
+    """Return a value as plain JSON. A database may hold a list of messages as its JSON text."""
+    if name in _LISTS and isinstance(value, str) and value.lstrip().startswith("["):
+        try:
+            return decode(value.encode())
+        except ValueError:
+            return value
+    return plain(value)
+
+
+def _decode_batch(batch: Any) -> Any:
+    """Return a batch without dictionaries, whose times in nanoseconds are texts: Python has no time so exact."""
+    import pyarrow as pa
+
+    def exact(kind: Any) -> Any:
+        if pa.types.is_dictionary(kind):
+            return kind.value_type
+        if pa.types.is_timestamp(kind) and kind.unit == "ns":
+            return pa.string()
+        if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+            return pa.list_(exact(kind.value_type))
+        return kind
+
+    kinds = [exact(field.type) for field in batch.schema]
+    if all(kind == field.type for kind, field in zip(kinds, batch.schema, strict=True)):
+        return batch
+    return batch.cast(pa.schema([field.with_type(kind) for kind, field in zip(kinds, batch.schema, strict=True)]))
 
 
 def _batches(source: Any, path: str) -> Iterator[Any]:
@@ -45,7 +84,9 @@ def _batches(source: Any, path: str) -> Iterator[Any]:
 
     if not is_arrow(path):
         with pq.ParquetFile(source) as file:
-            yield from file.iter_batches(_BATCH)
+            texts = [field.name for field in file.schema_arrow if pa.types.is_string(field.type)]
+            reader = pq.ParquetFile(source, read_dictionary=texts)
+            yield from reader.iter_batches(_BATCH)
         return
     opened = pa.memory_map(source) if isinstance(source, str) else source
     try:

@@ -40,6 +40,8 @@ _MAGIC = b"PK\x03\x04"
 _DAMAGES = (OSError, EOFError, ValueError, NotImplementedError, RuntimeError, zlib.error)
 _LARGEST = 256 << 20
 """The most bytes of one entry of an archive. A small entry of a hostile archive may unpack to any size."""
+_STEP = 1 << 20
+"""So many bytes are unpacked between two looks at their number."""
 _SOURCES_OF_USERS = ("input", "operator")
 """The sources of messages of users: the sample, and a person who takes part."""
 _ATTACHMENT = "attachment://"
@@ -73,15 +75,15 @@ def iter_archive(source: Path | bytes, reading: Diagnostics) -> Iterator[Recordi
     """
     try:
         with _zipfile().ZipFile(BytesIO(source) if isinstance(source, bytes) else source) as archive:
+            packed_size = len(source) if isinstance(source, bytes) else source.stat().st_size
             names = [name for name in archive.namelist() if name.startswith("samples/") and name.endswith(".json")]
             if not names and "header.json" not in archive.namelist():
                 raise FormatError(reading.path, ["is a zip archive, but not a log of Inspect: it holds no samples"])
-            ids = _sample_ids(archive, reading.path)
+            ids = _sample_ids(archive, reading.path, packed_size)
             size = 0
             for name in sorted(names, key=lambda name: _read_place(name, ids)):
-                data = _unpack_bytes(archive, name, reading.path)
+                data = _unpack_bytes(archive, name, reading.path, size, packed_size)
                 size += len(data)
-                check_size(size, len(source) if isinstance(source, bytes) else source.stat().st_size, reading.path)
                 sample = decode(data)
                 yield without_secrets(_recording(sample, ((), name), reading), reading)
     except _damages() as error:
@@ -104,19 +106,26 @@ def _zipfile() -> Any:
     return zipfile
 
 
-def _unpack_bytes(archive: Any, name: str, path: str) -> bytes:
+def _unpack_bytes(archive: Any, name: str, path: str, size: int, packed_size: int) -> bytes:
+    """Return an entry. `size` bytes of an archive of `packed_size` bytes were unpacked before.
+
+    Raises FormatError as soon as the bytes are too many for the archive, before all of them are in memory.
+    """
+    data = bytearray()
     with archive.open(name) as entry:
-        data: bytes = entry.read(_LARGEST + 1)
-    if len(data) > _LARGEST:
-        raise FormatError(path, [f"{name}: is larger than {_LARGEST >> 20} MiB when it is unpacked"])
-    return data
+        while block := entry.read(_STEP):
+            data += block
+            check_size(size + len(data), packed_size, path)
+            if len(data) > _LARGEST:
+                raise FormatError(path, [f"{name}: is larger than {_LARGEST >> 20} MiB when it is unpacked"])
+    return bytes(data)
 
 
-def _sample_ids(archive: Any, path: str) -> dict[str, int]:
+def _sample_ids(archive: Any, path: str, packed_size: int) -> dict[str, int]:
     """Return the places of the samples in their data set. An archive that is still written has another header."""
     for name in ("header.json", "_journal/start.json"):
         if name in archive.namelist():
-            header = decode(_unpack_bytes(archive, name, path))
+            header = decode(_unpack_bytes(archive, name, path, 0, packed_size))
             ids = object_at(object_at(header, "eval"), "dataset").get("sample_ids") if isinstance(header, dict) else ()
             return {str(sample_id): place for place, sample_id in enumerate(ids if isinstance(ids, list) else ())}
     return {}

@@ -17,6 +17,7 @@ from fairtrial.formats.chats.responses_items import is_response
 from fairtrial.formats.datasets import case_tables
 from fairtrial.formats.datasets.column_roles import find_role, is_mapping
 from fairtrial.formats.reading import Diagnostics, Place, pointer
+from fairtrial.formats.sampling import with_probability
 from fairtrial.formats.spans import readers
 from fairtrial.formats.values import NotStreamableError, iter_values
 from fairtrial.records.attempt import Recording
@@ -51,7 +52,8 @@ REASONING = ItemFormat("reasoning traces", _read_reasoning)
 def _read_chat(raw: Any, at: Place, reading: Diagnostics) -> Recording:
     """Return a conversation: a list of messages, or an object that holds a list. The first is named `FILE-1`."""
     _, index = at
-    return dialects.conversation(raw, at, reading, name=f"{strip_suffixes(reading.path)}-{index + 1}")
+    recording = dialects.conversation(raw, at, reading, name=f"{strip_suffixes(reading.path)}-{index + 1}")
+    return with_probability(recording, raw)
 
 
 CHATS = ItemFormat("chat messages", _read_chat)

@@ -18,8 +18,8 @@ LONGEST_MAGIC = 4
 _MOST_BYTES = 4 << 30
 _MOST_AT_ONCE = 1 << 30
 """A file that is read as a whole may have so many bytes when it is unpacked. Its values take several times as much."""
-_SMALL = 128 << 20
-"""More than a request of a receiver may have, which has a limit of its own."""
+_SMALL = 32 << 20
+"""A smaller content fits into memory, however well it is packed."""
 _MOST_RATIO = 250
 """A larger file may be so many times larger than its packed form. Logs are 10 to 50 times larger, bombs 1000 times."""
 _STEP = 1 << 20

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
 from fairtrial.errors import FormatError
+from fairtrial.formats import sampling
 from fairtrial.formats.columnar_rows import plain
 from fairtrial.formats.conversation.options import TraceOptions
 from fairtrial.formats.items import ITEM_FORMATS, detect_item_format, iter_recordings
@@ -186,7 +187,7 @@ class RowReader:
             name for field in (fields.stratify, *fields.carry) for name in (field, field.partition(".")[0]) if name
         ]
         self._has_fields = bool(named)
-        self._field_columns = [name for name in dict.fromkeys(named) if name in available]
+        self._field_columns = [name for name in dict.fromkeys((*named, *sampling.COLUMNS)) if name in available]
         content = [name for name in (columns.conversation, columns.messages, columns.id) if name]
         self.names = list(dict.fromkeys([*content, *self._field_columns]))
 
@@ -194,6 +195,8 @@ class RowReader:
         """Return the conversation of a row, or the reason why it cannot be read."""
         value = _value_of_row(row, self._columns)
         content = value if isinstance(value, Refused) else _recording_of_value(value, place, reading)
+        if isinstance(content, Recording):
+            content = sampling.with_probability(content, row)
         record: dict[str, Any] = {}
         if self._has_fields:
             own_values = plain({name: row[name] for name in self._field_columns})

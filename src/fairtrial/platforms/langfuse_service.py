@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from urllib.parse import quote
 
+import msgspec
+
 from fairtrial.errors import UsageError, spell
 from fairtrial.formats.spans.span_values import member
 from fairtrial.platforms.http_client import HttpClient, RefusedRequestError
@@ -17,7 +19,11 @@ KEYS = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
 _ADDRESSES = ("LANGFUSE_BASE_URL", "LANGFUSE_HOST")
 _DEFAULT_URL = "https://cloud.langfuse.com"
 _PAGE_SIZE = "50"
+_OBSERVATIONS = "100"
+"""A page of observations is at most so long."""
 _GONE = 404
+_UNKNOWN = (400, _GONE, 405, 410, 501)
+"""The statuses of a server that has no observations of several traces."""
 
 
 class Langfuse:
@@ -36,6 +42,7 @@ class Langfuse:
         address = url or next((os.environ[name] for name in _ADDRESSES if os.environ.get(name)), _DEFAULT_URL)
         headers = {"Authorization": f"Basic {token}"}
         self._client = HttpClient("Langfuse", address, headers, keys=KEYS, secrets=[secret, token], wait=wait)
+        self._takes_filter = True
 
     def close(self) -> None:
         """Close the connections."""
@@ -54,14 +61,54 @@ class Langfuse:
         while True:
             paging = [("page", str(number)), ("limit", _PAGE_SIZE), ("orderBy", "timestamp.asc"), ("fields", "core")]
             listing = self._client.get("/api/public/traces", [*paging, *conditions])
-            found = {str(trace["id"]): self._trace(str(trace["id"])) for trace in _objects(listing, "data")}
+            found = self._whole_traces({str(trace["id"]): trace for trace in _objects(listing, "data")})
             number += 1
-            has_more = number <= int(member(listing or {}, "meta").get("totalPages") or 0)
+            has_more = number <= _last_page(listing)
             traces = [trace for trace in found.values() if trace is not None]
             missing = tuple(trace_id for trace_id, trace in found.items() if trace is None)
             yield Page(traces, str(number) if has_more else "", missing)
             if not has_more:
                 return
+
+    def _whole_traces(self, listed: dict[str, dict[str, Json]]) -> dict[str, Json]:
+        """Return traces with their observations. A trace that was deleted meanwhile is None.
+
+        The observations of all traces come in pages. A trace without any of them is asked for by itself, which shows
+        whether it was deleted.
+        """
+        observations = self._observations(list(listed)) if listed and self._takes_filter else None
+        if observations is None:
+            return {trace_id: self._trace(trace_id) for trace_id in listed}
+        return {
+            trace_id: {**trace, "observations": observations[trace_id]}
+            if observations[trace_id]
+            else self._trace(trace_id)
+            for trace_id, trace in listed.items()
+        }
+
+    def _observations(self, trace_ids: list[str]) -> dict[str, list[Json]] | None:
+        """Return the observations of traces, or None if the server cannot filter them, as older versions cannot."""
+        of_traces = {"type": "stringOptions", "column": "traceId", "operator": "any of", "value": trace_ids}
+        query = [("limit", _OBSERVATIONS), ("filter", msgspec.json.encode([of_traces]).decode())]
+        found: dict[str, dict[str, Json]] = {trace_id: {} for trace_id in trace_ids}
+        number, has_more = 1, True
+        while has_more:
+            try:
+                page = self._client.get("/api/public/observations", [("page", str(number)), *query])
+            except RefusedRequestError as error:
+                if error.status not in _UNKNOWN:
+                    raise
+                self._takes_filter = False
+                return None
+            for observation in _objects(page, "data"):
+                of_trace = found.get(str(observation.get("traceId")))
+                if of_trace is None:  # a server that ignores the filter gives the observations of any trace
+                    self._takes_filter = False
+                    return None
+                of_trace[str(observation.get("id"))] = observation
+            number += 1
+            has_more = number <= _last_page(page)
+        return {trace_id: list(of_trace.values()) for trace_id, of_trace in found.items()}
 
     def _trace(self, trace_id: str) -> Json:
         """Return a trace, or None if it was deleted after it was listed, for example because of its age."""
@@ -113,7 +160,11 @@ class Langfuse:
                         str(score.get("sessionId") or ""),
                     )
             number += 1
-            has_more = number <= int(member(listing or {}, "meta").get("totalPages") or 0)
+            has_more = number <= _last_page(listing)
+
+
+def _last_page(listing: Json) -> int:
+    return int(member(listing or {}, "meta").get("totalPages") or 0)
 
 
 def _objects(document: Json, key: str) -> list[dict[str, Json]]:

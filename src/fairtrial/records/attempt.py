@@ -26,7 +26,8 @@ class Recording(Record, frozen=True):
 
     `simulator` and `environment` are the usage of the models that played the user and the tools. They are None if no
     model played. `eval_set` is the set of the case, empty if the recording does not name a set.
-    `mutation` is the change that was planted in the recording on purpose.
+    `mutation` is the change that was planted in the recording on purpose. `probability` is the probability with which
+    the source kept the conversation, above 0 up to 1. It is None if the source does not say that it is a sample.
     """
 
     case_id: str
@@ -38,3 +39,4 @@ class Recording(Record, frozen=True):
     environment: ModelUsage | None = None
     eval_set: str = ""
     mutation: Mutation | None = None
+    probability: float | None = None

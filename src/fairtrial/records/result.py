@@ -176,7 +176,7 @@ class CaseResult(Displayed, frozen=True):
     one is invalid: it says nothing about the agent. None means that they were not looked for. `usage` counts the
     agent's own model calls, `simulator` those that played the user, `environment` those that played tools. `eval_set`
     and `digest` are, with the id, the key of the case. `name` is how reports call the case if its id alone would be
-    ambiguous in the run.
+    ambiguous in the run. `probability` is that of the recording.
     """
 
     case_id: str
@@ -194,6 +194,7 @@ class CaseResult(Displayed, frozen=True):
     eval_set: str = ""
     digest: str = ""
     name: str = ""
+    probability: float | None = None
 
     @property
     def key(self) -> CaseKey:

@@ -120,6 +120,7 @@ ATTEMPT = (
     Column("judge_calls", "int64", lambda own: None if (judge := own.result.judge) is None else judge.calls),
     Column("judge_cost", "double", lambda own: None if (judge := own.result.judge) is None else judge.cost),
     Column("warnings", "list", "result.warnings"),
+    Column("probability", "double", "result.probability"),
 )
 OUTCOME = (
     Column("criterion", "string", "outcome.criterion"),

@@ -18,9 +18,9 @@ class Stratum(NamedTuple):
     means over their attempts. `attempts` is the number of passes and failures behind a pass rate.
     """
 
-    population: int
+    population: float
     drawn: int
-    cases: int
+    cases: float
     values: Numbers
     attempts: float = math.inf
 
@@ -38,6 +38,23 @@ class Stratum(NamedTuple):
     def size(self) -> float:
         """The estimated number of conversations in this stratum whose cases have values."""
         return self.population * self.moments.count / self.cases
+
+
+_UNKNOWN = 2.0**60
+"""The size of a stratum that stands for a class of equal probabilities. Its sample is no share that counts as known."""
+
+
+def weight_class(probability: float, values: Numbers, attempts: float = math.inf) -> Stratum:
+    """Return the cases that were sampled with a probability as a stratum of an unknown size.
+
+    Each case stands for 1 / `probability` cases. The mean of such strata is Hajek's estimator, the sum of w y over the
+    sum of w. Its variance is that of the linearised ratio with the case as the cluster of its attempts: the sum of
+    w^2 (y - mean)^2 over the squared sum of w, as drawn with replacement, so that no share of the population counts as
+    known. Within a class, this is its variance within, plus (mean of the class - mean)^2 / n.
+    Sources: Hajek (1971), "Comment on an essay by D. Basu"; Sarndal, Swensson and Wretman (1992), "Model Assisted
+    Survey Sampling", sections 5.7 and 5.8, result 5.8.1.
+    """
+    return Stratum(_UNKNOWN / probability, 0, _UNKNOWN, values, attempts)
 
 
 def stratified_mean(strata: Sequence[Stratum]) -> float | None:

@@ -43,6 +43,7 @@ class ResultBody(Record, frozen=True):
     simulator: ModelUsage | None
     environment: ModelUsage | None
     injections: tuple[InvocationInjection, ...]
+    probability: float | None = None
 
 
 def make_terms(outcome: Outcome) -> Terms:
@@ -67,6 +68,7 @@ def make_body(result: CaseResult, criteria: Sequence[int]) -> ResultBody:
         result.simulator,
         result.environment,
         result.injections,
+        result.probability,
     )
 
 
@@ -102,6 +104,7 @@ def read_result(body: ResultBody, position: int, attempt: int, digest: str, term
         body.eval_set,
         digest,
         body.name,
+        body.probability,
     )
 
 

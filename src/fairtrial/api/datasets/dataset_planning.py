@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import msgspec
 
 from fairtrial import loading
 from fairtrial.api.arguments import check_match
-from fairtrial.api.dataset_sources import MANIFEST
+from fairtrial.api.dataset_sources import INPUTS, MANIFEST
 from fairtrial.api.dataset_tables import folder_tables
 from fairtrial.api.datasets.dataset_options import DatasetOptions
 from fairtrial.api.datasets.dataset_scoring import DatasetPlan
@@ -27,11 +27,15 @@ from fairtrial.batch.executors import Executor, InProcess
 from fairtrial.errors import UsageError, spell
 from fairtrial.judge.judges import Judges
 from fairtrial.loading.data_files import find_data_files
+from fairtrial.loading.joined_spans import join_span_files, renumber
 from fairtrial.loading.object_folders import ObjectFolder, is_object_folder
 from fairtrial.loading.shards import cut_into_shards, group_small_files
 from fairtrial.records.case import EvalSet
 from fairtrial.records.result import Criterion
 from fairtrial.system.importing import import_extra
+from fairtrial.text.display import count, visible_line
+
+_MOST_IDS = 5
 
 
 def plan_dataset(
@@ -75,7 +79,13 @@ def plan_dataset(
     for criterion in own_criteria:
         check_picklable(criterion, spell("out"))
     files = tuple(find_data_files(paths))
-    shards = tuple(group_small_files(cut_into_shards(files, options.columns, notes.append)))
+    shards = tuple(cut_into_shards(files, options.columns, notes.append))
+    joined = None if objects is not None else join_span_files(shards, folder / INPUTS, reading.traces)
+    if joined is None:
+        shards = tuple(group_small_files(shards))
+    else:
+        shards = renumber(joined, shards)
+        notes += [*joined.warnings, *_late_note(joined.late)]
     arguments: dict[str, Any] = {
         "paths": list(map(str, paths)),
         "against": None if eval_set is None else [loaded.eval_set.id for loaded in loaded_sets],
@@ -105,7 +115,15 @@ def plan_dataset(
         executor or InProcess(),
         judges,
         (*set_notes.warnings, *notes, *model_warnings(loaded_sets, judges)),
+        joined,
     )
+
+
+def _late_note(late: Sequence[str]) -> Iterator[str]:
+    """Yield the warning about conversations that changed since an interrupted run read them."""
+    if late:
+        examples = ", ".join(visible_line(case_id) for case_id in late[:_MOST_IDS])
+        yield f"late spans: {count(len(late), 'conversation')} changed and will be scored again, for example {examples}"
 
 
 def load_dataset_sets(

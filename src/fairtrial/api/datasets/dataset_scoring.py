@@ -43,6 +43,7 @@ from fairtrial.judge.ballot_costs import collect_ballot_ids
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.model import ignore
 from fairtrial.loading.data_files import DataFile
+from fairtrial.loading.joined_spans import JoinedSpans
 from fairtrial.loading.shards import Shard
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.decoding import json_decoder
@@ -73,6 +74,7 @@ class DatasetPlan:
     executor: Executor
     judges: Judges
     warnings: tuple[str, ...] = ()
+    joined: JoinedSpans | None = None
 
     @property
     def size(self) -> int:
@@ -122,9 +124,19 @@ class DatasetPlan:
         with closing(log):
             begun, reports = log.open(self._work, {"id": self.info.id, "started": self.info.started}, resume=resume)
             info = msgspec.structs.replace(self.info, id=begun["id"], started=begun["started"])
-            run = replace(self, info=info).run_begun(log, reports, store, on_shard, on_batch)
+            run = replace(self, info=info).run_begun(log, self._current(reports), store, on_shard, on_batch)
             log.remove()
         return run
+
+    def _current(self, reports: Sequence[ShardReport]) -> list[ShardReport]:
+        """Return the last report of each shard, except for parts that late spans changed: these are scored again."""
+        by_number = {report.number: report for report in reports}
+        return [report for report in by_number.values() if report.version == self._version(report.number)]
+
+    def _version(self, number: int) -> str:
+        """Return the digest of a part of joined spans, or an empty text for any other shard."""
+        versions = () if self.joined is None else self.joined.versions
+        return versions[number] if number < len(versions) else ""
 
     def run_begun(
         self,
@@ -185,6 +197,7 @@ class DatasetPlan:
     @property
     def _work(self) -> Json:
         """Everything on which the results depend."""
+        joined = frozenset() if self.joined is None else self.joined.paths
         return {
             "version": self.info.version,
             "schema": SCHEMA_VERSION,
@@ -193,7 +206,9 @@ class DatasetPlan:
             "match": self.scorer.match,
             "sample": [self.options.sample, self.options.seed, self.options.stratify],
             "carry": list(self.options.carry),
-            "files": {file.path: [file.size, file.version] for file in self.files},
+            "files": {file.path: [file.size, file.version] for file in self.files if file.path not in joined},
+            # Spans may come late, so that the parts of their conversations have versions of their own.
+            "joined": None if self.joined is None else len(self.joined.versions),
         }
 
     def _finish_shards(
@@ -212,7 +227,8 @@ class DatasetPlan:
         if not waiting:
             return
         scorer = self._scorer(models, sample=self._sample())
-        for report in self.executor.map(scorer, waiting):
+        for scored in self.executor.map(scorer, waiting):
+            report = msgspec.structs.replace(scored, version=self._version(scored.number))
             models.check()
             commit(report)
             on_shard(self.shards[report.number], report)

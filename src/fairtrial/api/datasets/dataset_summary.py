@@ -51,11 +51,11 @@ def summarize(
     if not population:
         return summary
     sizes = total.sample_sizes
-    by_stratum = {
-        name: StratumResults(population[name], sizes[name], results)
+    by_stratum = [
+        StratumResults(population[name], sizes[name], results.criterion_numbers(), results.case_count)
         for name, results in total.strata.items()
         if sizes[name]
-    }
+    ]
     note = describe_strata(population, sizes)
     return replace(with_strata(summary, by_stratum), notes=(*summary.notes, note))
 

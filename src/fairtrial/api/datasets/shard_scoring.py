@@ -71,7 +71,7 @@ class ShardReport(Record, frozen=True):
 
     `conversations` were scored, `outside_sample` do not belong to the sample. `examples` are some of the refused ones.
     `strata` counts the conversations of each stratum, in the sample and outside of it, if the sample is stratified.
-    `carried` counts the conversations that have each carried field.
+    `carried` counts the conversations that have each carried field. `version` is the digest of a part of joined spans.
     """
 
     number: int
@@ -83,6 +83,7 @@ class ShardReport(Record, frozen=True):
     warnings: int = 0
     strata: dict[str, int] = {}
     carried: dict[str, int] = {}
+    version: str = ""
 
     @property
     def not_passed(self) -> int:

@@ -17,8 +17,8 @@ from fairtrial.api.plan_options import ReadOptions
 from fairtrial.api.planning import Criteria, Notes, load_sets
 from fairtrial.errors import UsageError, spell
 from fairtrial.judge.judges import Judges
-from fairtrial.metrics.facts_match import FactsMatch
 from fairtrial.llm.model_pool import find_models
+from fairtrial.metrics.facts_match import FactsMatch
 from fairtrial.mutations.coverage import collect_personas
 from fairtrial.mutations.operator import Operator, Rules
 from fairtrial.planned_case import Pair, PlannedCase

@@ -13,6 +13,8 @@ from fairtrial import api
 from fairtrial.cli.headed_command import under
 from fairtrial.errors import UsageError
 
+_OF_QUERIES = ("sample", "seed")
+"""A database takes the sample of a query, with --out and without."""
 _NAMES = (
     "resume",
     "data_columns",
@@ -68,7 +70,7 @@ _FREQUENT = under(
         "--sample",
         metavar="N|SHARE",
         callback=_read_sample,
-        help="Score only 1000 or 10%, for example, of the conversations of an --out data set.",
+        help="Score only 1000 or 10%, for example, of the conversations of an --out data set or of a query.",
     ),
 )
 _RARE = under(
@@ -156,8 +158,9 @@ def read_dataset(options: Mapping[str, Any], jobs: int) -> DatasetFlags:
 
 def refuse_without_out(context: click.Context) -> None:
     """Raise UsageError for an option that is only about data sets, if --out is not given."""
+    allowed = _OF_QUERIES if context.params.get("sql") is not None else ()
     for name in _NAMES:
-        if _is_given(context, name):
+        if name not in allowed and _is_given(context, name):
             raise UsageError(
                 f"--{name.removeprefix('data_').replace('_', '-')} needs --out, the folder of a scored data set"
             )

@@ -16,6 +16,7 @@ from fairtrial.formats.dialects.fairtrial_exports import ATTEMPT, CASE_ID, with_
 from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.garbage import paused_collector
 from fairtrial.formats.reading import Diagnostics
+from fairtrial.formats.sampling import with_span_probability
 from fairtrial.formats.spans.body import make_spans
 from fairtrial.formats.spans.span import SpanItem
 from fairtrial.formats.spans.span_values import whole_number
@@ -53,6 +54,7 @@ class Conversation(Record, frozen=True):
         attempt = whole_number(own.get(ATTEMPT)) or 1
         named_trace = replace(trace, session_id=self.name)
         recording = Recording(case_id, named_trace, attempt, failure, "failure" if failure else "script")
+        recording = with_span_probability(recording, (node.span for node in self.nodes))
         if not own and trace is self.trace:
             return without_secrets(recording, reading, contents)
         return without_secrets(with_exported_fields(recording, own), reading)

@@ -24,6 +24,7 @@ from fairtrial.formats.datasets.column_roles import (
 )
 from fairtrial.formats.messages import read_arguments
 from fairtrial.formats.reading import Diagnostics, Place
+from fairtrial.formats.sampling import with_probability
 from fairtrial.formats.value_shapes import holds_calls, holds_messages
 from fairtrial.formats.written_checks import read_checks
 from fairtrial.records.attempt import Recording
@@ -63,7 +64,10 @@ class RowReader(NamedTuple):
         case = self._case(row, case_id, trace, at, other_values)
         recorded = _with_reply(trace, reply, calls)
         is_recorded = reply is not None or recorded.invocations[-1].final_response is not None
-        return RowCase(case, Recording(case_id, replace(recorded, extra=other_values or None)) if is_recorded else None)
+        if not is_recorded:
+            return RowCase(case, None)
+        recording = Recording(case_id, replace(recorded, extra=other_values or None))
+        return RowCase(case, with_probability(recording, row))
 
     def _note_unread(self, other_values: Mapping[str, Any], at: Place) -> None:
         """Warn of a column with calls or messages that nothing reads, once a column."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fairtrial.errors import FormatError
-from fairtrial.formats import nearest_format, packed
+from fairtrial.formats import columnar_rows, nearest_format, packed
 from fairtrial.formats.jsontext import decode, decode_line
 from fairtrial.formats.spans import otlp_protobuf
 from fairtrial.formats.spans.otlp_batch import decode_batch
@@ -71,7 +71,8 @@ class LargeFile:
 
 def is_large(start: bytes, size: int, *, limit: int | None = None) -> bool:
     """Whether a file with some first bytes and a size is large: above `limit`, or above `LARGE` without a limit."""
-    return size * (_RATIO if packed.packing_at(start) else 1) > (LARGE if limit is None else limit)
+    is_packed = bool(packed.packing_at(start)) or columnar_rows.is_parquet(start)
+    return size * (_RATIO if is_packed else 1) > (LARGE if limit is None else limit)
 
 
 def large_file(
@@ -88,14 +89,20 @@ def large_file(
             is_small = not is_large(file.read(packed.LONGEST_MAGIC), path.stat().st_size, limit=limit)
         if is_small:
             return None
-        start = next(_blocks(path), b"")
-        if _CASES.match(start):
-            return None  # only the beginning is read, because the first document may be the whole file
-        if _is_protobuf(path, start):
-            return LargeFile(path, _PROTOBUF, name or str(path), holder)
-        reader = find_reader(next(_documents(path), None))
-        return None if reader is None else LargeFile(path, reader.name, name or str(path), holder)
+        kind = _find_kind(path)
+        return LargeFile(path, kind, name or str(path), holder) if kind else None
     return None
+
+
+def _find_kind(path: Path) -> str:
+    """Return the form of the spans in a file, or an empty text for a file of something else."""
+    start = next(_blocks(path), b"")
+    if _CASES.match(start):
+        return ""  # only the beginning is read, because the first document may be the whole file
+    if not columnar_rows.is_parquet(start) and _is_protobuf(path, start):
+        return _PROTOBUF
+    reader = find_reader(next(_documents(path), None))
+    return "" if reader is None else reader.name
 
 
 def is_large_eval_set(path: Path) -> bool:
@@ -128,7 +135,12 @@ def _blocks(path: Path) -> Iterator[bytes]:
 
 
 def _documents(path: Path) -> Iterator[Any]:
-    """Yield the JSON documents of a file: lines, items of an array, or documents one after the other."""
+    """Yield the documents of a file: rows, lines, items of an array, or documents of JSON one after the other."""
+    with path.open("rb") as file:
+        is_table = columnar_rows.is_parquet(file.read(packed.LONGEST_MAGIC))
+    if is_table:
+        yield from columnar_rows.iter_rows(path, str(path))
+        return
     blocks = _blocks(path)
     start = b""
     for block in blocks:

@@ -170,6 +170,7 @@ def _span(raw: _Span, scope: str, resource: dict[str, Json]) -> Span:
         dropped=raw.dropped_attributes_count
         + raw.dropped_events_count
         + (sum([event.dropped_attributes_count for event in raw.events]) if raw.events else 0),
+        trace_state=raw.trace_state if isinstance(raw.trace_state, str) else "",
     )
 
 

@@ -102,6 +102,7 @@ def span(raw: dict[str, Any], scope: str = "", resource: dict[str, Json] | None 
         resource or {},
         dropped=dropped_count(raw),
         partial=partial,
+        trace_state=_text(_member(raw, "traceState", "trace_state")),
     )
 
 

@@ -195,6 +195,7 @@ def _span(raw: Any, scope: str, resource: dict[str, Json]) -> Span:
         dropped=raw.dropped_attributes_count
         + raw.dropped_events_count
         + sum(event.dropped_attributes_count for event in raw.events),
+        trace_state=raw.trace_state,
     )
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from fairtrial.records.record import Json, Record
 
+PROBABILITY = "fairtrial_probability"
+"""The column that a sample of a query adds to its rows, and the attribute of a span that comes from it."""
+
 
 class SpanEvent(Record, frozen=True):
     """Something that happened in a span. `body` is the body of a log record, which an event of a span does not have."""
@@ -21,6 +24,7 @@ class Span(Record, frozen=True):
     `ERROR`, or "ERROR" without a message, and empty for every other status. `attributes` hold plain JSON values, with
     the names that their instrumentation gave them. `dropped` is the number of attributes and events that an SDK dropped
     because of its limits. `partial` says why the source gave only a part of the trace, and is empty for a whole trace.
+    `trace_state` is the `tracestate` of W3C, in which a sampler writes its probability.
     """
 
     trace_id: str
@@ -37,6 +41,7 @@ class Span(Record, frozen=True):
     resource: dict[str, Json] = {}
     dropped: int = 0
     partial: str = ""
+    trace_state: str = ""
 
     @property
     def last(self) -> int:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from fairtrial.formats.spans.otlp_json import kind_name, read_failure
-from fairtrial.formats.spans.span import Span, SpanEvent
+from fairtrial.formats.spans.span import PROBABILITY, Span, SpanEvent
 from fairtrial.formats.spans.span_values import hex_id, member, nanoseconds, structured, without_nulls
 from fairtrial.records.record import Json
 
@@ -14,6 +16,21 @@ _CLICKHOUSE = frozenset(("TraceId", "SpanId", "SpanName", "SpanAttributes"))
 _BIGQUERY = frozenset(("trace_id", "span_id", "name", "attributes"))
 _ZIPKIN = frozenset(("traceId", "id", "tags", "timestamp"))
 _MICROSECONDS = 1_000
+
+
+class _Names(NamedTuple):
+    """The names of the columns with the ids, the name and the kind of a span."""
+
+    trace: str
+    span: str
+    parent: str
+    name: str
+    kind: str
+
+
+_CLICKHOUSE_NAMES = _Names("TraceId", "SpanId", "ParentSpanId", "SpanName", "SpanKind")
+_BIGQUERY_NAMES = _Names("trace_id", "span_id", "parent_span_id", "name", "kind")
+_ZIPKIN_NAMES = _Names("traceId", "id", "parentId", "name", "kind")
 
 
 def is_clickhouse(value: Any) -> bool:
@@ -24,20 +41,13 @@ def is_clickhouse(value: Any) -> bool:
 def clickhouse_items(row: dict[str, Any]) -> Iterator[Span]:
     """Yield the span of a row."""
     start = nanoseconds(row.get("Timestamp")) or 0
-    duration = row.get("Duration")
-    yield Span(
-        hex_id(row.get("TraceId")),
-        hex_id(row.get("SpanId")),
-        hex_id(row.get("ParentSpanId")),
-        _text(row.get("SpanName")),
-        kind_name(row.get("SpanKind")),
-        start,
-        start + duration if isinstance(duration, int) else None,
-        _attributes(row.get("SpanAttributes")),
-        tuple(_clickhouse_events(row)),
-        read_failure(_text(row.get("StatusCode")).upper(), row.get("StatusMessage")),
-        _text(row.get("ScopeName")),
-        _attributes(row.get("ResourceAttributes")),
+    yield replace(
+        _span(row, _CLICKHOUSE_NAMES, start, _end(start, row.get("Duration")), row.get("SpanAttributes")),
+        events=tuple(_clickhouse_events(row)),
+        failure=read_failure(_text(row.get("StatusCode")).upper(), row.get("StatusMessage")),
+        scope=_text(row.get("ScopeName")),
+        resource=_attributes(row.get("ResourceAttributes")),
+        trace_state=_text(row.get("TraceState")),
     )
 
 
@@ -60,32 +70,30 @@ def is_bigquery(value: Any) -> bool:
 def bigquery_items(row: dict[str, Any]) -> Iterator[Span]:
     """Yield the span of a row."""
     start = nanoseconds(row.get("start_time")) or 0
-    duration = row.get("duration_nano")
     end = nanoseconds(row.get("end_time"))
     status = structured(row.get("status"))
     status = status if isinstance(status, dict) else {"code": status}
     events = structured(row.get("events"))
-    yield Span(
-        hex_id(row.get("trace_id")),
-        hex_id(row.get("span_id")),
-        hex_id(row.get("parent_span_id")),
-        _text(row.get("name")),
-        kind_name(row.get("kind")),
-        start,
-        start + duration if end is None and isinstance(duration, int) else end,
-        _attributes(row.get("attributes")),
-        tuple(
+    yield replace(
+        _span(
+            row,
+            _BIGQUERY_NAMES,
+            start,
+            _end(start, row.get("duration_nano")) if end is None else end,
+            row.get("attributes"),
+        ),
+        events=tuple(
             SpanEvent(
                 _text(event.get("name")),
                 _attributes(event.get("attributes")),
-                None,
-                nanoseconds(event.get("time")) or 0,
+                time=nanoseconds(event.get("time")) or 0,
             )
             for event in (events if isinstance(events, list) else ())
             if isinstance(event, dict)
         ),
-        read_failure(status.get("code"), status.get("message")),
+        failure=read_failure(status.get("code"), status.get("message")),
         resource=_attributes(row.get("resource")),
+        trace_state=_text(row.get("trace_state")),
     )
 
 
@@ -96,21 +104,12 @@ def is_zipkin(value: Any) -> bool:
 
 def zipkin_items(row: dict[str, Any]) -> Iterator[Span]:
     """Yield the span."""
-    tags = _attributes(row.get("tags"))
-    start, duration = row.get("timestamp"), row.get("duration")
-    begin = start * _MICROSECONDS if isinstance(start, int) else 0
-    failure = tags.get("error")
-    yield Span(
-        hex_id(row.get("traceId")),
-        hex_id(row.get("id")),
-        hex_id(row.get("parentId")),
-        _text(row.get("name")),
-        kind_name(row.get("kind")),
-        begin,
-        begin + duration * _MICROSECONDS if isinstance(duration, int) else None,
-        tags,
-        failure="" if failure in (None, "", "false") else _text(failure) or "ERROR",
-    )
+    timestamp, duration = row.get("timestamp"), row.get("duration")
+    start = timestamp * _MICROSECONDS if isinstance(timestamp, int) else 0
+    end = _end(start, duration * _MICROSECONDS if isinstance(duration, int) else None)
+    span = _span(row, _ZIPKIN_NAMES, start, end, row.get("tags"))
+    failure = span.attributes.get("error")
+    yield replace(span, failure="" if failure in (None, "", "false") else _text(failure) or "ERROR")
 
 
 def is_cloud_trace(value: Any) -> bool:
@@ -138,6 +137,27 @@ def cloud_trace_items(trace: dict[str, Any]) -> Iterator[Span]:
                 attributes=_attributes(raw.get("labels")),
                 failure=_text(member(raw, "labels").get("/error/message")),
             )
+
+
+def _span(row: dict[str, Any], names: _Names, start: int, end: int | None, attributes: Any) -> Span:
+    """Return the part of a span that all rows have. A row of a sample also has its probability."""
+    own = _attributes(attributes)
+    if PROBABILITY in row:
+        own[PROBABILITY] = row[PROBABILITY]
+    return Span(
+        hex_id(row.get(names.trace)),
+        hex_id(row.get(names.span)),
+        hex_id(row.get(names.parent)),
+        _text(row.get(names.name)),
+        kind_name(row.get(names.kind)),
+        start,
+        end,
+        own,
+    )
+
+
+def _end(start: int, duration: Any) -> int | None:
+    return start + duration if isinstance(duration, int) else None
 
 
 def _attributes(raw: Any) -> dict[str, Json]:
