@@ -113,9 +113,7 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
         server.script = own.act
         for key, value in variables(own.name, server.url).items():
             monkeypatch.setenv(key, value)
-        provider = (
-            f'[model_providers.local]\nname = "local"\nbase_url = "{server.url}/v1"\nenv_key = "OPENAI_API_KEY"\n'
-        )
+        provider = f'[model_providers.local]\nname = "local"\nbase_url = "{server.url}/v1"\n'
         (home / ".codex" / "config.toml").write_text(
             f'model_provider = "local"\n{provider}wire_api = "responses"\nenv_key = "OPENAI_API_KEY"\n'
         )

@@ -192,7 +192,8 @@ class HarnessSession:
             problem = f"the program wrote more than {limit:,} bytes"
             del output[_KEPT_OUTPUT:]
         await self._stop(process)
-        lines = without_secrets(errors.decode(errors="replace")).strip().splitlines()
+        text = without_secrets(errors.decode(errors="replace"))
+        lines = [line.strip() for line in text.splitlines() if any(map(str.isalpha, line))]  # not a row of marks
         return bytes(output), shorten(lines[-1], _LONGEST_CAUSE) if lines else "", problem
 
     def _wrap(self, command: Sequence[str]) -> list[str]:

@@ -61,7 +61,7 @@ def _part_notes(run: MeasuredRun, parts: Mapping[str, str]) -> Iterator[str]:
             f"{case} (-{100 * loss:.0f} points)" for case, loss in sorted(lost.items(), key=lambda pair: -pair[1])
         ]
     noticed = {title: cases for title, cases in losses.items() if cases}
-    yield f"{len(noticed)} of {count(len(losses), 'part')} of the skill {_verb(len(noticed))} noticed by a case"
+    yield f"{len(noticed)} of {count(len(losses), 'part')} of the skill {_verb(len(noticed) if len(losses) > 1 else 1)} noticed by a case"
     for title, cases in noticed.items():
         yield f"without {title!r}, these cases pass less often: {_list(cases)}"
     if silent := [repr(title) for title, cases in losses.items() if not cases]:
