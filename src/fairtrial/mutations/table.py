@@ -17,6 +17,7 @@ from fairtrial.mutations import (
     turns,
 )
 from fairtrial.mutations.operator import LANGUAGES, Operator, Plant
+from fairtrial.mutations.paraphrases import PARAPHRASED
 from fairtrial.records.mutation import Family
 from fairtrial.system.importing import import_object
 from fairtrial.text.language import Language
@@ -361,7 +362,7 @@ def _find_operator(name: str) -> Operator:
     if name in OPERATORS:
         return OPERATORS[name]
     if "." not in name and ":" not in name:
-        hint = nearest(name, OPERATORS) or "; `fairtrial mutate --list` shows all operators"
+        hint = nearest(name, [*OPERATORS, PARAPHRASED.name]) or "; `fairtrial mutate --list` shows all operators"
         raise UsageError(f"{name!r} is not an operator{hint}")
     operator = import_object(name, "operator")
     if not isinstance(operator, Operator):
