@@ -1,4 +1,4 @@
-"""How many replies a second does `facts_match_v1` compare with a reference that was read before, and what is its import?
+"""How many replies a second does `facts_match_v1` compare with a reference that is known, and how long is its import?
 
     .venv/bin/python benchmarks/facts_speed.py
 

@@ -1,4 +1,4 @@
-"""Random numbers that `facts_grounded_v1` takes for grounded in real dialogues. The bounds of docs/how-to/check-facts.md."""
+"""Random numbers that `facts_grounded_v1` takes for grounded in real dialogues. The docs have the bounds."""
 
 from __future__ import annotations
 
