@@ -18,21 +18,16 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial import loading
-from fairtrial.analysis.failures.attempt_features import attempt_features
-from fairtrial.analysis.failures.events import Conversation
 from fairtrial.analysis.failures.failure_tally import EvenSample
-from fairtrial.analysis.failures.findings import Attempt
-from fairtrial.analysis.failures.run_failures import FAILED, explain
-from fairtrial.analysis.failures.tool_effects import read_hints
+from fairtrial.analysis.failures.run_failures import FAILED
 from fairtrial.api.dataset_tables import (
-    FAILURE,
     OWN_CASE,
     PLACES_OF_SHARD,
     Source,
-    failure_row,
     folder_rows,
     folder_tables,
 )
+from fairtrial.api.datasets.failure_values import failure_values
 from fairtrial.batch.parts import PartWriter
 from fairtrial.llm.remote_calls import Link, collect_ballots, connect_to
 from fairtrial.loading.matching import CaseFinder
@@ -49,7 +44,7 @@ from fairtrial.records.record import Record
 from fairtrial.records.result import CaseResult, Criterion, Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.trace import Trace
-from fairtrial.reports.table_rows import Row, TableAttempt, key_values, table_attempt
+from fairtrial.reports.table_rows import Row, key_values, table_attempt
 from fairtrial.scoring import score_case
 from fairtrial.system.event_loop import blocking
 
@@ -239,17 +234,6 @@ _Waiting = tuple[PlannedCase, Recording, Item | None, "asyncio.Task[CaseResult]"
 """A conversation whose judges have not replied, as it was read."""
 
 
-def _failure_values(case: EvalCase, recording: Recording, attempt: TableAttempt) -> Row:
-    """Return the failure columns of an attempt: its decisive step if it failed, and its properties."""
-    conversation = Conversation(recording.trace)
-    features = sorted(attempt_features(attempt.result, conversation, case))
-    if attempt.verdict is Verdict.PASSED:
-        return (attempt.result.title, attempt.verdict.value, *(None,) * (len(FAILURE) - 2), features)
-    hints = read_hints(recording.trace.agents)
-    failed = explain(Attempt(attempt.result, recording, case, None, hints, attempt.verdicts), conversation)
-    return (*failure_row(failed, attempt.verdict.value), features)
-
-
 async def _judge(case: PlannedCase, recording: Recording) -> CaseResult:
     ballots: dict[str, Ballot] = {}
     collect_ballots(ballots)
@@ -372,7 +356,7 @@ class _ShardWork:
         self.verdicts[verdict.value] += 1
         self.warnings += bool(result.warnings)
         if verdict in FAILED or (verdict is Verdict.PASSED and self.passes.takes_next):
-            row = (conversation, self.shard.path, *self.key(result), *_failure_values(case.case, recording, attempt))
+            row = (conversation, self.shard.path, *self.key(result), *failure_values(case.case, recording, attempt))
             if verdict is Verdict.PASSED:
                 self.passes.add(row)
             else:
