@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,19 @@ OF_SHELL = {"mini-swe-agent.json"}
 """Kinds of coding agents, which hold a task in a shell instead of the dialogue."""
 OF_ONE_TURN = {"promptfoo.json", "lm-eval.jsonl", "crewai.json"}
 """Kinds that hold a question and its answer, and no calls."""
+OF_TEXTS = {"aider.md"}
+"""Kinds that hold what was said, and no calls."""
+OF_CALLS = {"mcp.jsonl"}
+"""Kinds that hold calls, and not what was said."""
+EXPECTED = {"alpaca.json", "langfuse-items.jsonl"}
+"""Data sets of questions with the answers that somebody expects."""
+PARTIAL = OF_SHELL | OF_ONE_TURN | OF_TEXTS | OF_CALLS | EXPECTED
 STRUCTURE = frozenset(("traceId", "spanId", "startTimeUnixNano", "id", "sessionId", "startTime"))
 """Keys that hold no content: they join and order what is there, and other tests have their rules."""
+OF_MODELS = frozenset(("order_id", "get_order", "state", "note"))
+"""Names of tools, of arguments and of fields of results, which are content themselves."""
+OF_PROGRAMS = frozenset(("confirmation_state", "hidden", "thought", "security_risk"))
+"""Arguments that OpenHands adds. Under another name they are arguments of the model."""
 
 
 def recordings(data: bytes, name: str) -> list[Recording]:
@@ -55,7 +67,7 @@ def is_whole(found: list[Recording]) -> bool:
     )
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if name not in OF_SHELL | OF_ONE_TURN])
+@pytest.mark.parametrize("name", [name for name in FILES if name not in PARTIAL])
 def test_a_sample_holds_the_dialogue(name: str) -> None:
     """All of it is read, and nothing is missing."""
     found = recordings((SAMPLES / name).read_bytes(), name)
@@ -72,9 +84,39 @@ def test_a_sample_of_one_turn_says_nothing_of_calls(name: str) -> None:
     assert (invocation.query, invocation.steps, invocation.reply) == (QUESTION, None, REPLY)
 
 
+@pytest.mark.parametrize("name", sorted(OF_TEXTS))
+def test_a_sample_of_texts_says_nothing_of_calls(name: str) -> None:
+    """Both turns are there, and the steps are not known."""
+    (found,) = recordings((SAMPLES / name).read_bytes(), name)
+    turns = [(invocation.query, invocation.steps, invocation.reply) for invocation in found.trace.invocations]
+    assert turns == [(QUESTION, None, REPLY), (THANKS, None, FAREWELL)]
+
+
+@pytest.mark.parametrize("name", sorted(OF_CALLS))
+def test_a_sample_of_calls_withholds_what_was_said(name: str) -> None:
+    """Nothing that was said passes through a server of tools."""
+    (found,) = recordings((SAMPLES / name).read_bytes(), name)
+    (invocation,) = found.trace.invocations
+    assert [(call.name, call.args) for call in invocation.tool_calls] == [("get_order", {"order_id": "A-17"})]
+    assert invocation.user.withheld
+    assert invocation.final_response is not None
+    assert invocation.final_response.withheld
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_a_sample_of_a_data_set_is_an_expectation(name: str) -> None:
+    """The answer is what somebody expects, and no recording."""
+    loaded = read((SAMPLES / name).read_bytes(), name)
+    assert loaded.eval_set is not None
+    assert [turn.reply for turn in loaded.eval_set.cases[0].conversation or ()] == [REPLY]
+    assert not loaded.recordings
+
+
 def documents(name: str) -> Any:
-    """Return the content of a sample: a document, or the lines of JSON lines."""
+    """Return the content of a sample: a document, or the lines of JSON lines. A text has none."""
     text = (SAMPLES / name).read_text(encoding="utf-8")
+    if not name.endswith((".json", ".jsonl")):
+        return []
     return [json.loads(line) for line in text.splitlines()] if name.endswith(".jsonl") else json.loads(text)
 
 
@@ -86,9 +128,16 @@ def renamed(value: Any, key: str, new: str) -> Any:
         return [renamed(item, key, new) for item in value]
     if isinstance(value, str) and value == key:  # attributes of OTLP keep their names as values
         return new
+    inner = in_text(value)
+    return value if inner is None else json.dumps(renamed(inner, key, new), ensure_ascii=False)
+
+
+def in_text(value: Any) -> Any:
+    """Return the object or the list in a JSON text, or None."""
     if isinstance(value, str) and value.startswith(("{", "[")):
-        return json.dumps(renamed(json.loads(value), key, new), ensure_ascii=False)
-    return value
+        with suppress(ValueError):
+            return json.loads(value)
+    return None
 
 
 def keys(value: Any) -> Iterator[str]:
@@ -102,14 +151,15 @@ def keys(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for item in value:
             yield from keys(item)
-    elif isinstance(value, str) and value.startswith(("{", "[")):
-        yield from keys(json.loads(value))
+    elif (inner := in_text(value)) is not None:
+        yield from keys(inner)
 
 
 RENAMED = [
     pytest.param(name, key, id=f"{name}-{key}")
     for name in FILES
-    for key in sorted({*keys(documents(name))} - STRUCTURE - {"order_id", "state", "note"})
+    if name not in EXPECTED
+    for key in sorted({*keys(documents(name))} - STRUCTURE - OF_MODELS - OF_PROGRAMS)
 ]
 
 

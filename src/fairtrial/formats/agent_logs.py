@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from fairtrial.formats import claude_code, codex, inspect_logs, mini_swe_agent, swe_agent, tau2_bench
 from fairtrial.formats.coding_agents import claude_stream, gemini_stream, opencode_stream
 from fairtrial.formats.foreign_secrets import without_secrets
-from fairtrial.formats.kinds.kind_table import find_kind, read_kind
+from fairtrial.formats.kinds import aider
+from fairtrial.formats.kinds.kind_table import find_kind, read_conversations, read_kind
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalSet
@@ -63,6 +64,14 @@ def log_in_lines(lines: list[Any], reading: Diagnostics, stem: str) -> AgentLog 
     if (kind := find_kind(lines)) is not None:
         return _session_log(kind.name, read_kind(kind, lines, reading, stem), reading)
     return None
+
+
+def log_in_text(data: bytes, reading: Diagnostics, stem: str) -> AgentLog | None:
+    """Return the log in a text that is no JSON, or None."""
+    if not aider.is_history(data):
+        return None
+    conversations = aider.read_history(data.decode(errors="replace"))
+    return _session_log(aider.KIND, read_conversations(conversations, reading, stem), reading)
 
 
 def _session_log(kind: str, recordings: Iterable[Recording], reading: Diagnostics) -> AgentLog:
