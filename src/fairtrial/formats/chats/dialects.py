@@ -18,6 +18,7 @@ from fairtrial.formats.chats.assembly import (
     text_at,
 )
 from fairtrial.formats.chats.bedrock_messages import BEDROCK
+from fairtrial.formats.chats.dialect_trial import choose_dialect
 from fairtrial.formats.chats.gemini_contents import GEMINI
 from fairtrial.formats.chats.langchain_messages import LANGCHAIN
 from fairtrial.formats.chats.logged_answers import with_answer
@@ -121,7 +122,7 @@ def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Rec
         raw = []
     note_unread_keys(raw, messages_at, reading)
     reading.unread = ""
-    dialect = detect_dialect(raw)
+    dialect = choose_dialect(detect_dialect(raw), raw, messages_at, reading)
     if dialect is None:
         session = messages.trace(raw, messages_at, reading, instructions=instructions, declarations=declarations)
         if not (declarations or is_answered) and own.get("keeps_calls") is not True:
