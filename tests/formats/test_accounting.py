@@ -125,3 +125,27 @@ def test_the_recordings_that_were_not_read_in_full_are_counted(tmp_path: Path) -
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     planned = plan_score([tmp_path / "a.jsonl"], criteria={"tool_call_count_v1": 9})
     assert any("1 of 2 recordings were not read in full" in warning for warning in planned.warnings)
+
+
+@pytest.mark.parametrize(("share", "is_refused"), [(None, False), (0.5, False), (0.4, True), (0, True)])
+def test_too_many_recordings_that_are_not_read_in_full_are_refused(
+    share: float | None, tmp_path: Path, *, is_refused: bool
+) -> None:
+    """A build goes red before anything is scored. The message names the first leaf."""
+    lines = [{"id": "a", "messages": [ASKED, REPLIED]}, {"id": "b", "messages": [ASKED, {**REPLIED, "zzz": PROSE}]}]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    criteria = {"tool_call_count_v1": 9}
+    sources: list[Any] = [tmp_path / "a.jsonl", fairtrial.load_recordings(tmp_path / "a.jsonl")]
+    for source in sources:
+        if is_refused:
+            with pytest.raises(fairtrial.UsageError, match=r"1 of 2 recordings .* max_incomplete .*/1/messages/1/zzz"):
+                fairtrial.score(source, criteria=criteria, max_incomplete=share)
+        else:
+            fairtrial.score(source, criteria=criteria, max_incomplete=share)
+
+
+@pytest.mark.parametrize("share", [1.5, -1, True, "some"])
+def test_a_share_is_a_number_from_0_to_1(share: Any) -> None:
+    """1.5 is neither a share nor a percentage."""
+    with pytest.raises(fairtrial.UsageError, match="max_incomplete must be a number from 0 to 1"):
+        fairtrial.score([], criteria={"tool_call_count_v1": 9}, max_incomplete=share)
