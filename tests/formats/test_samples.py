@@ -12,10 +12,11 @@ import fairtrial.formats
 from fairtrial.formats.recognise import read
 from fairtrial.records.trace import ToolCall
 from renamed_keys import (
+    EXPECTED,
     changes_in_silence,
     contents,
     is_whole,
-    keys,
+    keys_to_rename,
     read_documents,
     read_recordings,
     rename,
@@ -34,15 +35,7 @@ OF_TEXTS = {"aider.md"}
 """Kinds that hold what was said, and no calls."""
 OF_CALLS = {"mcp.jsonl"}
 """Kinds that hold calls, and not what was said."""
-EXPECTED = {"alpaca.json", "langfuse-items.jsonl"}
-"""Data sets of questions with the answers that somebody expects."""
 PARTIAL = OF_SHELL | OF_ONE_TURN | OF_TEXTS | OF_CALLS | EXPECTED
-STRUCTURE = frozenset(("traceId", "spanId", "startTimeUnixNano", "id", "sessionId", "startTime"))
-"""Keys that hold no content: they join and order what is there, and other tests have their rules."""
-OF_MODELS = frozenset(("order_id", "get_order", "state", "note"))
-"""Names of tools, of arguments and of fields of results, which are content themselves."""
-OF_PROGRAMS = frozenset(("confirmation_state", "hidden", "thought", "security_risk"))
-"""Arguments that OpenHands adds. Under another name they are arguments of the model."""
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name not in PARTIAL])
@@ -97,10 +90,7 @@ def documents(name: str) -> Any:
 
 
 RENAMED = [
-    pytest.param(name, key, id=f"{name}-{key}")
-    for name in FILES
-    if name not in EXPECTED
-    for key in sorted({*keys(documents(name))} - STRUCTURE - OF_MODELS - OF_PROGRAMS)
+    pytest.param(name, key, id=f"{name}-{key}") for name in FILES for key in keys_to_rename(name, documents(name))
 ]
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from fairtrial.errors import FormatError
@@ -13,6 +15,16 @@ from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import read
 from fairtrial.records.attempt import Recording
 from fairtrial.records.contents import withheld_contents
+
+EXPECTED = frozenset(("alpaca.json", "langfuse-items.jsonl"))
+"""Samples of data sets of questions with the answers that somebody expects. A table may have any columns."""
+STRUCTURE = frozenset(("traceId", "spanId", "startTimeUnixNano", "id", "sessionId", "startTime"))
+"""Keys that hold no content: they join and order what is there, and other tests have their rules."""
+OF_MODELS = frozenset(("order_id", "get_order", "state", "note"))
+"""Names of tools, of arguments and of fields of results, which are content themselves."""
+OF_PROGRAMS = frozenset(("confirmation_state", "hidden", "thought", "security_risk"))
+"""Arguments that OpenHands adds. Under another name they are arguments of the model."""
+OUTCOMES = ("refused", "incomplete", "no effect", "silent")
 
 
 def read_recordings(data: bytes, name: str) -> list[Recording]:
@@ -45,11 +57,35 @@ def is_whole(found: list[Recording]) -> bool:
 
 def changes_in_silence(whole: list[Recording], data: bytes, name: str) -> bool:
     """Whether a changed file is read as another dialogue, and neither refused nor incomplete."""
+    return outcome_of(whole, data, name) == "silent"
+
+
+def count_outcomes(path: Path) -> Counter[str]:
+    """Return for how many keys of a sample a new name is refused, makes it incomplete, has no effect, or is silent."""
+    is_lines = path.suffix == ".jsonl"
+    documents = read_documents(path.read_text(encoding="utf-8"), is_lines=is_lines)
+    whole = read_recordings(path.read_bytes(), path.name)
+    outcomes: Counter[str] = Counter()
+    for key in keys_to_rename(path.name, documents):
+        data = write_documents(rename(documents, key, f"{key}_of_us"), is_lines=is_lines)
+        outcomes[outcome_of(whole, data, path.name)] += 1
+    return outcomes
+
+
+def keys_to_rename(name: str, documents: Any) -> list[str]:
+    """Return the keys of a sample that are renamed."""
+    return [] if name in EXPECTED else sorted({*keys(documents)} - STRUCTURE - OF_MODELS - OF_PROGRAMS)
+
+
+def outcome_of(whole: list[Recording], data: bytes, name: str) -> str:
+    """Return how a changed file is read."""
     try:
         found = read_recordings(data, name)
     except FormatError:
-        return False
-    return contents(found) != contents(whole) and is_whole(found)
+        return "refused"
+    if contents(found) == contents(whole) and is_whole(found) == is_whole(whole):
+        return "no effect"
+    return "silent" if contents(found) != contents(whole) and is_whole(found) else "incomplete"
 
 
 def read_documents(text: str, *, is_lines: bool) -> Any:
