@@ -94,6 +94,13 @@ def test_the_span_of_a_tool_has_the_arguments_of_its_call(args: Raw, *, is_whole
     assert (read_spans(*spans).trace.incomplete == "") is is_whole
 
 
+def test_a_tool_has_the_name_of_its_call() -> None:
+    """A span with the arguments of a call that has no span is the same call, or one that nobody asked."""
+    renamed = tool(2, "get.tool", **{"gen_ai.tool.call.arguments": '{"id": 1}'})
+    spans = in_one_trace(asking(1, {"id": 1}), renamed, repeating(3, {"id": 1}))
+    assert "hold one call as get and get.tool" in read_spans(*spans).trace.incomplete
+
+
 def agent(reply: str, **attributes: str) -> Raw:
     """Return the span of an agent that tells the reply."""
     content = {"gen_ai.input.messages": messages("hi"), "gen_ai.output.messages": answer(reply)}
@@ -123,4 +130,13 @@ def test_events_hold_the_answer_of_the_attributes(event: str, *, is_whole: bool)
     """Some instrumentations write both. A limit may cut one of them off."""
     choice = {"name": "gen_ai.choice", "attributes": [{"key": "message", "value": {"stringValue": event}}]}
     trace = read_spans({**call(1, ["hi"], WHOLE), "events": [choice]}).trace
+    assert (trace.incomplete == "") is is_whole
+
+
+@pytest.mark.parametrize(("key", "is_whole"), [("content", True), ("text_of_us", False)])
+def test_an_event_whose_content_has_another_name_is_not_read(key: str, *, is_whole: bool) -> None:
+    """A user without words is no message of the user."""
+    asked = {"name": "gen_ai.user.message", "attributes": [{"key": key, "value": {"stringValue": "hi"}}]}
+    choice = {"name": "gen_ai.choice", "attributes": [{"key": "message", "value": {"stringValue": WHOLE}}]}
+    trace = read_spans({**span(1), "events": [asked, choice]}).trace
     assert (trace.incomplete == "") is is_whole

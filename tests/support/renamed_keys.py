@@ -96,7 +96,7 @@ def read_documents(text: str, *, is_lines: bool) -> Any:
 def write_documents(value: Any, *, is_lines: bool) -> bytes:
     """Return a document, or documents as JSON lines."""
     lines = value if is_lines else [value]
-    return "\n".join(json.dumps(line, ensure_ascii=False) for line in lines).encode()
+    return "\n".join(json.dumps(line, ensure_ascii=False) for line in lines).encode(errors="surrogatepass")
 
 
 def rename(value: Any, key: str, new: str) -> Any:

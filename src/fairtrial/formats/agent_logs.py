@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 from msgspec.structs import replace
@@ -61,9 +62,23 @@ def log_in_lines(lines: list[Any], reading: Diagnostics, stem: str) -> AgentLog 
     for stream in (claude_stream, gemini_stream, opencode_stream):
         if any(map(stream.is_line, first_lines)):
             return _session_log(stream.KIND, [stream.read_output(lines, reading, stem)], reading)
+    return _kind_in_lines(lines, reading, stem)
+
+
+def _kind_in_lines(lines: list[Any], reading: Diagnostics, stem: str) -> AgentLog | None:
+    """Return the log of a kind whose values are the lines, or the items of each line."""
     if (kind := find_kind(lines)) is not None:
         return _session_log(kind.name, read_kind(kind, lines, reading, stem), reading)
-    return None
+    first = lines[0] if lines else None
+    kind = find_kind(first) if isinstance(first, list) else None
+    if kind is None:
+        return None
+    logs = [read_kind(kind, _as_list(line), reading, f"{stem}-{number}") for number, line in enumerate(lines, 1)]
+    return _session_log(kind.name, chain.from_iterable(logs), reading)
+
+
+def _as_list(line: Any) -> list[Any]:
+    return line if isinstance(line, list) else [line]
 
 
 def log_in_text(data: bytes, reading: Diagnostics, stem: str) -> AgentLog | None:

@@ -40,6 +40,20 @@ def check_tool(draft: Draft, call: ToolCall, facts: Facts, node: Node) -> None:
         draft.gap = draft.gap or f"{_place(draft, 'output')} and {_span(node)} hold other arguments of {call.name}"
 
 
+def check_unasked(draft: Draft, call: ToolCall, node: Node) -> None:
+    """Compare a call that only the span of its tool holds with the calls of the model that have no span.
+
+    If one of them has the same arguments, it may be the same call under another name.
+    """
+    if not call.args:
+        return
+    for slot in draft.slots:
+        if slot.node is None and slot.call.args == call.args and not slot.call.withheld:
+            names = f"{slot.call.name} and {call.name}"
+            draft.gap = draft.gap or f"{_place(draft, 'output')} and {_span(node)} hold one call as {names}"
+            return
+
+
 def find_other_reply(reply: Message | None, nodes: Iterable[Node]) -> str:
     """Return the reason if the outermost agent gave another reply than its models did. It is empty if they agree."""
     if reply is None or not reply.text:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from fairtrial.formats.conversation.call_slots import read_history, slot_of_span
-from fairtrial.formats.conversation.cross_check import check_repeated, check_tool
+from fairtrial.formats.conversation.cross_check import check_repeated, check_tool, check_unasked
 from fairtrial.formats.conversation.draft import Draft
 from fairtrial.formats.conversation.failures import find_cause, read_failure
 from fairtrial.formats.conversation.nodes import Node
@@ -176,6 +176,7 @@ class Walk:
             withheld = "" if facts.args is not None else find_reason(facts)
             call_id, beginning = facts.call_id or "", facts.input_beginning
             call = ToolCall(facts.name, facts.args or {}, call_id, author, withheld=withheld, beginning=beginning)
+            check_unasked(draft, call, node)
             slot = draft.add_unasked_call(call)
         elif slot.call.withheld and facts.args is not None:
             slot.call = replace(slot.call, args=facts.args, withheld="")

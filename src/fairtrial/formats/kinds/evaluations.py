@@ -72,7 +72,8 @@ def read_lm_eval(values: list[Any]) -> Iterator[Conversation]:
         if isinstance(arguments, dict):
             prompt = next(iter(object_at(arguments, next(iter(arguments), "")).values()), "")
         else:
-            prompt = arguments[0][0] if arguments and isinstance(arguments[0], list) and arguments[0] else ""
+            first = arguments[0] if isinstance(arguments, list) and arguments else None
+            prompt = first[0] if isinstance(first, list) and first else ""
         reply = row["resps"]
         while isinstance(reply, list) and reply:
             reply = reply[0]

@@ -11,6 +11,8 @@ import msgspec
 from fairtrial.formats.jsontext import decode_text
 
 _MISSING = "the log does not hold this content"
+UNKNOWN = "unknown"
+"""The role of a message that stands for an event that no reader knows."""
 
 
 class Conversation(NamedTuple):
@@ -40,9 +42,9 @@ class Kind(NamedTuple):
     read: Callable[[list[Any]], Iterable[Conversation]]
 
 
-def first_dict(values: list[Any]) -> dict[str, Any]:
-    """Return the first value if it is an object, or an empty object."""
-    return values[0] if values and isinstance(values[0], dict) else {}
+def first_dict(values: Any) -> dict[str, Any]:
+    """Return the first value of a list if it is an object, or an empty object."""
+    return values[0] if isinstance(values, list) and values and isinstance(values[0], dict) else {}
 
 
 def objects(value: Any) -> Iterator[dict[str, Any]]:
@@ -99,6 +101,11 @@ def text_message(role: str, content: Any, **fields: Any) -> dict[str, Any]:
     """Return a message. Without a content, it is withheld."""
     message = {"role": role, "content": content if isinstance(content, list) else as_text(content), **fields}
     return {**message, "withheld": _MISSING} if content is None else message
+
+
+def unknown_message(name: str) -> dict[str, Any]:
+    """Return a message in the place of an event or a part that no reader knows. The file is refused with its name."""
+    return {"role": UNKNOWN, "content": name}
 
 
 def function_call(call_id: Any, name: Any, arguments: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fairtrial.formats.accounting import account_beside, account_calls, with_unread
 from fairtrial.formats.chats import dialects
 from fairtrial.formats.kinds import agent_runs, evaluations, model_logs, openhands, service_logs, terminal_agents
-from fairtrial.formats.kinds.kind import Conversation, Kind
+from fairtrial.formats.kinds.kind import UNKNOWN, Conversation, Kind
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.attempt import Failure, Recording
 
@@ -60,6 +60,9 @@ def read_conversations(found: Iterable[Conversation], reading: Diagnostics, stem
     conversations = list(found)
     for number, conversation in enumerate(conversations, 1):
         name = conversation.id or (stem if len(conversations) == 1 else f"{stem}-{number}")
+        for message in conversation.messages:
+            if isinstance(message, dict) and message.get("role") == UNKNOWN:
+                reading.error((), f"holds {message['content']}, which is not read")
         own = {"keeps_calls": conversation.keeps_calls, "incomplete": conversation.incomplete}
         request = {"messages": conversation.messages, dialects.EXPORTED: own}
         recording = dialects.conversation(request, (), reading, name=name)

@@ -47,7 +47,7 @@ def read_batch(values: list[Any]) -> Iterator[Conversation]:
     for name in dict.fromkeys((*requests, *answers)):
         request = _request_in(requests.get(name, {}))
         answer = answers.get(name, {})
-        messages = [*(request.get("messages") or request.get("contents") or _input(request.get("input")))]
+        messages = _messages_in(request)
         instructions = [request[key] for key in _INSTRUCTIONS if request.get(key)]
         messages = [*(text_message("system", _join_instructions(value)) for value in instructions), *messages]
         messages += _answer_in(answer)
@@ -62,6 +62,12 @@ def _request_in(line: dict[str, Any]) -> dict[str, Any]:
 def _join_instructions(instructions: Any) -> str:
     """Return the text of instructions: a text, parts, or an object with parts."""
     return as_text(instructions.get("parts") if isinstance(instructions, dict) else instructions)
+
+
+def _messages_in(request: dict[str, Any]) -> list[Any]:
+    """Return the messages of a request to OpenAI, Anthropic or Gemini."""
+    messages = request.get("messages") or request.get("contents")
+    return messages if isinstance(messages, list) else _input(request.get("input"))
 
 
 def _input(value: Any) -> list[Any]:
@@ -102,7 +108,7 @@ def read_helicone(values: list[Any]) -> Iterator[Conversation]:
     for row in objects(values):
         request = decode_object(row.get("request_body"))
         answer = {"response": decode_object(row.get("response_body"))}
-        messages = [*(request.get("messages") or _input(request.get("input"))), *_answer_in(answer)]
+        messages = [*_messages_in(request), *_answer_in(answer)]
         yield Conversation(text_at(row, "request_id"), messages, row)
 
 

@@ -17,6 +17,7 @@ from fairtrial.formats.kinds.kind import (
     objects,
     result_message,
     text_message,
+    unknown_message,
 )
 
 _QUIET_ACTIONS = ("recall", "change_agent_state", "null", "condensation", "condensation_request", "start_hook")
@@ -87,7 +88,7 @@ def _conversation(name: str, history: Any, failure: str = "") -> Conversation:
     events = list(_flat(history))
     if any(map(_is_sdk_event, events[:5])):
         failure = failure or next((text_at(event, "detail") for event in reversed(events) if _is_error(event)), "")
-        source = [_sdk_contents(event) for event in events if event.get("kind") not in _QUIET_EVENTS]
+        source = [_sdk_contents(event) for event in events if text_at(event, "kind") not in _QUIET_EVENTS]
         return Conversation(name, list(_sdk_messages(events)), source, failure=failure)
     source = [_drop_keys(event, _REPEATED) for event in events if not _is_quiet(event)]
     return Conversation(name, list(_messages(events)), source, failure=failure)
@@ -183,7 +184,7 @@ def _sdk_messages(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         elif kind in ("AgentErrorEvent", "UserRejectObservation"):
             yield result_message(call_id, event.get("error") or event.get("rejection_reason"), is_error=True)
         else:
-            yield text_message(f"event of the kind {kind}", "")  # the reader of messages refuses it
+            yield unknown_message(f"an event of the kind {kind!r}")
 
 
 def _sdk_action(event: dict[str, Any], tool: str) -> Iterator[dict[str, Any]]:

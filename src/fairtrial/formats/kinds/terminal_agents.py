@@ -16,6 +16,7 @@ from fairtrial.formats.kinds.kind import (
     objects,
     result_message,
     text_message,
+    unknown_message,
 )
 
 _GEMINI_NOTES = ("info", "error", "warning")
@@ -59,7 +60,8 @@ def _gemini_lines(values: list[Any]) -> tuple[dict[str, Any], str]:
     for number, line in enumerate(objects(values), 1):
         if "$rewindTo" in line:
             ids = list(messages)
-            earlier = ids[: ids.index(line["$rewindTo"])] if line["$rewindTo"] in messages else []
+            target = text_at(line, "$rewindTo")
+            earlier = ids[: ids.index(target)] if target in messages else []
             messages = {name: messages[name] for name in earlier}
         elif "$set" in line:
             changed = object_at(line, "$set")
@@ -89,7 +91,7 @@ def _gemini_messages(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield text_message("user", [{"type": "text", "text": text}, *media] if media else text)
         return
     if kind != "gemini":
-        yield text_message(kind, content)
+        yield unknown_message(f"a message of the type {kind!r}")
         return
     calls = list(objects(record.get("toolCalls")))
     calls = calls or [part["functionCall"] for part in parts if isinstance(part.get("functionCall"), dict)]
@@ -192,7 +194,7 @@ def _opencode_part(part: dict[str, Any], role: str) -> Iterator[dict[str, Any]]:
                 part.get("callID"), state.get("error") if failed else state.get("output"), is_error=failed
             )
     elif kind not in _QUIET_PARTS:
-        yield text_message(f"part of the type {kind}", "")  # the reader of messages refuses it
+        yield unknown_message(f"a part of the type {kind!r}")
 
 
 def is_pi(values: list[Any]) -> bool:
