@@ -19,6 +19,39 @@ _MOST_MESSAGES = 200
 """So many messages of a conversation are read in each dialect."""
 
 
+class _Signs(NamedTuple):
+    """The roles, and the types and keys of parts, that another of the dialects may have. Most messages have none."""
+
+    roles: frozenset[str]
+    types: frozenset[str]
+    keys: frozenset[str]
+
+    def occur_in(self, message: dict[str, Any]) -> bool:
+        """Whether a message may be of another dialect."""
+        parts = message.get("parts")
+        if type(parts) is not list:
+            return False
+        role = message.get("role")
+        if type(role) is str and role in self.roles:
+            return True
+        for part in parts:
+            if type(part) is dict:
+                kind = part.get("type")
+                if not self.keys.isdisjoint(part) or (type(kind) is str and kind in self.types):
+                    return True
+        return False
+
+
+_GENAI_TYPES = frozenset(("tool_call", "tool_call_response", "server_tool_call", "server_tool_call_response", "blob"))
+_UI_TYPES = frozenset(("step-start", "dynamic-tool", "tool-call", "tool-result", "tool-invocation", "source-url"))
+_CALLS = frozenset(("functionCall", "function_call", "functionResponse", "function_response", "toolCallId"))
+_SIGNS = {
+    VERCEL_AI.name: _Signs(frozenset(("model",)), _GENAI_TYPES, frozenset(("content", *_CALLS)) - {"toolCallId"}),
+    GEMINI.name: _Signs(frozenset(("assistant", "tool", "developer")), frozenset(), frozenset(("type", "content"))),
+    OTEL.name: _Signs(frozenset(), _UI_TYPES, frozenset(("text", *_CALLS))),
+}
+
+
 class _Trial(NamedTuple):
     """A reading of messages in a dialect. `unread` counts its problems and the leaves that it does not use."""
 
@@ -32,8 +65,11 @@ def choose_dialect(dialect: Dialect | None, messages: Sequence[Any], at: Place, 
 
     If two dialects read equally much and find other contents, that is an error that names both.
     """
+    signs = _SIGNS.get(dialect.name) if dialect is not None else None
+    if dialect is None or signs is None:
+        return dialect
     sample = [message for message in messages[:_MOST_MESSAGES] if isinstance(message, dict)]
-    if dialect not in _SIMILAR or not any("parts" in message for message in sample):
+    if not any(signs.occur_in(message) for message in sample):
         return dialect
     first = _try(dialect, sample)
     if not first.unread:
