@@ -119,6 +119,16 @@ def test_a_text_of_a_case_under_an_unknown_name_is_refused() -> None:
     assert load(eval_set({"user_content": said("hi")}, notes="The refund was granted at once.")).eval_set is not None
 
 
+@pytest.mark.parametrize("value", [[PROSE], {"a": PROSE}, [{"check": PROSE}]], ids=str)
+def test_a_text_inside_a_value_of_a_case_is_refused_too(value: Any) -> None:
+    """A list of statements is an expectation as a text is. The lenient reader warns."""
+    document = eval_set({"user_content": said("hi")}, soll=value)
+    with pytest.raises(FormatError, match="/eval_cases/0/soll: is not a known key; a text for people"):
+        load(document)
+    assert any("/eval_cases/0/soll: unknown key" in warning for warning in load(document, lenient=True).warnings)
+    assert load(eval_set({"user_content": said("hi")}, metadata=value)).eval_set is not None
+
+
 def test_the_recordings_that_were_not_read_in_full_are_counted(tmp_path: Path) -> None:
     """One number says how much of the data gives no verdict of absence."""
     lines = [{"id": "a", "messages": [ASKED, REPLIED]}, {"id": "b", "messages": [ASKED, {**REPLIED, "zzz": PROSE}]}]

@@ -101,6 +101,23 @@ def test_a_renamed_key_never_changes_a_dialogue_in_silence(name: str, key: str) 
     assert not changes_in_silence(read_recordings((SAMPLES / name).read_bytes(), name), data, name)
 
 
+UNSEEN = [
+    *("anthropic.json", "atif.json", "openai.json", "gemini-cli.jsonl", "openhands.json", "opencode.json"),
+    *("promptfoo.json", "otlp-openinference.json", "langfuse.json", "bedrock-agent.json"),
+]
+
+
+@pytest.mark.parametrize("step", [2, 3, 5])
+@pytest.mark.parametrize("name", UNSEEN)
+def test_a_kind_that_nobody_has_seen_is_never_read_wrong(name: str, step: int) -> None:
+    """It is a known kind in which every second, third or fifth key has another name."""
+    document = documents(name)
+    for key in keys_to_rename(name, document)[::step]:
+        document = rename(document, key, f"{key}_of_us")
+    data = write_documents(document, is_lines=name.endswith(".jsonl"))
+    assert not changes_in_silence(read_recordings((SAMPLES / name).read_bytes(), name), data, name)
+
+
 def test_calls_without_a_name_are_never_whole() -> None:
     """The name may stand under a key that nobody reads."""
     document = documents("anthropic.json")
