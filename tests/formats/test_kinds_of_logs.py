@@ -290,3 +290,15 @@ def test_lines_of_logs_are_read_as_a_document_is(make: Callable[[], Any], tmp_pa
     recordings = fairtrial.load_recordings(path)
     assert contents(recordings) == expected * 2
     assert len(run.cases) == 2
+
+
+def test_the_completing_call_of_cline_is_the_reply() -> None:
+    """The agent has no other way to reply, and the user's answer comes as the result of the call."""
+    asked = {"role": "user", "content": [{"type": "text", "text": ASKED["content"]}]}
+    used = {"type": "tool_use", "id": "t", "name": "attempt_completion", "input": {"result": REPLIED["content"]}}
+    given = {"type": "tool_result", "tool_use_id": "t", "content": "The user is satisfied."}
+    chat = [asked, {"role": "assistant", "content": [used]}]
+    for document in (chat, [*chat, {"role": "user", "content": [given]}]):
+        assert contents([only(document, "api_conversation_history.json")]) == [
+            (ASKED["content"], [], REPLIED["content"])
+        ]

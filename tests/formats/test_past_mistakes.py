@@ -89,6 +89,9 @@ MISTAKES = {
     "a case had an empty id": ("formats/test_lost_keys.py::test_the_id_of_a_case_is_not_empty",),
     "pointers of Git LFS and pages of HTML were broken JSON": ("formats/test_stand_ins.py::test_a_stand_in_is_named",),
     "a foreign file resembled a session": ("formats/test_stand_ins.py::test_a_format_of_others_is_named",),
+    "a completing call of Cline was no reply": (
+        "formats/test_kinds_of_logs.py::test_the_completing_call_of_cline_is_the_reply",
+    ),
     "an unknown part of a span left its text scored": (
         "formats/test_unread_contents.py::test_a_reply_behind_an_unknown_part_is_withheld",
     ),

@@ -18,6 +18,7 @@ from fairtrial.formats.chats.assembly import (
     text_at,
 )
 from fairtrial.formats.chats.bedrock_messages import BEDROCK
+from fairtrial.formats.chats.completion_calls import with_completions
 from fairtrial.formats.chats.dialect_trial import choose_dialect
 from fairtrial.formats.chats.gemini_contents import GEMINI
 from fairtrial.formats.chats.langchain_messages import LANGCHAIN
@@ -135,7 +136,8 @@ def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Rec
         session = assemble(entries, instructions, declarations)
     if extra:
         account_beside(extra, session, at, reading)
-    session = with_unread(with_calls_of_results(_with_exported(session, own)), reading)
+    session = with_completions(with_calls_of_results(_with_exported(session, own)))
+    session = with_unread(session, reading)
     trace = msgspec.structs.replace(session, session_id=name, extra=extra or None, reward=reward)
     return without_secrets(Recording(name, trace), reading)
 
