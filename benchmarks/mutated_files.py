@@ -66,13 +66,13 @@ def _rename_keys(path: Path) -> Iterator[tuple[str, str]]:
     except (FormatError, ValueError):
         return
     same = renamed_keys.write_documents(renamed_keys.rename(documents, "", ""), is_lines=is_lines)
-    if not renamed_keys.is_whole(whole) or renamed_keys.outcome_of(whole, same, path.name) != "no effect":
+    if not renamed_keys.is_whole(whole) or renamed_keys.judge_change(whole, same, path.name) != "no effect":
         return  # written anew, the JSON inside of its texts is another text
     calls = [call for recording in whole for turn in recording.trace.invocations for call in turn.tool_calls]
     of_models = {name for call in calls for name in (call.name, *renamed_keys.keys(call.args))}
     for key in sorted({*renamed_keys.keys(documents)} - _STRUCTURE - of_models)[:_MOST_KEYS]:
         data = renamed_keys.write_documents(renamed_keys.rename(documents, key, f"{key}_of_us"), is_lines=is_lines)
-        yield key, renamed_keys.outcome_of(whole, data, path.name)
+        yield key, renamed_keys.judge_change(whole, data, path.name)
 
 
 def _decode(path: Path) -> tuple[Any, bool]:

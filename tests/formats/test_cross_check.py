@@ -24,7 +24,7 @@ def read_spans(*spans: Raw) -> Recording:
     return recording
 
 
-def of_session(*spans: Raw) -> list[Raw]:
+def in_one_session(*spans: Raw) -> list[Raw]:
     """Return spans of one conversation."""
     name = {"key": "gen_ai.conversation.id", "value": {"stringValue": "s"}}
     return [{**raw, "attributes": [*raw["attributes"], name]} for raw in spans]
@@ -33,7 +33,7 @@ def of_session(*spans: Raw) -> list[Raw]:
 def test_an_answer_that_a_later_request_repeats_in_full_is_cut() -> None:
     """The recording names both spans, and "no call" is not proven."""
     later = call(2, ["hi", WHOLE, "ok"], "Fine.")
-    trace = read_spans(*of_session(call(1, ["hi"], LAST_PIECE), later)).trace
+    trace = read_spans(*in_one_session(call(1, ["hi"], LAST_PIECE), later)).trace
     expected = "span 0000000000000001 output and span 0000000000000002 input hold other texts of one answer"
     assert trace.incomplete == expected
     turns = [Invocation(Message(turn.user.text), (), Message("x")) for turn in trace.invocations]
@@ -46,7 +46,8 @@ def test_an_answer_that_a_later_request_repeats_in_full_is_cut() -> None:
 def test_a_request_may_shorten_what_it_repeats(repeated: str) -> None:
     """A summary of the history or another layout is no contradiction."""
     assert (
-        read_spans(*of_session(call(1, ["hi"], WHOLE), call(2, ["hi", repeated, "ok"], "Fine."))).trace.incomplete == ""
+        read_spans(*in_one_session(call(1, ["hi"], WHOLE), call(2, ["hi", repeated, "ok"], "Fine."))).trace.incomplete
+        == ""
     )
 
 

@@ -57,7 +57,7 @@ def is_whole(found: list[Recording]) -> bool:
 
 def changes_in_silence(whole: list[Recording], data: bytes, name: str) -> bool:
     """Whether a changed file is read as another dialogue, and neither refused nor incomplete."""
-    return outcome_of(whole, data, name) == "silent"
+    return judge_change(whole, data, name) == "silent"
 
 
 def count_outcomes(path: Path) -> Counter[str]:
@@ -68,7 +68,7 @@ def count_outcomes(path: Path) -> Counter[str]:
     outcomes: Counter[str] = Counter()
     for key in keys_to_rename(path.name, documents):
         data = write_documents(rename(documents, key, f"{key}_of_us"), is_lines=is_lines)
-        outcomes[outcome_of(whole, data, path.name)] += 1
+        outcomes[judge_change(whole, data, path.name)] += 1
     return outcomes
 
 
@@ -77,7 +77,7 @@ def keys_to_rename(name: str, documents: Any) -> list[str]:
     return [] if name in EXPECTED else sorted({*keys(documents)} - STRUCTURE - OF_MODELS - OF_PROGRAMS)
 
 
-def outcome_of(whole: list[Recording], data: bytes, name: str) -> str:
+def judge_change(whole: list[Recording], data: bytes, name: str) -> str:
     """Return how a changed file is read."""
     try:
         found = read_recordings(data, name)
