@@ -66,7 +66,7 @@ def read_conversations(found: Iterable[Conversation], reading: Diagnostics, stem
         own = {"keeps_calls": conversation.keeps_calls, "incomplete": conversation.incomplete}
         request = {"messages": conversation.messages, dialects.EXPORTED: own}
         recording = dialects.conversation(request, (), reading, name=name)
-        source = conversation.source if isinstance(conversation.source, dict) else {"log": conversation.source}
+        source = conversation.source if isinstance(conversation.source, dict | list) else {"log": conversation.source}
         account_beside(source, recording.trace, (), reading)
         account_calls(source, recording.trace, reading)
         trace = with_unread(recording.trace, reading)

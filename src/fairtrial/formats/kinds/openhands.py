@@ -88,9 +88,9 @@ def _conversation(name: str, history: Any, failure: str = "") -> Conversation:
     events = list(_flat(history))
     if any(map(_is_sdk_event, events[:5])):
         failure = failure or next((text_at(event, "detail") for event in reversed(events) if _is_error(event)), "")
-        source = [_sdk_contents(event) for event in events if text_at(event, "kind") not in _QUIET_EVENTS]
+        source = [{} if text_at(event, "kind") in _QUIET_EVENTS else _sdk_contents(event) for event in events]
         return Conversation(name, list(_sdk_messages(events)), source, failure=failure)
-    source = [_drop_keys(event, _REPEATED) for event in events if not _is_quiet(event)]
+    source = [{} if _is_quiet(event) else _drop_keys(event, _REPEATED) for event in events]
     return Conversation(name, list(_messages(events)), source, failure=failure)
 
 

@@ -44,9 +44,13 @@ def read_gemini_cli(values: list[Any]) -> Iterator[Conversation]:
             messages += _gemini_messages(record)
         last = records[-1] if records else {}
         failure = as_text(last.get("content")) if text_at(last, "type") == "error" else ""
-        source = [_drop_keys(record, _SCREEN_KEYS) for record in records if record.get("type") not in _GEMINI_NOTES]
+        source = [
+            {} if text_at(record, "type") in _GEMINI_NOTES else _drop_keys(record, _SCREEN_KEYS) for record in records
+        ]
         rest = {key: value for key, value in top.items() if key not in _GEMINI_OWN}
-        yield Conversation(text_at(top, "sessionId"), messages, [source, rest], failure=failure, incomplete=incomplete)
+        yield Conversation(
+            text_at(top, "sessionId"), messages, {"messages": source, **rest}, failure=failure, incomplete=incomplete
+        )
 
 
 def _gemini_lines(values: list[Any]) -> tuple[dict[str, Any], str]:
