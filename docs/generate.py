@@ -7,14 +7,17 @@ import importlib
 import inspect
 import itertools
 import re
+import sys
 import textwrap
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
 
 import fairtrial
+import fairtrial.formats
 from fairtrial import api, cli
 from fairtrial.agents.endpoints.endpoint_template import CallPaths, EndpointTemplate, StartRequest
 from fairtrial.cli.headed_command import find_heading, heading_rank
@@ -30,6 +33,7 @@ from fairtrial.config.custom_metric_options import (
 )
 from fairtrial.config.option import list_options
 from fairtrial.config.reference import option_table
+from fairtrial.formats.recognise import read
 from fairtrial.judge.judge_options import JudgeOptions, PanelMember
 from fairtrial.llm.endpoint_options import Price
 from fairtrial.llm.known_providers import ALIASES, PROTOCOL_NAMES, PROVIDERS, KnownProvider, find_extra
@@ -45,8 +49,14 @@ from fairtrial.simulate.environment_options import (
 from fairtrial.simulate.user_options import UserOptions
 from fairtrial.system.lazy_names import LazyNames
 
+sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))
+import renamed_keys
+
 REFERENCE = Path(__file__).parent / "reference"
 ARCHITECTURE = Path(__file__).parent / "explanation" / "architecture.md"
+FILE_FORMATS = REFERENCE / "file-formats.md"
+SAMPLES = Path(fairtrial.formats.__file__).parent / "samples"
+_SAMPLES_BEGIN, _SAMPLES_END = "<!-- samples: `make docs` writes this table -->", "<!-- end of the samples -->"
 _PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 _LAYERS_BEGIN, _LAYERS_END = "<!-- layers: `make docs` writes this picture -->", "<!-- end of the layers -->"
 _MADE = "<!-- `make docs` writes this page. -->"
@@ -324,7 +334,33 @@ def _layers() -> str:
     return "\n".join(["```text", *(textwrap.fill(row, 100, subsequent_indent="    ") for row in rows), "```"])
 
 
+def file_formats() -> str:
+    """The page about file formats, with the table of the samples between two marks."""
+    page = FILE_FORMATS.read_text(encoding="utf-8")
+    before, _, rest = page.partition(_SAMPLES_BEGIN)
+    _, _, after = rest.partition(_SAMPLES_END)
+    return f"{before}{_SAMPLES_BEGIN}\n{_samples_table()}\n{_SAMPLES_END}{after}"
+
+
+def _samples_table() -> str:
+    """A row for each sample: its kind, its leaves, and the outcomes of its renamed keys."""
+    header = "| kind | sample | used | known | other | keys renamed | refused | incomplete | no effect | silent |"
+    rows = [header, "|---|---|---|---|---|---|---|---|---|---|"]
+    for path in sorted(SAMPLES.iterdir()):
+        kind = read(path.read_bytes(), path.name).kind
+        if path.suffix not in (".json", ".jsonl"):
+            rows.append(f"| {kind} | `{path.name}` | | | | | | | | |")
+            continue
+        statuses = Counter(leaf.status for leaf in api.explain(path).leaves)
+        leaves = [statuses[status] for status in ("used", "known", "unknown")]
+        outcomes = renamed_keys.count_outcomes(path)
+        cells = [*leaves, outcomes.total(), *(outcomes[name] for name in renamed_keys.OUTCOMES)]
+        rows.append(f"| {kind} | `{path.name}` | {' | '.join(map(str, cells))} |")
+    return "\n".join(rows)
+
+
 PAGES: dict[Path, Callable[[], str]] = {
+    FILE_FORMATS: file_formats,
     REFERENCE / "project-file.md": project_file,
     ARCHITECTURE: architecture,
     REFERENCE / "model-providers.md": model_providers,

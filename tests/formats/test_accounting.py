@@ -119,9 +119,43 @@ def test_a_text_of_a_case_under_an_unknown_name_is_refused() -> None:
     assert load(eval_set({"user_content": said("hi")}, notes="The refund was granted at once.")).eval_set is not None
 
 
+@pytest.mark.parametrize("value", [[PROSE], {"a": PROSE}, [{"check": PROSE}]], ids=str)
+def test_a_text_inside_a_value_of_a_case_is_refused_too(value: Any) -> None:
+    """A list of statements is an expectation as a text is. The lenient reader warns."""
+    document = eval_set({"user_content": said("hi")}, soll=value)
+    with pytest.raises(FormatError, match="/eval_cases/0/soll: is not a known key; a text for people"):
+        load(document)
+    assert any("/eval_cases/0/soll: unknown key" in warning for warning in load(document, lenient=True).warnings)
+    assert load(eval_set({"user_content": said("hi")}, metadata=value)).eval_set is not None
+
+
 def test_the_recordings_that_were_not_read_in_full_are_counted(tmp_path: Path) -> None:
     """One number says how much of the data gives no verdict of absence."""
     lines = [{"id": "a", "messages": [ASKED, REPLIED]}, {"id": "b", "messages": [ASKED, {**REPLIED, "zzz": PROSE}]}]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     planned = plan_score([tmp_path / "a.jsonl"], criteria={"tool_call_count_v1": 9})
     assert any("1 of 2 recordings were not read in full" in warning for warning in planned.warnings)
+
+
+@pytest.mark.parametrize(("share", "is_refused"), [(None, False), (0.5, False), (0.4, True), (0, True)])
+def test_too_many_recordings_that_are_not_read_in_full_are_refused(
+    share: float | None, tmp_path: Path, *, is_refused: bool
+) -> None:
+    """A build goes red before anything is scored. The message names the first leaf."""
+    lines = [{"id": "a", "messages": [ASKED, REPLIED]}, {"id": "b", "messages": [ASKED, {**REPLIED, "zzz": PROSE}]}]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    criteria = {"tool_call_count_v1": 9}
+    sources: list[Any] = [tmp_path / "a.jsonl", fairtrial.load_recordings(tmp_path / "a.jsonl")]
+    for source in sources:
+        if is_refused:
+            with pytest.raises(fairtrial.UsageError, match=r"1 of 2 recordings .* max_incomplete .*/1/messages/1/zzz"):
+                fairtrial.score(source, criteria=criteria, max_incomplete=share)
+        else:
+            fairtrial.score(source, criteria=criteria, max_incomplete=share)
+
+
+@pytest.mark.parametrize("share", [1.5, -1, True, "some"])
+def test_a_share_is_a_number_from_0_to_1(share: Any) -> None:
+    """1.5 is neither a share nor a percentage."""
+    with pytest.raises(fairtrial.UsageError, match="max_incomplete must be a number from 0 to 1"):
+        fairtrial.score([], criteria={"tool_call_count_v1": 9}, max_incomplete=share)

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import fairtrial.formats
-from fairtrial.errors import FormatError
-from fairtrial.formats.conversation.span_conversations import collect_recordings
-from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.recognise import read
-from fairtrial.records.attempt import Recording
-from fairtrial.records.contents import withheld_contents
 from fairtrial.records.trace import ToolCall
+from renamed_keys import (
+    EXPECTED,
+    changes_in_silence,
+    contents,
+    is_whole,
+    keys_to_rename,
+    read_documents,
+    read_recordings,
+    rename,
+    write_documents,
+)
 
 SAMPLES = Path(fairtrial.formats.__file__).parent / "samples"
 FILES = sorted(path.name for path in SAMPLES.iterdir())
@@ -26,39 +31,17 @@ OF_SHELL = {"mini-swe-agent.json"}
 """Kinds of coding agents, which hold a task in a shell instead of the dialogue."""
 OF_ONE_TURN = {"promptfoo.json", "lm-eval.jsonl", "crewai.json"}
 """Kinds that hold a question and its answer, and no calls."""
-STRUCTURE = frozenset(("traceId", "spanId", "startTimeUnixNano", "id", "sessionId", "startTime"))
-"""Keys that hold no content: they join and order what is there, and other tests have their rules."""
+OF_TEXTS = {"aider.md"}
+"""Kinds that hold what was said, and no calls."""
+OF_CALLS = {"mcp.jsonl"}
+"""Kinds that hold calls, and not what was said."""
+PARTIAL = OF_SHELL | OF_ONE_TURN | OF_TEXTS | OF_CALLS | EXPECTED
 
 
-def recordings(data: bytes, name: str) -> list[Recording]:
-    """Return the recordings in the bytes of a file."""
-    loaded = read(data, name)
-    if loaded.spans:
-        return list(collect_recordings(loaded.spans, Diagnostics(name)))
-    return list(loaded.recordings)
-
-
-def contents(found: list[Recording]) -> list[Any]:
-    """Return what was said and called."""
-    return [
-        (invocation.query, [(call.name, call.args) for call in invocation.tool_calls], invocation.reply)
-        for recording in found
-        for invocation in recording.trace.invocations
-    ]
-
-
-def is_whole(found: list[Recording]) -> bool:
-    """Whether every content is said to be there."""
-    return bool(found) and not any(
-        recording.trace.incomplete or recording.trace.turns_unknown or withheld_contents(recording.trace.invocations)
-        for recording in found
-    )
-
-
-@pytest.mark.parametrize("name", [name for name in FILES if name not in OF_SHELL | OF_ONE_TURN])
+@pytest.mark.parametrize("name", [name for name in FILES if name not in PARTIAL])
 def test_a_sample_holds_the_dialogue(name: str) -> None:
     """All of it is read, and nothing is missing."""
-    found = recordings((SAMPLES / name).read_bytes(), name)
+    found = read_recordings((SAMPLES / name).read_bytes(), name)
     call = ("get_order", {"order_id": "A-17"})
     assert contents(found) == [(QUESTION, [call], REPLY), (THANKS, [], FAREWELL)]
     assert is_whole(found)
@@ -67,71 +50,79 @@ def test_a_sample_holds_the_dialogue(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(OF_ONE_TURN))
 def test_a_sample_of_one_turn_says_nothing_of_calls(name: str) -> None:
     """The steps are not known."""
-    (found,) = recordings((SAMPLES / name).read_bytes(), name)
+    (found,) = read_recordings((SAMPLES / name).read_bytes(), name)
     (invocation,) = found.trace.invocations
     assert (invocation.query, invocation.steps, invocation.reply) == (QUESTION, None, REPLY)
 
 
+@pytest.mark.parametrize("name", sorted(OF_TEXTS))
+def test_a_sample_of_texts_says_nothing_of_calls(name: str) -> None:
+    """Both turns are there, and the steps are not known."""
+    (found,) = read_recordings((SAMPLES / name).read_bytes(), name)
+    turns = [(invocation.query, invocation.steps, invocation.reply) for invocation in found.trace.invocations]
+    assert turns == [(QUESTION, None, REPLY), (THANKS, None, FAREWELL)]
+
+
+@pytest.mark.parametrize("name", sorted(OF_CALLS))
+def test_a_sample_of_calls_withholds_what_was_said(name: str) -> None:
+    """Nothing that was said passes through a server of tools."""
+    (found,) = read_recordings((SAMPLES / name).read_bytes(), name)
+    (invocation,) = found.trace.invocations
+    assert [(call.name, call.args) for call in invocation.tool_calls] == [("get_order", {"order_id": "A-17"})]
+    assert invocation.user.withheld
+    assert invocation.final_response is not None
+    assert invocation.final_response.withheld
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_a_sample_of_a_data_set_is_an_expectation(name: str) -> None:
+    """The answer is what somebody expects, and no recording."""
+    loaded = read((SAMPLES / name).read_bytes(), name)
+    assert loaded.eval_set is not None
+    assert [turn.reply for turn in loaded.eval_set.cases[0].conversation or ()] == [REPLY]
+    assert not loaded.recordings
+
+
 def documents(name: str) -> Any:
-    """Return the content of a sample: a document, or the lines of JSON lines."""
+    """Return the content of a sample. A text has none."""
     text = (SAMPLES / name).read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.splitlines()] if name.endswith(".jsonl") else json.loads(text)
-
-
-def renamed(value: Any, key: str, new: str) -> Any:
-    """Return a value in which a key has another name, also inside JSON texts."""
-    if isinstance(value, dict):
-        return {new if name == key else name: renamed(item, key, new) for name, item in value.items()}
-    if isinstance(value, list):
-        return [renamed(item, key, new) for item in value]
-    if isinstance(value, str) and value == key:  # attributes of OTLP keep their names as values
-        return new
-    if isinstance(value, str) and value.startswith(("{", "[")):
-        return json.dumps(renamed(json.loads(value), key, new), ensure_ascii=False)
-    return value
-
-
-def keys(value: Any) -> Iterator[str]:
-    """Yield the keys of a document, and the names of its attributes."""
-    if isinstance(value, dict):
-        if value.keys() == {"key", "value"}:
-            yield value["key"]
-        for key, item in value.items():
-            yield key
-            yield from keys(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from keys(item)
-    elif isinstance(value, str) and value.startswith(("{", "[")):
-        yield from keys(json.loads(value))
+    return read_documents(text, is_lines=name.endswith(".jsonl")) if name.endswith((".json", ".jsonl")) else []
 
 
 RENAMED = [
-    pytest.param(name, key, id=f"{name}-{key}")
-    for name in FILES
-    for key in sorted({*keys(documents(name))} - STRUCTURE - {"order_id", "state", "note"})
+    pytest.param(name, key, id=f"{name}-{key}") for name in FILES for key in keys_to_rename(name, documents(name))
 ]
 
 
 @pytest.mark.parametrize(("name", "key"), RENAMED)
 def test_a_renamed_key_never_changes_a_dialogue_in_silence(name: str, key: str) -> None:
     """It is refused, or the recording says that contents are missing, or nothing has changed."""
-    changed = renamed(documents(name), key, f"{key}_of_us")
-    lines = changed if name.endswith(".jsonl") else [changed]
-    data = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines).encode()
-    whole = contents(recordings((SAMPLES / name).read_bytes(), name))
-    try:
-        found = recordings(data, name)
-    except FormatError:
-        return
-    assert contents(found) == whole or not is_whole(found)
+    data = write_documents(rename(documents(name), key, f"{key}_of_us"), is_lines=name.endswith(".jsonl"))
+    assert not changes_in_silence(read_recordings((SAMPLES / name).read_bytes(), name), data, name)
+
+
+UNSEEN = [
+    *("anthropic.json", "atif.json", "openai.json", "gemini-cli.jsonl", "openhands.json", "opencode.json"),
+    *("promptfoo.json", "otlp-openinference.json", "langfuse.json", "bedrock-agent.json"),
+]
+
+
+@pytest.mark.parametrize("step", [2, 3, 5])
+@pytest.mark.parametrize("name", UNSEEN)
+def test_a_kind_that_nobody_has_seen_is_never_read_wrong(name: str, step: int) -> None:
+    """It is a known kind in which every second, third or fifth key has another name."""
+    document = documents(name)
+    for key in keys_to_rename(name, document)[::step]:
+        document = rename(document, key, f"{key}_of_us")
+    data = write_documents(document, is_lines=name.endswith(".jsonl"))
+    assert not changes_in_silence(read_recordings((SAMPLES / name).read_bytes(), name), data, name)
 
 
 def test_calls_without_a_name_are_never_whole() -> None:
     """The name may stand under a key that nobody reads."""
     document = documents("anthropic.json")
     del document["messages"][1]["content"][0]["name"]
-    (found,) = recordings(json.dumps(document).encode(), "a.json")
+    (found,) = read_recordings(json.dumps(document).encode(), "a.json")
     (call,) = found.trace.invocations[0].tool_calls
     assert (call.name, found.trace.incomplete) == ("", "/messages/1/name was not read")
     assert isinstance(call, ToolCall)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from fairtrial.errors import UsageError
+from fairtrial.errors import UsageError, spell
 from fairtrial.loading import Match
 from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import Trace
@@ -55,6 +55,14 @@ def check_numbers(*, concurrency: int, attempts: int = 1, jobs: int = 1, reply_t
             raise UsageError(f"{name} must be a whole number, 1 or more, got {number!r}")
     if reply_timeout is not None and not (isinstance(reply_timeout, int | float) and reply_timeout > 0):
         raise UsageError(f"reply_timeout must be a number of seconds above 0, or None, got {reply_timeout!r}")
+
+
+def check_share(**shares: float | None) -> None:
+    """Raise UsageError if a share is no number from 0 to 1, or None."""
+    for name, share in shares.items():
+        is_number = isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share <= 1
+        if share is not None and not is_number:
+            raise UsageError(f"{spell(name)} must be a number from 0 to 1, or None, got {share!r}")
 
 
 def check_match(match: str) -> None:

@@ -83,15 +83,24 @@ def score(
     reuse: str | None = None,
     allow_code: bool = False,
     traces: TraceOptions = DEFAULTS,
+    max_incomplete: float | None = None,
 ) -> Run:
     """Score recordings of an agent. An eval set is needed if the recordings do not contain their expectation.
 
     `match` is the property that a recording shares with its case: the case's id, the session's id, the first text of
     the user, or the order. `traces` says how traces of other tools become conversations.
+    `max_incomplete` is the largest share of recordings that may not be read in full: 0.01.
     `jobs` is the number of processes that score. With more than 1, criteria cannot ask models, and functions must be
     importable. The other arguments are those of `evaluate`.
     """
-    reading = ReadOptions(only=only, columns=columns, allow_code=allow_code, match=match, traces=traces)
+    reading = ReadOptions(
+        only=only,
+        columns=columns,
+        allow_code=allow_code,
+        match=match,
+        traces=traces,
+        max_incomplete=max_incomplete,
+    )
     run = RunOptions(concurrency=concurrency, jobs=jobs, judges=judges or Judges())
     plan = plan_score(recordings, eval_set, criteria, reading, run)
     with show_bar(plan.total) as on_result:
@@ -141,9 +150,17 @@ async def ascore(
     reuse: str | None = None,
     allow_code: bool = False,
     traces: TraceOptions = DEFAULTS,
+    max_incomplete: float | None = None,
 ) -> Run:
     """Score recordings as `score` does, in the running event loop."""
-    reading = ReadOptions(only=only, columns=columns, allow_code=allow_code, match=match, traces=traces)
+    reading = ReadOptions(
+        only=only,
+        columns=columns,
+        allow_code=allow_code,
+        match=match,
+        traces=traces,
+        max_incomplete=max_incomplete,
+    )
     run = RunOptions(concurrency=concurrency, jobs=jobs, judges=judges or Judges())
     plan = plan_score(recordings, eval_set, criteria, reading, run)
     with show_bar(plan.total) as on_result:

@@ -22,7 +22,7 @@ class ReadOptions:
     `only` are the ids of the cases to take. With `lenient`, unknown keys become warnings. `columns` names the columns
     of a table. `allow_code` lets code run that stands in a configuration. `thresholds` replace those of the
     configurations. `match` is the property that a recording shares with its case, and `traces` says how traces of other
-    tools become conversations.
+    tools become conversations. `max_incomplete` is the largest share of recordings that may not be read in full.
     """
 
     only: Sequence[str] = ()
@@ -32,6 +32,7 @@ class ReadOptions:
     thresholds: Thresholds = field(default_factory=dict)
     match: Match = "id"
     traces: TraceOptions = DEFAULTS
+    max_incomplete: float | None = None
 
     @property
     def case_ids(self) -> list[str]:
@@ -46,6 +47,7 @@ class ReadOptions:
             "lenient": self.lenient,
             **({"columns": dict(self.columns)} if self.columns else {}),
             "allow_code": self.allow_code,
+            **({} if self.max_incomplete is None else {"max_incomplete": self.max_incomplete}),
         }
 
 

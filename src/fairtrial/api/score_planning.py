@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from fairtrial import loading
-from fairtrial.api.arguments import Paths, check_match, check_numbers, collect_recordings
+from fairtrial.api.arguments import Paths, check_match, check_numbers, check_share, collect_recordings
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, resolve_eval_set
 from fairtrial.api.model_warnings import model_warnings
 from fairtrial.api.plan_options import READ, RUN, ReadOptions, RunOptions
@@ -55,6 +55,7 @@ class _Matched:
     expects: bool
     warnings: tuple[str, ...] = ()
     files: tuple[loading.Source, ...] = ()
+    coverage: loading.ReadCoverage = field(default_factory=loading.ReadCoverage)
 
 
 def plan_score(
@@ -67,6 +68,7 @@ def plan_score(
     """Read and check everything that `score` needs. Raises UsageError."""
     check_numbers(concurrency=run.concurrency, jobs=run.jobs)
     check_match(reading.match)
+    check_share(max_incomplete=reading.max_incomplete)
     check_columns(reading.columns)
     judges = run.judges
     paths, own = collect_recordings(recordings)
@@ -83,7 +85,8 @@ def plan_score(
     if run.jobs > 1:
         _check_processes(criterion for loaded_set in matched.loaded_sets for criterion in loaded_set.criteria)
     about_models = (*model_warnings(matched.loaded_sets, judges), *text_warnings(matched.loaded_sets))
-    warnings = (*matched.notes.warnings, *matched.warnings, *about_models)
+    matched.coverage.ensure_at_most(reading.max_incomplete)
+    warnings = (*matched.notes.warnings, *matched.warnings, *matched.coverage.warnings(), *about_models)
     if [origin for origin, _ in matched.notes.origins] == [loading.DEFAULTS] and not matched.expects:
         warnings = (*warnings, _NOTHING_EXPECTED.format(eval_set=spell("eval_set"), criteria=spell("criteria")))
     arguments = {
@@ -108,13 +111,13 @@ def plan_score(
     )
 
 
-def _incomplete(files: Iterable[loading.Source]) -> tuple[str, ...]:
-    """Return a warning about recordings in memory that were not read in full."""
+def _count_incomplete(files: Iterable[loading.Source], own: Iterable[Recording]) -> loading.ReadCoverage:
+    """Count the recordings in memory that were not read in full."""
     coverage = loading.ReadCoverage()
-    for source in files:
-        for recording in source.loaded.recordings if isinstance(source.loaded.recordings, tuple) else ():
-            coverage.add(recording.trace.incomplete)
-    return coverage.warnings()
+    in_files = (source.loaded.recordings for source in files if isinstance(source.loaded.recordings, tuple))
+    for recording in (*own, *(recording for recordings in in_files for recording in recordings)):
+        coverage.add(recording.trace.incomplete)
+    return coverage
 
 
 @dataclass(frozen=True)
@@ -147,7 +150,7 @@ class _Matching:
         cases = loading.plan_cases(loaded_sets)
         recordings, sets = (_stored(own), None) if paths is None else loading.with_sets(files)
         recorded, unmatched = loading.match(cases, recordings, by=self.reading.match, sets=sets)
-        return self._apply_selection(cases, recorded, loaded_sets, notes, unmatched, files)
+        return self._apply_selection(cases, recorded, loaded_sets, notes, unmatched, files, own)
 
     def match_files(self, paths: list[str | Path]) -> _Matched:
         """Match the recordings of files with the cases of the same files."""
@@ -166,7 +169,7 @@ class _Matching:
         )
         cases = loading.plan_cases(loaded_sets)
         recorded, unmatched = loading.match(cases, recordings, by=self.reading.match)
-        return self._apply_selection(cases, recorded, loaded_sets, notes, unmatched, [])
+        return self._apply_selection(cases, recorded, loaded_sets, notes, unmatched, [], own)
 
     def _match_whole(self, files: list[loading.Source]) -> _Matched:
         merged = loading.merge_sources(files)
@@ -184,8 +187,8 @@ class _Matching:
         loading.select_streamed(index, files, self.reading.case_ids)
         cases = loading.StreamedCases(index, [loaded.criteria for loaded in loaded_sets])
         recorded = loading.StreamedRecordings(files, cases, **self.file_options, join=self.reading.traces.join)
-        warnings = (*collect_warnings(files), *index.coverage.warnings())
-        return _Matched(cases, recorded, loaded_sets, notes, False, warnings, tuple(files))
+        warnings = tuple(collect_warnings(files))
+        return _Matched(cases, recorded, loaded_sets, notes, False, warnings, tuple(files), index.coverage)
 
     def _apply_selection(
         self,
@@ -195,13 +198,15 @@ class _Matching:
         notes: Notes,
         unmatched: Sequence[str],
         files: list[loading.Source],
+        own: Sequence[Recording] = (),
     ) -> _Matched:
         """Return the cases that `only` selects, with their recordings."""
         selected = loading.select_cases(cases, loaded_sets, self.reading.case_ids)
         expects = any(map(_expects_anything, cases))
         matching = recorded if selected is cases else recorded.for_cases(selected)
-        warnings = (*collect_warnings(files), *_incomplete(files), *unmatched)
-        return _Matched(tuple(selected), matching, loaded_sets, notes, expects, warnings, tuple(files))
+        warnings = (*collect_warnings(files), *unmatched)
+        coverage = _count_incomplete(files, own)
+        return _Matched(tuple(selected), matching, loaded_sets, notes, expects, warnings, tuple(files), coverage)
 
 
 def _expects_anything(planned_case: PlannedCase) -> bool:

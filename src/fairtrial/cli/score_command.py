@@ -38,13 +38,19 @@ _JOBS = click.option(
     metavar="N",
     help="The number of processes that score. Criteria that ask a model need 1, or --out.",
 )
+_MAX_INCOMPLETE = click.option(
+    "--max-incomplete",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    help="Refuse the recordings if a larger share of them was not read in full: 0.01.",
+)
 
 
 @command()
 @click.argument("recorded", nargs=-1)
 @project_options
 @under("Input", _AGAINST, _MATCH, flags.columns)
-@under("Limits", _JOBS)
+@under("Limits", _JOBS, _MAX_INCOMPLETE)
 @trace_options
 @dataset_options
 @judge_options
@@ -55,6 +61,7 @@ def score(
     against: tuple[str, ...],
     match: api.Match,
     jobs: int,
+    max_incomplete: float | None,
     columns: dict[str, str],
     out: str | Path | None,
     common: Common,
@@ -98,7 +105,7 @@ def score(
             list(recorded),
             list(against) or None,
             common.config,
-            common.read_options(columns, match=match, traces=collect_traces(options)),
+            common.read_options(columns, match=match, traces=collect_traces(options), max_incomplete=max_incomplete),
             api.RunOptions(concurrency=common.concurrency, jobs=jobs, judges=make_judges(options)),
         )
     plan = common.choose(plan)

@@ -154,7 +154,7 @@ def account(
     return [*(entry for entry in marked_entries if not isinstance(entry, Message)), *_gap(message, reason)]
 
 
-def account_beside(beside: dict[str, Any], trace: Trace, at: Place, reading: Diagnostics) -> None:
+def account_beside(beside: dict[str, Any] | list[Any], trace: Trace, at: Place, reading: Diagnostics) -> None:
     """Note the texts beside the messages of a conversation that stand nowhere in its trace, and are no notes."""
     leaves = list(islice(prose_leaves(beside, at), _MOST_BESIDE))
     texts = "\n".join(trace_texts(trace)) if leaves else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 from msgspec.structs import replace
@@ -10,7 +11,8 @@ from msgspec.structs import replace
 from fairtrial.formats import claude_code, codex, inspect_logs, mini_swe_agent, swe_agent, tau2_bench
 from fairtrial.formats.coding_agents import claude_stream, gemini_stream, opencode_stream
 from fairtrial.formats.foreign_secrets import without_secrets
-from fairtrial.formats.kinds.kind_table import find_kind, read_kind
+from fairtrial.formats.kinds import aider
+from fairtrial.formats.kinds.kind_table import find_kind, read_conversations, read_kind
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalSet
@@ -60,9 +62,31 @@ def log_in_lines(lines: list[Any], reading: Diagnostics, stem: str) -> AgentLog 
     for stream in (claude_stream, gemini_stream, opencode_stream):
         if any(map(stream.is_line, first_lines)):
             return _session_log(stream.KIND, [stream.read_output(lines, reading, stem)], reading)
+    return _kind_in_lines(lines, reading, stem)
+
+
+def _kind_in_lines(lines: list[Any], reading: Diagnostics, stem: str) -> AgentLog | None:
+    """Return the log of a kind whose values are the lines, or the items of each line."""
     if (kind := find_kind(lines)) is not None:
         return _session_log(kind.name, read_kind(kind, lines, reading, stem), reading)
-    return None
+    first = lines[0] if lines else None
+    kind = find_kind(first) if isinstance(first, list) else None
+    if kind is None:
+        return None
+    logs = [read_kind(kind, _as_list(line), reading, f"{stem}-{number}") for number, line in enumerate(lines, 1)]
+    return _session_log(kind.name, chain.from_iterable(logs), reading)
+
+
+def _as_list(line: Any) -> list[Any]:
+    return line if isinstance(line, list) else [line]
+
+
+def log_in_text(data: bytes, reading: Diagnostics, stem: str) -> AgentLog | None:
+    """Return the log in a text that is no JSON, or None."""
+    if not aider.is_history(data):
+        return None
+    conversations = aider.read_history(data.decode(errors="replace"))
+    return _session_log(aider.KIND, read_conversations(conversations, reading, stem), reading)
 
 
 def _session_log(kind: str, recordings: Iterable[Recording], reading: Diagnostics) -> AgentLog:

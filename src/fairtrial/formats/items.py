@@ -16,6 +16,7 @@ from fairtrial.formats.chats import dialects
 from fairtrial.formats.chats.responses_items import is_response
 from fairtrial.formats.datasets import case_tables
 from fairtrial.formats.datasets.column_roles import find_role, is_mapping
+from fairtrial.formats.kinds.kind_table import find_kind
 from fairtrial.formats.reading import Diagnostics, Place, pointer
 from fairtrial.formats.sampling import with_probability
 from fairtrial.formats.spans import readers
@@ -81,8 +82,8 @@ def is_chat(item: Any) -> bool:
     if isinstance(item, dict):
         # The other keys belong to tau-bench and to the old list forms of ADK, which also hold what was expected.
         is_other = messages.is_tau(item) or "query" in item or item.keys() >= {"data", "name"}
-        return not is_other and ("messages" in item or dialects.is_request(item))
-    return isinstance(item, list) and bool(item) and dialects.is_message(item[0])
+        return not is_other and ("messages" in item or dialects.is_request(item)) and find_kind([item]) is None
+    return isinstance(item, list) and bool(item) and dialects.is_message(item[0]) and find_kind(item) is None
 
 
 def is_table_row(item: Any, reading: Diagnostics) -> bool:

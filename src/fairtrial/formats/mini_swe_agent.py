@@ -87,7 +87,8 @@ def _calls(message: dict[str, Any], text: str, number: int) -> Iterator[ToolCall
             yield ToolCall(name, read_arguments(function.get("arguments")), call_id or f"step-{number}")
         return
     actions = object_at(message, "extra").get("actions")
-    commands = [text_at(action, "command") for action in actions or () if isinstance(action, dict)]
+    items = actions if isinstance(actions, list) else ()
+    commands = [text_at(action, "command") for action in items if isinstance(action, dict)]
     commands = commands or _TAGGED.findall(text) or _COMMAND.findall(text)
     for place, command in enumerate(commands):
         call = ToolCall(_TOOL, {"command": command.strip()}, f"step-{number}-{place}")

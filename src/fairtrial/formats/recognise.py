@@ -57,7 +57,7 @@ from fairtrial.formats.jsontext import (
 from fairtrial.formats.large_text import LargeText
 from fairtrial.formats.reading import MOST_PROBLEMS, NO_COLUMNS, Diagnostics, Place
 from fairtrial.formats.skills import skill_files
-from fairtrial.formats.spans import otlp_protobuf, readers
+from fairtrial.formats.spans import node_console, otlp_protobuf, readers
 from fairtrial.formats.spans.large_files import LargeFile
 from fairtrial.formats.spans.otlp_batch import decode_batch
 from fairtrial.formats.spans.span import SpanItem
@@ -128,20 +128,34 @@ def read(
     except ValueError:
         strict = False
         reading = Diagnostics(path, lenient=lenient, columns=columns, as_reference=as_reference)
-        if (of_lines := _lines(data, reading)) is not None:
-            loaded = of_lines
-        elif delimited_rows.looks_so(data):
-            loaded = _table(delimited_rows.yield_rows(delimited_rows.yield_blocks(data), reading), reading)
-        else:
-            value, repairs = repaired(data, path)
-            reading.warnings += warnings + repairs
-            loaded = _document(value, reading)
+        loaded = _not_strict(data, reading, warnings)
     # Most large eval sets have no duplicate key. A count of quotes shows that without decoding the file again.
     has_count = strict and loaded.kind in (_EVAL_SET, _DATASET)
     if is_json and loaded.kind in _BY_HAND and not (has_count and reading.quotes == quote_count(data)):
         for place in duplicate_keys(data, path)[:MOST_PROBLEMS]:
             reading.errors.append(f"{place}: stands there twice; keep one")
     return _with_diagnostics(loaded, reading)
+
+
+def _not_strict(data: bytes, reading: Diagnostics, warnings: list[str]) -> Loaded:
+    """Return the content of a text that is not one strict JSON document."""
+    if (of_lines := _lines(data, reading)) is not None:
+        return of_lines
+    if (of_text := _in_text(data, reading)) is not None:
+        return of_text
+    if delimited_rows.looks_so(data):
+        return _table(delimited_rows.yield_rows(delimited_rows.yield_blocks(data), reading), reading)
+    value, repairs = repaired(data, reading.path)
+    reading.warnings += warnings + repairs
+    return _document(value, reading)
+
+
+def _in_text(data: bytes, reading: Diagnostics) -> Loaded | None:
+    """Return the content of a text that resembles no JSON, or None."""
+    if (spans := node_console.read_printed_spans(data)) is not None and readers.find_reader(spans[0]) is not None:
+        return _spans(spans, reading)
+    log = agent_logs.log_in_text(data, reading, strip_suffixes(reading.path) or "chat")
+    return None if log is None else _log(log, reading)
 
 
 def _options(data: bytes, path: str) -> Any:
@@ -446,6 +460,8 @@ def _by_hand(items: list[Any], first: Any, reading: Diagnostics, stem: str) -> L
             return Loaded(path, message_rows.KIND, recordings=message_rows.read_rows(items, reading))
         if dialects.is_message(first):
             return _messages(items, reading, stem)
+        if session.is_event(first):
+            return _session({"events": items}, reading, stem)
         if first.keys() & {"metricName", "metric_name"}:
             raise FormatError(
                 path, ["/: holds tRPC-Agent-Go metrics; write them as an EvalConfig: {'criteria': {NAME: THRESHOLD}}"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from fairtrial.errors import UsageError, spell
 from fairtrial.loading.temporary_database import TemporaryDatabase
 from fairtrial.text.display import count
 
@@ -45,8 +46,18 @@ class ReadCoverage:
         """Return a warning if recordings were not read in full."""
         if not self._incomplete:
             return ()
-        share = f"{self._incomplete} of {count(self._total, 'recording')} were not read in full"
-        return (f"{share}, so that nothing is said to be absent in them; for example: {self._reason}",)
+        return (f"{self._share}, so that nothing is said to be absent in them; for example: {self._reason}",)
+
+    def ensure_at_most(self, share: float | None) -> None:
+        """Raise UsageError if a larger share of the recordings was not read in full. None allows any."""
+        if share is not None and self._incomplete > share * self._total:
+            raise UsageError(
+                f"{self._share}, and {spell('max_incomplete')} allows {share:.3g} of them; for example: {self._reason}"
+            )
+
+    @property
+    def _share(self) -> str:
+        return f"{self._incomplete} of {count(self._total, 'recording')} were not read in full"
 
 
 class CaseIndex:

@@ -166,7 +166,17 @@ def refuse_without_out(context: click.Context) -> None:
             )
 
 
-_ONLY_RUNS = ("only", "concurrency", "failed_from", "exitfirst", "reuse", "github", "baseline", "push")
+_ONLY_RUNS = (
+    "only",
+    "concurrency",
+    "failed_from",
+    "exitfirst",
+    "reuse",
+    "github",
+    "baseline",
+    "push",
+    "max_incomplete",
+)
 
 
 def refuse_with_out(context: click.Context) -> None:

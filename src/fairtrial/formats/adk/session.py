@@ -2,15 +2,40 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 from fairtrial.config.spelling import spellings
+from fairtrial.formats.accounting import note_unread_leaf, with_unread
 from fairtrial.formats.adk import content
+from fairtrial.formats.known_keys import prose_leaves
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.records.attempt import Recording
 from fairtrial.records.trace import Invocation, Message, Step, Trace, Usage, split_reply
 
+_KNOWN = frozenset(
+    spellings(
+        *("author", "content", "id", "invocation_id", "timestamp", "actions", "partial", "turn_complete", "branch"),
+        *("long_running_tool_ids", "error_code", "error_message", "interrupted", "usage_metadata", "finish_reason"),
+        *("grounding_metadata", "citation_metadata", "custom_metadata", "cache_metadata", "logprobs_result"),
+        *(
+            "model_version",
+            "avg_logprobs",
+            "live_session_resumption_update",
+            "interaction_id",
+            "node_info",
+            "isolation",
+        ),
+    )
+)
+"""The keys of an event that are read, or carry nothing for scoring. A delta of the state may repeat the reply."""
 SESSION = spellings("id", "app_name", "user_id", "state", "events", "last_update_time")
+
+
+def is_event(value: dict[str, Any]) -> bool:
+    """Whether a value is an event of a session, for example of a list of events."""
+    has_id = "invocationId" in value or "invocation_id" in value
+    return "author" in value and has_id and not {"content", "actions", "errorCode", "error_code"}.isdisjoint(value)
 
 
 def recording(raw: Any, reading: Diagnostics, *, stem: str) -> Recording:
@@ -28,11 +53,20 @@ def recording(raw: Any, reading: Diagnostics, *, stem: str) -> Recording:
             invocations.append(_invocation(group, reading))
             group = []
         group.append((i, event))
+        _account(event, (((), "events"), i), reading)
     if group:
         invocations.append(_invocation(group, reading))
     session_id = reading.text(fields, "id", (), stem)
     trace = Trace(tuple(invocations), session_id, reading.mapping(fields, "state", ()), extra=extra)
-    return Recording(session_id, trace)
+    return Recording(session_id, with_unread(trace, reading))
+
+
+def _account(event: dict[str, Any], at: Place, reading: Diagnostics) -> None:
+    """Note a text of an event under a key that is not read, for example the transcription of what was spoken."""
+    if not _KNOWN.issuperset(event):
+        rest = {key: value for key, value in event.items() if key not in _KNOWN}
+        for place, _ in islice(prose_leaves(rest, at), 1):
+            note_unread_leaf(place, reading)
 
 
 def _is_query(event: dict[str, Any]) -> bool:

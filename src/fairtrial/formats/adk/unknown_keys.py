@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from itertools import islice
 from typing import Any
 
-from fairtrial.formats.known_keys import KNOWN_NOTES, is_prose
+from fairtrial.formats.known_keys import KNOWN_NOTES, is_prose, prose_leaves
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.right_forms import CALLS_FORM, is_no_expectation
 from fairtrial.formats.value_shapes import holds_calls, holds_messages
@@ -30,3 +31,5 @@ def note_expectations(
             reading.unknown(at, key, names, form=CALLS_FORM)
         elif holds_messages(value):
             reading.warning((at, key), "holds messages under an unknown key; they are not read")
+        elif any(islice(prose_leaves(value, (at, key)), 1)):
+            reading.unknown(at, key, names, form=_NOTES_FORM)

@@ -18,6 +18,8 @@ from fairtrial.formats.chats.assembly import (
     text_at,
 )
 from fairtrial.formats.chats.bedrock_messages import BEDROCK
+from fairtrial.formats.chats.completion_calls import with_completions
+from fairtrial.formats.chats.dialect_trial import choose_dialect
 from fairtrial.formats.chats.gemini_contents import GEMINI
 from fairtrial.formats.chats.langchain_messages import LANGCHAIN
 from fairtrial.formats.chats.logged_answers import with_answer
@@ -121,7 +123,7 @@ def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Rec
         raw = []
     note_unread_keys(raw, messages_at, reading)
     reading.unread = ""
-    dialect = detect_dialect(raw)
+    dialect = choose_dialect(detect_dialect(raw), raw, messages_at, reading)
     if dialect is None:
         session = messages.trace(raw, messages_at, reading, instructions=instructions, declarations=declarations)
         if not (declarations or is_answered) and own.get("keeps_calls") is not True:
@@ -134,7 +136,8 @@ def conversation(raw: Any, at: Place, reading: Diagnostics, *, name: str) -> Rec
         session = assemble(entries, instructions, declarations)
     if extra:
         account_beside(extra, session, at, reading)
-    session = with_unread(with_calls_of_results(_with_exported(session, own)), reading)
+    session = with_completions(with_calls_of_results(_with_exported(session, own)))
+    session = with_unread(session, reading)
     trace = msgspec.structs.replace(session, session_id=name, extra=extra or None, reward=reward)
     return without_secrets(Recording(name, trace), reading)
 

@@ -73,7 +73,8 @@ class Draft:
     """An invocation in the making.
 
     `name` is the source's own name of it, `nodes` are the spans of its models and tools, and `slots` all calls in their
-    order. `gap` is the reason for which a call is missing.
+    order. `gap` is the reason for which a call or a text is missing. `repeated` are the texts of later inputs that were
+    compared already.
     """
 
     def __init__(self, user: Message, name: str = "") -> None:
@@ -85,6 +86,7 @@ class Draft:
         self.nodes: list[Node] = []
         self.has_reply = False
         self.gap = ""
+        self.repeated: set[str] = set()
 
     @property
     def steps(self) -> list[Step]:

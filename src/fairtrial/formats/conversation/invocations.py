@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from fairtrial.formats.conversation.call_slots import read_history, slot_of_span
+from fairtrial.formats.conversation.cross_check import check_repeated, check_tool, check_unasked
 from fairtrial.formats.conversation.draft import Draft
 from fairtrial.formats.conversation.failures import find_cause, read_failure
 from fairtrial.formats.conversation.nodes import Node
@@ -47,6 +48,8 @@ class Walk:
                 read_history(draft, tail, is_whole=True)
             else:
                 self._note_lost(read_history(draft, tail, is_whole=bool(turns.turns)))
+                if draft.nodes:
+                    check_repeated(draft, tail, node)
                 draft.add(_list_steps(node, steps or ()), is_whole_run=is_whole_run)
         else:
             draft.add(_list_steps(node, steps or ()), is_whole_run=is_whole_run)
@@ -120,6 +123,8 @@ class Walk:
         if is_first:
             return self.open(turns.turns[-1].user)
         new_turns = self._new_turns(turns)
+        if new_turns and self._is_whole(turns):
+            check_repeated(self.drafts[-1], turns.turns[self._turn_count - 1].steps, node)
         for turn in new_turns[:-1]:
             self._add_lost_turn(turn)
         if not new_turns:
@@ -171,9 +176,12 @@ class Walk:
             withheld = "" if facts.args is not None else find_reason(facts)
             call_id, beginning = facts.call_id or "", facts.input_beginning
             call = ToolCall(facts.name, facts.args or {}, call_id, author, withheld=withheld, beginning=beginning)
+            check_unasked(draft, call, node)
             slot = draft.add_unasked_call(call)
         elif slot.call.withheld and facts.args is not None:
             slot.call = replace(slot.call, args=facts.args, withheld="")
+        else:
+            check_tool(draft, slot.call, facts, node)
         draft.nodes.append(node)
         slot.node = node
         slot.measured = _make_measured(node, author, self._inner(node))

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from fairtrial.formats.conversation.cross_check import count_answer_tokens, find_missing_tokens, find_other_reply
 from fairtrial.formats.conversation.doubled_calls import find_homes, merge_calls
 from fairtrial.formats.conversation.draft import Draft
 from fairtrial.formats.conversation.failures import cause_of_break
@@ -90,7 +91,12 @@ class Assembly:
         invocations: list[Invocation] = []
         broken = ""
         known_agents: dict[str, AgentDetails] = {}
+        total: int | None = 0
         for draft, nodes in zip(walk.drafts, spans_of_drafts(walk.drafts), strict=True):
+            tokens = count_answer_tokens(nodes)
+            total = None if total is None or tokens is None else total + tokens
+            if total is not None:
+                draft.gap = draft.gap or find_missing_tokens(draft, nodes, total)
             cause = cause_of_break(nodes)
             broken = cause or broken
             invocation = self._invocation(draft, nodes, is_broken=bool(cause))
@@ -114,6 +120,7 @@ class Assembly:
             reply = _unrecorded_reply(draft, nodes)
         if reply is not None:
             reply = self._with_finish_reason(reply, draft)
+        draft.gap = draft.gap or find_other_reply(reply, nodes)
         usages = tuple(draft.usages) or None
         origin = _read_origin(draft)
         return Invocation(draft.user, before, reply, draft.name, usages, durations, created=created, origin=origin)

@@ -35,6 +35,7 @@ from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.record import Record
 from fairtrial.records.trace import Trace
 
+_ALPACA = frozenset(("instruction", "input", "output"))
 KIND = "table"
 _SAMPLE = 100
 """The first rows, from which the columns are guessed."""
@@ -67,11 +68,20 @@ def expects(value: Any) -> bool:
     )
 
 
+def _as_question(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of Alpaca, which writes a question into two columns, as a question and its expected answer."""
+    texts = [row["instruction"], row["input"]]
+    rest = {key: value for key, value in row.items() if key not in _ALPACA}
+    if not all(isinstance(text, str) for text in texts):
+        return row
+    return {**rest, "question": "\n\n".join(filter(None, texts)), "expected": row["output"]}
+
+
 def rows_of_json(values: Iterable[Any], reading: Diagnostics) -> Iterator[Row]:
     """Yield the rows of JSON objects. A value that is not an object is noted as an error."""
     for i, value in enumerate(values):
         if isinstance(value, dict):
-            yield ((), i), value
+            yield ((), i), _as_question(value) if value.keys() >= _ALPACA else value
         else:
             reading.wrong_type(((), i), "an object, as the first row is", value)
 

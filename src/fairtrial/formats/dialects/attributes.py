@@ -8,6 +8,7 @@ from typing import Any
 from fairtrial.errors import FormatError
 from fairtrial.formats.chats import dialects as chats
 from fairtrial.formats.chats.assembly import response
+from fairtrial.formats.chats.dialect_trial import choose_dialect
 from fairtrial.formats.chats.message_keys import note_held_contents
 from fairtrial.formats.chats.openai_messages import openai_entries
 from fairtrial.formats.dialects.hidden_contents import MARKS
@@ -32,7 +33,10 @@ def chat_entries(messages: Json, reading: Diagnostics) -> list[Entry]:
     A message or a part that nobody knows is a warning: one odd part must not make a whole body of data unreadable.
     """
     raw = messages if isinstance(messages, list) else [messages]
-    dialect = chats.detect_dialect(map(plain, raw))
+    values = list(map(plain, raw))
+    trial = Diagnostics(reading.path)
+    dialect = choose_dialect(chats.detect_dialect(values), values, (), trial)
+    note_unread(trial.errors, reading)
     return entries_by(openai_entries if dialect is None else dialect.entries, raw, reading)
 
 

@@ -29,6 +29,7 @@ from fairtrial.formats.dialects.fairtrial_exports import FAIRTRIAL_EXPORTS
 from fairtrial.formats.dialects.genai import GENAI
 from fairtrial.formats.dialects.google_adk import GOOGLE_ADK
 from fairtrial.formats.dialects.hidden_contents import with_withheld_contents
+from fairtrial.formats.dialects.kept_observations import KEPT_OBSERVATIONS
 from fairtrial.formats.dialects.langfuse import LANGFUSE
 from fairtrial.formats.dialects.langsmith import LANGSMITH
 from fairtrial.formats.dialects.mcp import MCP
@@ -54,6 +55,7 @@ DIALECTS: tuple[Dialect, ...] = (
     LANGSMITH,
     MLFLOW,
     WEAVE,
+    KEPT_OBSERVATIONS,
     OPENAI_AGENTS,
     FAIRTRIAL_EXPORTS,
 )

@@ -21,6 +21,9 @@ _ROLES = {
     "gen_ai.assistant.message": "assistant",
     "gen_ai.tool.message": "tool",
 }
+_CONTENT_EVENTS = frozenset((*_ROLES, "gen_ai.choice"))
+_KNOWN_FIELDS = frozenset(("content", "message", "role", "id", "name", "index", "finish_reason", "tool_calls", "type"))
+"""The fields of an event that are read, or carry nothing for scoring."""
 
 
 class SpanMessages(NamedTuple):
@@ -43,6 +46,8 @@ def read_content(span: Span, choices: int, reading: Diagnostics) -> SpanMessages
     instructions = finish_reason = ""
     for event in span.events:
         fields = _fields(event)
+        if not reading.unread and (key := _find_unread(event, fields)):
+            reading.unread = f"span {span.span_id}: {key} of the event {event.name} was not read"
         reason = text_at(fields, "finish_reason")
         if event.name == _DETAILS:
             instructions = read_instructions(fields.get("gen_ai.system_instructions")) or instructions
@@ -60,6 +65,21 @@ def read_content(span: Span, choices: int, reading: Diagnostics) -> SpanMessages
         finish_reason = finish_reason or reason
     outputs = tuple(answer) if has_output else None
     return SpanMessages(tuple(inputs) if has_input else None, outputs, instructions, finish_reason)
+
+
+def _find_unread(event: SpanEvent, fields: dict[str, Any]) -> str:
+    """Return the key of a value in an event whose content or message has another name, or an empty text.
+
+    Without such a value, the contents were not recorded.
+    """
+    expected = "message" if event.name == "gen_ai.choice" else "content"
+    if event.name not in _CONTENT_EVENTS or expected in fields or fields.get("tool_calls"):
+        return ""
+    return next((key for key, value in fields.items() if value and not _is_known(key)), "")
+
+
+def _is_known(key: str) -> bool:
+    return key in _KNOWN_FIELDS or key.startswith(("gen_ai.", "event."))
 
 
 def arguments_in(span: Span) -> Json:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec.structs import replace
 
 from fairtrial.formats.accounting import account_beside, account_calls, with_unread
 from fairtrial.formats.chats import dialects
-from fairtrial.formats.kinds import agent_runs, model_logs
-from fairtrial.formats.kinds.kind import Kind
+from fairtrial.formats.kinds import agent_runs, evaluations, model_logs, openhands, service_logs, terminal_agents
+from fairtrial.formats.kinds.kind import UNKNOWN, Conversation, Kind
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.attempt import Failure, Recording
 
 KINDS = (
     Kind("ATIF trajectory", "atif.json", agent_runs.is_atif, agent_runs.read_atif),
-    Kind("OpenHands events", "openhands.json", agent_runs.is_openhands, agent_runs.read_openhands),
-    Kind("Gemini CLI session", "gemini-cli.json", agent_runs.is_gemini_cli, agent_runs.read_gemini_cli),
-    Kind("OpenCode session", "opencode.json", agent_runs.is_opencode, agent_runs.read_opencode),
-    Kind("pi session", "pi.jsonl", agent_runs.is_pi, agent_runs.read_pi),
+    Kind("OpenHands events", "openhands.json", openhands.is_openhands, openhands.read_openhands),
+    Kind("Gemini CLI session", "gemini-cli.json", terminal_agents.is_gemini_cli, terminal_agents.read_gemini_cli),
+    Kind("OpenCode session", "opencode.json", terminal_agents.is_opencode, terminal_agents.read_opencode),
+    Kind("pi session", "pi.jsonl", terminal_agents.is_pi, terminal_agents.read_pi),
     Kind("AutoGen messages", "autogen.json", agent_runs.is_autogen, agent_runs.read_autogen),
     Kind("smolagents memory", "smolagents.json", agent_runs.is_smolagents, agent_runs.read_smolagents),
     Kind("batch of requests", "batch.jsonl", model_logs.is_batch, model_logs.read_batch),
@@ -32,10 +32,16 @@ KINDS = (
         model_logs.read_conversation_items,
     ),
     Kind("ShareGPT conversations", "sharegpt.json", model_logs.is_sharegpt, model_logs.read_sharegpt),
-    Kind("Azure evaluation rows", "azure.jsonl", model_logs.is_azure, model_logs.read_azure),
-    Kind("promptfoo results", "promptfoo.json", model_logs.is_promptfoo, model_logs.read_promptfoo),
-    Kind("lm-eval samples", "lm-eval.jsonl", model_logs.is_lm_eval, model_logs.read_lm_eval),
-    Kind("CrewAI output", "crewai.json", model_logs.is_crewai, model_logs.read_crewai),
+    Kind("Azure evaluation rows", "azure.jsonl", evaluations.is_azure, evaluations.read_azure),
+    Kind("promptfoo results", "promptfoo.json", evaluations.is_promptfoo, evaluations.read_promptfoo),
+    Kind("lm-eval samples", "lm-eval.jsonl", evaluations.is_lm_eval, evaluations.read_lm_eval),
+    Kind("BFCL results", "bfcl.jsonl", evaluations.is_bfcl, evaluations.read_bfcl),
+    Kind("ADK analytics", "adk-analytics.jsonl", service_logs.is_analytics, service_logs.read_analytics),
+    Kind(
+        "trace of a Bedrock agent", "bedrock-agent.json", service_logs.is_bedrock_agent, service_logs.read_bedrock_agent
+    ),
+    Kind("messages of MCP", "mcp.jsonl", service_logs.is_mcp, service_logs.read_mcp),
+    Kind("CrewAI output", "crewai.json", evaluations.is_crewai, evaluations.read_crewai),
 )
 
 
@@ -46,18 +52,27 @@ def find_kind(values: list[Any]) -> Kind | None:
 
 def read_kind(kind: Kind, values: list[Any], reading: Diagnostics, stem: str) -> Iterator[Recording]:
     """Yield the recordings of a log. Each leaf of the log is accounted for."""
-    conversations = list(kind.read(values))
-    for number, found in enumerate(conversations, 1):
-        name = found.id or (stem if len(conversations) == 1 else f"{stem}-{number}")
-        request = {"messages": found.messages, dialects.EXPORTED: {"keeps_calls": found.keeps_calls}}
+    return read_conversations(kind.read(values), reading, stem)
+
+
+def read_conversations(found: Iterable[Conversation], reading: Diagnostics, stem: str) -> Iterator[Recording]:
+    """Yield the recordings of conversations."""
+    conversations = list(found)
+    for number, conversation in enumerate(conversations, 1):
+        name = conversation.id or (stem if len(conversations) == 1 else f"{stem}-{number}")
+        for message in conversation.messages:
+            if isinstance(message, dict) and message.get("role") == UNKNOWN:
+                reading.error((), f"holds {message['content']}, which is not read")
+        own = {"keeps_calls": conversation.keeps_calls, "incomplete": conversation.incomplete}
+        request = {"messages": conversation.messages, dialects.EXPORTED: own}
         recording = dialects.conversation(request, (), reading, name=name)
-        source = found.source if isinstance(found.source, dict) else {"log": found.source}
+        source = conversation.source if isinstance(conversation.source, dict | list) else {"log": conversation.source}
         account_beside(source, recording.trace, (), reading)
         account_calls(source, recording.trace, reading)
         trace = with_unread(recording.trace, reading)
-        if not found.failure:
+        if not conversation.failure:
             yield replace(recording, trace=trace)
             continue
-        failure = Failure("infrastructure", found.failure)
-        broken = replace(trace, broken=found.failure)
+        failure = Failure("infrastructure", conversation.failure)
+        broken = replace(trace, broken=conversation.failure)
         yield replace(recording, trace=broken, failure=failure, ended_by="failure")

@@ -1,4 +1,4 @@
-"""Logs of models: batches, proxies, states of graphs, evaluations, data sets of conversations."""
+"""Logs of models: batches, proxies, states of graphs, lists of items, data sets of conversations."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from fairtrial.formats.chats.assembly import object_at, text_at
-from fairtrial.formats.jsontext import decode_text
 from fairtrial.formats.kinds.kind import (
     Conversation,
+    as_text,
     call_message,
+    decode_object,
+    decode_value,
     first_dict,
     function_call,
     objects,
@@ -18,6 +20,8 @@ from fairtrial.formats.kinds.kind import (
 )
 
 _SHAREGPT_ROLES = {"human": "user", "user": "user", "gpt": "assistant", "assistant": "assistant", "system": "system"}
+_CALL, _END_OF_CALL = "<tool_call>", "</tool_call>"
+_INSTRUCTIONS = ("system", "instructions", "systemInstruction", "system_instruction")
 _NO_ANSWER = "the batch holds no answer to this request; give its input and its output in one file"
 _NO_REQUEST = "holds an answer of a batch without its request; give its input and its output in one file"
 
@@ -25,7 +29,8 @@ _NO_REQUEST = "holds an answer of a batch without its request; give its input an
 def is_batch(values: list[Any]) -> bool:
     """Whether lines are the input and the output of a batch of OpenAI, Anthropic or Gemini."""
     top = first_dict(values)
-    by_key = "key" in top and ("request" in top or "response" in top)
+    by_key = "request" in top and ("key" in top or "contents" in object_at(top, "request"))
+    by_key = by_key or ("key" in top and "candidates" in object_at(top, "response"))
     return by_key or ("custom_id" in top and not {"body", "params", "response", "result"}.isdisjoint(top))
 
 
@@ -33,16 +38,18 @@ def read_batch(values: list[Any]) -> Iterator[Conversation]:
     """Yield a conversation for each request, joined with its answer by the id that the user gave."""
     requests: dict[str, dict[str, Any]] = {}
     answers: dict[str, dict[str, Any]] = {}
-    for line in objects(values):
+    for number, line in enumerate(objects(values), 1):
         name = text_at(line, "custom_id") or text_at(line, "key")
-        is_answer = "response" in line or "result" in line or "error" in line
-        (answers if is_answer else requests)[name] = line
+        if "response" in line or "result" in line or "error" in line:
+            answers[name or f"line-{number}"] = line
+        if not {"body", "params", "request"}.isdisjoint(line):  # Vertex AI writes both into one line
+            requests[name or f"line-{number}"] = line
     for name in dict.fromkeys((*requests, *answers)):
         request = _request_in(requests.get(name, {}))
         answer = answers.get(name, {})
-        messages = [*(request.get("messages") or request.get("contents") or _input(request.get("input")))]
-        if text_at(request, "system") or text_at(request, "instructions"):
-            messages.insert(0, text_message("system", text_at(request, "system") or text_at(request, "instructions")))
+        messages = _messages_in(request)
+        instructions = [request[key] for key in _INSTRUCTIONS if request.get(key)]
+        messages = [*(text_message("system", _join_instructions(value)) for value in instructions), *messages]
         messages += _answer_in(answer)
         failure = "" if answer and name in requests else _NO_ANSWER if name in requests else _NO_REQUEST
         yield Conversation(name, messages, [requests.get(name), answer], failure=failure or _failure_in(answer))
@@ -50,6 +57,17 @@ def read_batch(values: list[Any]) -> Iterator[Conversation]:
 
 def _request_in(line: dict[str, Any]) -> dict[str, Any]:
     return next((object_at(line, key) for key in ("body", "params", "request") if key in line), {})
+
+
+def _join_instructions(instructions: Any) -> str:
+    """Return the text of instructions: a text, parts, or an object with parts."""
+    return as_text(instructions.get("parts") if isinstance(instructions, dict) else instructions)
+
+
+def _messages_in(request: dict[str, Any]) -> list[Any]:
+    """Return the messages of a request to OpenAI, Anthropic or Gemini."""
+    messages = request.get("messages") or request.get("contents")
+    return messages if isinstance(messages, list) else _input(request.get("input"))
 
 
 def _input(value: Any) -> list[Any]:
@@ -88,19 +106,10 @@ def is_helicone(values: list[Any]) -> bool:
 def read_helicone(values: list[Any]) -> Iterator[Conversation]:
     """Yield a conversation for each row."""
     for row in objects(values):
-        request = _decode(row.get("request_body"))
-        answer = {"response": _decode(row.get("response_body"))}
-        messages = [*(request.get("messages") or _input(request.get("input"))), *_answer_in(answer)]
+        request = decode_object(row.get("request_body"))
+        answer = {"response": decode_object(row.get("response_body"))}
+        messages = [*_messages_in(request), *_answer_in(answer)]
         yield Conversation(text_at(row, "request_id"), messages, row)
-
-
-def _decode(value: Any) -> dict[str, Any]:
-    if isinstance(value, str):
-        try:
-            value = decode_text(value)
-        except ValueError:
-            return {}
-    return value if isinstance(value, dict) else {}
 
 
 def is_langgraph(values: list[Any]) -> bool:
@@ -109,12 +118,35 @@ def is_langgraph(values: list[Any]) -> bool:
 
 
 def read_langgraph(values: list[Any]) -> Iterator[Conversation]:
-    """Yield a conversation for each state."""
-    for state in objects(values):
-        config = object_at(object_at(state, "config"), "configurable")
-        yield Conversation(
-            text_at(config, "thread_id"), object_at(state, "values")["messages"], object_at(state, "values")
-        )
+    """Yield a conversation for each thread. Of its states, the one with most messages holds the others."""
+    longest: dict[str, dict[str, Any]] = {}
+    for number, state in enumerate(objects(values)):
+        name = _thread(state) or f"state-{number + 1}"
+        inner = object_at(state, "values")
+        if len(_list(inner)) >= len(_list(longest.get(name, {}))):
+            longest[name] = inner
+    nameless = [inner for name, inner in longest.items() if name.startswith("state-")]
+    for name, inner in longest.items():
+        if name.startswith("state-") and any(_continues(state, inner) for state in nameless):
+            continue
+        yield Conversation("" if name == "state-1" else name, _list(inner), inner)
+
+
+def _continues(later: dict[str, Any], earlier: dict[str, Any]) -> bool:
+    """Whether a state holds the messages of another state and more: both are of one thread."""
+    own, count = _list(earlier), len(_list(earlier))
+    return count < len(_list(later)) and _list(later)[:count] == own
+
+
+def _thread(state: dict[str, Any]) -> str:
+    """Return the id of the thread of a state, as a library or the platform's API writes it."""
+    holders = (object_at(object_at(state, "config"), "configurable"), object_at(state, "checkpoint"), state)
+    return next(filter(None, (text_at(holder, "thread_id") for holder in holders)), "")
+
+
+def _list(inner: dict[str, Any]) -> list[Any]:
+    messages = inner.get("messages")
+    return messages if isinstance(messages, list) else []
 
 
 def is_conversation_items(values: list[Any]) -> bool:
@@ -139,15 +171,19 @@ def is_sharegpt(values: list[Any]) -> bool:
 
 
 def read_sharegpt(values: list[Any]) -> Iterator[Conversation]:
-    """Yield a conversation for each row."""
+    """Yield a conversation for each row. Calls stand in turns of their own, or in the text as Hermes writes them."""
     for row in objects(values):
-        messages: list[Any] = []
+        messages = [text_message("system", row["system"])] if text_at(row, "system") else []
         has_calls = False
         for turn in objects(row.get("conversations")):
             role, value = text_at(turn, "from"), turn.get("value")
+            text, calls = _calls_in_text(value) if role in ("gpt", "assistant") else (value, [])
             if role == "function_call":
-                inner = _decode(value)
-                messages.append(call_message([function_call("", inner.get("name"), inner.get("arguments"))]))
+                inner = decode_value(value)
+                text, calls = None, list(objects(inner if isinstance(inner, list) else [inner]))
+            if calls or role == "function_call":
+                requests = [function_call("", inner.get("name"), inner.get("arguments")) for inner in calls or [{}]]
+                messages.append(call_message(requests, text))
                 has_calls = True
             elif role in ("observation", "tool"):
                 messages.append(result_message("", value))
@@ -156,97 +192,9 @@ def read_sharegpt(values: list[Any]) -> Iterator[Conversation]:
         yield Conversation(str(row.get("id") or ""), messages, row, keeps_calls=has_calls)
 
 
-def is_promptfoo(values: list[Any]) -> bool:
-    """Whether a document holds results of promptfoo."""
-    top = first_dict(values)
-    inner = object_at(top, "results").get("results")
-    return isinstance(inner, list) and ("evalId" in top or "prompts" in object_at(top, "results"))
-
-
-def read_promptfoo(values: list[Any]) -> Iterator[Conversation]:
-    """Yield a conversation for each result."""
-    for top in objects(values):
-        for i, entry in enumerate(objects(object_at(top, "results").get("results"))):
-            raw = object_at(entry, "prompt").get("raw")
-            messages = _prompt_messages(raw)
-            output = object_at(entry, "response").get("output")
-            name = f"{entry.get('testIdx', i)}-{entry.get('promptIdx', 0)}"
-            failure = text_at(object_at(entry, "response"), "error")
-            yield Conversation(name, [*messages, text_message("assistant", output)], [raw, output], False, failure)
-
-
-def _prompt_messages(raw: Any) -> list[Any]:
-    """Return the messages in a prompt: a text, or JSON of messages."""
-    if isinstance(raw, str) and raw.lstrip().startswith("["):
-        try:
-            messages = decode_text(raw)
-        except ValueError:
-            return [text_message("user", raw)]
-        if all(isinstance(message, dict) and "role" in message for message in messages):
-            return list(messages)
-    return [text_message("user", raw)]
-
-
-def is_lm_eval(values: list[Any]) -> bool:
-    """Whether a line is a sample of lm-eval."""
-    return {"doc_id", "doc", "arguments", "resps"} <= first_dict(values).keys()
-
-
-def read_lm_eval(values: list[Any]) -> Iterator[Conversation]:
-    """Yield a conversation for each sample: the prompt, and the first response."""
-    for row in objects(values):
-        arguments = row["arguments"]
-        if isinstance(arguments, dict):
-            prompt = next(iter(object_at(arguments, next(iter(arguments), "")).values()), "")
-        else:
-            prompt = arguments[0][0] if arguments and isinstance(arguments[0], list) and arguments[0] else ""
-        reply = row["resps"]
-        while isinstance(reply, list) and reply:
-            reply = reply[0]
-        messages = [*_prompt_messages(prompt), text_message("assistant", reply)]
-        yield Conversation(str(row["doc_id"]), messages, [prompt, reply], keeps_calls=False)
-
-
-def is_azure(values: list[Any]) -> bool:
-    """Whether a row holds lists of messages as `query` and `response`, as Azure's evaluators of agents take them."""
-    top = first_dict(values)
-    return all(isinstance(top.get(key), list) and "role" in first_dict(top[key]) for key in ("query", "response"))
-
-
-def read_azure(values: list[Any]) -> Iterator[Conversation]:
-    """Yield a conversation for each row."""
-    for i, row in enumerate(objects(values), 1):
-        messages = [
-            entry for message in objects([*row["query"], *row["response"]]) for entry in _azure_message(message)
-        ]
-        yield Conversation(str(row.get("id") or f"row-{i}"), messages, [row["query"], row["response"]])
-
-
-def _azure_message(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    parts = message.get("content")
-    for part in objects(parts):
-        inner = object_at(part, "tool_call") or part
-        if part.get("type") == "tool_call":
-            yield call_message(
-                [function_call(inner.get("tool_call_id") or inner.get("id"), inner.get("name"), inner.get("arguments"))]
-            )
-        elif part.get("type") == "tool_result":
-            yield result_message(message.get("tool_call_id"), part.get("tool_result", part.get("content")))
-        else:
-            yield text_message(text_at(message, "role"), part.get("text"))
-    if not isinstance(parts, list):
-        yield text_message(text_at(message, "role"), parts)
-
-
-def is_crewai(values: list[Any]) -> bool:
-    """Whether a document is the output of a crew."""
-    top = first_dict(values)
-    return "raw" in top and "description" in first_dict(top.get("tasks_output") or [])
-
-
-def read_crewai(values: list[Any]) -> Iterator[Conversation]:
-    """Yield the task and the output of a crew, which does not hold its calls."""
-    for top in objects(values):
-        tasks = list(objects(top.get("tasks_output")))
-        messages = [text_message("user", tasks[0].get("description")), text_message("assistant", top.get("raw"))]
-        yield Conversation("", messages, [tasks[0].get("description"), top.get("raw")], keeps_calls=False)
+def _calls_in_text(value: Any) -> tuple[Any, list[dict[str, Any]]]:
+    """Return a text without the calls that stand in it as `<tool_call>{...}</tool_call>`, and these calls."""
+    if not isinstance(value, str) or _CALL not in value:
+        return value, []
+    before, *pieces = value.split(_CALL)
+    return before.strip(), [decode_object(piece.partition(_END_OF_CALL)[0].strip()) for piece in pieces]

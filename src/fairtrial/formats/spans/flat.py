@@ -29,7 +29,8 @@ def is_flat_document(value: Any) -> bool:
     spans = value.get("spans")
     if isinstance(spans, list):
         return bool(spans) and (is_flat_document(spans[0]) or is_console_document(spans[0]))
-    return _has(value, "trace_id", "traceId") and _has(value, "span_id", "spanId") and "attributes" in value
+    has_ids = _has(value, "trace_id", "traceId") and _has(value, "span_id", "spanId")
+    return has_ids and "attributes" in value and "event_type" not in value  # rows of ADK's analytics are no spans
 
 
 def items(document: dict[str, Any]) -> Iterator[Span]:

@@ -55,9 +55,11 @@ def _clickhouse_events(row: dict[str, Any]) -> Iterator[SpanEvent]:
     """Yield the events of a row. They stand in three columns, or in one column of objects."""
     events = row.get("Events")
     if isinstance(events, list):
-        columns = [[event.get(key) for event in events] for key in ("Timestamp", "Name", "Attributes")]
+        objects = [event for event in events if isinstance(event, dict)]
+        columns: list[Any] = [[event.get(key) for event in objects] for key in ("Timestamp", "Name", "Attributes")]
     else:
-        columns = [list(row.get(f"Events.{key}") or ()) for key in ("Timestamp", "Name", "Attributes")]
+        values = [row.get(f"Events.{key}") for key in ("Timestamp", "Name", "Attributes")]
+        columns = [value if isinstance(value, list | tuple) else [] for value in values]
     for time, name, attributes in zip(*columns, strict=False):
         yield SpanEvent(_text(name), _attributes(attributes), None, nanoseconds(time) or 0)
 
