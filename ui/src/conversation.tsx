@@ -1,6 +1,7 @@
 // A conversation as it was recorded: messages, with steps, thoughts and tool results folded, and the expectation.
 import { useState } from "preact/hooks";
 import { useLanguage, useReading } from "./context";
+import { type FactMark, factMarks } from "./factmarks";
 import { badge } from "./keys";
 import { Name } from "./marks";
 import { Foreign, Json, jsonText } from "./text";
@@ -42,6 +43,7 @@ export function Conversation({ attempt, run, quotes = [] }: ConversationProps) {
             actual={trace?.[index]}
             expected={showsExpected ? expected?.conversation?.[index] : undefined}
             marks={marks}
+            facts={factsOf(attempt.outcomes, index)}
             agents={attempt.agents ?? run?.agents ?? []}
           />
         ))}
@@ -62,10 +64,18 @@ export function Conversation({ attempt, run, quotes = [] }: ConversationProps) {
   );
 }
 
-/** The texts that criteria and judges quote. */
+/** The parts of outcomes that are about facts of the reply of an invocation. */
+function factsOf(outcomes: readonly (OutcomeView | Score)[], index: number): Score[] {
+  return outcomes
+    .flatMap((outcome) => outcome.parts ?? [])
+    .filter((part) => part.key?.kind === "invocation" && part.key.index === index)
+    .flatMap((part) => (part.parts ?? []).filter((inner) => inner.fact));
+}
+
+/** The texts that criteria and judges quote. Facts have places, so that nobody has to look for them. */
 function quotesOf(outcomes: readonly (OutcomeView | Score)[]): string[] {
   return outcomes.flatMap((outcome) => [
-    ...(outcome.quotes ?? []).filter((quote) => !["expected", "actual", "both"].includes(quote.source ?? "")).map((quote) => quote.text),
+    ...("fact" in outcome && outcome.fact ? [] : (outcome.quotes ?? [])).filter((quote) => !["expected", "actual", "both"].includes(quote.source ?? "")).map((quote) => quote.text),
     ...quotesOf(outcome.parts ?? []),
   ]);
 }
@@ -87,28 +97,30 @@ interface InvocationProps {
   readonly actual?: InvocationView;
   readonly expected?: InvocationView;
   readonly marks: readonly string[];
+  /** The facts of the reply and of the expected reply. */
+  readonly facts?: readonly Score[];
   readonly agents: Agents;
 }
 
-export function Invocation({ index, actual, expected, marks, agents }: InvocationProps) {
+export function Invocation({ index, actual, expected, marks, facts = [], agents }: InvocationProps) {
   const language = useLanguage();
   const user = actual?.user ?? expected?.user;
-  const facts = useFacts(index, actual, agents);
+  const caption = useFacts(index, actual, agents);
   return (
     <li class="invocation" data-invocation={index}>
-      <div class="caption"><Name text={facts} /></div>
+      <div class="caption"><Name text={caption} /></div>
       {user && <Bubble step={user} side="user" name={language.text("user")} marks={marks} />}
       <div class={expected ? "beside" : ""}>
         {expected && (
           <div class="side expected">
             <div class="caption">{language.text("expected")}</div>
-            <Answer invocation={expected} marks={[]} />
+            <Answer invocation={expected} marks={[]} facts={marksIn(expected, facts, "expected")} />
           </div>
         )}
         <div class="side">
           {expected && <div class="caption">{language.text("actual")}</div>}
           {actual ? (
-            <Answer invocation={actual} marks={marks} />
+            <Answer invocation={actual} marks={marks} facts={marksIn(actual, facts, "actual")} />
           ) : (
             <p class="note">{language.text("neverReached")}</p>
           )}
@@ -138,19 +150,30 @@ export function useShownSteps(invocation: InvocationView | undefined): readonly 
   return (invocation?.steps ?? []).filter((step) => showsThoughts || step.kind !== "thought");
 }
 
-function Answer({ invocation, marks }: { invocation: InvocationView; marks: readonly string[] }) {
+function marksIn(invocation: InvocationView, facts: readonly Score[], side: "expected" | "actual"): FactMark[] {
+  return facts.length === 0 ? [] : factMarks(invocation.reply?.text ?? "", facts, side);
+}
+
+interface AnswerProps {
+  readonly invocation: InvocationView;
+  readonly marks: readonly string[];
+  /** The facts of the reply. */
+  readonly facts?: readonly FactMark[];
+}
+
+function Answer({ invocation, marks, facts }: AnswerProps) {
   return (
     <>
       {useShownSteps(invocation).map((step, index) => (
         <Step key={index} step={step} marks={marks} />
       ))}
-      <Reply invocation={invocation} marks={marks} />
+      <Reply invocation={invocation} marks={marks} facts={facts} />
     </>
   );
 }
 
 /** The reply, and what is not shown of the steps before it. */
-export function Reply({ invocation, marks }: { invocation: InvocationView; marks: readonly string[] }) {
+export function Reply({ invocation, marks, facts = [] }: AnswerProps) {
   const language = useLanguage();
   const { steps, reply } = invocation;
   const hidden = (steps?.length ?? 0) - useShownSteps(invocation).length;
@@ -159,7 +182,7 @@ export function Reply({ invocation, marks }: { invocation: InvocationView; marks
       {hidden > 0 && <p class="muted">{language.text("hiddenThoughts", { count: hidden })}</p>}
       {steps === null && <p class="muted">{language.text("stepsUnknown")}</p>}
       {reply ? (
-        <Bubble step={reply} side="agent" name={reply.author || language.text("agent")} marks={marks} />
+        <Bubble step={reply} side="agent" name={reply.author || language.text("agent")} marks={marks} facts={facts} />
       ) : (
         <p class="muted">{language.text("noReply")}</p>
       )}
@@ -167,8 +190,13 @@ export function Reply({ invocation, marks }: { invocation: InvocationView; marks
   );
 }
 
-export function Bubble(props: { step: StepView; side: "user" | "agent"; name: string; marks: readonly string[] }) {
-  const { step, side, name, marks } = props;
+interface BubbleProps extends Omit<AnswerProps, "invocation"> {
+  readonly step: StepView;
+  readonly side: "user" | "agent";
+  readonly name: string;
+}
+
+export function Bubble({ step, side, name, marks, facts = [] }: BubbleProps) {
   return (
     <div class={`bubble ${side}`}>
       <div class="caption">
@@ -180,7 +208,7 @@ export function Bubble(props: { step: StepView; side: "user" | "agent"; name: st
           </>
         )}
       </div>
-      <Foreign text={step.text ?? ""} marks={marks} />
+      <Foreign text={step.text ?? ""} marks={marks} facts={facts} />
       <Withheld step={step} />
       <Attachments step={step} />
     </div>

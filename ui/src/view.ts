@@ -770,6 +770,7 @@ export interface Score {
   key?: PartKey | null;
   calls?: AlignedCall[];
   first?: FirstDecision | null;
+  fact?: StatedFact | null;
 }
 
 export interface SentPrompt {
@@ -781,6 +782,14 @@ export interface SetupDifference {
   what: string;
   base: string;
   candidate: string;
+}
+
+export interface StatedFact {
+  kind: string;
+  state: "contradicted" | "forbidden" | "found" | "missing" | "undecided" | "ungrounded";
+  value?: string;
+  expected?: [number, number] | null;
+  actual?: [number, number] | null;
 }
 
 export interface StepView {
