@@ -4,6 +4,7 @@ import { usePage } from "./context";
 import { Conversation } from "./conversation";
 import { badge } from "./keys";
 import { Name, PartName, Verdict, mark, verdictWord } from "./marks";
+import { Decisive, placeOf } from "./modes";
 import { Outcome } from "./outcome";
 import type { State } from "./state";
 import { Usage, usagesOf } from "./summary";
@@ -55,6 +56,12 @@ export function Case() {
     document.addEventListener("page-action", onAction);
     return () => document.removeEventListener("page-action", onAction);
   });
+  const isThere = attempt?.position === state.position && attempt?.attempt === state.attempt;
+  useEffect(() => {
+    const step = state.step && isThere ? document.querySelector<HTMLElement>(`[data-step="${state.step}"]`) : null;
+    step?.querySelectorAll("details").forEach((entry) => (entry.open = true));
+    (step?.firstElementChild ?? step)?.scrollIntoView({ block: "center" });
+  }, [state.step, isThere]);
   useEffect(() => {
     const isRead = problem !== "" || row?.position === state.position;
     if (!isRead || row?.name === state.name) return;
@@ -100,6 +107,7 @@ export function Case() {
       </header>
       {row.attempts.length > 1 && <Attempts row={row} />}
       <Callouts attempt={attempt} />
+      {attempt.decisive && <Decisive decisive={attempt.decisive} />}
       <section aria-labelledby="outcomes-title">
         <h2 id="outcomes-title">{language.text("criteria")}</h2>
         {sorted(attempt.outcomes).map((outcome) => (
@@ -108,7 +116,11 @@ export function Case() {
         <Informational outcomes={attempt.outcomes} attempt={attempt} />
       </section>
       <Labels labels={attempt.labels ?? []} />
-      <Conversation attempt={attempt} run={run} />
+      <Conversation
+        attempt={attempt}
+        run={run}
+        decisive={attempt.decisive ? placeOf(attempt.decisive) : ""}
+      />
       <Details attempt={attempt} />
     </article>
   );

@@ -1,4 +1,5 @@
 // A conversation as it was recorded: messages, with steps, thoughts and tool results folded, and the expectation.
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { useLanguage, useReading } from "./context";
 import { type FactMark, factMarks } from "./factmarks";
@@ -16,9 +17,11 @@ export interface ConversationProps {
   readonly run?: Pick<RunView, "traces" | "agents">;
   /** Texts to mark, beside those that criteria and judges quote. */
   readonly quotes?: readonly string[];
+  /** The place of the decisive step, for example "2.3" or "2.reply", or "". */
+  readonly decisive?: string;
 }
 
-export function Conversation({ attempt, run, quotes = [] }: ConversationProps) {
+export function Conversation({ attempt, run, quotes = [], decisive = "" }: ConversationProps) {
   const language = useLanguage();
   const showsExpected = useReading().showsExpected;
   const { trace, expected } = attempt;
@@ -44,6 +47,7 @@ export function Conversation({ attempt, run, quotes = [] }: ConversationProps) {
             expected={showsExpected ? expected?.conversation?.[index] : undefined}
             marks={marks}
             facts={factsOf(attempt.outcomes, index)}
+            decisive={decisive}
             agents={attempt.agents ?? run?.agents ?? []}
           />
         ))}
@@ -99,17 +103,22 @@ interface InvocationProps {
   readonly marks: readonly string[];
   /** The facts of the reply and of the expected reply. */
   readonly facts?: readonly Score[];
+  readonly decisive?: string;
   readonly agents: Agents;
 }
 
-export function Invocation({ index, actual, expected, marks, facts = [], agents }: InvocationProps) {
+export function Invocation({ index, actual, expected, marks, facts = [], decisive = "", agents }: InvocationProps) {
   const language = useLanguage();
   const user = actual?.user ?? expected?.user;
   const caption = useFacts(index, actual, agents);
   return (
     <li class="invocation" data-invocation={index}>
       <div class="caption"><Name text={caption} /></div>
-      {user && <Bubble step={user} side="user" name={language.text("user")} marks={marks} />}
+      {user && (
+        <Placed at={actual ? `${index + 1}.user` : ""} decisive={decisive}>
+          <Bubble step={user} side="user" name={language.text("user")} marks={marks} />
+        </Placed>
+      )}
       <div class={expected ? "beside" : ""}>
         {expected && (
           <div class="side expected">
@@ -120,7 +129,7 @@ export function Invocation({ index, actual, expected, marks, facts = [], agents 
         <div class="side">
           {expected && <div class="caption">{language.text("actual")}</div>}
           {actual ? (
-            <Answer invocation={actual} marks={marks} facts={marksIn(actual, facts, "actual")} />
+            <Answer invocation={actual} marks={marks} facts={marksIn(actual, facts, "actual")} index={index} decisive={decisive} />
           ) : (
             <p class="note">{language.text("neverReached")}</p>
           )}
@@ -159,16 +168,40 @@ interface AnswerProps {
   readonly marks: readonly string[];
   /** The facts of the reply. */
   readonly facts?: readonly FactMark[];
+  /** The index of the invocation if its steps have addresses. */
+  readonly index?: number;
+  readonly decisive?: string;
 }
 
-function Answer({ invocation, marks, facts }: AnswerProps) {
+function Answer({ invocation, marks, facts, index, decisive = "" }: AnswerProps) {
+  const shown = new Set(useShownSteps(invocation));
+  const at = (place: string | number) => (index === undefined ? "" : `${index + 1}.${place}`);
   return (
     <>
-      {useShownSteps(invocation).map((step, index) => (
-        <Step key={index} step={step} marks={marks} />
-      ))}
-      <Reply invocation={invocation} marks={marks} facts={facts} />
+      {(invocation.steps ?? []).map((step, place) =>
+        shown.has(step) || (decisive && at(place + 1) === decisive) ? (
+          <Placed key={place} at={at(place + 1)} decisive={decisive}>
+            <Step step={step} marks={marks} />
+          </Placed>
+        ) : null,
+      )}
+      <Placed at={at("reply")} decisive={decisive}>
+        <Reply invocation={invocation} marks={marks} facts={facts} />
+      </Placed>
     </>
+  );
+}
+
+/** A part of a transcript with an address. The decisive step is marked by a line, a word and its address. */
+function Placed({ at, decisive, children }: { at: string; decisive: string; children: ComponentChildren }) {
+  const language = useLanguage();
+  if (!at) return <>{children}</>;
+  const isDecisive = at === decisive;
+  return (
+    <div class={isDecisive ? "decisive" : "placed"} data-step={at}>
+      {isDecisive && <span class="tag">{language.text("decisiveStep")}</span>}
+      {children}
+    </div>
   );
 }
 

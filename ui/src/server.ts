@@ -1,7 +1,7 @@
 // The source of the viewer: a server over the store. Rows are asked for when they are seen, and again when they changed.
 import { type Client, run as pathOf, ServerProblem } from "./client";
 import { EVERYTHING, type CaseList, type Query, type Source } from "./source";
-import type { AttemptView, CaseRow, ComparisonView, FoundCases, OpenedRuns, RunChange, RunView } from "./view";
+import type { AttemptView, CaseRow, ComparisonView, FoundCases, ModesView, OpenedRuns, RunChange, RunView } from "./view";
 
 const MOST_ROWS = 100;
 const REPORTS = ["html", "json", "junit", "markdown", "parquet", "adk-results"] as const;
@@ -156,6 +156,12 @@ export class ServerSource implements Source {
 
   attempt(run: string, position: number, attempt: number): Promise<AttemptView> {
     return this.client.get<AttemptView>(`${pathOf(run)}/cases/${position}/${attempt}`);
+  }
+
+  modes(run: string): Promise<ModesView | null> {
+    const last = this.opened.runs[this.opened.runs.length - 1]!.id;
+    const base = run === last ? (this.opened.runs.find((view) => view.id !== run)?.id ?? "") : "";
+    return this.client.get<ModesView | null>(`${pathOf(run)}/modes`, { base });
   }
 
   downloads(run: string): readonly (readonly [string, string])[] {

@@ -57,6 +57,7 @@ export interface AttemptRow {
   tools?: number[];
   labelled?: boolean;
   seconds?: number | null;
+  mode?: number | null;
 }
 
 export interface AttemptView {
@@ -87,6 +88,7 @@ export interface AttemptView {
   reward?: number | null;
   mutation?: Mutation | null;
   agents?: AgentView[];
+  decisive?: DecisiveView | null;
 }
 
 export interface BallotView {
@@ -279,6 +281,21 @@ export interface Decision {
   counted?: Record<string, number>;
   abstained?: number;
   draws?: number[];
+}
+
+export interface DecisiveStep {
+  invocation: number;
+  step: number | null;
+  kind: "call" | "message" | "reply" | "result" | "thought" | "user";
+  ordinal: number;
+  text?: string;
+}
+
+export interface DecisiveView {
+  reason: string;
+  step?: DecisiveStep | null;
+  evidence?: "break" | "contrast" | "expectation" | "side" | "symptom" | null;
+  mode?: number | null;
 }
 
 export interface DisagreementView {
@@ -515,6 +532,26 @@ export interface McNemar {
   mid_p: number;
 }
 
+export interface ModeExample {
+  position: number;
+  attempt: number;
+  name: string;
+  decisive: DecisiveView;
+}
+
+export interface ModeView {
+  number: number;
+  name: string;
+  side: "agent" | "environment" | "expectation" | "infrastructure" | "judge" | "simulator";
+  cases: number;
+  attempts: number;
+  repaired: number;
+  of_failures: Estimate;
+  of_cases: Estimate;
+  change?: "gone" | "grown" | "new" | "shrunk" | "unchanged" | null;
+  example?: ModeExample | null;
+}
+
 export interface ModelUsage {
   calls?: number;
   input_tokens?: number | null;
@@ -522,6 +559,18 @@ export interface ModelUsage {
   cost?: number | null;
   unreported_calls?: number;
   unpriced_calls?: number;
+}
+
+export interface ModesView {
+  cases: number;
+  failed_cases: number;
+  failed_attempts: number;
+  total: number;
+  modes: ModeView[];
+  largest: number[];
+  alone?: number;
+  unplaced?: number;
+  notes?: string[];
 }
 
 export interface Mutation {
@@ -756,6 +805,7 @@ export interface RunView {
   labelled?: number;
   name?: string;
   progress?: ProgressView | null;
+  failures?: ModesView | null;
 }
 
 export interface Score {

@@ -18,6 +18,7 @@ from fairtrial.reports.views.label_shapes import (
     QueueRequest,
     WindowRequest,
 )
+from fairtrial.reports.views.mode_shapes import ModesView
 from fairtrial.reports.views.view_shapes import FoundCases, OpenedRuns, PageView, RunChange, RunListView
 
 VIEWS = (
@@ -27,6 +28,7 @@ VIEWS = (
     OpenedRuns,
     FoundCases,
     RunChange,
+    ModesView,
     LabelsView,
     ClaimedItems,
     LabelProgressView,

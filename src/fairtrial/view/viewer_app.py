@@ -51,6 +51,7 @@ class ViewerApp:
             Route("/api/runs/{run}/events", self.run_events),
             Route("/api/runs/{run}/cases", self.cases),
             Route("/api/runs/{run}/rows", self.rows),
+            Route("/api/runs/{run}/modes", self.modes),
             Route("/api/runs/{run}/cases/{position:int}/{attempt:int}", self.attempt),
             Route("/download/{run}/{report}", self.download),
             *LabelRoutes(self._viewer).routes(),
@@ -82,8 +83,13 @@ class ViewerApp:
             values.get("tool", ""),
             flags,  # type: ignore[arg-type]
             values.get("q", ""),
+            values.get("mode", ""),
         )
         return send_json(self._viewer.find_cases(request.path_params["run"], query, values.get("base", "")))
+
+    def modes(self, request: Request) -> Response:
+        """Return the failure modes of a run, or null."""
+        return send_json(self._viewer.modes(request.path_params["run"], request.query_params.get("base", "")))
 
     def rows(self, request: Request) -> Response:
         """Return the rows of the cases at some positions."""
