@@ -102,6 +102,25 @@ export interface BallotView {
   settings?: Record<string, unknown>;
 }
 
+export interface BoardRequest {
+  labeler: string;
+  seen: number;
+  action: "add" | "rename";
+  name: string;
+  to?: string;
+}
+
+export interface BoardView {
+  run: string;
+  seen: number;
+  failures: number;
+  read: number;
+  drawn: number;
+  columns: ColumnView[];
+  people: PeopleView;
+  more?: number;
+}
+
 export interface Calibration {
   criterion: string;
   judge: string;
@@ -121,6 +140,16 @@ export interface Calibration {
   error?: number | null;
   freedom?: number | null;
   decisions?: LabelledDecisions | null;
+}
+
+export interface CardView {
+  position: number;
+  attempt: number;
+  name: string;
+  reason: string;
+  note?: string;
+  authors?: number;
+  split?: boolean;
 }
 
 export interface Cascade {
@@ -184,6 +213,16 @@ export interface ClaimDecision {
 export interface ClaimedItems {
   queue: QueueView;
   items: LabelItemView[];
+}
+
+export interface ColumnView {
+  key: string;
+  name: string;
+  total: number;
+  read: number;
+  cards: CardView[];
+  drawn?: number;
+  share: Estimate;
 }
 
 export interface ComparedCase {
@@ -588,6 +627,15 @@ export interface Needed {
   attempts?: number | null;
 }
 
+export interface NoteRequest {
+  labeler: string;
+  attempts: ([number, number])[];
+  name?: string;
+  note?: string;
+  step?: string;
+  is_failure: boolean;
+}
+
 export interface OpenedRuns {
   runs: RunView[];
   change: number;
@@ -665,6 +713,13 @@ export interface PeopleAgreementView {
   values?: number[];
   confusion?: number[][];
   part?: "call" | "check" | "fact" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
+}
+
+export interface PeopleView {
+  labelers: string[];
+  several?: number;
+  equal?: number;
+  alpha?: number | null;
 }
 
 export interface ProgressView {

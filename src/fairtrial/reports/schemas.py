@@ -9,6 +9,7 @@ import msgspec
 
 from fairtrial.reports.decisions.trust_report import Document
 from fairtrial.reports.views.attempt_shapes import AttemptView, ReportView
+from fairtrial.reports.views.board_shapes import BoardRequest, BoardView, NoteRequest
 from fairtrial.reports.views.label_shapes import (
     AgreementView,
     ClaimedItems,
@@ -36,6 +37,9 @@ VIEWS = (
     QueueRequest,
     WindowRequest,
     LabelRequest,
+    BoardView,
+    BoardRequest,
+    NoteRequest,
 )
 """Everything that pages read and send."""
 

@@ -22,6 +22,7 @@ from starlette.routing import Route
 from fairtrial import api
 from fairtrial.errors import FairtrialError, StoreError, UsageError
 from fairtrial.text.display import visible_line
+from fairtrial.view.board_routes import BoardRoutes
 from fairtrial.view.label_routes import BadRequestError, LabelRoutes, send_json
 
 _PAUSE = 0.25
@@ -55,6 +56,7 @@ class ViewerApp:
             Route("/api/runs/{run}/cases/{position:int}/{attempt:int}", self.attempt),
             Route("/download/{run}/{report}", self.download),
             *LabelRoutes(self._viewer).routes(),
+            *BoardRoutes(self._viewer).routes(),
         ]
         handlers = {FairtrialError: _problem}
         return Starlette(routes=routes, exception_handlers=handlers)  # type: ignore[arg-type]
@@ -165,7 +167,7 @@ def _public(error: FairtrialError) -> str:
 
 def _problem(request: Request, error: FairtrialError) -> Response:  # noqa: ARG001
     """Say what is wrong. The status is 404 if the request names something that does not exist or is not allowed."""
-    statuses = {StoreError: 503, BadRequestError: 400, api.ItemLostError: 409}
+    statuses = {StoreError: 503, BadRequestError: 400, api.ItemLostError: 409, api.BoardConflictError: 409}
     status = next((own for kind, own in statuses.items() if isinstance(error, kind)), 404)
     return Response(json.dumps({"problem": _public(error)}), status, media_type="application/json")
 

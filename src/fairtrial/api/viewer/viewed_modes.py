@@ -13,7 +13,7 @@ from fairtrial.reports.views.view_modes import failed_places, run_modes
 
 ALONE = "alone"
 """The filter for failed attempts without a mode."""
-_KEPT = 4
+_MOST_RUNS = 4
 _Place = tuple[int, int]
 
 
@@ -35,17 +35,17 @@ class ViewedModes:
         wanted = int(mode) if mode.isascii() and mode.isdigit() and len(mode) < 10 else None
         if wanted is None and mode != ALONE:
             return ()
-        return {place for place, own in self._failed(run_id, change).items() if own.mode == wanted}
+        return {place for place, own in self._failed_places(run_id, change).items() if own.mode == wanted}
 
     def find(self, run_id: str, change: int, place: _Place) -> FailedAttempt | None:
         """Return where an attempt went wrong, or None if it did not fail."""
-        return self._failed(run_id, change).get(place)
+        return self._failed_places(run_id, change).get(place)
 
     def failures(self, run_id: str, change: int) -> Failures | None:
         """Return the failures of a run, or None if there are too many."""
         return self._run(run_id, change).failure_modes
 
-    def _failed(self, run_id: str, change: int) -> dict[_Place, FailedAttempt]:
+    def _failed_places(self, run_id: str, change: int) -> dict[_Place, FailedAttempt]:
         return failed_places(self._run(run_id, change).failure_modes)
 
     def _run(self, run_id: str, change: int) -> Run:
@@ -55,7 +55,7 @@ class ViewedModes:
             if key not in self._runs:
                 self._runs[key] = self._read(run_id)
             self._runs.move_to_end(key)
-            while len(self._runs) > _KEPT:
+            while len(self._runs) > _MOST_RUNS:
                 self._runs.popitem(last=False)
             run = self._runs[key]
             _ = run.failure_modes

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from fairtrial.api.decisions.comparing import compare
+from fairtrial.api.failure_modes.mode_board import ModeBoard
 from fairtrial.api.labels.label_agreement import agreement_view
 from fairtrial.api.labels.label_desk import LabelDesk
 from fairtrial.api.stored_runs import Run, open_store, resume_command
@@ -71,6 +72,7 @@ class StoreViewer:
         self.labels = LabelDesk(self.store)
         self._numbers = LiveNumbers(self.store)
         self._modes = ViewedModes(self.stored_run)
+        self.board = ModeBoard(self.store, lambda run: self._modes.failures(run, self._index(run).change))
         self._indexes: dict[str, RunIndex] = {}
         self._cache: OrderedDict[Hashable, Any] = OrderedDict()
         self._lock = threading.RLock()
@@ -260,10 +262,9 @@ class StoreViewer:
     def modes(self, run_id: str, base: str = "") -> ModesView | None:
         """Return the failure modes of a run, beside those of a base run if there is one."""
         run = self.store.run(run_id).id
-        other = self.store.run(base).id if base else ""
-        return self._modes.view(
-            run, self._index(run).change, (other, self._index(other).change) if other and other != run else None
-        )
+        base_id = self.store.run(base).id if base else run
+        compared = None if base_id == run else (base_id, self._index(base_id).change)
+        return self._modes.view(run, self._index(run).change, compared)
 
     def stored_run(self, run_id: str) -> Run:
         """Return a run as reports read it, with the numbers so far."""
