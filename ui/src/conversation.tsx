@@ -195,11 +195,23 @@ function Answer({ invocation, marks, facts, index, decisive = "" }: AnswerProps)
 /** A part of a transcript with an address. The decisive step is marked by a line, a word and its address. */
 function Placed({ at, decisive, children }: { at: string; decisive: string; children: ComponentChildren }) {
   const language = useLanguage();
+  const { steps, onStep } = useReading();
   if (!at) return <>{children}</>;
   const isDecisive = at === decisive;
+  const people = steps?.get(at);
   return (
-    <div class={isDecisive ? "decisive" : "placed"} data-step={at}>
-      {isDecisive && <span class="tag">{language.text("decisiveStep")}</span>}
+    <div class={isDecisive || people ? "decisive" : "placed"} data-step={at}>
+      {(isDecisive || people) && (
+        <span class="tag">
+          {language.text("decisiveStep")}
+          {people && `: ${language.list(people)}`}
+        </span>
+      )}
+      {onStep && (
+        <button type="button" class="quiet mark-step" onClick={() => onStep(at)}>
+          {language.text("isDecisiveStep")}
+        </button>
+      )}
       {children}
     </div>
   );

@@ -164,6 +164,7 @@ class EmbeddedRun {
 
 export class EmbeddedSource implements Source {
   readonly hasOtherRuns = false;
+  readonly canNote = false;
   readonly runs: readonly RunView[];
   readonly comparison: ComparisonView | null;
   readonly language: string;
@@ -211,6 +212,8 @@ export class EmbeddedSource implements Source {
   async attempt(run: string, position: number, attempt: number): Promise<AttemptView> {
     return this.run(run).attempt(position, attempt);
   }
+
+  async note(): Promise<void> {}
 
   async modes(run: string): Promise<ModesView | null> {
     return this.run(run).view.failures ?? null;

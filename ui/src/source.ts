@@ -1,5 +1,5 @@
 // Where the program reads runs from: data that a file embeds, or a server. Both give the same view model.
-import type { AttemptView, CaseRow, ComparisonView, ModesView, RunView } from "./view";
+import type { AttemptView, CaseRow, ComparisonView, ModesView, NoteRequest, RunView } from "./view";
 
 export type Filter = "failed" | "flaky" | "changed" | "labelled" | "invalid";
 
@@ -31,6 +31,10 @@ export interface Source {
   /** The runs that the page can show, the one to show first last. */
   readonly runs: readonly RunView[];
   readonly comparison: ComparisonView | null;
+  /** Whether people can write notes. */
+  readonly canNote: boolean;
+  /** Stores what a person says about failures. */
+  note(run: string, request: NoteRequest): Promise<void>;
   /** Whether the page has a list of runs around it. */
   readonly hasOtherRuns: boolean;
   /** The language that the page was made for, or "". */

@@ -11,6 +11,11 @@ export function labelsOf(run: string): string {
   return `#page=labels&run=${encodeURIComponent(run)}`;
 }
 
+/** The fragment of the board on which people sort the failures of a run, which only a viewer has. */
+export function boardOf(run: string): string {
+  return `#page=board&run=${encodeURIComponent(run)}`;
+}
+
 /** The fragment of a queue of outcomes that people label. */
 export function queueOf(run: string, queue: number): string {
   return `#page=label&run=${encodeURIComponent(run)}&queue=${queue}`;

@@ -14,6 +14,7 @@ from fairtrial.analysis.failures.board_columns import (
     NOT_A_FAILURE,
     BoardCard,
     count_agreement,
+    current_names,
     estimate_share,
     first_line,
     name_key,
@@ -59,7 +60,9 @@ class ModeBoard:
         run = self._store.run(run_id).id
         events = self._store.board(run).events()
         cards = self._cards(run, list(events.values()))
-        columns = list(_columns(cards, list(events.values())))
+        changes = list(events.values())
+        found = [current_names(changes, mode.name) for mode in self._failures(run).modes]
+        columns = list(_columns(cards, changes, found))
         several, equal, alpha = count_agreement(cards)
         labelers = sorted({author for card in cards for author in card.labels})
         return shapes.BoardView(
@@ -68,7 +71,7 @@ class ModeBoard:
             len(cards),
             sum(bool(card.labels) for card in cards),
             sum(card.weight is not None for card in cards),
-            columns[:MOST_COLUMNS],
+            _largest_columns(columns, found),
             shapes.PeopleView(labelers, several, equal, alpha),
             max(0, len(columns) - MOST_COLUMNS),
         )
@@ -198,30 +201,43 @@ def _with_name(name: str, earlier: Label | None) -> str:
     return f"{first_line(name)}\n{rest}".strip()
 
 
-def _columns(cards: Sequence[BoardCard], events: Sequence[BoardEvent]) -> Iterator[shapes.ColumnView]:
-    """Yield the modes, the largest first. Failures without a mode come first, and those that are none come last."""
+def _columns(
+    cards: Sequence[BoardCard], events: Sequence[BoardEvent], found: Sequence[str]
+) -> Iterator[shapes.ColumnView]:
+    """Yield the modes in an order that stays: failures without a mode, the `found` modes, then those of people.
+
+    A mode of people has the place of its first mention. Failures that are none come last.
+    """
     by_key: dict[str, list[BoardCard]] = {"": []}
+    names = {"": "", NOT_A_FAILURE: NOT_A_FAILURE}
+    mentions = [(event.at, event.name) for event in events if event.action == "add"]
+    mentions += [(label.at, card.names[author]) for card in cards for author, label in card.labels.items()]
+    for name in (*found, *(current_names(events, name, at) for at, name in sorted(mentions))):
+        by_key.setdefault(name_key(name), [])
+        names.setdefault(name_key(name), name)
     for card in cards:
         by_key.setdefault(name_key(card.name), []).append(card)
-    names = {key: own[-1].name for key, own in by_key.items() if own}
-    for event in events:
-        if event.action == "add" and name_key(event.name) not in by_key:
-            renamed = {name_key(own.name) for own in events if own.action == "rename" and own.at >= event.at}
-            if name_key(event.name) not in renamed:
-                by_key[name_key(event.name)] = []
-                names[name_key(event.name)] = event.name
-    by_key.setdefault(NOT_A_FAILURE, [])
-    for key in sorted(by_key, key=lambda own: (own != "", own == NOT_A_FAILURE, -len(by_key[own]), own)):
-        own = sorted(by_key[key], key=lambda card: (not card.labels, card.place))
+        names.setdefault(name_key(card.name), card.name)
+    none = by_key.pop(NOT_A_FAILURE, [])
+    for key, own in [*by_key.items(), (NOT_A_FAILURE, none)]:
+        ordered = sorted(own, key=lambda card: (not card.labels, card.place))
         yield shapes.ColumnView(
             key,
-            names.get(key, key),
+            names[key],
             len(own),
             sum(bool(card.labels) for card in own),
-            list(map(_card, own[:MOST_CARDS])),
+            list(map(_card, ordered[:MOST_CARDS])),
             sum(card.weight is not None for card in own),
             estimate_share(cards, key),
         )
+
+
+def _largest_columns(columns: Sequence[shapes.ColumnView], found: Sequence[str]) -> list[shapes.ColumnView]:
+    """Return the columns that a page gets: those of people before those that were found, the largest first."""
+    keys = set(map(name_key, found))
+    ranks = sorted(columns, key=lambda own: (own.key not in ("", NOT_A_FAILURE), own.key in keys, -own.total))
+    kept = {own.key for own in ranks[:MOST_COLUMNS]}
+    return [own for own in columns if own.key in kept]
 
 
 def _card(card: BoardCard) -> shapes.CardView:
