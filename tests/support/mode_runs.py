@@ -20,17 +20,20 @@ NEW = range(10, 19)
 EXTRA = "update_reservation_flights"
 
 
-def mode_run(run_id: str, *, extra: str = "", name: str = "case") -> FinishedRun:
-    """Return a run of 50 cases. With `extra`, nine of them call that tool, which nobody expects."""
+def mode_run(run_id: str, *, extra: str = "", name: str = "case", failures: int = 0) -> FinishedRun:
+    """Return a run of 50 cases. With `extra`, nine of them call that tool, which nobody expects.
+
+    With `failures`, the run has so many cases, all of which call it.
+    """
     results, expectations, recorded = [], [], []
-    for position in range(CASES):
+    for position in range(failures or CASES):
         case_id = f"{name} {position}"
         user, reply = Message("Please show my reservation."), Message("Here it is.")
         call = ToolCall("get_reservation", {"id": f"R-{position}"})
         done: list[Step] = [call, ToolResult(call.name, {"ok": True})]
-        if position in MISSING:
+        if position in MISSING and not failures:
             done = []
-        elif extra and position in NEW:
+        elif extra and (failures or position in NEW):
             done += [ToolCall(extra, {"id": f"R-{position}"}), ToolResult(extra, {"ok": True})]
         fails = len(done) != 2
         case = EvalCase(case_id, (Invocation(user, (call,), reply),))

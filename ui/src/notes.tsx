@@ -67,7 +67,7 @@ export function Notes({ attempt, isOpen, onOpen, onStep }: NotesProps) {
         <button type="button" class="quiet" onClick={() => onOpen(true)}>
           {language.text("keyNote")} <kbd aria-hidden="true">n</kbd>
         </button>{" "}
-        <a href={boardOf(run.id)}>{language.text("board")}</a>
+        <a class="board-link" href={boardOf(run.id)}>{language.text("board")}</a>
       </p>
     );
   }
@@ -99,7 +99,7 @@ export function Notes({ attempt, isOpen, onOpen, onStep }: NotesProps) {
         <button type="button" class="quiet" onClick={() => onOpen(false)}>
           {language.text("close")}
         </button>{" "}
-        <a href={boardOf(run.id)}>{language.text("board")}</a>
+        <a class="board-link" href={boardOf(run.id)}>{language.text("board")}</a>
       </p>
       <p role="status">
         <Name text={state} />
