@@ -101,12 +101,12 @@ def estimate_share(cards: Sequence[BoardCard], key: str) -> Estimate:
 
     The unit of the interval is the case.
     """
-    drawn = [(card, weight) for card in cards if (weight := card.weight) is not None]
-    if not drawn:
+    sample = [(card, weight) for card in cards if (weight := card.weight) is not None]
+    if not sample:
         return Estimate()
-    hits = [(name_key(card.name) == key, weight) for card, weight in drawn]
-    found = share_interval(hits, max(weight for _, weight in drawn), [card.place[0] for card, _ in drawn])
-    return Estimate() if found is None else Estimate(*found, "Wilson, weighted")
+    hits = [(name_key(card.name) == key, weight) for card, weight in sample]
+    share = share_interval(hits, max(weight for _, weight in sample), [card.place[0] for card, _ in sample])
+    return Estimate() if share is None else Estimate(*share, "Wilson, weighted")
 
 
 def count_agreement(cards: Iterable[BoardCard]) -> tuple[int, int, float | None]:

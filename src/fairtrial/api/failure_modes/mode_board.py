@@ -61,8 +61,8 @@ class ModeBoard:
         events = self._store.board(run).events()
         cards = self._cards(run, list(events.values()))
         changes = list(events.values())
-        found = [current_names(changes, mode.name) for mode in self._failures(run).modes]
-        columns = list(_columns(cards, changes, found))
+        mode_names = [current_names(changes, mode.name) for mode in self._failures(run).modes]
+        columns = list(_columns(cards, changes, mode_names))
         several, equal, alpha = count_agreement(cards)
         labelers = sorted({author for card in cards for author in card.labels})
         return shapes.BoardView(
@@ -71,7 +71,7 @@ class ModeBoard:
             len(cards),
             sum(bool(card.labels) for card in cards),
             sum(card.weight is not None for card in cards),
-            _largest_columns(columns, found),
+            _largest_columns(columns, mode_names),
             shapes.PeopleView(labelers, several, equal, alpha),
             max(0, len(columns) - MOST_COLUMNS),
         )
@@ -90,11 +90,11 @@ class ModeBoard:
             raise UsageError(f"attempts: attempt {unknown[1]} at case {unknown[0]} of run {run} did not fail")
         keys = {position: key for position, key, _ in self._store.case_keys(run)}
         earlier = {(label.case, label.attempt): label for label in self._notes(run) if label.author == author}
-        drawn = self._probabilities(run)
+        probabilities = self._probabilities(run)
         labels: list[Label] = []
         for place in dict.fromkeys(request.attempts):
-            known = earlier.get((keys[place[0]], place[1]))
-            labels += _labels(request, author, keys[place[0]], place, known, drawn.get(place))
+            last_label = earlier.get((keys[place[0]], place[1]))
+            labels += _labels(request, author, keys[place[0]], place, last_label, probabilities.get(place))
         self._store.add_labels(run, labels)
 
     def change(self, run_id: str, request: shapes.BoardRequest) -> None:
@@ -202,9 +202,9 @@ def _with_name(name: str, earlier: Label | None) -> str:
 
 
 def _columns(
-    cards: Sequence[BoardCard], events: Sequence[BoardEvent], found: Sequence[str]
+    cards: Sequence[BoardCard], events: Sequence[BoardEvent], mode_names: Sequence[str]
 ) -> Iterator[shapes.ColumnView]:
-    """Yield the modes in an order that stays: failures without a mode, the `found` modes, then those of people.
+    """Yield the modes in an order that stays: failures without a mode, the modes of `mode_names`, then those of people.
 
     A mode of people has the place of its first mention. Failures that are none come last.
     """
@@ -212,14 +212,14 @@ def _columns(
     names = {"": "", NOT_A_FAILURE: NOT_A_FAILURE}
     mentions = [(event.at, event.name) for event in events if event.action == "add"]
     mentions += [(label.at, card.names[author]) for card in cards for author, label in card.labels.items()]
-    for name in (*found, *(current_names(events, name, at) for at, name in sorted(mentions))):
+    for name in (*mode_names, *(current_names(events, name, at) for at, name in sorted(mentions))):
         by_key.setdefault(name_key(name), [])
         names.setdefault(name_key(name), name)
     for card in cards:
         by_key.setdefault(name_key(card.name), []).append(card)
         names.setdefault(name_key(card.name), card.name)
-    none = by_key.pop(NOT_A_FAILURE, [])
-    for key, own in [*by_key.items(), (NOT_A_FAILURE, none)]:
+    not_failures = by_key.pop(NOT_A_FAILURE, [])
+    for key, own in [*by_key.items(), (NOT_A_FAILURE, not_failures)]:
         ordered = sorted(own, key=lambda card: (not card.labels, card.place))
         yield shapes.ColumnView(
             key,
@@ -232,12 +232,12 @@ def _columns(
         )
 
 
-def _largest_columns(columns: Sequence[shapes.ColumnView], found: Sequence[str]) -> list[shapes.ColumnView]:
+def _largest_columns(columns: Sequence[shapes.ColumnView], mode_names: Sequence[str]) -> list[shapes.ColumnView]:
     """Return the columns that a page gets: those of people before those that were found, the largest first."""
-    keys = set(map(name_key, found))
+    keys = set(map(name_key, mode_names))
     ranks = sorted(columns, key=lambda own: (own.key not in ("", NOT_A_FAILURE), own.key in keys, -own.total))
-    kept = {own.key for own in ranks[:MOST_COLUMNS]}
-    return [own for own in columns if own.key in kept]
+    largest = {own.key for own in ranks[:MOST_COLUMNS]}
+    return [own for own in columns if own.key in largest]
 
 
 def _card(card: BoardCard) -> shapes.CardView:
