@@ -20,11 +20,12 @@ import sqlalchemy as sa
 
 from fairtrial.errors import StoreError, UsageError
 from fairtrial.formats.spans.span import Span
+from fairtrial.records.board_event import BoardEvent
 from fairtrial.records.label import LabelQueue
 from fairtrial.store import Store
 from fairtrial.store.bodies import raw_json
 from fairtrial.store.migrations import to_4
-from fairtrial.store.schema import META, METADATA, REPLIES, SCHEMA_VERSION, SPANS
+from fairtrial.store.schema import BOARD_EVENTS, META, METADATA, REPLIES, SCHEMA_VERSION, SPANS
 
 if TYPE_CHECKING:
     from alembic.operations import Operations
@@ -114,6 +115,7 @@ def make_version_3(url: str) -> None:
                 compressor = zlib.compressobj() if column.table is SPANS else zlib.compressobj(zdict=vocabulary)
                 older = compressor.compress(raw_json(body)) + compressor.flush()
                 connection.execute(sa.update(column.table).where(column == body).values({column: older}))
+        BOARD_EVENTS.drop(connection)
         connection.execute(sa.update(META).values(schema_version=3))
     engine.dispose()
 
@@ -143,6 +145,22 @@ def test_every_body_of_version_3_is_converted(url: str) -> None:
     with engine.connect() as connection:
         assert connection.execute(sa.select(REPLIES.c.body).where(REPLIES.c.key == "z")).scalar_one() == b"damaged"
     engine.dispose()
+
+
+def test_a_store_of_version_4_gets_boards(url: str) -> None:
+    """On every database, when it is opened. What it holds is there afterwards."""
+    filled(url)
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        BOARD_EVENTS.drop(connection)
+        connection.execute(sa.update(META).values(schema_version=4))
+    engine.dispose()
+    store, run, event = Store(url), golden_store.RUN.id, BoardEvent("add", "wrong date", author="ann")
+    check_golden(store)
+    assert store.board(run).add(1, event)
+    assert not store.board(run).add(1, BoardEvent("add", "too late"))
+    assert store.board(run).events() == {1: event}
+    store.close()
 
 
 def test_there_is_a_golden_store_of_this_version(tmp_path: Path) -> None:

@@ -6,15 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fairtrial.analysis.aggregation import aggregate
+from fairtrial.api.collected_failures import report_changes, report_failures
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
 from fairtrial.records.calibration import Calibration
 from fairtrial.records.expectation import ExpectedCase
+from fairtrial.records.failure_mode import Failures, ModeChanges
 from fairtrial.records.label import Label
 from fairtrial.records.reply import Reply
 from fairtrial.records.result import CaseResult
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
+from fairtrial.reports.report_table import ReportedRun
 
 
 @dataclass(frozen=True)
@@ -49,3 +52,12 @@ class FinishedRun:
     def recordings(self) -> Iterator[tuple[int, Recording]]:
         """The recordings."""
         return iter(self.recorded)
+
+    @property
+    def failure_modes(self) -> Failures | None:
+        """The modes of the failures."""
+        return report_failures(self)
+
+    def mode_changes(self, base: ReportedRun) -> ModeChanges | None:
+        """The changes of the modes since a base run."""
+        return report_changes(self, base)

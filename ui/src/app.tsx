@@ -6,10 +6,10 @@ import { type Choices, useChoices } from "./choices";
 import { Compare } from "./compare";
 import { LanguageContext, PageContext, type Page, ReadingContext } from "./context";
 import { Help } from "./help";
-import { actionOf, isTyping } from "./keys";
+import { actionIn, isTyping, KEYS, NOTE_KEYS } from "./keys";
 import { Setup } from "./setup";
 import { type Filter, EVERYTHING, type Source } from "./source";
-import { moved, RUNS, type State, format, labelsOf, parse } from "./state";
+import { boardOf, moved, RUNS, type State, format, labelsOf, parse } from "./state";
 import { Summary } from "./summary";
 import { visibleLine } from "./visible";
 
@@ -100,7 +100,7 @@ export function App({ source, choices }: { source: Source; choices: Choices }) {
     const act = (action: string) => document.dispatchEvent(new CustomEvent("page-action", { detail: action }));
     const onKey = (event: KeyboardEvent) => {
       if (hasHelp) return;
-      const action = actionOf(event, isTyping(event.target), singleKeys);
+      const action = actionIn(source.canNote ? NOTE_KEYS : KEYS, event, isTyping(event.target), singleKeys);
       if (!action) return;
       if (action === "open" && event.target instanceof HTMLElement && !event.target.matches("[role=row]")) return;
       if (action === "back" && event.target instanceof HTMLInputElement) {
@@ -150,6 +150,7 @@ export function App({ source, choices }: { source: Source; choices: Choices }) {
     isCurrent: isAt(name),
   }));
   const back = { link: RUNS, text: language.text("runs"), isCurrent: false };
+  const board = { link: boardOf(run.id), text: language.text("board"), isCurrent: false };
   const labels = { link: labelsOf(run.id), text: language.text("labels"), isCurrent: false };
   return (
     <LanguageContext.Provider value={language}>
@@ -157,7 +158,7 @@ export function App({ source, choices }: { source: Source; choices: Choices }) {
         <Bar
           choices={choices}
           main={main}
-          tabs={source.hasOtherRuns ? [back, ...tabs, labels] : tabs}
+          tabs={source.hasOtherRuns ? [back, ...tabs, labels, board] : tabs}
           onHelp={() => setHelp(true)}
         >
           {source.runs.length > 1 ? (
@@ -193,7 +194,7 @@ export function App({ source, choices }: { source: Source; choices: Choices }) {
             {state.page === "setup" && <Setup />}
           </ReadingContext.Provider>
         </main>
-        {hasHelp && <Help choices={choices} onClose={() => setHelp(false)} />}
+        {hasHelp && <Help choices={choices} keys={source.canNote ? NOTE_KEYS : KEYS} onClose={() => setHelp(false)} />}
       </PageContext.Provider>
     </LanguageContext.Provider>
   );

@@ -1,9 +1,11 @@
 // One case: its attempts, why it failed, each criterion with its evidence, and the conversation.
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
-import { usePage } from "./context";
+import { ReadingContext, usePage, useReading } from "./context";
 import { Conversation } from "./conversation";
 import { badge } from "./keys";
 import { Name, PartName, Verdict, mark, verdictWord } from "./marks";
+import { Decisive, placeOf } from "./modes";
+import { isStep, Notes, stepsOf } from "./notes";
 import { Outcome } from "./outcome";
 import type { State } from "./state";
 import { Usage, usagesOf } from "./summary";
@@ -43,9 +45,15 @@ export function Case() {
   const { language, state, run, link, navigate, source } = usePage();
   const { row, attempt, problem } = useAttempt(run.id, state.position, state.attempt);
   const [missing, setMissing] = useState("");
+  const [isNoting, setNoting] = useState(false);
+  const [store, setStore] = useState<((step: string) => void) | null>(null);
+  const reading = useReading();
+  const canNote = source.canNote && (attempt?.verdict === "failed" || attempt?.verdict === "error");
+  useEffect(() => setNoting(false), [state.position, state.attempt]);
   useLayoutEffect(() => {
     const onAction = (event: Event) => {
       const action = (event as CustomEvent<string>).detail;
+      if (action === "note" && canNote) setNoting(true);
       const step = action === "nextAttempt" ? 1 : action === "previousAttempt" ? -1 : 0;
       if (!step || !row) return;
       const index = row.attempts.findIndex((entry) => entry.attempt === state.attempt) + step;
@@ -55,6 +63,12 @@ export function Case() {
     document.addEventListener("page-action", onAction);
     return () => document.removeEventListener("page-action", onAction);
   });
+  const isThere = attempt?.position === state.position && attempt?.attempt === state.attempt;
+  useEffect(() => {
+    const step = state.step && isThere ? document.querySelector<HTMLElement>(`[data-step="${state.step}"]`) : null;
+    step?.querySelectorAll("details").forEach((entry) => (entry.open = true));
+    (step?.firstElementChild ?? step)?.scrollIntoView({ block: "center" });
+  }, [state.step, isThere]);
   useEffect(() => {
     const isRead = problem !== "" || row?.position === state.position;
     if (!isRead || row?.name === state.name) return;
@@ -100,6 +114,7 @@ export function Case() {
       </header>
       {row.attempts.length > 1 && <Attempts row={row} />}
       <Callouts attempt={attempt} />
+      {attempt.decisive && <Decisive decisive={attempt.decisive} />}
       <section aria-labelledby="outcomes-title">
         <h2 id="outcomes-title">{language.text("criteria")}</h2>
         {sorted(attempt.outcomes).map((outcome) => (
@@ -107,8 +122,15 @@ export function Case() {
         ))}
         <Informational outcomes={attempt.outcomes} attempt={attempt} />
       </section>
-      <Labels labels={attempt.labels ?? []} />
-      <Conversation attempt={attempt} run={run} />
+      <Labels labels={(attempt.labels ?? []).filter((label) => !isStep(label))} />
+      {canNote && <Notes attempt={attempt} isOpen={isNoting} onOpen={setNoting} onStep={(store) => setStore(() => store)} />}
+      <ReadingContext.Provider value={{ ...reading, steps: stepsOf(attempt.labels ?? []), onStep: store }}>
+        <Conversation
+          attempt={attempt}
+          run={run}
+          decisive={attempt.decisive ? placeOf(attempt.decisive) : ""}
+        />
+      </ReadingContext.Provider>
       <Details attempt={attempt} />
     </article>
   );

@@ -113,6 +113,11 @@ function Toolbar({ query, change }: { query: Query; change: (part: Partial<Query
         options={run.tools ?? []}
         onChange={(tool) => change({ tool })}
       />
+      {query.mode && (
+        <Toggle isOn onToggle={() => change({ mode: "" })}>
+          {language.text("mode")} {query.mode === "alone" ? language.text("withoutMode") : query.mode}
+        </Toggle>
+      )}
       <Toggle isOn={query.flags.includes("failed")} onToggle={() => toggle("failed")}>
         {language.text("onlyFailed")} <kbd aria-hidden="true">{badge("failed")}</kbd>
       </Toggle>

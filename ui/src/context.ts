@@ -20,6 +20,10 @@ export interface Page {
 export interface Reading {
   readonly showsThoughts: boolean;
   readonly showsExpected: boolean;
+  /** The steps that people call decisive, with the names of these people. */
+  readonly steps?: ReadonlyMap<string, readonly string[]>;
+  /** Stores a step as the decisive one, while a person writes a note. */
+  readonly onStep?: ((step: string) => void) | null;
 }
 
 export const ReadingContext = createContext<Reading>({ showsThoughts: false, showsExpected: true });

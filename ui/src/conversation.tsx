@@ -1,6 +1,8 @@
 // A conversation as it was recorded: messages, with steps, thoughts and tool results folded, and the expectation.
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { useLanguage, useReading } from "./context";
+import { type FactMark, factMarks } from "./factmarks";
 import { badge } from "./keys";
 import { Name } from "./marks";
 import { Foreign, Json, jsonText } from "./text";
@@ -15,9 +17,11 @@ export interface ConversationProps {
   readonly run?: Pick<RunView, "traces" | "agents">;
   /** Texts to mark, beside those that criteria and judges quote. */
   readonly quotes?: readonly string[];
+  /** The place of the decisive step, for example "2.3" or "2.reply", or "". */
+  readonly decisive?: string;
 }
 
-export function Conversation({ attempt, run, quotes = [] }: ConversationProps) {
+export function Conversation({ attempt, run, quotes = [], decisive = "" }: ConversationProps) {
   const language = useLanguage();
   const showsExpected = useReading().showsExpected;
   const { trace, expected } = attempt;
@@ -42,6 +46,8 @@ export function Conversation({ attempt, run, quotes = [] }: ConversationProps) {
             actual={trace?.[index]}
             expected={showsExpected ? expected?.conversation?.[index] : undefined}
             marks={marks}
+            facts={factsOf(attempt.outcomes, index)}
+            decisive={decisive}
             agents={attempt.agents ?? run?.agents ?? []}
           />
         ))}
@@ -62,10 +68,18 @@ export function Conversation({ attempt, run, quotes = [] }: ConversationProps) {
   );
 }
 
-/** The texts that criteria and judges quote. */
+/** The parts of outcomes that are about facts of the reply of an invocation. */
+function factsOf(outcomes: readonly (OutcomeView | Score)[], index: number): Score[] {
+  return outcomes
+    .flatMap((outcome) => outcome.parts ?? [])
+    .filter((part) => part.key?.kind === "invocation" && part.key.index === index)
+    .flatMap((part) => (part.parts ?? []).filter((inner) => inner.fact));
+}
+
+/** The texts that criteria and judges quote. Facts have places, so that nobody has to look for them. */
 function quotesOf(outcomes: readonly (OutcomeView | Score)[]): string[] {
   return outcomes.flatMap((outcome) => [
-    ...(outcome.quotes ?? []).filter((quote) => !["expected", "actual", "both"].includes(quote.source ?? "")).map((quote) => quote.text),
+    ...("fact" in outcome && outcome.fact ? [] : (outcome.quotes ?? [])).filter((quote) => !["expected", "actual", "both"].includes(quote.source ?? "")).map((quote) => quote.text),
     ...quotesOf(outcome.parts ?? []),
   ]);
 }
@@ -87,28 +101,35 @@ interface InvocationProps {
   readonly actual?: InvocationView;
   readonly expected?: InvocationView;
   readonly marks: readonly string[];
+  /** The facts of the reply and of the expected reply. */
+  readonly facts?: readonly Score[];
+  readonly decisive?: string;
   readonly agents: Agents;
 }
 
-export function Invocation({ index, actual, expected, marks, agents }: InvocationProps) {
+export function Invocation({ index, actual, expected, marks, facts = [], decisive = "", agents }: InvocationProps) {
   const language = useLanguage();
   const user = actual?.user ?? expected?.user;
-  const facts = useFacts(index, actual, agents);
+  const caption = useFacts(index, actual, agents);
   return (
     <li class="invocation" data-invocation={index}>
-      <div class="caption"><Name text={facts} /></div>
-      {user && <Bubble step={user} side="user" name={language.text("user")} marks={marks} />}
+      <div class="caption"><Name text={caption} /></div>
+      {user && (
+        <Placed at={actual ? `${index + 1}.user` : ""} decisive={decisive}>
+          <Bubble step={user} side="user" name={language.text("user")} marks={marks} />
+        </Placed>
+      )}
       <div class={expected ? "beside" : ""}>
         {expected && (
           <div class="side expected">
             <div class="caption">{language.text("expected")}</div>
-            <Answer invocation={expected} marks={[]} />
+            <Answer invocation={expected} marks={[]} facts={marksIn(expected, facts, "expected")} />
           </div>
         )}
         <div class="side">
           {expected && <div class="caption">{language.text("actual")}</div>}
           {actual ? (
-            <Answer invocation={actual} marks={marks} />
+            <Answer invocation={actual} marks={marks} facts={marksIn(actual, facts, "actual")} index={index} decisive={decisive} />
           ) : (
             <p class="note">{language.text("neverReached")}</p>
           )}
@@ -138,19 +159,66 @@ export function useShownSteps(invocation: InvocationView | undefined): readonly 
   return (invocation?.steps ?? []).filter((step) => showsThoughts || step.kind !== "thought");
 }
 
-function Answer({ invocation, marks }: { invocation: InvocationView; marks: readonly string[] }) {
+function marksIn(invocation: InvocationView, facts: readonly Score[], side: "expected" | "actual"): FactMark[] {
+  return facts.length === 0 ? [] : factMarks(invocation.reply?.text ?? "", facts, side);
+}
+
+interface AnswerProps {
+  readonly invocation: InvocationView;
+  readonly marks: readonly string[];
+  /** The facts of the reply. */
+  readonly facts?: readonly FactMark[];
+  /** The index of the invocation if its steps have addresses. */
+  readonly index?: number;
+  readonly decisive?: string;
+}
+
+function Answer({ invocation, marks, facts, index, decisive = "" }: AnswerProps) {
+  const shown = new Set(useShownSteps(invocation));
+  const at = (place: string | number) => (index === undefined ? "" : `${index + 1}.${place}`);
   return (
     <>
-      {useShownSteps(invocation).map((step, index) => (
-        <Step key={index} step={step} marks={marks} />
-      ))}
-      <Reply invocation={invocation} marks={marks} />
+      {(invocation.steps ?? []).map((step, place) =>
+        shown.has(step) || (decisive && at(place + 1) === decisive) ? (
+          <Placed key={place} at={at(place + 1)} decisive={decisive}>
+            <Step step={step} marks={marks} />
+          </Placed>
+        ) : null,
+      )}
+      <Placed at={at("reply")} decisive={decisive}>
+        <Reply invocation={invocation} marks={marks} facts={facts} />
+      </Placed>
     </>
   );
 }
 
+/** A part of a transcript with an address. The decisive step is marked by a line, a word and its address. */
+function Placed({ at, decisive, children }: { at: string; decisive: string; children: ComponentChildren }) {
+  const language = useLanguage();
+  const { steps, onStep } = useReading();
+  if (!at) return <>{children}</>;
+  const isDecisive = at === decisive;
+  const people = steps?.get(at);
+  return (
+    <div class={isDecisive || people ? "decisive" : "placed"} data-step={at}>
+      {(isDecisive || people) && (
+        <span class="tag">
+          {language.text("decisiveStep")}
+          {people && `: ${language.list(people)}`}
+        </span>
+      )}
+      {onStep && (
+        <button type="button" class="quiet mark-step" onClick={() => onStep(at)}>
+          {language.text("isDecisiveStep")}
+        </button>
+      )}
+      {children}
+    </div>
+  );
+}
+
 /** The reply, and what is not shown of the steps before it. */
-export function Reply({ invocation, marks }: { invocation: InvocationView; marks: readonly string[] }) {
+export function Reply({ invocation, marks, facts = [] }: AnswerProps) {
   const language = useLanguage();
   const { steps, reply } = invocation;
   const hidden = (steps?.length ?? 0) - useShownSteps(invocation).length;
@@ -159,7 +227,7 @@ export function Reply({ invocation, marks }: { invocation: InvocationView; marks
       {hidden > 0 && <p class="muted">{language.text("hiddenThoughts", { count: hidden })}</p>}
       {steps === null && <p class="muted">{language.text("stepsUnknown")}</p>}
       {reply ? (
-        <Bubble step={reply} side="agent" name={reply.author || language.text("agent")} marks={marks} />
+        <Bubble step={reply} side="agent" name={reply.author || language.text("agent")} marks={marks} facts={facts} />
       ) : (
         <p class="muted">{language.text("noReply")}</p>
       )}
@@ -167,8 +235,13 @@ export function Reply({ invocation, marks }: { invocation: InvocationView; marks
   );
 }
 
-export function Bubble(props: { step: StepView; side: "user" | "agent"; name: string; marks: readonly string[] }) {
-  const { step, side, name, marks } = props;
+interface BubbleProps extends Omit<AnswerProps, "invocation"> {
+  readonly step: StepView;
+  readonly side: "user" | "agent";
+  readonly name: string;
+}
+
+export function Bubble({ step, side, name, marks, facts = [] }: BubbleProps) {
   return (
     <div class={`bubble ${side}`}>
       <div class="caption">
@@ -180,7 +253,7 @@ export function Bubble(props: { step: StepView; side: "user" | "agent"; name: st
           </>
         )}
       </div>
-      <Foreign text={step.text ?? ""} marks={marks} />
+      <Foreign text={step.text ?? ""} marks={marks} facts={facts} />
       <Withheld step={step} />
       <Attachments step={step} />
     </div>

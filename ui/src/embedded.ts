@@ -2,7 +2,7 @@
 import { attention, matches, type CaseChange } from "./rows";
 import { find, split, type Texts } from "./search";
 import type { CaseList, Query, Source } from "./source";
-import type { AttemptView, CaseRow, ComparisonView, PageView, RunView } from "./view";
+import type { AttemptView, CaseRow, ComparisonView, ModesView, PageView, RunView } from "./view";
 
 const CHUNK = 100;
 const UNPACKED_CHUNKS = 4;
@@ -164,6 +164,7 @@ class EmbeddedRun {
 
 export class EmbeddedSource implements Source {
   readonly hasOtherRuns = false;
+  readonly canNote = false;
   readonly runs: readonly RunView[];
   readonly comparison: ComparisonView | null;
   readonly language: string;
@@ -210,6 +211,12 @@ export class EmbeddedSource implements Source {
 
   async attempt(run: string, position: number, attempt: number): Promise<AttemptView> {
     return this.run(run).attempt(position, attempt);
+  }
+
+  async note(): Promise<void> {}
+
+  async modes(run: string): Promise<ModesView | null> {
+    return this.run(run).view.failures ?? null;
   }
 
   downloads(): readonly (readonly [string, string])[] {

@@ -13,6 +13,7 @@ export type Action =
   | "expected"
   | "compare"
   | "thoughts"
+  | "note"
   | "help";
 
 /** What a key does on the page of a queue. An answer is its place among the answers. */
@@ -39,6 +40,9 @@ export const KEYS: readonly Key[] = [
   { key: "t", action: "thoughts", text: "keyThoughts" },
   { key: "?", action: "help", text: "keyHelp" },
 ];
+
+/** The keys of a page on which people can write notes. */
+export const NOTE_KEYS: readonly Key[] = [...KEYS, { key: "n", action: "note", text: "keyNote" }];
 
 export function badge(action: Action): string {
   return badgeIn(KEYS, action);

@@ -1,5 +1,6 @@
 // One criterion on one attempt: value and threshold, parts, trajectory diff, reply against reference, ballots.
 import { usePage } from "./context";
+import { Facts } from "./facts";
 import { IntervalPicture, Name, PartName, Verdict, quantity } from "./marks";
 import { Foreign, Json, WordDiff } from "./text";
 import { Trajectory } from "./trajectory";
@@ -57,9 +58,7 @@ function Body({ outcome, attempt }: { outcome: OutcomeView; attempt: AttemptView
       <Agreement outcome={outcome} />
       <Evidence quotes={outcome.quotes ?? []} calls={outcome.calls ?? []} part={null} attempt={attempt} />
       <Ballots ids={ballots} attempt={attempt} />
-      {(outcome.parts ?? []).map((part, index) => (
-        <Part key={index} part={part} attempt={attempt} threshold={outcome.threshold} />
-      ))}
+      <Parts parts={outcome.parts ?? []} of={null} attempt={attempt} threshold={outcome.threshold} />
     </div>
   );
 }
@@ -86,6 +85,28 @@ function Reason({ text, calls }: { text: string; calls?: readonly unknown[] }) {
   return <Foreign class="reason" text={shown} />;
 }
 
+interface PartsProps {
+  readonly parts: readonly Score[];
+  /** The part that the parts belong to, or null for the whole outcome. */
+  readonly of: Score | null;
+  readonly attempt: AttemptView;
+  readonly threshold?: number | null;
+}
+
+/** The parts of an outcome or of a part. Facts stand in their texts, everything else one below the other. */
+function Parts({ parts, of, attempt, threshold }: PartsProps) {
+  const facts = parts.filter((part) => part.fact);
+  const index = of?.key?.kind === "invocation" ? (of.key.index ?? null) : null;
+  return (
+    <>
+      {facts.length > 0 && <Facts parts={facts} index={index} attempt={attempt} />}
+      {parts.map((part, place) =>
+        part.fact ? null : <Part key={place} part={part} attempt={attempt} threshold={threshold} />,
+      )}
+    </>
+  );
+}
+
 function Part({ part, attempt, threshold }: { part: Score; attempt: AttemptView; threshold?: number | null }) {
   const { language } = usePage();
   const name = <PartName part={part} />;
@@ -108,9 +129,7 @@ function Part({ part, attempt, threshold }: { part: Score; attempt: AttemptView;
         {part.reason && <Reason text={part.reason} calls={part.calls ?? part.quotes} />}
         <Evidence quotes={part.quotes ?? []} calls={part.calls ?? []} part={part} attempt={attempt} />
         <Ballots ids={part.ballots ?? []} attempt={attempt} />
-        {(part.parts ?? []).map((inner, index) => (
-          <Part key={index} part={inner} attempt={attempt} threshold={threshold} />
-        ))}
+        <Parts parts={part.parts ?? []} of={part} attempt={attempt} threshold={threshold} />
       </div>
     </details>
   );

@@ -38,6 +38,10 @@ export interface Names {
   readonly changes: ReadonlyMap<number, CaseChange>;
 }
 
+function isAlone(attempt: CaseRow["attempts"][number]): boolean {
+  return (attempt.verdict === "failed" || attempt.verdict === "error") && typeof attempt.mode !== "number";
+}
+
 /** Returns whether a row has the properties that a query asks for, apart from its text. */
 export function matches(row: CaseRow, query: Query, names: Names): boolean {
   const criterion = query.criterion ? names.criteria.indexOf(query.criterion) : -1;
@@ -48,6 +52,7 @@ export function matches(row: CaseRow, query: Query, names: Names): boolean {
       (!query.criterion || attempt.failed?.includes(criterion) || attempt.unscored?.includes(criterion)) &&
       (!query.side || attempt.fault === query.side) &&
       (!query.tool || attempt.tools?.includes(tool)) &&
+      (!query.mode || (query.mode === "alone" ? isAlone(attempt) : String(attempt.mode ?? "") === query.mode)) &&
       (!query.flags.includes("failed") || (attempt.verdict !== "passed" && attempt.verdict !== "informational")) &&
       (!query.flags.includes("labelled") || attempt.labelled) &&
       (!query.flags.includes("invalid") || attempt.invalid),

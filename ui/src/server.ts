@@ -1,7 +1,7 @@
 // The source of the viewer: a server over the store. Rows are asked for when they are seen, and again when they changed.
 import { type Client, run as pathOf, ServerProblem } from "./client";
 import { EVERYTHING, type CaseList, type Query, type Source } from "./source";
-import type { AttemptView, CaseRow, ComparisonView, FoundCases, OpenedRuns, RunChange, RunView } from "./view";
+import type { AttemptView, CaseRow, ComparisonView, FoundCases, ModesView, NoteRequest, OpenedRuns, RunChange, RunView } from "./view";
 
 const MOST_ROWS = 100;
 const REPORTS = ["html", "json", "junit", "markdown", "parquet", "adk-results"] as const;
@@ -72,6 +72,7 @@ class List implements CaseList {
 
 export class ServerSource implements Source {
   readonly hasOtherRuns = true;
+  readonly canNote = true;
   readonly language = "";
   readonly comparison: ComparisonView | null;
   private readonly rows = new Map<string, Rows>();
@@ -156,6 +157,17 @@ export class ServerSource implements Source {
 
   attempt(run: string, position: number, attempt: number): Promise<AttemptView> {
     return this.client.get<AttemptView>(`${pathOf(run)}/cases/${position}/${attempt}`);
+  }
+
+  async note(run: string, request: NoteRequest): Promise<void> {
+    await this.client.send("POST", `${pathOf(run)}/notes`, request);
+    this.watchers.forEach((changed) => changed());
+  }
+
+  modes(run: string): Promise<ModesView | null> {
+    const last = this.opened.runs[this.opened.runs.length - 1]!.id;
+    const base = run === last ? (this.opened.runs.find((view) => view.id !== run)?.id ?? "") : "";
+    return this.client.get<ModesView | null>(`${pathOf(run)}/modes`, { base });
   }
 
   downloads(run: string): readonly (readonly [string, string])[] {

@@ -1,5 +1,5 @@
 // Where the program reads runs from: data that a file embeds, or a server. Both give the same view model.
-import type { AttemptView, CaseRow, ComparisonView, RunView } from "./view";
+import type { AttemptView, CaseRow, ComparisonView, ModesView, NoteRequest, RunView } from "./view";
 
 export type Filter = "failed" | "flaky" | "changed" | "labelled" | "invalid";
 
@@ -11,9 +11,11 @@ export interface Query {
   readonly tool: string;
   readonly flags: readonly Filter[];
   readonly text: string;
+  /** The number of a failure mode, or "alone" for failures without a mode. */
+  readonly mode: string;
 }
 
-export const EVERYTHING: Query = { verdict: "", criterion: "", side: "", tool: "", flags: [], text: "" };
+export const EVERYTHING: Query = { verdict: "", criterion: "", side: "", tool: "", flags: [], text: "", mode: "" };
 
 /** The cases that a query found, by what needs attention. A row that is not at hand yet is undefined. */
 export interface CaseList {
@@ -29,6 +31,10 @@ export interface Source {
   /** The runs that the page can show, the one to show first last. */
   readonly runs: readonly RunView[];
   readonly comparison: ComparisonView | null;
+  /** Whether people can write notes. */
+  readonly canNote: boolean;
+  /** Stores what a person says about failures. */
+  note(run: string, request: NoteRequest): Promise<void>;
   /** Whether the page has a list of runs around it. */
   readonly hasOtherRuns: boolean;
   /** The language that the page was made for, or "". */
@@ -39,6 +45,8 @@ export interface Source {
   /** The position of the case with a name, or null. */
   find(run: string, name: string): Promise<number | null>;
   attempt(run: string, position: number, attempt: number): Promise<AttemptView>;
+  /** The failure modes of a run, or null if nothing failed. */
+  modes(run: string): Promise<ModesView | null>;
   /** The files that a run can be saved as, by name and address. */
   downloads(run: string): readonly (readonly [string, string])[];
   /** Why two runs are not compared, "lost" if the server does not answer, or "". */

@@ -11,6 +11,11 @@ export function labelsOf(run: string): string {
   return `#page=labels&run=${encodeURIComponent(run)}`;
 }
 
+/** The fragment of the board on which people sort the failures of a run, which only a viewer has. */
+export function boardOf(run: string): string {
+  return `#page=board&run=${encodeURIComponent(run)}`;
+}
+
 /** The fragment of a queue of outcomes that people label. */
 export function queueOf(run: string, queue: number): string {
   return `#page=label&run=${encodeURIComponent(run)}&queue=${queue}`;
@@ -25,6 +30,8 @@ export interface State {
   /** The name of the case. In another run, the case may have another position. */
   readonly name: string;
   readonly attempt: number;
+  /** The step to show, for example "2.3" or "2.reply", or "". */
+  readonly step: string;
   readonly query: Query;
 }
 
@@ -45,6 +52,7 @@ export function parse(fragment: string, runs: readonly string[]): State {
     position,
     name: position === null ? "" : (values.get("name") ?? ""),
     attempt: number(values.get("attempt")) ?? 1,
+    step: /^\d{1,6}\.(\d{1,6}|reply|user)$/.test(values.get("step") ?? "") ? values.get("step")! : "",
     query: {
       verdict: values.get("verdict") ?? "",
       criterion: values.get("criterion") ?? "",
@@ -52,6 +60,7 @@ export function parse(fragment: string, runs: readonly string[]): State {
       tool: values.get("tool") ?? "",
       flags: FLAGS.filter((flag) => (values.get("only") ?? "").split(",").includes(flag)),
       text: values.get("q") ?? "",
+      mode: /^(\d{1,9}|alone)$/.test(values.get("mode") ?? "") ? values.get("mode")! : "",
     },
   };
 }
@@ -68,8 +77,9 @@ export function format(state: State): string {
   if (state.position !== null) values.set("case", String(state.position));
   if (state.position !== null && state.name && state.name.length <= LONGEST_NAME) values.set("name", state.name);
   if (state.attempt !== 1) values.set("attempt", String(state.attempt));
-  const { verdict, criterion, side, tool, flags, text } = state.query;
-  for (const [name, value] of Object.entries({ verdict, criterion, side, tool, q: text })) {
+  if (state.position !== null && state.step) values.set("step", state.step);
+  const { verdict, criterion, side, tool, flags, text, mode } = state.query;
+  for (const [name, value] of Object.entries({ verdict, criterion, side, tool, q: text, mode })) {
     if (value) values.set(name, value);
   }
   if (flags.length > 0) values.set("only", flags.join(","));
@@ -79,7 +89,8 @@ export function format(state: State): string {
 /** Returns a state after a change. Another case has another name, which the page learns when it opens the case. */
 export function moved(state: State, change: Partial<State>): State {
   const isOther = change.position !== undefined && change.position !== state.position;
-  return { ...state, ...(isOther ? { name: "" } : {}), ...change };
+  const isElsewhere = isOther || (change.attempt !== undefined && change.attempt !== state.attempt);
+  return { ...state, ...(isOther ? { name: "" } : {}), ...(isElsewhere ? { step: "" } : {}), ...change };
 }
 
 export function isLimited(query: Query): boolean {

@@ -2,6 +2,7 @@
 import { Cases } from "./cases";
 import { usePage } from "./context";
 import { CountsBar, Estimate, IntervalPicture, Name, Verdict } from "./marks";
+import { Modes } from "./modes";
 import type { Interval } from "./numbers";
 import { Table } from "./table";
 import { Foreign } from "./text";
@@ -18,6 +19,7 @@ export function Summary() {
         {run.clustered && <p class="note">{language.text("clustered")}</p>}
       </section>
       <PassK run={run} />
+      <Modes />
       <Cases />
     </>
   );

@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { useLanguage } from "./context";
 import { type Change, diffWords } from "./diff";
+import type { FactMark, FactState } from "./factmarks";
 import { breakable, languageOf, pieces, shortened } from "./visible";
 
 const LONGEST = 6000;
@@ -25,16 +26,26 @@ function Breakable({ text }: { text: string }): ComponentChildren {
   return parts.length === 1 ? text : parts.map((part, index) => (index ? [<wbr key={index} />, part] : part));
 }
 
-/** A text of a person or of an agent, with quotations marked. The rest of a long text is shown on demand. */
-export function Foreign({ text, marks = [], class: name }: { text: string; marks?: readonly string[]; class?: string }) {
+interface ForeignProps {
+  readonly text: string;
+  /** Quotations to mark. */
+  readonly marks?: readonly string[];
+  readonly facts?: readonly FactMark[];
+  readonly class?: string;
+}
+
+/** A text of a person or of an agent, with quotations and facts marked. The rest of a long text is shown on demand. */
+export function Foreign({ text, marks = [], facts = [], class: name }: ForeignProps) {
   const language = useLanguage();
   const [isWhole, setWhole] = useState(false);
   const shown = isWhole || text.length <= LONGEST ? text : text.slice(0, LONGEST);
-  const parts = useMemo(() => marked(shown, marks), [shown, marks.join("\u0000")]);
+  const parts = useMemo(() => marked(shown, marks, facts), [shown, marks.join("\u0000"), JSON.stringify(facts)]);
   return (
     <div class={`foreign ${name ?? ""}`} lang={languageOf(text)} dir="auto" tabIndex={isTall(name, shown) ? 0 : undefined}>
       {parts.map((part) =>
-        part.isMarked ? (
+        part.state ? (
+          <Fact state={part.state} text={part.text} />
+        ) : part.isMarked ? (
           <mark>
             <Plain text={part.text} />
           </mark>
@@ -56,23 +67,60 @@ function isTall(name: string | undefined, text: string): boolean {
   return name === "code" && (text.length > TALL || text.split("\n", 20).length === 20);
 }
 
+const SIGNS: Readonly<Record<FactState, string>> = {
+  contradicted: "≠",
+  forbidden: "⊘",
+  missing: "∅",
+  ungrounded: "∅",
+  undecided: "?",
+  found: "✓",
+};
+
+const WORDS = {
+  contradicted: "contradicted",
+  forbidden: "forbiddenFact",
+  missing: "missingFact",
+  ungrounded: "ungrounded",
+  undecided: "undecided",
+  found: "agrees",
+} as const;
+
+/** A fact in a text: a sign, a line below and a word for screen readers say what it is, beside its colour. */
+function Fact({ state, text }: { state: FactState; text: string }) {
+  const language = useLanguage();
+  return (
+    <mark class={`fact ${state}`} title={language.text(WORDS[state])}>
+      <span class="fact-sign" aria-hidden="true">
+        {SIGNS[state]}
+      </span>
+      <span class="visually-hidden">{language.text(WORDS[state])}: </span>
+      <Plain text={text} />
+    </mark>
+  );
+}
+
 interface Part {
   readonly text: string;
   readonly isMarked: boolean;
+  readonly state?: FactState;
 }
 
-function marked(text: string, marks: readonly string[]): Part[] {
-  const ranges = marks
+/** The parts of a text. A quotation that a fact overlaps is not marked. */
+function marked(text: string, marks: readonly string[], facts: readonly FactMark[]): Part[] {
+  const quotes = marks
     .filter((mark) => mark.trim().length > 1)
     .map((mark): [number, number] => [text.indexOf(mark), mark.length])
     .filter(([start]) => start >= 0)
-    .sort(([a], [b]) => a - b);
+    .map(([start, length]) => ({ start, end: start + length, state: undefined }))
+    .filter(({ start, end }) => !facts.some((fact) => fact.start < end && start < fact.end));
+  const ranges = [...facts.filter((fact) => fact.start < text.length), ...quotes].sort((a, b) => a.start - b.start);
   const parts: Part[] = [];
   let end = 0;
-  for (const [start, length] of ranges) {
-    if (start < end) continue;
-    parts.push({ text: text.slice(end, start), isMarked: false }, { text: text.slice(start, start + length), isMarked: true });
-    end = start + length;
+  for (const range of ranges) {
+    if (range.start < end) continue;
+    const own = { text: text.slice(range.start, range.end), isMarked: true };
+    parts.push({ text: text.slice(end, range.start), isMarked: false }, range.state ? { ...own, state: range.state } : own);
+    end = range.end;
   }
   parts.push({ text: text.slice(end), isMarked: false });
   return parts.filter((part) => part.text);

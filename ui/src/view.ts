@@ -57,6 +57,7 @@ export interface AttemptRow {
   tools?: number[];
   labelled?: boolean;
   seconds?: number | null;
+  mode?: number | null;
 }
 
 export interface AttemptView {
@@ -87,6 +88,7 @@ export interface AttemptView {
   reward?: number | null;
   mutation?: Mutation | null;
   agents?: AgentView[];
+  decisive?: DecisiveView | null;
 }
 
 export interface BallotView {
@@ -98,6 +100,25 @@ export interface BallotView {
   prompts?: SentPrompt[];
   votes: VoteView[];
   settings?: Record<string, unknown>;
+}
+
+export interface BoardRequest {
+  labeler: string;
+  seen: number;
+  action: "add" | "rename";
+  name: string;
+  to?: string;
+}
+
+export interface BoardView {
+  run: string;
+  seen: number;
+  failures: number;
+  read: number;
+  drawn: number;
+  columns: ColumnView[];
+  people: PeopleView;
+  more?: number;
 }
 
 export interface Calibration {
@@ -119,6 +140,16 @@ export interface Calibration {
   error?: number | null;
   freedom?: number | null;
   decisions?: LabelledDecisions | null;
+}
+
+export interface CardView {
+  position: number;
+  attempt: number;
+  name: string;
+  reason: string;
+  note?: string;
+  authors?: number;
+  split?: boolean;
 }
 
 export interface Cascade {
@@ -182,6 +213,16 @@ export interface ClaimDecision {
 export interface ClaimedItems {
   queue: QueueView;
   items: LabelItemView[];
+}
+
+export interface ColumnView {
+  key: string;
+  name: string;
+  total: number;
+  read: number;
+  cards: CardView[];
+  drawn?: number;
+  share: Estimate;
 }
 
 export interface ComparedCase {
@@ -279,6 +320,21 @@ export interface Decision {
   counted?: Record<string, number>;
   abstained?: number;
   draws?: number[];
+}
+
+export interface DecisiveStep {
+  invocation: number;
+  step: number | null;
+  kind: "call" | "message" | "reply" | "result" | "thought" | "user";
+  ordinal: number;
+  text?: string;
+}
+
+export interface DecisiveView {
+  reason: string;
+  step?: DecisiveStep | null;
+  evidence?: "break" | "contrast" | "expectation" | "side" | "symptom" | null;
+  mode?: number | null;
 }
 
 export interface DisagreementView {
@@ -515,6 +571,26 @@ export interface McNemar {
   mid_p: number;
 }
 
+export interface ModeExample {
+  position: number;
+  attempt: number;
+  name: string;
+  decisive: DecisiveView;
+}
+
+export interface ModeView {
+  number: number;
+  name: string;
+  side: "agent" | "environment" | "expectation" | "infrastructure" | "judge" | "simulator";
+  cases: number;
+  attempts: number;
+  repaired: number;
+  of_failures: Estimate;
+  of_cases: Estimate;
+  change?: "gone" | "grown" | "new" | "shrunk" | "unchanged" | null;
+  example?: ModeExample | null;
+}
+
 export interface ModelUsage {
   calls?: number;
   input_tokens?: number | null;
@@ -522,6 +598,18 @@ export interface ModelUsage {
   cost?: number | null;
   unreported_calls?: number;
   unpriced_calls?: number;
+}
+
+export interface ModesView {
+  cases: number;
+  failed_cases: number;
+  failed_attempts: number;
+  total: number;
+  modes: ModeView[];
+  largest: number[];
+  alone?: number;
+  unplaced?: number;
+  notes?: string[];
 }
 
 export interface Mutation {
@@ -537,6 +625,15 @@ export interface Mutation {
 export interface Needed {
   cases?: number | null;
   attempts?: number | null;
+}
+
+export interface NoteRequest {
+  labeler: string;
+  attempts: ([number, number])[];
+  name?: string;
+  note?: string;
+  step?: string;
+  is_failure: boolean;
 }
 
 export interface OpenedRuns {
@@ -616,6 +713,13 @@ export interface PeopleAgreementView {
   values?: number[];
   confusion?: number[][];
   part?: "call" | "check" | "fact" | "invocation" | "message" | "question" | "rubric" | "sentence" | null;
+}
+
+export interface PeopleView {
+  labelers: string[];
+  several?: number;
+  equal?: number;
+  alpha?: number | null;
 }
 
 export interface ProgressView {
@@ -756,6 +860,7 @@ export interface RunView {
   labelled?: number;
   name?: string;
   progress?: ProgressView | null;
+  failures?: ModesView | null;
 }
 
 export interface Score {
@@ -770,6 +875,7 @@ export interface Score {
   key?: PartKey | null;
   calls?: AlignedCall[];
   first?: FirstDecision | null;
+  fact?: StatedFact | null;
 }
 
 export interface SentPrompt {
@@ -781,6 +887,14 @@ export interface SetupDifference {
   what: string;
   base: string;
   candidate: string;
+}
+
+export interface StatedFact {
+  kind: string;
+  state: "contradicted" | "forbidden" | "found" | "missing" | "undecided" | "ungrounded";
+  value?: string;
+  expected?: [number, number] | null;
+  actual?: [number, number] | null;
 }
 
 export interface StepView {

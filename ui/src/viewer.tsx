@@ -1,6 +1,7 @@
 // The viewer: which page belongs to the fragment of the address.
 import { useEffect, useState } from "preact/hooks";
 import { App } from "./app";
+import { Board } from "./board";
 import { type Choices, useChoices } from "./choices";
 import type { Client } from "./client";
 import { Labelling } from "./labelling";
@@ -26,6 +27,7 @@ export function Viewer({ client, made }: { client: Client; made: string }) {
   const [run, base] = [values.get("run") ?? "", values.get("base") ?? ""];
   const key = `${values.get("page")}/${run}`;
   if (run && values.get("page") === "labels") return <Labels key={key} client={client} choices={choices} run={run} />;
+  if (run && values.get("page") === "board") return <Board key={key} client={client} choices={choices} run={run} />;
   if (run && values.get("page") === "label") {
     const queue = Number(values.get("queue")) || 0;
     const name = values.get("as") ?? "";

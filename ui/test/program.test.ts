@@ -125,7 +125,8 @@ test("the fragment holds the whole state", () => {
     position: 4,
     name: "late order",
     attempt: 2,
-    query: { verdict: "failed", criterion: "a&b=c", side: "agent", tool: "注文#", flags: ["flaky", "invalid"], text: "x y?&" },
+    step: "2.3",
+    query: { verdict: "failed", criterion: "a&b=c", side: "agent", tool: "注文#", flags: ["flaky", "invalid"], text: "x y?&", mode: "3" },
   } as const;
   assert.deepEqual(parse(format(state), ["one", "two"]), state);
 });
@@ -138,6 +139,7 @@ test("a link with wrong values opens the summary of the last run", () => {
     position: null,
     name: "",
     attempt: 1,
+    step: "",
     query: EVERYTHING,
   });
 });

@@ -33,6 +33,8 @@ from fairtrial.api.execution import execute as execute
 from fairtrial.api.explaining import Explanation as Explanation
 from fairtrial.api.explaining import explain as explain
 from fairtrial.api.failure_modes.judged_modes import judge_failures as judge_failures
+from fairtrial.api.failure_modes.mode_board import BoardConflictError as BoardConflictError
+from fairtrial.api.failure_modes.mode_board import write_notes as write_notes
 from fairtrial.api.failure_modes.mode_guards import write_cases as write_cases
 from fairtrial.api.failure_modes.mode_guards import write_guard as write_guard
 from fairtrial.api.failure_modes.mode_reports import print_failures as print_failures
@@ -197,6 +199,8 @@ from fairtrial.reports.value.selection_report import print_traces as print_trace
 from fairtrial.reports.value.selection_report import selection_document as selection_document
 from fairtrial.reports.viewer_page import viewer_page as viewer_page
 from fairtrial.reports.viewer_page import viewer_policy as viewer_policy
+from fairtrial.reports.views.board_shapes import BoardRequest as BoardRequest
+from fairtrial.reports.views.board_shapes import NoteRequest as NoteRequest
 from fairtrial.reports.views.label_shapes import LabelRequest as LabelRequest
 from fairtrial.reports.views.label_shapes import QueueRequest as QueueRequest
 from fairtrial.reports.views.label_shapes import WindowRequest as WindowRequest

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 
 from msgspec.structs import replace
 
+from fairtrial.analysis.failures.mode_changes import compare_modes
 from fairtrial.analysis.failures.mode_counts import count_modes
 from fairtrial.analysis.failures.modes import LARGEST_DISTANCE
 from fairtrial.analysis.failures.named_failures import ReadFailure, estimate_names, read_failures
-from fairtrial.analysis.failures.run_failures import FailureCollector
+from fairtrial.analysis.failures.run_failures import FAILED, FailureCollector
 from fairtrial.errors import UsageError
-from fairtrial.records.failure_mode import Failures
+from fairtrial.records.failure_mode import Failures, ModeChanges
+from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import FAILURES
 from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.transcript import Transcript, transcripts
@@ -46,6 +48,33 @@ def check_distance(largest_distance: float) -> None:
     """Raise UsageError if a distance is not in 0..1."""
     if not 0 <= largest_distance <= 1:
         raise UsageError(f"largest_distance must be from 0 to 1, got {largest_distance:g}")
+
+
+MOST_FAILED = 20_000
+"""The most failed attempts of a run whose modes a report shows. They are held in memory while it is written."""
+
+
+def report_failures(run: ReportedRun) -> Failures | None:
+    """Return the failures of a run for its reports, or None if there are too many of them."""
+    failed = sum(run.summary.cases.get(verdict, 0) for verdict in FAILED)
+    if failed > MOST_FAILED:
+        return None
+    if not failed:
+        return Failures("", run.info.id, 0, 0, 0, 0, ())
+    return find_failures(run)
+
+
+def report_changes(run: ReportedRun, base: ReportedRun) -> ModeChanges | None:
+    """Return how the failure modes of a run changed since a base run, or None if one of them has too many failures."""
+    now, before = run.failure_modes, base.failure_modes
+    if now is None or before is None or not now.failed_attempts:
+        return None
+    return compare_modes(before, now, case_keys(base), case_keys(run))
+
+
+def case_keys(run: ReportedRun) -> Mapping[int, CaseKey]:
+    """Return the identities of the cases of a run by their positions."""
+    return {expected.position: expected.key for expected in run.expected}
 
 
 def by_position(attempts: Iterator[Transcript]) -> Iterator[list[Transcript]]:

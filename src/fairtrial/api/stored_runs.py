@@ -38,7 +38,8 @@ from fairtrial.text.globs import fits
 
 if TYPE_CHECKING:
     from fairtrial.api.attempt_filter import AttemptFilter, Selection
-    from fairtrial.records.failure_mode import Failures
+    from fairtrial.records.failure_mode import Failures, ModeChanges
+    from fairtrial.reports.report_table import ReportedRun
     from fairtrial.reports.run_plots import RunPlots
     from fairtrial.reports.tables import RunTable
     from fairtrial.store import Store
@@ -247,6 +248,19 @@ class Run:
         from fairtrial.api.collected_failures import find_failures
 
         return find_failures(self)
+
+    @cached_property
+    def failure_modes(self) -> Failures | None:
+        """Its failures as reports show them. None if too many attempts failed. Computed once."""
+        from fairtrial.api.collected_failures import report_failures
+
+        return report_failures(self)
+
+    def mode_changes(self, base: ReportedRun) -> ModeChanges | None:
+        """Return how its failure modes changed since a base run. None if too many attempts failed."""
+        from fairtrial.api.collected_failures import report_changes
+
+        return report_changes(self, base)
 
     def add_label(self, label: Label) -> None:
         """Store a label. Earlier labels of the same attempt stay."""

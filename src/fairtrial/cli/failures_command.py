@@ -50,6 +50,13 @@ _LARGEST_DISTANCE = click.option(
     type=FileToWrite(),
     help="Write the cases of the mode as an eval set. Needs --mode.",
 )
+@click.option(
+    "--notes",
+    "notes_file",
+    metavar="FILE",
+    type=FileToWrite(),
+    help="Write the notes and names that people gave to failures: CSV, or JSON lines if FILE ends with .jsonl.",
+)
 @under("Reports", trust_flags.json_file, _HTML, trust_flags.markdown_file)
 @under("Limits", _LARGEST_DISTANCE, rare=True)
 @click.option(
@@ -63,6 +70,7 @@ def failures(
     against: str | None,
     criterion_file: Path | None,
     cases_file: Path | None,
+    notes_file: Path | None,
     json_file: Path | None,
     html_file: Path | None,
     markdown_file: Path | None,
@@ -82,6 +90,7 @@ def failures(
     fairtrial failures 20260102 --mode 1
     fairtrial failures 20260102 --mode 1 --to-criterion guard.json --to-cases regression.evalset.json
     fairtrial failures 20260102 --against 20260101 --markdown comment.md
+    fairtrial failures 20260102 --notes notes.csv
     fairtrial failures 20260102 --json failures.json --html failures.html
     fairtrial failures 20260102 --judge --judge-model openai/gpt-4o-mini --max-cost 1
     """  # noqa: D301
@@ -103,6 +112,9 @@ def failures(
         _check_mode(modes, mode)
     changes = None if against is None else api.failure_changes(own, against, store=store)
     trust_flags.write(modes if changes is None else changes, json_file)
+    if notes_file is not None:
+        notes = api.write_notes(own, store, notes_file)
+        console(stderr=trust_flags.is_stdout(json_file)).print(f"{notes_file}: {notes} notes", markup=False)
     if html_file is not None:
         html_file.write_text(api.failures_html(modes), encoding="utf-8", errors="backslashreplace")
     markdown = api.failures_markdown(modes) if changes is None else api.changes_markdown(changes, modes)

@@ -10,11 +10,11 @@ from msgspec import Meta
 
 from fairtrial.config.reader import check_options
 from fairtrial.metrics.asking import judge_each
-from fairtrial.metrics.facts_match import Ignore, Kinds, Locale, Units, check_units
+from fairtrial.metrics.facts_match import Ignore, Kinds, Locale, Units, check_units, state_fact
 from fairtrial.metrics.judge_context import Texts, actions, agents_at, earlier, instructions, tools, user_message
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import Content
-from fairtrial.records.score import PartKey, Quote, Score, average_parts
+from fairtrial.records.score import PartKey, Quote, Score, StatedFact, average_parts
 from fairtrial.records.trace import Invocation, ToolCall, ToolResult, Trace
 from fairtrial.text.facts.fact import KINDS, Fact
 from fairtrial.text.facts.fact_agreement import Reader
@@ -77,7 +77,9 @@ class FactsGrounded:
         for start, end in evidence.foreign_places(reply) if self.names else ():
             name = reply[start:end]
             key, quotes = PartKey("fact", len(parts)), (Quote(name, "reply"),)
-            parts.append(Score(0.0, f"not found: no text names {name!r}", f"name: {name}", quotes=quotes, key=key))
+            fact = StatedFact("name", "ungrounded", "", None, (start, end))
+            reason = f"not found: no text names {name!r}"
+            parts.append(Score(0.0, reason, f"name: {name}", quotes=quotes, key=key, fact=fact))
         if not parts:
             return Score(applicable=False, reason="the reply states no facts")
         return average_parts(parts)
@@ -88,9 +90,10 @@ def _part(support: Support, fact: Fact, reply: str, place: int) -> Score:
     key, label, quote = PartKey("fact", place), f"{fact.kind}: {text}", Quote(text, "reply")
     if not support:
         reason = f"not found: {text!r} stands in no message, result or instruction, and follows from none"
-        return Score(0.0, reason, label, quotes=(quote,), key=key)
+        stated = state_fact(fact, "ungrounded", actual=fact)
+        return Score(0.0, reason, label, quotes=(quote,), key=key, fact=stated)
     reason = f"found in {support.source}" if support.source else f"follows: {support.calculation}"
-    return Score(1.0, reason, label, quotes=(quote,), key=key)
+    return Score(1.0, reason, label, quotes=(quote,), key=key, fact=state_fact(fact, "found", actual=fact))
 
 
 def _lacks_results(invocations: Sequence[Invocation]) -> bool:

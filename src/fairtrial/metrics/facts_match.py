@@ -14,11 +14,12 @@ from fairtrial.metrics.facts_names import collect_names
 from fairtrial.metrics.pairing import compare_each, no_reference
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import not_recorded
-from fairtrial.records.score import PartKey, Quote, Score, average_parts
+from fairtrial.records.score import FactState, PartKey, Quote, Score, StatedFact, TextPlace, average_parts
 from fairtrial.records.trace import Invocation, Trace
 from fairtrial.text.facts.fact import KINDS, Fact, Kind
 from fairtrial.text.facts.fact_agreement import Agreement, Finding, Reader, compare_facts
 from fairtrial.text.facts.fact_equality import equal_facts
+from fairtrial.text.facts.fact_value import fact_value
 from fairtrial.text.facts.own_units import parse_units
 
 _STATES = {"found": 1.0, "missing": 0.0, "contradicted": 0.0}
@@ -131,8 +132,20 @@ class FactsMatch:
                 actual = reply[hits[0].start : hits[0].end]
                 reason = f"{text!r} is forbidden, and the reply says {actual!r}"
                 quotes = (Quote(actual, "actual"),)
-                parts.append(Score(0.0, reason, label=text, quotes=quotes, key=PartKey("fact", next(places))))
+                fact = state_fact(hits[0], "forbidden", actual=hits[0])
+                parts.append(
+                    Score(0.0, reason, label=text, quotes=quotes, key=PartKey("fact", next(places)), fact=fact)
+                )
         return parts
+
+
+def state_fact(fact: Fact, state: FactState, *, expected: Fact | None = None, actual: Fact | None = None) -> StatedFact:
+    """Return a fact with its state, and its places in the expected reply and in the reply."""
+    return StatedFact(fact.kind, state, fact_value(fact), _place(expected), _place(actual))
+
+
+def _place(fact: Fact | None) -> TextPlace | None:
+    return None if fact is None else (fact.start, fact.end)
 
 
 def _contradictions(agreement: Agreement, reference: str, reply: str, places: count[int]) -> list[Score]:
@@ -145,7 +158,10 @@ def _contradictions(agreement: Agreement, reference: str, reply: str, places: co
         expected, actual = reference[item.start : item.end], reply[item.other_start : item.other_end]
         reason = f"contradicted: the reference says {expected!r}, the reply says {actual!r}"
         quotes = (Quote(expected, "expected"), Quote(actual, "actual"))
-        parts.append(Score(0.0, reason, label=item.name, quotes=quotes, key=PartKey("fact", next(places))))
+        kind = "name" if item.name == "name" else "predicate"
+        both = ((item.start, item.end), (item.other_start, item.other_end))
+        fact = StatedFact(kind, "contradicted", "", *both)
+        parts.append(Score(0.0, reason, label=item.name, quotes=quotes, key=PartKey("fact", next(places)), fact=fact))
     return parts
 
 
@@ -155,13 +171,15 @@ def _part(finding: Finding, reference: str, reply: str, place: int, *, by_contra
     label = f"{finding.fact.kind}: {expected}"
     if finding.counterpart is not None:
         quotes.append(Quote(_text(finding.counterpart, reply), "actual"))
+    fact = state_fact(finding.fact, finding.state, expected=finding.fact, actual=finding.counterpart)
     if finding.state == "undecided":
-        return Score(None, finding.why, label=label, quotes=tuple(quotes), side="expectation", key=key)
+        return Score(None, finding.why, label=label, quotes=tuple(quotes), side="expectation", key=key, fact=fact)
     if by_contradiction:
         # A contradiction decides, and the mean of the parts is the score.
         reason = f"{finding.state}; a contradiction decides"
-        return Score(applicable=False, reason=reason, label=label, quotes=tuple(quotes), key=key)
-    return Score(_STATES[finding.state], _reason(finding, expected, reply), label=label, quotes=tuple(quotes), key=key)
+        return Score(applicable=False, reason=reason, label=label, quotes=tuple(quotes), key=key, fact=fact)
+    reason = _reason(finding, expected, reply)
+    return Score(_STATES[finding.state], reason, label=label, quotes=tuple(quotes), key=key, fact=fact)
 
 
 def _reason(finding: Finding, expected: str, reply: str) -> str:

@@ -103,6 +103,28 @@ class FirstDecision(Record, frozen=True):
     judged: float | None = None
 
 
+FactState = Literal["found", "missing", "contradicted", "undecided", "forbidden", "ungrounded"]
+"""How a reply treats a fact. A `forbidden` fact may not stand in the reply. An `ungrounded` fact has no evidence."""
+
+TextPlace = tuple[int, int]
+"""The start and the end of a part of a text, in code points."""
+
+
+class StatedFact(Record, frozen=True):
+    """A fact that a part of a score is about, such as an amount of money.
+
+    `kind` is for example `amount` or `date`. It is `name` for a proper name and `predicate` for a clause such as "is
+    shipped". `value` is its normalised value, for example `29.9 USD`, or empty. `expected` and `actual` are its places
+    in the expected reply and in the reply, or None if the fact does not stand there.
+    """
+
+    kind: str
+    state: FactState
+    value: str = ""
+    expected: TextPlace | None = None
+    actual: TextPlace | None = None
+
+
 class Score(Record, frozen=True):
     """The answer of a metric about a trace, or about a part of it.
 
@@ -112,7 +134,8 @@ class Score(Record, frozen=True):
     part is about. The score of a whole trace does not have a key, and parts of users' metrics may lack it. `label` is
     a name for people. If it is empty, the key serves as the name. `calls` is the alignment of a criterion that compares
     tool calls. It is empty if each call equals the expected call at the same position. `first` is the treatment of the
-    part by a criterion that is asked before the judge, or None if there is no such criterion.
+    part by a criterion that is asked before the judge, or None if there is no such criterion. `fact` is the fact that
+    the part is about, or None if it is about something else.
     """
 
     value: float | None = None
@@ -126,6 +149,7 @@ class Score(Record, frozen=True):
     key: PartKey | None = None
     calls: tuple[AlignedCall, ...] = ()
     first: FirstDecision | None = None
+    fact: StatedFact | None = None
 
     @property
     def title(self) -> str:

@@ -135,7 +135,8 @@ def _write_chunks(
     """Write the attempts and the rows of all runs. Raises _TooLargeError above the limit, if there is a limit."""
     for own in rows:
         own.clear()
-    readers = [RunReader(run, own.add, traces) for run, own in zip(runs, rows, strict=True)]
+    bases = [None, *runs[:-1]]
+    readers = [RunReader(run, own.add, traces, base) for run, own, base in zip(runs, rows, bases, strict=True)]
     for number, reader in enumerate(readers):
         attempts = reader.attempts()
         for chunk in count():

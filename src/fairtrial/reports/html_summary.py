@@ -58,8 +58,19 @@ def _run(run: View, cases: Sequence[View], own: Mapping[str, Any]) -> str:
     reasons = "".join(f"<li>{_text(reason)}</li>" for reason in (*run.get("reasons", ()), *notes))
     return (
         f"<h1>{_text(run['verdict'])}</h1><p>{_text(run['id'])} · {_text(run['started'])}</p><p>{counts}</p>"
-        f"<ul>{reasons}</ul>{_criteria(run, own)}{_not_passed(cases, own)}"
+        f"<ul>{reasons}</ul>{_criteria(run, own)}{_modes(run.get('failures') or {}, own)}{_not_passed(cases, own)}"
     )
+
+
+def _modes(failures: View, own: Mapping[str, Any]) -> str:
+    """Return the largest failure modes, and those that are new."""
+    largest = failures.get("largest", ())
+    items = "".join(
+        f"<li>{_text(mode['name'])}: {mode['attempts']:,} ({rate(mode['of_failures'].get('value'))})</li>"
+        for mode in failures.get("modes", ())
+        if mode["number"] in largest
+    )
+    return f"<h2>{escape(own['failureModes'])}</h2><ul>{items}</ul>" if items else ""
 
 
 def _criteria(run: View, own: Mapping[str, Any]) -> str:

@@ -15,15 +15,15 @@ from fairtrial.reports.views.view import RunReader
 from fairtrial.reports.views.view_shapes import CaseRow
 
 
-def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions = DEFAULTS) -> None:  # noqa: ARG001
+def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions = DEFAULTS) -> None:
     """Write the report, one attempt a line, without holding the attempts in memory.
 
-    The run comes last, because all attempts together show its agents and tools. `options` change nothing here; every
-    report has them.
+    The run comes last, because all attempts together show its agents and tools. The failure modes are compared with
+    those of a baseline if there is one.
     """
     encode = msgspec.json.Encoder().encode
     rows: list[CaseRow] = []
-    reader = RunReader(run, rows.append)
+    reader = RunReader(run, rows.append, base=options.base_run)
     stream.write(b'{"attempts": [')
     stream.writelines((b",\n  " if i else b"\n  ") + encode(own) for i, own in enumerate(_attempts(reader, rows)))
     stream.write(b'],\n "run": %s}\n' % encode(reader.view()))

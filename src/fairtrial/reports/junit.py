@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -23,6 +23,7 @@ from fairtrial.records.result import CaseResult, Fault, Outcome, Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 from fairtrial.reports.attempts import CaseAttempts
+from fairtrial.reports.failures.failure_table import decisive_line
 from fairtrial.reports.judges.judge_states import describe
 from fairtrial.reports.numbers import describe_outcome, format_estimate, interval
 from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
@@ -34,6 +35,7 @@ from fairtrial.text.redaction.redact import without_secrets
 _SUITE = "fairtrial"
 """The name of the suite of an eval set without an id, and of the test case of the run itself."""
 _IN_MEMORY = 1 << 20
+_STEP = 300
 
 
 class _Test(NamedTuple):
@@ -74,6 +76,16 @@ class _Errors:
                 yield f"{count(number, 'attempt')} ended with the same error: {error}"
 
 
+@dataclass(frozen=True)
+class _About:
+    """What the tests of a case need of their run. `steps` are the decisive steps of failed attempts."""
+
+    info: RunInfo
+    errors: _Errors
+    steps: Mapping[tuple[int, int], str]
+    allow_unscored: bool
+
+
 def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions = DEFAULTS) -> None:
     """Write a suite for each eval set, with a test for each case and criterion.
 
@@ -82,7 +94,7 @@ def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions = DEFAULTS)
     in the output of the last suite. It is a suite of its own only if that suite has a test.
     """
     stream.write(b'<?xml version="1.0" encoding="utf-8"?>\n<testsuites>')
-    files, errors = set_files(run.info), _Errors()
+    files, errors, steps = set_files(run.info), _Errors(), _decisive_steps(run)
     baselines = run.info.attempt_rules.baselines
     counted = (transcript for transcript in transcripts(run) if transcript.result.eval_set not in baselines)
     groups = groupby(counted, key=lambda transcript: transcript.result.eval_set)
@@ -91,7 +103,7 @@ def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions = DEFAULTS)
     while group is not None:
         set_id, of_set = group
         with tempfile.SpooledTemporaryFile(_IN_MEMORY) as body:
-            suite = _write_cases(body, run, of_set, errors, allow_unscored=options.allow_unscored)
+            suite = _write_cases(body, _About(run.info, errors, steps, options.allow_unscored), of_set)
             group = next(groups, None)
             if group is None and not is_run_alone:
                 _write_output(body, run, errors)
@@ -101,6 +113,13 @@ def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions = DEFAULTS)
     if is_run_alone:
         _write_run(stream, run, errors, allow_unscored=options.allow_unscored)
     stream.write(b"</testsuites>\n")
+
+
+def _decisive_steps(run: ReportedRun) -> dict[tuple[int, int], str]:
+    """Return the decisive step of each failed attempt, by the position of its case and its number."""
+    failures = run.failure_modes
+    failed = () if failures is None else failures.failed
+    return {(own.position, own.attempt): shorten(decisive_line(own), _STEP) for own in failed if own.step is not None}
 
 
 def case_message(attempts: CaseAttempts) -> str:
@@ -121,14 +140,12 @@ def set_files(info: RunInfo) -> dict[str, str]:
     return {set_id: path for set_id, (path, _) in sets if path != set_id}
 
 
-def _write_cases(
-    body: IO[bytes], run: ReportedRun, group: Iterable[Transcript], errors: _Errors, *, allow_unscored: bool
-) -> _Counts:
+def _write_cases(body: IO[bytes], about: _About, group: Iterable[Transcript]) -> _Counts:
     """Write the cases of an eval set, and return the counts that stand before them."""
     suite = _Counts()
     xml = XMLGenerator(body, encoding="utf-8", short_empty_elements=True)
     for _, of_case in groupby(group, key=lambda transcript: transcript.result.position):
-        _case(xml, list(of_case), run.info, suite, errors, allow_unscored=allow_unscored)
+        _case(xml, list(of_case), about, suite)
     return suite
 
 
@@ -150,29 +167,27 @@ def _testsuite(stream: BinaryIO, info: RunInfo, name: str, suite: _Counts, file:
         yield
 
 
-def _case(
-    xml: XMLGenerator,
-    of_case: Sequence[Transcript],
-    info: RunInfo,
-    suite: _Counts,
-    errors: _Errors,
-    *,
-    allow_unscored: bool,
-) -> None:
-    """Write the tests of a case, and count them. The first test has the output."""
+def _case(xml: XMLGenerator, of_case: Sequence[Transcript], run: _About, suite: _Counts) -> None:
+    """Write the tests of a case, and count them. The first test has the output.
+
+    The message of a failure names the decisive step of the first attempt that has one.
+    """
     first = of_case[0].result
-    rule = info.attempt_rules.find_rule(first.eval_set, first.case_id)
+    places = ((own.result.position, own.result.attempt) for own in of_case)
+    step = next((run.steps[place] for place in places if place in run.steps), "")
+    rule = run.info.attempt_rules.find_rule(first.eval_set, first.case_id)
     attempts = CaseAttempts(tuple(transcript.result for transcript in of_case), rule)
     seconds = sum(map(_seconds, of_case))
     suite.seconds += seconds
-    is_known = errors.add(attempts.results)
+    is_known = run.errors.add(attempts.results)
     for index, test in enumerate(_tests(attempts)):
-        kind = "skipped" if test.kind == "unscored" and allow_unscored else test.kind.replace("unscored", "error")
+        kind = "skipped" if test.kind == "unscored" and run.allow_unscored else test.kind.replace("unscored", "error")
         suite.counts.update(["tests", *([kind] if kind else [])])
         about = {"name": test.name, "classname": first.title, "time": f"{0 if index else seconds:.3f}"}
         with _element(xml, "testcase", about):
             if kind:
-                with _element(xml, kind, {"message": test.message}):
+                message = f"{test.message}; {step}" if kind == "failure" and step else test.message
+                with _element(xml, kind, {"message": message}):
                     is_repeated = kind == "error" and test.kind == "error" and (is_known or index > 0)
                     xml.characters("the same error as above" if is_repeated else _shared(test.text))
             lines = list(_output(of_case)) if index == 0 else []

@@ -23,6 +23,7 @@ from fairtrial.reports.attempts import CaseAttempts, by_case
 from fairtrial.reports.decisions.comparison_table import measure_value
 from fairtrial.reports.decisions.gate_report import gate_markdown
 from fairtrial.reports.decisions.markdown_comparison import change_text, list_flips
+from fairtrial.reports.failures.mode_lines import mode_lines
 from fairtrial.reports.markdown_text import code_block, code_in_html, code_span
 from fairtrial.reports.numbers import DASH, format_estimate, interval, with_unit
 from fairtrial.reports.report_table import ReportedRun, ReportOptions
@@ -50,7 +51,8 @@ _SAME_ERROR = "ended with the same error:"
 def write(stream: BinaryIO, run: ReportedRun, options: ReportOptions) -> None:
     """Write the report. If it would be too long, it is cut by whole attempts, and says so."""
     info, summary = run.info, run.summary
-    head = "\n".join(_head(info, summary, options))
+    changes = None if options.base_run is None else run.mode_changes(options.base_run)
+    head = "\n".join([*_head(info, summary, options), *mode_lines(run.failure_modes, changes)])
     tail = f"\nLook closer: {code_span(options.show or f'fairtrial show {info.id}', _REASON_LENGTH)}\n"
     left_over = LARGEST - len(head) - len(tail) - _REASON_LENGTH
     text = f"{head}\n{_failures(by_case(run.cases, info.attempt_rules), summary, left_over)}{tail}"

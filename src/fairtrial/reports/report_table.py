@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fairtrial.records.ballot import Ballot
     from fairtrial.records.calibration import Calibration
     from fairtrial.records.expectation import ExpectedCase
+    from fairtrial.records.failure_mode import Failures, ModeChanges
     from fairtrial.records.label import Label
     from fairtrial.records.reply import Reply
     from fairtrial.records.result import CaseResult
@@ -71,6 +72,15 @@ class ReportedRun(Protocol):
     @property
     def labels(self) -> Sequence[Label]:
         """The labels that people gave to its attempts."""
+        ...
+
+    @property
+    def failure_modes(self) -> Failures | None:
+        """The decisive steps and the modes of its failures. None if too many attempts failed for a report."""
+        ...
+
+    def mode_changes(self, base: ReportedRun) -> ModeChanges | None:
+        """Return how its failure modes changed since a base run. None if too many attempts failed for a report."""
         ...
 
 

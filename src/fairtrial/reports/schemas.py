@@ -9,6 +9,7 @@ import msgspec
 
 from fairtrial.reports.decisions.trust_report import Document
 from fairtrial.reports.views.attempt_shapes import AttemptView, ReportView
+from fairtrial.reports.views.board_shapes import BoardRequest, BoardView, NoteRequest
 from fairtrial.reports.views.label_shapes import (
     AgreementView,
     ClaimedItems,
@@ -18,6 +19,7 @@ from fairtrial.reports.views.label_shapes import (
     QueueRequest,
     WindowRequest,
 )
+from fairtrial.reports.views.mode_shapes import ModesView
 from fairtrial.reports.views.view_shapes import FoundCases, OpenedRuns, PageView, RunChange, RunListView
 
 VIEWS = (
@@ -27,6 +29,7 @@ VIEWS = (
     OpenedRuns,
     FoundCases,
     RunChange,
+    ModesView,
     LabelsView,
     ClaimedItems,
     LabelProgressView,
@@ -34,6 +37,9 @@ VIEWS = (
     QueueRequest,
     WindowRequest,
     LabelRequest,
+    BoardView,
+    BoardRequest,
+    NoteRequest,
 )
 """Everything that pages read and send."""
 

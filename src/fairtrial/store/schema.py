@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """The version of these tables and bodies. Whoever changes them adds a module `to_VERSION` to the migrations."""
 
 METADATA = sa.MetaData()
@@ -161,6 +161,15 @@ LABEL_ITEMS = sa.Table(
 )
 """A queue item. An item that several people label has a copy for each of them, with its holder."""
 
+BOARD_EVENTS = sa.Table(
+    "fairtrial_board_events",
+    METADATA,
+    _key("run"),
+    _key("number"),
+    sa.Column("body", _BODY, nullable=False),
+)
+"""The changes of the board on which people sort failures. `number` counts the changes of a run from 1."""
+
 SPANS = sa.Table(
     "fairtrial_spans",
     METADATA,
@@ -186,5 +195,18 @@ LEASES = sa.Table(
     sa.Column("seen", sa.Double, nullable=False),
 )
 
-OF_RUNS = (CRITERIA, CASES, RECORDINGS, RESULTS, SCORES, REPLIES, BALLOTS, LABELS, LABEL_QUEUES, LABEL_ITEMS, SPANS)
+OF_RUNS = (
+    CRITERIA,
+    CASES,
+    RECORDINGS,
+    RESULTS,
+    SCORES,
+    REPLIES,
+    BALLOTS,
+    LABELS,
+    LABEL_QUEUES,
+    LABEL_ITEMS,
+    BOARD_EVENTS,
+    SPANS,
+)
 """The tables whose rows belong to a run."""

@@ -21,6 +21,7 @@ from fairtrial.records.reply import Reply
 from fairtrial.records.result import CaseResult, Verdict
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
+from fairtrial.store.board_rows import BoardRows
 from fairtrial.store.bodies import BodyDecoder, UnreadableBodyError, encode
 from fairtrial.store.connections import Connections
 from fairtrial.store.database_errors import show_url
@@ -160,8 +161,13 @@ class Store(ViewQueries):
 
     def add_label(self, run_id: str, label: Label) -> None:
         """Store a person's label on an attempt in a run. Earlier labels stay."""
-        row = label_row(label, self._number(run_id))
-        self._connections.transact(lambda connection: connection.execute(sa.insert(LABELS), [row]))
+        self.add_labels(run_id, [label])
+
+    def add_labels(self, run_id: str, labels: Sequence[Label]) -> None:
+        """Store labels in a run, all of them or none."""
+        number = self._number(run_id)
+        rows = [label_row(label, number) for label in labels]
+        self._connections.transact(lambda connection: connection.execute(sa.insert(LABELS), rows))
 
     def remove(self, run_id: str) -> None:
         """Remove a run with everything that belongs to it."""
@@ -313,6 +319,10 @@ class Store(ViewQueries):
     def label_queues(self, run_id: str) -> LabelQueues:
         """Return the queues of outcomes in a run that people label."""
         return LabelQueues(self._connections, self._number(run_id), self._unreadable)
+
+    def board(self, run_id: str) -> BoardRows:
+        """Return the board on which people sort the failures of a run."""
+        return BoardRows(self._connections, self._number(run_id), self._unreadable)
 
     def spans(self, run_id: str) -> SpanRows:
         """Return the spans that a receiver got for a run."""

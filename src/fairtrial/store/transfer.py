@@ -1,8 +1,8 @@
 """Export a store's runs to files, and import them into another store.
 
-A file holds one JSON object per line: the run, then its cases, recordings, results, judge calls, labels and queues of
-labels, and last a line that counts them. The lines hold records with every field, not rows, so a file does not depend
-on the schema.
+A file holds one JSON object per line: the run, then its cases, recordings, results, judge calls, labels, queues of
+labels and the changes of its board, and last a line that counts them. The lines hold records with every field, not
+rows, so a file does not depend on the schema.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from fairtrial.errors import FormatError, StoreError, UsageError, spell
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
+from fairtrial.records.board_event import BoardEvent
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.expectation import ExpectedCase
 from fairtrial.records.label import Label, LabelQueue
@@ -46,6 +47,7 @@ class ExportLine(Record, frozen=True, omit_defaults=True):
     ballot: Ballot | None = None
     label: Label | None = None
     queue: LabelQueue | None = None
+    board: BoardEvent | None = None
     items: list[QueueItem] = []
     lines: int | None = None
 
@@ -82,6 +84,8 @@ def _lines(store: Store, run_id: str) -> Iterator[ExportLine]:
     queues = store.label_queues(run_id)
     for number, queue in queues.queues().items():
         yield ExportLine(queue=queue, items=queues.items(number))
+    for event in store.board(run_id).events().values():
+        yield ExportLine(board=event)
 
 
 def _encode_line(line: ExportLine) -> bytes:
@@ -160,3 +164,6 @@ def _add(store: Store, run_id: str, line: ExportLine) -> None:
         store.add_label(run_id, line.label)
     if line.queue is not None:
         store.label_queues(run_id).add(line.queue, line.items)
+    if line.board is not None:
+        board = store.board(run_id)
+        board.add(len(board.events()) + 1, line.board)

@@ -51,31 +51,31 @@ class LabelRoutes:
 
     async def open(self, request: Request) -> Response:
         """Draw a queue, or find it."""
-        wanted = await _body(request, api.QueueRequest)
+        wanted = await read_body(request, api.QueueRequest)
         return await _send_answer(self._viewer.labels.open, request.path_params["run"], wanted)
 
     async def claim(self, request: Request) -> Response:
         """Give items to a window."""
-        window = await _body(request, api.WindowRequest)
+        window = await read_body(request, api.WindowRequest)
         return await _send_answer(self._viewer.labels.claim, *_queue(request), window)
 
     async def answer(self, request: Request) -> Response:
         """Store a label."""
-        label = await _body(request, api.LabelRequest)
+        label = await read_body(request, api.LabelRequest)
         return await _send_answer(self._viewer.labels.answer, *_queue(request), label)
 
     async def hold(self, request: Request) -> Response:
         """Keep the items of a window that is open."""
-        window = await _body(request, api.WindowRequest)
+        window = await read_body(request, api.WindowRequest)
         return await _send_answer(self._viewer.labels.hold, *_queue(request), window)
 
     async def release(self, request: Request) -> Response:
         """Give back the items of a window that closes."""
-        window = await _body(request, api.WindowRequest)
+        window = await read_body(request, api.WindowRequest)
         return await _send_answer(self._viewer.labels.release, *_queue(request), window)
 
 
-async def _body(request: Request, kind: type[T]) -> T:
+async def read_body(request: Request, kind: type[T]) -> T:
     """Return the body of a request. Raises BadRequestError if it has another shape."""
     try:
         return json_decoder(kind).decode(await request.body())

@@ -22,6 +22,7 @@ from starlette.routing import Route
 from fairtrial import api
 from fairtrial.errors import FairtrialError, StoreError, UsageError
 from fairtrial.text.display import visible_line
+from fairtrial.view.board_routes import BoardRoutes
 from fairtrial.view.label_routes import BadRequestError, LabelRoutes, send_json
 
 _PAUSE = 0.25
@@ -51,9 +52,11 @@ class ViewerApp:
             Route("/api/runs/{run}/events", self.run_events),
             Route("/api/runs/{run}/cases", self.cases),
             Route("/api/runs/{run}/rows", self.rows),
+            Route("/api/runs/{run}/modes", self.modes),
             Route("/api/runs/{run}/cases/{position:int}/{attempt:int}", self.attempt),
             Route("/download/{run}/{report}", self.download),
             *LabelRoutes(self._viewer).routes(),
+            *BoardRoutes(self._viewer).routes(),
         ]
         handlers = {FairtrialError: _problem}
         return Starlette(routes=routes, exception_handlers=handlers)  # type: ignore[arg-type]
@@ -82,8 +85,13 @@ class ViewerApp:
             values.get("tool", ""),
             flags,  # type: ignore[arg-type]
             values.get("q", ""),
+            values.get("mode", ""),
         )
         return send_json(self._viewer.find_cases(request.path_params["run"], query, values.get("base", "")))
+
+    def modes(self, request: Request) -> Response:
+        """Return the failure modes of a run, or null."""
+        return send_json(self._viewer.modes(request.path_params["run"], request.query_params.get("base", "")))
 
     def rows(self, request: Request) -> Response:
         """Return the rows of the cases at some positions."""
@@ -159,7 +167,7 @@ def _public(error: FairtrialError) -> str:
 
 def _problem(request: Request, error: FairtrialError) -> Response:  # noqa: ARG001
     """Say what is wrong. The status is 404 if the request names something that does not exist or is not allowed."""
-    statuses = {StoreError: 503, BadRequestError: 400, api.ItemLostError: 409}
+    statuses = {StoreError: 503, BadRequestError: 400, api.ItemLostError: 409, api.BoardConflictError: 409}
     status = next((own for kind, own in statuses.items() if isinstance(error, kind)), 404)
     return Response(json.dumps({"problem": _public(error)}), status, media_type="application/json")
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from fairtrial.analysis.failures.mode_changes import compare_modes
 from fairtrial.analysis.failures.modes import LARGEST_DISTANCE
-from fairtrial.api.collected_failures import check_distance, find_failures
+from fairtrial.api.collected_failures import case_keys, check_distance, find_failures
 from fairtrial.api.dataset_sources import is_folder_of_results
 from fairtrial.api.failure_modes.folder_modes import folder_failures
 from fairtrial.api.run_sources import is_file
 from fairtrial.api.stored_runs import Run, reread
 from fairtrial.errors import UsageError
 from fairtrial.records.failure_mode import Failures, ModeChanges
-from fairtrial.records.keys import CaseKey
 from fairtrial.store import DEFAULT_URL
 
 if TYPE_CHECKING:
@@ -58,8 +56,3 @@ def find_run(run: str | Path | Run, store: str) -> Run:
             f"{run}: failures need the conversations; give the id of a run in the store, or import the run"
         )
     return reread(store, str(run))
-
-
-def case_keys(run: Run) -> Mapping[int, CaseKey]:
-    """Return the identities of the cases of a run by their positions."""
-    return {expected.position: expected.key for expected in run.expected}

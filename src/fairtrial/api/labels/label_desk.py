@@ -281,7 +281,7 @@ class LabelDesk:
             desk.queue.criterion,
             find_part(item.part),
             request.value,
-            _name(request.labeler),
+            check_name(request.labeler),
             datetime.now(UTC).isoformat(timespec="milliseconds"),
             redact(request.note, emails=False)[0],
             outcome_key(desk.queue.criterion, key.digest, self._trace(desk, item)),
@@ -334,7 +334,7 @@ def _holder(request: shapes.WindowRequest) -> str:
     """Return the holder of items: a window and the person in front of it."""
     if not _WINDOW.fullmatch(request.window):
         raise UsageError(f"window: must be 8 to 64 letters, digits and hyphens, got {request.window!r:.80}")
-    return f"{request.window} {_name(request.labeler)}"
+    return f"{request.window} {check_name(request.labeler)}"
 
 
 def find_labeler(holder: str) -> str:
@@ -342,7 +342,8 @@ def find_labeler(holder: str) -> str:
     return holder.partition(" ")[2]
 
 
-def _name(text: str) -> str:
+def check_name(text: str) -> str:
+    """Return the name of a person. Raises UsageError if it is empty, too long, or not visible."""
     name = text.strip()
     if not 0 < len(name) <= _LONGEST_NAME or visible_line(name) != name:
         raise UsageError(

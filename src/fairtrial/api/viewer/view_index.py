@@ -25,7 +25,10 @@ _GREEN = ("passed", "informational")
 
 
 class CaseQuery(Record, frozen=True):
-    """What a reader looks for in the list of cases. Empty values do not limit it."""
+    """What a reader looks for in the list of cases. Empty values do not limit it.
+
+    `mode` is the number of a failure mode, or `alone` for failures without a mode.
+    """
 
     verdict: str = ""
     criterion: str = ""
@@ -33,6 +36,7 @@ class CaseQuery(Record, frozen=True):
     tool: str = ""
     flags: tuple[Flag, ...] = ()
     text: str = ""
+    mode: str = ""
 
 
 @dataclass

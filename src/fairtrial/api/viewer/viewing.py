@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from fairtrial.api.decisions.comparing import compare
+from fairtrial.api.failure_modes.mode_board import ModeBoard
 from fairtrial.api.labels.label_agreement import agreement_view
 from fairtrial.api.labels.label_desk import LabelDesk
 from fairtrial.api.stored_runs import Run, open_store, resume_command
@@ -25,6 +26,7 @@ from fairtrial.api.viewer.view_index import (
     places_of_tool,
     places_with_text,
 )
+from fairtrial.api.viewer.viewed_modes import ViewedModes
 from fairtrial.errors import UsageError
 from fairtrial.records.attempt import Recording
 from fairtrial.records.ballot import Ballot
@@ -39,8 +41,10 @@ from fairtrial.reports.html import clean
 from fairtrial.reports.views import view_shapes as shapes
 from fairtrial.reports.views.attempt_shapes import AttemptView
 from fairtrial.reports.views.label_shapes import AgreementView
+from fairtrial.reports.views.mode_shapes import DecisiveView, ModesView
 from fairtrial.reports.views.view import ComparedRow, attempt_parts, compared_row, comparison_view, run_row, run_view
 from fairtrial.reports.views.view_attempts import AgentIndex, attempt_view
+from fairtrial.reports.views.view_modes import decisive_view
 from fairtrial.reports.views.view_rows import RowBuilder
 from fairtrial.store import Store, UnreadableBodyError
 from fairtrial.system.unreadable_rows import EXPLANATION
@@ -67,6 +71,8 @@ class StoreViewer:
         self.store = open_store(url, create=False)
         self.labels = LabelDesk(self.store)
         self._numbers = LiveNumbers(self.store)
+        self._modes = ViewedModes(self.stored_run)
+        self.board = ModeBoard(self.store, lambda run: self._modes.failures(run, self._index(run).change))
         self._indexes: dict[str, RunIndex] = {}
         self._cache: OrderedDict[Hashable, Any] = OrderedDict()
         self._lock = threading.RLock()
@@ -194,6 +200,8 @@ class StoreViewer:
             conditions.places.append(self.store.places_with(info.id, query.criterion, NOT_MET))
         if query.tool:
             conditions.places.append(self._tool_places(info.id, index.change, query.tool))
+        if query.mode:
+            conditions.places.append(self._modes.places(info.id, index.change, query.mode))
         if query.text.strip():
             conditions.places.append(self._text_places(info.id, index, query.text.strip()))
         if "labelled" in query.flags:
@@ -241,8 +249,22 @@ class StoreViewer:
         for parts in attempt_parts(run):
             if parts.result.attempt == attempt:
                 view = attempt_view(parts, run.ballots, run.replies, run.info.signatures, agents)
-                return msgspec.structs.replace(view, agents=agents.views)
+                return msgspec.structs.replace(view, agents=agents.views, decisive=self._decisive(run.info.id, view))
         raise UsageError(f"run {run.info.id} has no attempt {attempt} at a case {position}")
+
+    def _decisive(self, run_id: str, view: AttemptView) -> DecisiveView | None:
+        """Return where an attempt went wrong. Whoever reads a run that goes on does not wait for it."""
+        if view.verdict not in ("failed", "error") or self.store.run(run_id).finished is None:
+            return None
+        own = self._modes.find(run_id, self._index(run_id).change, (view.position, view.attempt))
+        return None if own is None else decisive_view(own)
+
+    def modes(self, run_id: str, base: str = "") -> ModesView | None:
+        """Return the failure modes of a run, beside those of a base run if there is one."""
+        run = self.store.run(run_id).id
+        base_id = self.store.run(base).id if base else run
+        compared = None if base_id == run else (base_id, self._index(base_id).change)
+        return self._modes.view(run, self._index(run).change, compared)
 
     def stored_run(self, run_id: str) -> Run:
         """Return a run as reports read it, with the numbers so far."""

@@ -14,7 +14,9 @@ from fairtrial.records.reply import Reply
 from fairtrial.records.result import Fault, InvocationInjection, JudgeStats
 from fairtrial.records.score import AlignedCall, Quote, Score
 from fairtrial.records.trace import Durations, Injection, Part, Usage
-from fairtrial.reports.views.view_shapes import AgentView, CaseVerdict, RunView, ViewShape
+from fairtrial.reports.views.mode_shapes import DecisiveView
+from fairtrial.reports.views.shape import ViewShape
+from fairtrial.reports.views.view_shapes import AgentView, CaseVerdict, RunView
 
 OutcomeVerdict = Literal["passed", "failed", "unscored", "not_applicable", "informational"]
 StepKind = Literal["message", "thought", "tool_call", "tool_result"]
@@ -109,6 +111,7 @@ class AttemptView(Record, frozen=True):
     null if the attempt passed or only informs. `invalidations` are the evidence that the attempt says nothing about the
     agent, even if it passed. They are empty if the attempt is valid, and null if this was not checked. `usage` is the
     agent's own. `agents` are the agents that invocations name by their index. They are empty if the run has them.
+    `decisive` is where a failed attempt went wrong, and null for other attempts.
     """
 
     place: int
@@ -138,6 +141,7 @@ class AttemptView(Record, frozen=True):
     reward: float | None = None
     mutation: Mutation | None = None
     agents: list[AgentView] = []
+    decisive: DecisiveView | None = None
 
 
 class ReportedAttempt(AttemptView, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ from fairtrial.records.label import Label, SampleMethod
 from fairtrial.records.score import FaultSide, PartKey, PartKind, Range
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.views.attempt_shapes import ExpectedView, InvocationView, OutcomeView
-from fairtrial.reports.views.view_shapes import ViewShape
+from fairtrial.reports.views.shape import ViewShape
 
 
 class LabelCriterionView(ViewShape, frozen=True):

@@ -8,10 +8,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from fairtrial.records.calibration import Calibration
 from fairtrial.records.expectation import ExpectedCase
+from fairtrial.records.failure_mode import FailedAttempt
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import Label
 from fairtrial.records.record import Json
@@ -25,7 +26,9 @@ from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.shown_criteria import has_data
 from fairtrial.reports.views import view_shapes as shapes
 from fairtrial.reports.views.attempt_shapes import AttemptView
+from fairtrial.reports.views.mode_shapes import ModesView
 from fairtrial.reports.views.view_attempts import AgentIndex, AttemptParts, attempt_view
+from fairtrial.reports.views.view_modes import decisive_view, failed_places, run_modes
 from fairtrial.reports.views.view_rows import RowBuilder
 
 _GREEN = (Verdict.PASSED, Verdict.INFORMATIONAL)
@@ -37,18 +40,23 @@ _VALUES = {"agent": "--agent", "config": "--config", "match": "--match", "reply_
 class RunReader:
     """Reads the attempts of a run once, in file order, and gathers the agents and tools of the whole run.
 
-    `take` gets the row of each case when all its attempts were read.
+    `take` gets the row of each case when all its attempts were read. The failure modes are compared with those of
+    `base`.
     """
 
     run: ReportedRun
     take: Callable[[shapes.CaseRow], object]
     traces: shapes.Traces = "all"
+    base: ReportedRun | None = None
     agents: AgentIndex = field(default_factory=AgentIndex)
     builder: RowBuilder = field(init=False)
+    failed: Mapping[tuple[int, int], FailedAttempt] = field(init=False)
 
     def __post_init__(self) -> None:
+        self.failed = failed_places(self.run.failure_modes)
+        modes = {place: own.mode for place, own in self.failed.items() if own.mode is not None}
         criteria = {summary.criterion: i for i, summary in enumerate(self.run.summary.criteria)}
-        self.builder = RowBuilder(criteria, self.run.info.attempt_rules, self.run.ballots, self.take)
+        self.builder = RowBuilder(criteria, self.run.info.attempt_rules, self.run.ballots, self.take, modes)
 
     def attempts(self) -> Iterator[AttemptView]:
         """Yield the view of each attempt."""
@@ -58,7 +66,9 @@ class RunReader:
             passed = parts.result.verdict in _GREEN
             if self.traces == "none" or (passed and self.traces == "failed"):
                 parts = AttemptParts(parts.place, parts.result, None, None, parts.labels)  # noqa: PLW2901
-            yield attempt_view(parts, ballots, replies, signatures, self.agents)
+            view = attempt_view(parts, ballots, replies, signatures, self.agents)
+            own = self.failed.get((view.position, view.attempt))
+            yield view if own is None else replace(view, decisive=decisive_view(own))
         self.builder.finish()
 
     def view(self) -> shapes.RunView:
@@ -72,6 +82,7 @@ class RunReader:
             agents=self.agents.views,
             tools=list(self.builder.tools),
             labelled=self.builder.labelled,
+            failures=run_modes(self.run, self.base),
         )
 
 
@@ -113,6 +124,7 @@ def run_view(
     tools: Sequence[str] = (),
     labelled: int = 0,
     progress: shapes.ProgressView | None = None,
+    failures: ModesView | None = None,
 ) -> shapes.RunView:
     """Return the view of a whole run. A run that was interrupted has not passed."""
     verdict = Verdict.UNSCORED if info.finished is None and summary.verdict in _GREEN else summary.verdict
@@ -147,6 +159,7 @@ def run_view(
         labelled=labelled,
         name=info.name,
         progress=progress,
+        failures=failures,
     )
 
 

@@ -27,13 +27,15 @@ class RowBuilder:
     """Makes the rows of the list of cases from attempts in file order, and numbers the tools that they called.
 
     `criteria` are the places of the criteria by their names, `rules` decide the verdicts of cases, and `ballots` are
-    the votes of judges. `take` gets each row when it is whole. The last row is whole after `finish`.
+    the votes of judges. `modes` are the numbers of the failure modes of attempts. `take` gets each whole row.
+    The last row is whole after `finish`.
     """
 
     criteria: Mapping[str, int]
     rules: AttemptRules
     ballots: Mapping[str, Ballot]
     take: Callable[[shapes.CaseRow], object]
+    modes: Mapping[tuple[int, int], int] = field(default_factory=dict)
     tools: dict[str, int] = field(default_factory=dict)
     labelled: int = 0
     cases: int = 0
@@ -93,6 +95,7 @@ class RowBuilder:
             tools=self._tools(parts.recording),
             labelled=bool(parts.labels),
             seconds=_seconds(parts.recording),
+            mode=self.modes.get((result.position, result.attempt)),
         )
 
     def _tools(self, recording: Recording | None) -> list[int]:

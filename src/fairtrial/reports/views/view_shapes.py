@@ -18,6 +18,8 @@ from fairtrial.records.record import Record, default_values
 from fairtrial.records.run_comparison import ComparedMeasure, PassK, SetupDifference
 from fairtrial.records.score import FaultSide, Range
 from fairtrial.records.summary import CriterionSummary, Estimate, RunUsage
+from fairtrial.reports.views.mode_shapes import ModesView
+from fairtrial.reports.views.shape import ViewShape
 
 VERSION = 1
 """The version of the view model. A change that older pages cannot read gets a new number."""
@@ -27,10 +29,6 @@ RunVerdict = Literal["passed", "failed", "unscored", "informational"]
 Traces = Literal["all", "failed", "none"]
 FlakeCause = Literal["agent", "judge"]
 CaseChange = Literal["broken", "fixed", "flaky", "same", "only_base", "only_candidate", "expectation_changed"]
-
-
-class ViewShape(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The base of shapes that leave out the keys that have their default, also in the JSON report."""
 
 
 class CriterionView(CriterionSummary, frozen=True):
@@ -76,6 +74,7 @@ class RunView(Record, frozen=True):
     """A run over all its attempts. `command` repeats the run, or is empty. `tools` are those that its attempts called.
 
     `traces` says of which attempts the conversations are at hand. `clustered` says that cases have several attempts.
+    `failures` are the failure modes, and null if no attempt failed or if they are asked for by a request of their own.
     """
 
     view: int
@@ -106,12 +105,14 @@ class RunView(Record, frozen=True):
     labelled: int = 0
     name: str = ""
     progress: ProgressView | None = None
+    failures: ModesView | None = None
 
 
 class AttemptRow(ViewShape, frozen=True):
     """An attempt in the list of cases. `place` is its number in the run, counted from 0.
 
-    `failed` and `unscored` are indexes of criteria, `tools` of the run's tools.
+    `failed` and `unscored` are indexes of criteria, `tools` of the run's tools. `mode` is the number of its failure
+    mode.
     """
 
     place: int
@@ -124,6 +125,7 @@ class AttemptRow(ViewShape, frozen=True):
     tools: list[int] = []
     labelled: bool = False
     seconds: float | None = None
+    mode: int | None = None
 
 
 class CaseRow(ViewShape, frozen=True):

@@ -1,0 +1,143 @@
+// The failure modes of a run: the largest and every new one first, each with an example and a filter of the cases.
+import { useEffect, useState } from "preact/hooks";
+import { usePage } from "./context";
+import { Estimate, IntervalPicture, Name } from "./marks";
+import { Table } from "./table";
+import type { DecisiveView, ModesView, ModeView } from "./view";
+
+const CHANGES = { new: "newMode", grown: "grownMode", shrunk: "shrunkMode" } as const;
+
+/** The modes of the run that is shown, or null while they are read or if there are none. */
+export function useModes(): ModesView | null {
+  const { source, run } = usePage();
+  const [modes, setModes] = useState<ModesView | null>(null);
+  const isOver = Boolean(run.finished);
+  useEffect(() => {
+    let isCurrent = true;
+    if (isOver) source.modes(run.id).then((found) => isCurrent && setModes(found), () => isCurrent && setModes(null));
+    return () => {
+      isCurrent = false;
+    };
+  }, [source, run.id, isOver]);
+  return modes;
+}
+
+export function Modes() {
+  const { language, state, link } = usePage();
+  const modes = useModes();
+  const [showsAll, setAll] = useState(false);
+  if (!modes || modes.failed_attempts === 0) return null;
+  const largest = new Set(modes.largest);
+  const shown = showsAll ? modes.modes : modes.modes.filter((mode) => largest.has(mode.number) || state.query.mode === String(mode.number));
+  const filter = (mode: string) => link({ query: { ...state.query, mode: state.query.mode === mode ? "" : mode } });
+  return (
+    <section aria-labelledby="modes-title" class="modes">
+      <h2 id="modes-title">{language.text("failureModes")}</h2>
+      <p class="muted">
+        {language.text("failedInCases", { failed: modes.failed_attempts, count: modes.failed_cases, cases: modes.cases })}
+      </p>
+      {shown.length > 0 && (
+        <Table
+          name={{ titleId: "modes-title" }}
+          columns={["mode", "attempts", "ofFailures", "cases", "wouldPass"].map((name) => language.text(name as "mode"))}
+          rows={shown.map((mode) => ({
+            key: mode.number,
+            head: <Mode mode={mode} link={filter(String(mode.number))} />,
+            cells: [
+              language.count(mode.attempts),
+              <div class="estimate-cell">
+                <IntervalPicture estimate={mode.of_failures} low={0} high={1} />
+                <Estimate estimate={mode.of_failures} percent />
+              </div>,
+              language.count(mode.cases),
+              language.count(mode.repaired),
+            ],
+          }))}
+        />
+      )}
+      {modes.modes.length > largest.size && (
+        <button type="button" class="quiet" aria-expanded={showsAll} onClick={() => setAll(!showsAll)}>
+          {showsAll ? language.text("showFewer") : language.text("showAllModes", { count: modes.modes.length })}
+        </button>
+      )}
+      {(modes.alone ?? 0) > 0 && (
+        <p class="note">
+          <a href={filter("alone")}>{language.text("aloneInMode", { count: modes.alone ?? 0 })}</a>
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Mode({ mode, link: filter }: { mode: ModeView; link: string }) {
+  const { language, state, link } = usePage();
+  const change = CHANGES[(mode.change ?? "") as keyof typeof CHANGES];
+  const { example } = mode;
+  return (
+    <>
+      <a href={filter} aria-current={state.query.mode === String(mode.number) ? "true" : undefined}>
+        <Name text={mode.name} />
+      </a>{" "}
+      {change && <span class="tag">{language.text(change)}</span>}
+      {example && (
+        <div class="muted">
+          {language.text("example")}:{" "}
+          <a
+            href={link({
+              page: "case",
+              position: example.position,
+              name: example.name,
+              attempt: example.attempt,
+              step: placeOf(example.decisive),
+            })}
+          >
+            <Name text={example.name} />
+          </a>{" "}
+          <Place decisive={example.decisive} />
+        </div>
+      )}
+    </>
+  );
+}
+
+/** The place of a decisive step in an address, for example "2.3" or "2.reply". */
+export function placeOf({ step }: DecisiveView): string {
+  if (!step) return "";
+  return `${step.invocation}.${step.step ?? (step.kind === "user" ? "user" : "reply")}`;
+}
+
+export function Place({ decisive: { step } }: { decisive: DecisiveView }) {
+  const { language } = usePage();
+  if (!step) return null;
+  const invocation = String(step.invocation);
+  if (typeof step.step === "number") return <>{language.text("placeStep", { invocation, step: String(step.step) })}</>;
+  return <>{language.text(step.kind === "user" ? "placeUser" : "placeReply", { invocation })}</>;
+}
+
+/** Where a failed attempt went wrong, with a link to the step. */
+export function Decisive({ decisive }: { decisive: DecisiveView }) {
+  const { language, link, state } = usePage();
+  const modes = useModes();
+  const mode = modes?.modes.find((own) => own.number === decisive.mode);
+  return (
+    <section class="callout decisive-note" aria-labelledby="decisive-title">
+      <h2 id="decisive-title">{language.text("decisiveStep")}</h2>
+      <p>
+        {decisive.step && (
+          <a href={link({ step: placeOf(decisive) })}>
+            <Place decisive={decisive} />
+          </a>
+        )}{" "}
+        <Name text={decisive.reason} />
+      </p>
+      {mode && (
+        <p class="muted">
+          {language.text("mode")}:{" "}
+          <a href={link({ page: "summary", query: { ...state.query, mode: String(mode.number) } })}>
+            <Name text={mode.name} />
+          </a>
+        </p>
+      )}
+    </section>
+  );
+}
