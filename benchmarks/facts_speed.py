@@ -8,7 +8,6 @@ The replies are those of the dev halves of the corpora: no reply was read before
 from __future__ import annotations
 
 import json
-import sys
 import time
 
 from facts_corpus import CORPUS, LANGUAGES
@@ -48,4 +47,4 @@ def _measure(rows: list[dict[str, str]], turn: int) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

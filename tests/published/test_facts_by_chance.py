@@ -17,7 +17,8 @@ from fairtrial.text.facts.fact_reading import read_facts
 def test_few_random_numbers_are_grounded(shared: Path, low: int, high: int, share: float) -> None:
     """At the end of a dialogue with tools, at most this share of random numbers stands in the evidence or follows."""
     dialogues = json.loads((shared / "data" / "tau-bench" / "gpt-4o-airline.json").read_bytes())[:50]
-    generator, passed = random.Random(31), []
+    generator = random.Random(31)
+    passed: list[bool] = []
     for dialogue in dialogues:
         messages = [message for message in dialogue["traj"] if message["role"] != "assistant" and message["content"]]
         texts = {f"{message['role']} {number}": message["content"] for number, message in enumerate(messages)}

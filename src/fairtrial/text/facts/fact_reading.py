@@ -30,6 +30,7 @@ from fairtrial.text.facts.calendar_facts import (
 from fairtrial.text.facts.canonical import Canonical, canonicalise
 from fairtrial.text.facts.claims import Claims
 from fairtrial.text.facts.codes import ADDRESSES, CODES, MAY_BE_CODE, find_code
+from fairtrial.text.facts.compounds import join_compounds
 from fairtrial.text.facts.decades import DECADES, DECADES_CUE, YEAR_RANGES, find_decades, find_year_ranges
 from fairtrial.text.facts.fact import NUMBER, Fact, Kind, Reading
 from fairtrial.text.facts.memory import remember_short
@@ -207,7 +208,7 @@ def _take_numbers(work: Claims, text: str) -> None:
     work.take_many(_OUT_OF, _shares, _OUT_OF_CUE)
     work.take_many(_QUANTITY[cues.ascii], _quantities, unit_cue())
     if len(work.facts) > 1:
-        _join_compounds(work, text)
+        join_compounds(work, text)
     work.take(_ORDINAL, _ordinal, _ORDINAL_CUE)
     work.take(_PLAIN, _plain_number)
     work.windows = None
@@ -363,43 +364,6 @@ def _fact(readings: tuple[Reading, ...], start: int, end: int) -> Fact:
     first = readings[0].dimension
     kind: Kind = "amount" if first.startswith(CURRENCY) else "quantity"
     return Fact(kind, readings, start, end)
-
-
-def _join_compounds(work: Claims, text: str) -> None:
-    """Join "2 hours 30 minutes", "1.5 m 20 cm" and "5 dollars 20 cents", whose last unit is smaller."""
-    facts = sorted(work.facts, key=lambda fact: fact.start)
-    joined: list[Fact] = []
-    for fact in facts:
-        before = joined[-1] if joined else None
-        between = text[before.end : fact.start] if before and fact.start - before.end < 6 else None
-        if before and between is not None and re.fullmatch(r"(?:[ ,]|and|又|と)*", between):
-            sums = _sums(before, fact)
-            if sums:
-                joined[-1] = replace(before, readings=sums, end=fact.end)
-                continue
-        joined.append(fact)
-    work.facts = joined
-
-
-def _sums(large: Fact, small: Fact) -> tuple[Reading, ...]:
-    if large.kind not in {"quantity", "amount"} or small.kind not in {"quantity", "amount"}:
-        return ()
-    sums: list[Reading] = []
-    for former in large.readings:
-        for latter in small.readings:
-            if (
-                former.dimension == latter.dimension
-                and isinstance(former.value, float)
-                and isinstance(latter.value, float)
-            ):
-                large_unit, small_unit = (
-                    former.value / (former.as_written or 1),
-                    latter.value / (latter.as_written or 1),
-                )
-                if small_unit < abs(large_unit) and 0 < latter.value < abs(large_unit):
-                    total = former.value + (latter.value if former.value >= 0 else -latter.value)
-                    sums.append(Reading(former.dimension, total, total / large_unit, min(former.step, latter.step)))
-    return tuple(sums)
 
 
 def _ordinal(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import cache
-from importlib import resources
 from typing import NamedTuple
 from unicodedata import combining, normalize
 
@@ -194,6 +193,8 @@ def _inside_word(text: str, start: int, end: int) -> bool:
 @cache
 def _rows() -> dict[str, int]:
     """Return the places by their names in small letters: the same number for each name of a place."""
+    from importlib import resources  # takes longer than the rest of the import
+
     text = (resources.files("fairtrial.text.facts") / "places.txt").read_text(encoding="utf-8")
     rows = [line for line in text.splitlines() if line and not line.startswith("#")]
     names: dict[str, int] = {}

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
-from importlib import resources
 from typing import NamedTuple
 
 from fairtrial.text.facts.canonical import canonicalise
@@ -279,6 +278,8 @@ class _Table(NamedTuple):
 
 @cache
 def _table() -> _Table:
+    from importlib import resources  # takes longer than the rest of the import
+
     text = (resources.files("fairtrial.text.facts") / "opposites.txt").read_text(encoding="utf-8")
     counts: dict[str, int] = {}
     words: dict[str, tuple[str, int]] = {}

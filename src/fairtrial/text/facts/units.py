@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib import resources
 from typing import NamedTuple
 
 from fairtrial.text.facts.word_patterns import Cue, alternatives
@@ -73,6 +72,8 @@ def _make_cue(names: list[str]) -> Cue:
 
 
 def _rows(name: str) -> list[tuple[str, Unit]]:
+    from importlib import resources  # takes longer than the rest of the import
+
     text = (resources.files("fairtrial.text.facts") / name).read_text(encoding="utf-8")
     rows: list[tuple[str, Unit]] = []
     for line in text.splitlines():
