@@ -38,6 +38,7 @@ from fairtrial.records.result import CaseResult
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 from fairtrial.reports.html import clean
+from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.views import view_shapes as shapes
 from fairtrial.reports.views.attempt_shapes import AttemptView
 from fairtrial.reports.views.label_shapes import AgreementView
@@ -356,6 +357,15 @@ class _Excerpt:
     store: Store
     positions: Collection[int]
     calibrations: Sequence[Calibration] = field(default=())
+
+    @property
+    def failure_modes(self) -> None:
+        """No modes: an excerpt has only cases."""
+        return
+
+    def mode_changes(self, base: ReportedRun) -> None:  # noqa: ARG002
+        """Return no changes: an excerpt has only cases."""
+        return
 
     @property
     def summary(self) -> Summary:
