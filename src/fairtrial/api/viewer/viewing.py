@@ -257,15 +257,15 @@ class StoreViewer:
         """Return where an attempt went wrong. Whoever reads a run that goes on does not wait for it."""
         if view.verdict not in ("failed", "error") or self.store.run(run_id).finished is None:
             return None
-        own = self._modes.find(run_id, self._index(run_id).change, (view.position, view.attempt))
-        return None if own is None else decisive_view(own)
+        failed = self._modes.find(run_id, self._index(run_id).change, (view.position, view.attempt))
+        return failed and decisive_view(failed)
 
     def modes(self, run_id: str, base: str = "") -> ModesView | None:
         """Return the failure modes of a run, beside those of a base run if there is one."""
         run = self.store.run(run_id).id
         base_id = self.store.run(base).id if base else run
-        compared = None if base_id == run else (base_id, self._index(base_id).change)
-        return self._modes.view(run, self._index(run).change, compared)
+        base_state = None if base_id == run else (base_id, self._index(base_id).change)
+        return self._modes.view(run, self._index(run).change, base_state)
 
     def stored_run(self, run_id: str) -> Run:
         """Return a run as reports read it, with the numbers so far."""
@@ -361,11 +361,9 @@ class _Excerpt:
     @property
     def failure_modes(self) -> None:
         """No modes: an excerpt has only cases."""
-        return
 
     def mode_changes(self, base: ReportedRun) -> None:  # noqa: ARG002
         """Return no changes: an excerpt has only cases."""
-        return
 
     @property
     def summary(self) -> Summary:
