@@ -311,8 +311,6 @@ class StoreViewer:
             if position in keys
         ]
 
-    # Helpers
-
     def _index(self, run_id: str) -> RunIndex:
         """Return the index of a run up to date."""
         with self._lock:
@@ -362,7 +360,7 @@ class _Excerpt:
     def failure_modes(self) -> None:
         """No modes: an excerpt has only cases."""
 
-    def mode_changes(self, base: ReportedRun) -> None:  # noqa: ARG002
+    def mode_changes(self, base: ReportedRun) -> None:
         """Return no changes: an excerpt has only cases."""
 
     @property
