@@ -38,6 +38,7 @@ from fairtrial.records.result import CaseResult
 from fairtrial.records.run import RunInfo
 from fairtrial.records.summary import Summary
 from fairtrial.reports.html import clean
+from fairtrial.reports.report_table import ReportedRun
 from fairtrial.reports.views import view_shapes as shapes
 from fairtrial.reports.views.attempt_shapes import AttemptView
 from fairtrial.reports.views.label_shapes import AgreementView
@@ -256,15 +257,15 @@ class StoreViewer:
         """Return where an attempt went wrong. Whoever reads a run that goes on does not wait for it."""
         if view.verdict not in ("failed", "error") or self.store.run(run_id).finished is None:
             return None
-        own = self._modes.find(run_id, self._index(run_id).change, (view.position, view.attempt))
-        return None if own is None else decisive_view(own)
+        failed = self._modes.find(run_id, self._index(run_id).change, (view.position, view.attempt))
+        return failed and decisive_view(failed)
 
     def modes(self, run_id: str, base: str = "") -> ModesView | None:
         """Return the failure modes of a run, beside those of a base run if there is one."""
         run = self.store.run(run_id).id
         base_id = self.store.run(base).id if base else run
-        compared = None if base_id == run else (base_id, self._index(base_id).change)
-        return self._modes.view(run, self._index(run).change, compared)
+        base_state = None if base_id == run else (base_id, self._index(base_id).change)
+        return self._modes.view(run, self._index(run).change, base_state)
 
     def stored_run(self, run_id: str) -> Run:
         """Return a run as reports read it, with the numbers so far."""
@@ -310,8 +311,6 @@ class StoreViewer:
             if position in keys
         ]
 
-    # Helpers
-
     def _index(self, run_id: str) -> RunIndex:
         """Return the index of a run up to date."""
         with self._lock:
@@ -356,6 +355,13 @@ class _Excerpt:
     store: Store
     positions: Collection[int]
     calibrations: Sequence[Calibration] = field(default=())
+
+    @property
+    def failure_modes(self) -> None:
+        """No modes: an excerpt has only cases."""
+
+    def mode_changes(self, base: ReportedRun) -> None:
+        """Return no changes: an excerpt has only cases."""
 
     @property
     def summary(self) -> Summary:
