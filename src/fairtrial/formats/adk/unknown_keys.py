@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from itertools import islice
 from typing import Any
 
-from fairtrial.formats.known_keys import KNOWN_NOTES, is_prose, prose_leaves
+from fairtrial.formats.known_keys import KNOWN_NOTES, is_prose
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.right_forms import CALLS_FORM, is_no_expectation
 from fairtrial.formats.value_shapes import holds_calls, holds_messages
@@ -31,5 +30,10 @@ def note_expectations(
             reading.unknown(at, key, names, form=CALLS_FORM)
         elif holds_messages(value):
             reading.warning((at, key), "holds messages under an unknown key; they are not read")
-        elif any(islice(prose_leaves(value, (at, key)), 1)):
+        elif any(isinstance(text, str) and is_prose(text) for text in _items(value)):
             reading.unknown(at, key, names, form=_NOTES_FORM)
+
+
+def _items(value: list[Any] | dict[str, Any]) -> list[Any]:
+    """Return the items of a list or of an object. Data of other tools is nested deeper."""
+    return list(value.values()) if isinstance(value, dict) else value
