@@ -135,7 +135,8 @@ $(HARNESSES)/.ready: .ci/harnesses/package.json .ci/harnesses/package-lock.json
 	@command -v npm >/dev/null || { echo "test-harnesses lacks npm, a part of Node.js 20 or newer" >&2; exit 1; }
 	mkdir -p $(HARNESSES)
 	cp .ci/harnesses/package.json .ci/harnesses/package-lock.json $(HARNESSES)/
-	cd $(HARNESSES) && npm ci --ignore-scripts --no-audit --no-fund --silent
+	@# npm ci refuses a lock without the programs of other systems, which the packages name as optional.
+	cd $(HARNESSES) && npm install --ignore-scripts --no-audit --no-fund --silent
 	@# Two programs are put into place by a script of their package. No other script runs.
 	cd $(HARNESSES)/node_modules/@anthropic-ai/claude-code && node install.cjs
 	cd $(HARNESSES)/node_modules/opencode-ai && node postinstall.mjs

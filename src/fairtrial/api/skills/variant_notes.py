@@ -61,7 +61,8 @@ def _part_notes(run: MeasuredRun, parts: Mapping[str, str]) -> Iterator[str]:
             f"{case} (-{100 * loss:.0f} points)" for case, loss in sorted(lost.items(), key=lambda pair: -pair[1])
         ]
     noticed = {title: cases for title, cases in losses.items() if cases}
-    yield f"{len(noticed)} of {count(len(losses), 'part')} of the skill {_verb(len(noticed) if len(losses) > 1 else 1)} noticed by a case"
+    verb = "is" if 1 in (len(noticed), len(losses)) else "are"
+    yield f"{len(noticed)} of {count(len(losses), 'part')} of the skill {verb} noticed by a case"
     for title, cases in noticed.items():
         yield f"without {title!r}, these cases pass less often: {_list(cases)}"
     if silent := [repr(title) for title, cases in losses.items() if not cases]:
@@ -70,10 +71,6 @@ def _part_notes(run: MeasuredRun, parts: Mapping[str, str]) -> Iterator[str]:
     if deaf := [case for case in whole if case not in noticing]:
         verb = "notices" if len(deaf) == 1 else "notice"
         yield f"{count(len(deaf), 'case')} {verb} no loss: {_list(deaf)}"
-
-
-def _verb(number: int) -> str:
-    return "is" if number == 1 else "are"
 
 
 def _rates(run: MeasuredRun, variant: str) -> dict[str, float]:
