@@ -213,7 +213,8 @@ def test_a_single_stratum_has_the_interval_of_a_plain_sample() -> None:
 
 def test_cases_without_a_value_make_the_size_of_a_stratum_uncertain() -> None:
     """The variance is that of the linearized ratio, which another formula of the same sample gives."""
-    valued, cases = [[1.0, 2.0, 4.0] * 40, [5.0, 9.0] * 60], [150, 200]
+    valued: list[list[float]] = [[1.0, 2.0, 4.0] * 40, [5.0, 9.0] * 60]
+    cases = [150, 200]
     strata = [Stratum(9000, 150, 150, valued[0]), Stratum(3000, 200, 200, valued[1])]
     weights = [0.75, 0.25]
     sizes = [weight * len(values) / number for weight, values, number in zip(weights, valued, cases, strict=True)]

@@ -102,7 +102,7 @@ def failures(
     if mode is None and (criterion_file is not None or cases_file is not None):
         raise UsageError("--to-criterion and --to-cases are about one mode; it needs --mode")
     is_folder = api.is_folder_of_results(run)
-    if is_folder and (judge or any(option is not None for option in (against, criterion_file, cases_file))):
+    if is_folder and (judge or any(option is not None for option in (against, criterion_file, cases_file, notes_file))):
         raise UsageError(f"{run}: a folder of results lists modes only; give the run in the store for other options")
     own = run if is_folder else api.find_run(run, store)
     modes = api.failures(own, largest_distance=largest_distance)
@@ -112,9 +112,7 @@ def failures(
         _check_mode(modes, mode)
     changes = None if against is None else api.failure_changes(own, against, store=store)
     trust_flags.write(modes if changes is None else changes, json_file)
-    if notes_file is not None:
-        notes = api.write_notes(own, store, notes_file)
-        console(stderr=trust_flags.is_stdout(json_file)).print(f"{notes_file}: {notes} notes", markup=False)
+    _write_notes(own, store, notes_file, is_quiet=trust_flags.is_stdout(json_file))
     if html_file is not None:
         html_file.write_text(api.failures_html(modes), encoding="utf-8", errors="backslashreplace")
     markdown = api.failures_markdown(modes) if changes is None else api.changes_markdown(changes, modes)
@@ -127,6 +125,15 @@ def failures(
         api.print_failures(console(), document, mode=mode, show=show)
     if mode is not None and not isinstance(own, str):
         _write_guards(own, modes, mode, criterion_file, cases_file, is_quiet=trust_flags.is_stdout(json_file))
+
+
+def _write_notes(run: Run | str, store: str, path: Path | None, *, is_quiet: bool) -> None:
+    """Write the notes of a run to a file, if one is given."""
+    from fairtrial import api
+    from fairtrial.cli.console import console
+
+    if path is not None and not isinstance(run, str):
+        console(stderr=is_quiet).print(f"{path}: {api.write_notes(run, store, path)} notes", markup=False)
 
 
 def _write_guards(

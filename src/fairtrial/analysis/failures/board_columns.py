@@ -5,33 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from fairtrial.analysis.failures.named_failures import NOT_A_FAILURE, Place, first_line, name_key
 from fairtrial.records.board_event import BoardEvent
 from fairtrial.records.failure_mode import Failures
 from fairtrial.records.keys import CaseKey
-from fairtrial.records.label import Label
+from fairtrial.records.label import FAILURES, Label
 from fairtrial.records.summary import Estimate
 from fairtrial.stats.agreement import krippendorff, share_interval
-from fairtrial.text.display import shorten
-
-FAILURES = "failures"
-"""The criterion of labels on failed attempts. The value says whether the agent failed, and the note in which way."""
-NOT_A_FAILURE = "not a failure"
-"""The name of failed attempts whose expectation is wrong."""
-_LONGEST_NAME = 200
-
-Place = tuple[int, int]
-"""The position of a case and the number of an attempt."""
-
-
-def first_line(note: str) -> str:
-    """Return the name of a failure: the first line of a note, with single spaces."""
-    line = next(iter(note.strip().splitlines()), "")
-    return shorten(" ".join(line.split()).rstrip("."), _LONGEST_NAME)
-
-
-def name_key(name: str) -> str:
-    """Return a name in small letters. Names with the same key are one mode."""
-    return first_line(name).casefold()
 
 
 @dataclass

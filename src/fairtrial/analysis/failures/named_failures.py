@@ -46,14 +46,19 @@ def read_failures(labels: Iterable[Label], positions: Mapping[CaseKey, int]) -> 
 def _names(label: Label) -> frozenset[str]:
     if label.value == 0:
         return frozenset([NOT_A_FAILURE])
-    name = normal_name(label.note)
+    name = name_key(label.note)
     return frozenset([name] if name else [])
 
 
-def normal_name(note: str) -> str:
-    """Return the first line of a note in small letters and with single spaces, which is the name of a failure."""
-    first = next(iter(note.strip().splitlines()), "")
-    return shorten(" ".join(first.casefold().split()).rstrip("."), _LONGEST_NAME)
+def first_line(note: str) -> str:
+    """Return the name of a failure: the first line of a note, with single spaces."""
+    line = next(iter(note.strip().splitlines()), "")
+    return shorten(" ".join(line.split()).rstrip("."), _LONGEST_NAME)
+
+
+def name_key(name: str) -> str:
+    """Return a name in small letters. Names with the same key are one mode."""
+    return first_line(name).casefold()
 
 
 def estimate_names(readings: Mapping[Place, ReadFailure]) -> tuple[NamedFailures, ...]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fairtrial import loading
 from fairtrial.analysis.failures.events import Conversation, item_text
 from fairtrial.analysis.failures.failure_tally import EvenSample
-from fairtrial.analysis.failures.named_failures import NOT_A_FAILURE, normal_name
+from fairtrial.analysis.failures.named_failures import NOT_A_FAILURE, name_key
 from fairtrial.api.execution import execute
 from fairtrial.api.planning import Notes, Plan, run_info
 from fairtrial.api.stored_runs import Run
@@ -76,7 +76,7 @@ def judge_failures(run: Run, failures: Failures, judges: Judges) -> Failures:
 
 def _find_mode(name: str, modes: Sequence[FailureMode]) -> int | None:
     """Return the mode that a person named by its own name or number."""
-    return next((own.number for own in modes if name in (normal_name(own.name), f"mode {own.number}")), None)
+    return next((own.number for own in modes if name in (name_key(own.name), f"mode {own.number}")), None)
 
 
 def _as_trace(note: str) -> Trace:

@@ -10,16 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from fairtrial.analysis.failures.board_columns import (
-    FAILURES,
-    NOT_A_FAILURE,
     BoardCard,
     count_agreement,
     current_names,
     estimate_share,
-    first_line,
-    name_key,
     sort_cards,
 )
+from fairtrial.analysis.failures.named_failures import NOT_A_FAILURE, first_line, name_key
 from fairtrial.api.labels.label_desk import SOURCE, check_name
 from fairtrial.api.stored_runs import Run, open_store
 from fairtrial.errors import UsageError
@@ -27,7 +24,7 @@ from fairtrial.formats.labels import write_rows
 from fairtrial.records.board_event import BoardEvent
 from fairtrial.records.failure_mode import Failures
 from fairtrial.records.keys import CaseKey
-from fairtrial.records.label import Label
+from fairtrial.records.label import FAILURES, Label
 from fairtrial.records.score import PartKey
 from fairtrial.reports.views import board_shapes as shapes
 from fairtrial.store import Store

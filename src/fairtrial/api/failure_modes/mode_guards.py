@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from fairtrial.analysis.failures.guard_config import ToolUse, make_guard
-from fairtrial.analysis.failures.named_failures import ReadFailure, normal_name, weighted_share
+from fairtrial.analysis.failures.named_failures import ReadFailure, name_key, weighted_share
 from fairtrial.api.collected_failures import by_position, labelled_failures
 from fairtrial.api.eval_files import save_eval_set
 from fairtrial.api.stored_runs import Run
@@ -118,7 +118,7 @@ def _calibrate(
     readings: Mapping[tuple[int, int], ReadFailure],
 ) -> GuardCheck:
     """Return a guard with its sensitivity and specificity against people, if any of them named the mode."""
-    names = {normal_name(mode.name), f"mode {mode.number}"}
+    names = {name_key(mode.name), f"mode {mode.number}"}
     of_mode = {place: failed for place, failed in verdicts.items() if readings[place].names & names}
     of_other_modes = {
         place: not failed for place, failed in verdicts.items() if place not in of_mode and readings[place].names

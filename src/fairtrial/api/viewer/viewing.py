@@ -258,7 +258,7 @@ class StoreViewer:
         if view.verdict not in ("failed", "error") or self.store.run(run_id).finished is None:
             return None
         failed = self._modes.find(run_id, self._index(run_id).change, (view.position, view.attempt))
-        return failed and decisive_view(failed)
+        return None if failed is None else decisive_view(failed)
 
     def modes(self, run_id: str, base: str = "") -> ModesView | None:
         """Return the failure modes of a run, beside those of a base run if there is one."""
