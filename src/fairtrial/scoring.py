@@ -158,7 +158,7 @@ async def _outcome(
     )
     if not has_action and criterion.aggregation == "parts" and outcome.verdict is Verdict.PASSED:
         # For example, an agent that returns None calls no tool, as expected. That does not speak for the agent.
-        return replace(outcome, score=Score(None, "the agent neither replied nor called a tool"))
+        return replace(outcome, score=Score(None, "the agent neither replied nor called a tool", side="agent"))
     return outcome
 
 

@@ -644,4 +644,4 @@ def test_a_folder_of_another_version_of_the_tables_is_refused(tmp_path: Path) ->
     scored(recorded, out, "--against", write_expectation(tmp_path))
     (out / "manifest.json").write_text(json.dumps(manifest(out) | {"schema": 1}))
     refused = command("compare", out, out)
-    assert (refused.code, "/schema: must be 2, got 1; score the data set again" in refused.err) == (2, True)
+    assert (refused.code, "/schema: must be 3, got 1; score the data set again" in refused.err) == (2, True)

@@ -223,7 +223,7 @@ def test_cases_without_a_value_make_the_size_of_a_stratum_uncertain() -> None:
     total = 0.0
     for stratum, weight, values in zip(strata, weights, valued, strict=True):
         residuals = [(value - middle) / sum(sizes) for value in values]
-        residuals += [0.0] * (stratum.cases - len(residuals))
+        residuals += [0.0] * int(stratum.cases - len(residuals))
         total += weight**2 * stratum.remaining * variance(residuals) / stratum.cases
     interval = stratified_student_interval(strata)
     assert interval is not None

@@ -126,11 +126,13 @@ def test_a_metric_that_breaks_is_infrastructure(given: Any, said: str) -> None:
 
 
 def test_a_metric_may_say_whose_doing_it_is_that_there_is_no_value() -> None:
-    """Without that an unscored outcome speaks against nobody, and is laid at the agent's door."""
+    """Without that an unscored outcome speaks against no side."""
     silent = Criterion("mine", lambda *_: Score(None, "my own model is gone", side="judge"), 0.5)
     assert blamed(scored([silent])) == ("judge", ("mine: my own model is gone",))
     mute = Criterion("mine", lambda *_: Score(None, "nothing to see"), 0.5)
-    assert blamed(scored([mute])) == ("agent", ("mine unscored",))
+    assert (scored([mute]).verdict, scored([mute]).fault) == ("unscored", None)
+    own = Criterion("mine", lambda *_: Score(None, "it hung up", side="agent"), 0.5)
+    assert blamed(scored([own])) == ("agent", ("mine unscored",))
 
 
 def test_a_judge_that_cannot_be_asked_is_the_judges() -> None:

@@ -30,7 +30,7 @@ from fairtrial.reports.table_rows import (
     part_values,
 )
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """The version of these tables. It grows when a column changes its meaning or goes; new columns may come at any time."""
 
 PLACES_OF_SHARD = 1 << 32

@@ -244,7 +244,17 @@ class CaseResult(Displayed, frozen=True):
         """Return the side of the fault, given the verdict of the attempt, or None if no side is at fault."""
         if self.invalidations is None or verdict in (Verdict.PASSED, Verdict.INFORMATIONAL):
             return None
-        return self.invalidations[0].side if self.invalidations else "agent"
+        if self.invalidations:
+            return self.invalidations[0].side
+        return None if verdict is Verdict.UNSCORED and not self._has_agent_evidence else "agent"
+
+    @property
+    def _has_agent_evidence(self) -> bool:
+        """Whether an unscored attempt speaks against the agent. A recording that lacks something does not."""
+        if self.failure is not None or self.ended_by == "cap":
+            return True
+        scores = (score for outcome in self.outcomes for score in (outcome.score, *outcome.score.parts))
+        return any(score.side == "agent" for score in scores if score.value is None)
 
     def _shortcomings(self) -> Iterator[str]:
         """Yield the evidence against the agent, which counts if there is none against another side."""
