@@ -8,14 +8,11 @@ stand apart from everything else, which names them by their number.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from functools import cache, lru_cache
-from importlib import resources
+from functools import lru_cache
 from itertools import count, islice
 from typing import IO, Any, BinaryIO
 
@@ -24,6 +21,7 @@ import msgspec
 from fairtrial.records.run_comparison import Comparison
 from fairtrial.reports.html_index import Cleaner, IndexedRows, data_element, page_pieces
 from fairtrial.reports.html_summary import summary_html
+from fairtrial.reports.page_shell import asset, page_policy
 from fairtrial.reports.report_table import DEFAULTS, ReportedRun, ReportOptions
 from fairtrial.reports.views import view_shapes as shapes
 from fairtrial.reports.views.attempt_shapes import AttemptView
@@ -218,34 +216,6 @@ def _number_items(value: Any, numbers: dict[str, int]) -> Any:
     return [_number_items(item, numbers) for item in value] if isinstance(value, list) else value
 
 
-@cache
-def asset(name: str) -> str:
-    """Return the text of an asset: the program, the style sheet, or the texts of a language."""
-    return resources.files("fairtrial.reports").joinpath("assets", name).read_text("utf-8")
-
-
-def page_policy(*more: str) -> str:
-    """Return the content security policy: only our script and our style, no request, no HTML from text."""
-    return "; ".join(
-        [
-            "default-src 'none'",
-            f"script-src '{source_hash(asset('report.js'))}'",
-            f"style-src '{source_hash(asset('report.css'))}'",
-            "img-src data:",
-            "base-uri 'none'",
-            "form-action 'none'",
-            "require-trusted-types-for 'script'",
-            "trusted-types 'none'",
-            *more,
-        ]
-    )
-
-
-def source_hash(text: str) -> str:
-    """Return the source of a content security policy that allows exactly this text."""
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
-
-
 def _write_head(target: BinaryIO, page: Mapping[str, Any], rows: Sequence[IndexedRows]) -> None:
     """Write everything before the chunks. The program stands before them, so that it need not wait for them.
 
@@ -270,26 +240,3 @@ def _write_head(target: BinaryIO, page: Mapping[str, Any], rows: Sequence[Indexe
     target.write(head.encode())
     target.writelines(data_element("page", page_pieces(page, rows)))
     target.write(f"<script>{script}</script>\n".encode())
-
-
-def scriptless_page(title: str, body: str) -> str:
-    """Return a page without a script, in the style of the reports on mutants. Title and body are escaped HTML."""
-    style = asset("report.css") + asset("mutation.css")
-    policy = f"default-src 'none'; style-src '{source_hash(style)}'; base-uri 'none'; form-action 'none'"
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<main class="mutation">
-{body}</main>
-</body>
-</html>
-"""

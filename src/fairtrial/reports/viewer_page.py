@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairtrial.reports.html import asset, page_policy
+from fairtrial.reports.page_shell import asset, page_policy
 
 POLICY_OF_VIEWER = ("connect-src 'self'", "frame-ancestors 'none'")
 """What the policy of a server says beyond that of a file: requests to itself, and no frame around it."""

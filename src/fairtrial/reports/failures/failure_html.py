@@ -8,8 +8,8 @@ from html import escape
 from fairtrial.records.failure_mode import FailedAttempt, FailureMode, Failures
 from fairtrial.records.summary import Estimate
 from fairtrial.reports.failures.failure_table import decisive_line, head_line, shared_lines, summary_lines
-from fairtrial.reports.html import scriptless_page
 from fairtrial.reports.numbers import DASH, interval, rate
+from fairtrial.reports.page_shell import scriptless_page
 from fairtrial.text.display import count, visible_line
 from fairtrial.text.redaction.redact import without_secrets
 

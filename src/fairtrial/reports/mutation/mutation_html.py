@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
 from fairtrial.records.mutation import CatchRate, CriterionRole, MutantFinding, MutationReport, OperatorRate
-from fairtrial.reports.html import scriptless_page
 from fairtrial.reports.mutation.mutation_table import (
     card_rows,
     card_titles,
@@ -22,6 +21,7 @@ from fairtrial.reports.mutation.mutation_table import (
     summary_line,
 )
 from fairtrial.reports.numbers import DASH
+from fairtrial.reports.page_shell import scriptless_page
 from fairtrial.text.display import visible_line
 
 _OPEN = 3
