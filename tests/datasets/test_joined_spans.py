@@ -73,7 +73,7 @@ def test_turns_of_a_conversation_in_several_files_are_one_conversation(tmp_path:
 
 def test_late_spans_score_their_conversations_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An interrupted run goes on, scores only parts with changed conversations again, and names them."""
-    monkeypatch.setattr("fairtrial.loading.joined_spans.SHARD_BYTES", 2048)
+    monkeypatch.setattr("fairtrial.loading.shards.SHARD_BYTES", 2048)
     write_spans(tmp_path / "spans/monday.jsonl", [span(i, f"c{i}") for i in range(1, 30)])
     write_spans(tmp_path / "spans/tuesday.jsonl", [span(100, "c100")])
     config = tmp_path / "calls.config.json"

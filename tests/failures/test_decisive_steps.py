@@ -140,5 +140,6 @@ def test_a_fact_that_all_passing_replies_state() -> None:
 def test_a_sum_of_given_values_is_no_claim() -> None:
     """A number that follows from two results has support, so that it is no symptom."""
     steps = (ToolCall("find", {}), ToolResult("find", {"room": 120.5, "breakfast": 17}))
-    own = found_in(replied("Together it costs $137.50.", *steps), criteria={"solved": solved})
+    reply = replied("Together it costs $137.50.", *steps)
+    own = found_in(reply, criteria={"solved": solved})
     assert own.signature.kind == "criterion"

@@ -381,7 +381,7 @@ def test_ping_asks_the_models_of_a_config(tmp_path: Path, monkeypatch: pytest.Mo
         run_id = api.runs(f"sqlite:///{tmp_path}/k.db")[0].id
         asked = called("judge", "check", "--quick", "--config", config, "--run", run_id)
     assert asked.code == 1, asked.err
-    assert [asked.out.count(f"{name}: ") for name in ("mine", "yours")] == [1, 1]
+    assert [asked.out.count(f"{name}: 4 of 12 right") for name in ("mine", "yours")] == [1, 1]
     assert "2 calls, with yours an unknown price" in asked.out
 
 

@@ -234,7 +234,7 @@ def make_request(number: int, path: str, headers: dict[str, str], body: dict[str
         schema = None
         model = unquote(path.split("/")[2])
     else:
-        texts = [*_texts(body.get("instructions", "")), *_texts(body.get("messages") or body.get("input"))]
+        texts = [*_texts(body.get("instructions") or ()), *_texts(body.get("messages") or body.get("input"))]
         schema = (body.get("response_format") or {}).get("json_schema", {}).get("schema")
         model = body["model"]
     return Request(number, path, model, "\n".join(texts), schema, body, headers)

@@ -50,7 +50,8 @@ _MAX_INCOMPLETE = click.option(
 @click.argument("recorded", nargs=-1)
 @project_options
 @under("Input", _AGAINST, _MATCH, flags.columns)
-@under("Limits", _JOBS, _MAX_INCOMPLETE)
+@under("Limits", _JOBS)
+@under("Limits", _MAX_INCOMPLETE, rare=True)
 @trace_options
 @dataset_options
 @judge_options

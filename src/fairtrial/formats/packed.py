@@ -29,6 +29,10 @@ _SLICE = 16 << 10
 _GZIP = 16 + zlib.MAX_WBITS
 
 
+class BombError(FormatError):
+    """Raised for packed data that is very much larger when it is unpacked."""
+
+
 def packing_at(head: bytes) -> str:
     """Return how a file that begins with these bytes is packed: an empty text, gzip or zstd."""
     return next((packing for magic, packing in _MAGIC.items() if head.startswith(magic)), "")
@@ -60,7 +64,7 @@ def check_size(size: int, packed_size: int, path: str) -> None:
     """Raise FormatError if packed data is very much larger when it is unpacked, as no log is."""
     if size > _SMALL and size > packed_size * _MOST_RATIO:
         problem = f"is more than {_MOST_RATIO} times larger when it is unpacked ({size >> 20} MiB so far)"
-        raise FormatError(path, [f"{problem}; no log is packed so well, so that it is not read; unpack it yourself"])
+        raise BombError(path, [f"{problem}; no log is packed so well, so that it is not read; unpack it yourself"])
 
 
 def bounded_blocks(blocks: Iterable[bytes], path: str) -> Iterator[bytes]:

@@ -23,8 +23,9 @@ from fairtrial.formats.conversation.options import TraceOptions
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.spans import large_files
 from fairtrial.formats.spans.large_files import LargeFile, large_file
+from fairtrial.loading import shards as shard_cutting
 from fairtrial.loading.data_files import is_url, open_data_file
-from fairtrial.loading.shards import SHARD_BYTES, Shard, group_small_files
+from fairtrial.loading.shards import Shard, group_small_files
 from fairtrial.loading.span_spool import SpanSpool
 from fairtrial.records.attempt import Recording
 from fairtrial.records.decoding import json_decoder
@@ -88,7 +89,7 @@ def _write(
 ) -> JoinedSpans:
     folder.mkdir(parents=True, exist_ok=True)
     note = folder / _COUNT
-    count = int(note.read_text()) if note.exists() else min(_MOST_PARTS, -(-size // SHARD_BYTES) or 1)
+    count = int(note.read_text()) if note.exists() else min(_MOST_PARTS, -(-size // shard_cutting.SHARD_BYTES) or 1)
     note.write_text(str(count))
     names = [folder / f"part-{number:04d}.jsonl" for number in range(count)]
     halves = [name.with_suffix(".half") for name in names]

@@ -94,7 +94,7 @@ def _group(own: NamedFailures, mode: int | None, choice: _Choice | None) -> Name
 def _ask(traces: Sequence[Trace], modes: Sequence[FailureMode], judges: Judges) -> tuple[list[_Choice | None], int]:
     """Return the mode that the judge chooses for each trace, and the number of calls."""
     criteria = loading.join_criteria(
-        EvalConfig((ConfigPart(CRITERION, _options(modes), f"/criteria/{CRITERION}"),)), origin="--judge", judges=judges
+        EvalConfig((ConfigPart(CRITERION, _options(modes), f"/criteria/{CRITERION}"),)), origin="judge", judges=judges
     ).criteria
     criterion = next(own for own in criteria if own.name == CRITERION)
     result = _run(traces, criterion, judges)
@@ -122,12 +122,13 @@ def _run(traces: Sequence[Trace], criterion: Criterion, judges: Judges) -> list[
     """Return the results of the criterion, in one run that no store keeps."""
     cases = tuple(EvalCase(str(number)) for number in range(len(traces)))
     loaded = [loading.LoadedSet(EvalSet("failures", cases), (criterion,), (), None, None)]
-    planned = loading.plan_cases(loaded)
+    planned_cases = loading.plan_cases(loaded)
     recorded = [
-        (case, Recording(case.case.id, trace, eval_set="failures")) for case, trace in zip(planned, traces, strict=True)
+        (case, Recording(case.case.id, trace, eval_set="failures"))
+        for case, trace in zip(planned_cases, traces, strict=True)
     ]
     info = run_info("score", {"paths": ["failures"], "judge": judges.arguments}, Notes(), loaded, {})
-    return list(execute(Plan(info, tuple(planned), recorded, judges=judges)).cases)
+    return list(execute(Plan(info, tuple(planned_cases), recorded, judges=judges)).cases)
 
 
 def _choose(result: CaseResult, trace: Trace, modes: Sequence[FailureMode]) -> _Choice | None:

@@ -86,21 +86,21 @@ def draw_failures(modes: Sequence[Sequence[T]], alone: Sequence[T], number: int,
     their places to the random half, which is drawn from all that is not drawn yet. Every failure has a probability
     above 0.
     """
-    everything = [item for own in (*modes, alone) for item in own]
-    size = min(number, len(everything))
+    all_items = [item for own in (*modes, alone) for item in own]
+    size = min(number, len(all_items))
     quotas = _spread(list(map(len, modes)), size // 3)
     quotas.append(min(len(alone), size - (size + 1) // 2 - size // 3))
     groups = [*modes, alone]
-    drawn = [source.sample(range(len(own)), quota) for own, quota in zip(groups, quotas, strict=True)]
+    picks = [source.sample(range(len(own)), quota) for own, quota in zip(groups, quotas, strict=True)]
     rest = [
-        (group, place) for group, own in enumerate(groups) for place in set(range(len(own))).difference(drawn[group])
+        (group, place) for group, own in enumerate(groups) for place in set(range(len(own))).difference(picks[group])
     ]
     by_chance = source.sample(sorted(rest), size - sum(quotas))
     at_random = len(by_chance) / len(rest) if rest else 0.0
-    chosen = [(group, place) for group, places in enumerate(drawn) for place in places] + by_chance
-    source.shuffle(chosen)
+    sample = [(group, place) for group, places in enumerate(picks) for place in places] + by_chance
+    source.shuffle(sample)
     shares = [quota / len(own) if own else 0.0 for own, quota in zip(groups, quotas, strict=True)]
-    return [(groups[group][place], shares[group] + (1 - shares[group]) * at_random) for group, place in chosen]
+    return [(groups[group][place], shares[group] + (1 - shares[group]) * at_random) for group, place in sample]
 
 
 def _spread(sizes: Sequence[int], number: int) -> list[int]:

@@ -57,8 +57,8 @@ class Paraphrases:
     def manifest(self) -> dict[str, Any]:
         """Counts and a digest for the run's manifest. A continued run must have the same paraphrases."""
         texts = hashlib.sha256(msgspec.json.encode(sorted(self.proven.items()))).hexdigest()
-        counted = ParaphraseCount(len(self.proven), dict(sorted(self.dropped.items())))
-        return {"paraphrases": msgspec.to_builtins(counted), "paraphrase_digest": texts}
+        paraphrases = ParaphraseCount(len(self.proven), dict(sorted(self.dropped.items())))
+        return {"paraphrases": msgspec.to_builtins(paraphrases), "paraphrase_digest": texts}
 
 
 def write_paraphrases(recordings: Iterable[Recording], judges: Judges) -> Paraphrases:

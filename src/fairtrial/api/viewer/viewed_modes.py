@@ -32,10 +32,10 @@ class ViewedModes:
 
     def places(self, run_id: str, change: int, mode: str) -> Collection[_Place]:
         """Return the attempts of a mode, by its number. A mode that does not exist has none."""
-        wanted = int(mode) if mode.isascii() and mode.isdigit() and len(mode) < 10 else None
-        if wanted is None and mode != ALONE:
+        number = int(mode) if mode.isascii() and mode.isdigit() and len(mode) < 10 else None
+        if number is None and mode != ALONE:
             return ()
-        return {place for place, own in self._failed_places(run_id, change).items() if own.mode == wanted}
+        return {place for place, own in self._failed_places(run_id, change).items() if own.mode == number}
 
     def find(self, run_id: str, change: int, place: _Place) -> FailedAttempt | None:
         """Return where an attempt went wrong, or None if it did not fail."""

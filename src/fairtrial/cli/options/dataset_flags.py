@@ -70,7 +70,7 @@ _FREQUENT = under(
         "--sample",
         metavar="N|SHARE",
         callback=_read_sample,
-        help="Score only 1000 or 10%, for example, of the conversations of an --out data set or of a query.",
+        help="Score only a sample, such as 1000 or 10%. It is taken of an --out data set, or of a query.",
     ),
 )
 _RARE = under(

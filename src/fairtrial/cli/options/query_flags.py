@@ -14,7 +14,6 @@ import click
 from fairtrial import api
 from fairtrial.cli.headed_command import under
 from fairtrial.errors import UsageError
-from fairtrial.text.display import count
 
 _CONDITIONS = ("where", "always", "key")
 _INPUTS = "inputs"
@@ -25,7 +24,7 @@ _SOURCE = under(
     click.option(
         "--sql",
         metavar="QUERY",
-        help="Read the rows of a query or of a table in --from. For example "
+        help="Read the rows of a query in --from, or of a table. For example "
         '--sql "SELECT * FROM otel_traces WHERE Timestamp > now() - INTERVAL 1 DAY".',
     ),
     click.option(
@@ -33,8 +32,8 @@ _SOURCE = under(
         "from_url",
         metavar="URL",
         envvar="FAIRTRIAL_FROM",
-        help="The database of --sql: duckdb:///traffic.db, clickhouse://HOST/otel, bigquery://PROJECT/DATASET, "
-        "adbc+DRIVER://..., or a URL of SQLAlchemy. It is only read.",
+        help="The database of --sql, for example duckdb:///a.db. Others are clickhouse://HOST/otel, "
+        "bigquery://PROJECT/DATASET, adbc+DRIVER://..., and URLs of SQLAlchemy. It is only read.",
     ),
 )
 _CONDITION_OPTIONS = under(
@@ -122,6 +121,8 @@ def _fetch(sql: str, url: str | None, conditions: dict[str, str], options: dict[
     resume = bool(options.get("resume")) or any(folder.parent.glob("progress.jsonl"))
     path = api.fetch_query(url, query, folder, resume=resume)
     rows, population = api.count_fetched(path)
+    from fairtrial.text.display import count
+
     of_population = f", a sample of {population:,} conversations" if population else ""
     click.echo(f"{count(rows, 'row')} of {api.without_credentials(url)}{of_population}", err=True)
     return str(path)

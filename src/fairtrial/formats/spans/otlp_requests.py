@@ -10,7 +10,7 @@ import msgspec
 
 from fairtrial.errors import FairtrialError, FormatError
 from fairtrial.formats.jsontext import decode
-from fairtrial.formats.packed import packing_at, unpack_blocks
+from fairtrial.formats.packed import BombError, packing_at, unpack_blocks
 from fairtrial.formats.spans import otlp_batch, otlp_json, otlp_protobuf
 from fairtrial.formats.spans.otlp_batch import decode_batch, is_batch
 from fairtrial.formats.spans.otlp_protobuf import Signal
@@ -53,10 +53,13 @@ def unpack_otlp(data: bytes, packing: str) -> bytes:
     if packing_at(data) != packing:
         raise FormatError(_PLACE, [f"is not {packing}"])
     body = bytearray()
-    for content in unpack_blocks([data], _PLACE):
-        body += content
-        if len(body) > MOST_OTLP_BYTES:
-            raise TooLargeError(f"the request is larger than {MOST_OTLP_BYTES >> 20} MiB; send smaller batches")
+    try:
+        for content in unpack_blocks([data], _PLACE):
+            body += content
+            if len(body) > MOST_OTLP_BYTES:
+                raise TooLargeError(f"the request is larger than {MOST_OTLP_BYTES >> 20} MiB; send smaller batches")
+    except BombError as error:
+        raise TooLargeError(str(error)) from None
     return bytes(body)
 
 

@@ -87,7 +87,7 @@ def named_lines(failures: Failures) -> Iterator[str]:
 
 
 def judged_lines(failures: Failures) -> Iterator[str]:
-    """Yield what a judge assigned, apart from the counts of evidence."""
+    """Yield the assignments of a judge, apart from the counts of evidence."""
     own = failures.judged
     if own is None:
         return

@@ -25,10 +25,10 @@ def mode_lines(failures: Failures | None, changes: ModeChanges | None) -> Iterat
     yield from (f"- new: {_change(own, cases)}" for own in new[:_MOST_NEW])
     if len(new) > _MOST_NEW:
         yield f"- new: … and {len(new) - _MOST_NEW} more modes"
-    known = {own.number for own in new}
-    largest = [mode for mode in largest_modes(failures) if mode.number not in known]
+    new_numbers = {own.number for own in new}
+    largest = [mode for mode in largest_modes(failures) if mode.number not in new_numbers]
     yield from (f"- {_mode(mode, failures)}" for mode in largest)
-    more = sum(mode.number not in known for mode in failures.modes) - len(largest)
+    more = sum(mode.number not in new_numbers for mode in failures.modes) - len(largest)
     if more:
         yield f"- … and {count(more, 'more mode')}"
     yield ""

@@ -10,7 +10,7 @@ from fairtrial.reports.views.shape import ViewShape
 
 
 class CardView(ViewShape, frozen=True):
-    """A failed attempt on the board. `note` is what the last person wrote, `authors` how many people read it.
+    """A failed attempt on the board. `note` is the note of the last person, `authors` how many people read it.
 
     `split` says that they gave it different names.
     """
@@ -70,7 +70,7 @@ class BoardView(ViewShape, frozen=True):
 
 
 class NoteRequest(Record, frozen=True, forbid_unknown_fields=True):
-    """What a person says about failed attempts, each a position and an attempt.
+    """A person's note about failed attempts, each a position and an attempt.
 
     `name` is the mode, and empty if it stays as it is. The first line of a `note` is a name, too. `step` corrects the
     decisive step, for example `2.3` or `2.reply`. With `is_failure` false, the expectation is wrong.

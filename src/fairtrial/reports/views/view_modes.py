@@ -25,13 +25,13 @@ def modes_view(failures: Failures, changes: ModeChanges | None = None) -> ModesV
     new = [mode for mode in failures.modes if kinds.get(mode.number) == "new"]
     first = {mode.number: mode for mode in (*largest_modes(failures), *new)}
     rest = [mode for mode in failures.modes if mode.number not in first]
-    shown = sorted([*first.values(), *rest][:MOST_MODES], key=lambda mode: mode.number)
+    largest = sorted([*first.values(), *rest][:MOST_MODES], key=lambda mode: mode.number)
     return ModesView(
         failures.cases,
         failures.failed_cases,
         failures.failed_attempts,
         len(failures.modes),
-        [_mode_view(mode, kinds.get(mode.number), places) for mode in shown],
+        [_mode_view(mode, kinds.get(mode.number), places) for mode in largest],
         list(first)[:MOST_MODES],
         failures.alone,
         failures.unplaced,
