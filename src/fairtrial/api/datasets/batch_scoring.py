@@ -54,11 +54,10 @@ from fairtrial.system.event_loop import blocking
 from fairtrial.system.importing import import_extra
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from fairtrial.records.attempt import Recording
 
-Batch = TypeVar("Batch", "pa.RecordBatch", "pa.Table")
+Batch = TypeVar("Batch")
+"""A `pyarrow.RecordBatch` or a `pyarrow.Table`. The library has no types."""
 
 _OUTCOME = {**list_types(OUTCOME), **SCORE}
 _place_values = read_values(PLACE)
@@ -73,13 +72,13 @@ class BatchScorer:
     has its reason in the column `refused`, and no verdict.
     """
 
-    input_schema: pa.Schema
+    input_schema: Any
     columns: Columns
     info: RunInfo
     _scorer: ShardScorer
 
     @cached_property
-    def schema(self) -> pa.Schema:
+    def schema(self) -> Any:
         """The columns of the results.
 
         They are those of the table `attempts` of `fairtrial score --out` without the run, the carried columns, and
@@ -91,7 +90,7 @@ class BatchScorer:
         outcomes = pa.list_(pa.struct(list(arrow_schema(_OUTCOME))))
         return pa.schema([*start, ("outcomes", outcomes), ("pointer", pa.string()), ("refused", pa.string())])
 
-    def check_columns(self, schema: pa.Schema) -> None:
+    def check_columns(self, schema: Any) -> None:
         """Raise UsageError if a schema lacks a column that is read."""
         missing = [name for name in self._rows.names if name not in schema.names]
         if missing:
@@ -100,9 +99,10 @@ class BatchScorer:
     def __call__(self, batch: Batch) -> Batch:
         """Score the conversations of a batch. Raises UsageError if a column is missing."""
         pa: Any = import_extra("pyarrow", "parquet")
-        self.check_columns(batch.schema)
+        content: Any = batch
+        self.check_columns(content.schema)
         reading = Diagnostics("batch", lenient=self._scorer.lenient)
-        rows = batch.select(self._rows.names).to_pylist()
+        rows = content.select(self._rows.names).to_pylist()
         items = (self._rows.item(row, place, reading) for place, row in enumerate(rows))
         results: list[Row] = blocking(self._score(items))
         values = zip(*results, strict=True) if results else [()] * len(self.schema)
@@ -133,7 +133,7 @@ class BatchScorer:
     def _rows(self) -> RowReader:
         return RowReader(self.columns, Fields("", self._scorer.carry), self.input_schema.names)
 
-    def summarize(self, results: Iterable[pa.RecordBatch | pa.Table]) -> Summary:
+    def summarize(self, results: Iterable[Any]) -> Summary:
         """Return the summary of results, with the intervals of an ordinary run.
 
         `results` are all batches that this scorer returned, in any order. Rows with the same id are attempts at the
@@ -166,7 +166,7 @@ class BatchScorer:
 
 
 def score_batches(
-    schema: pa.Schema,
+    schema: Any,
     criteria: Criteria,
     eval_set: EvalSets | None = None,
     *,
