@@ -81,6 +81,17 @@ def test_results_come_back_in_file_order(store: Store, run: str) -> None:
     assert [(one.position, one.attempt) for one in store.results(run)] == [(0, 1), (0, 2), (1, 1), (2, 1)]
 
 
+def test_many_readers_at_once_do_not_wait_for_one_another(store: Store, run: str) -> None:
+    """Each reads results row by row, and asks for a further connection meanwhile, as the requests of a viewer do."""
+    for position in range(3):
+        store.add_result(run, result(position))
+    readers = [store.results(run) for _ in range(20)]
+    assert [next(reader).position for reader in readers] == [0] * 20
+    assert store.run(run).id == run
+    for reader in readers:
+        reader.close()
+
+
 def test_a_result_comes_back_as_it_was(store: Store, run: str) -> None:
     """Every field of it, in any language."""
     part = Score(None, "理由", "호출 1", quotes=(Quote("引用", "expected"),), ballots=("yes",))

@@ -81,9 +81,10 @@ def _check_engine(parsed: sa.URL, url: str, *, create: bool) -> sa.Engine:
                 with_equal_dialect(parsed),
                 connect_args={"timeout": _PATIENCE},
                 execution_options={"compiled_cache": STATEMENTS},
+                **_pool_options(parsed),
             )
         else:
-            engine = sa.create_engine(parsed)
+            engine = sa.create_engine(parsed, **_pool_options(parsed))
         failing.callback(engine.dispose)
         translate_errors(engine, url)
         if is_sqlite and not _is_uri(parsed):
@@ -91,6 +92,15 @@ def _check_engine(parsed: sa.URL, url: str, *, create: bool) -> sa.Engine:
         _check_tables(engine, url, create=create)
         failing.pop_all()
     return engine
+
+
+def _pool_options(url: sa.URL) -> dict[str, Any]:
+    """Return options for a pool without a bound, if the database has a pool that has one.
+
+    Whoever reads results row by row asks for other connections meanwhile. With a bound, a few readers at once would
+    hold all connections, and each would wait for another.
+    """
+    return {"max_overflow": -1} if issubclass(url.get_dialect().get_pool_class(url), sa.QueuePool) else {}
 
 
 def _is_uri(url: sa.URL) -> bool:
