@@ -100,7 +100,8 @@ def _pool_options(url: sa.URL) -> dict[str, Any]:
     Whoever reads results row by row asks for other connections meanwhile. With a bound, a few readers at once would
     hold all connections, and each would wait for another.
     """
-    return {"max_overflow": -1} if issubclass(url.get_dialect().get_pool_class(url), sa.QueuePool) else {}
+    dialect: Any = url.get_dialect()
+    return {"max_overflow": -1} if issubclass(dialect.get_pool_class(url), sa.QueuePool) else {}
 
 
 def _is_uri(url: sa.URL) -> bool:
