@@ -320,10 +320,14 @@ def _provider_row(name: str, known: KnownProvider) -> str:
 
 def architecture() -> str:
     """The page about the architecture, with the layers of the import contract between two marks."""
-    page = ARCHITECTURE.read_text(encoding="utf-8")
-    before, _, rest = page.partition(_LAYERS_BEGIN)
-    _, _, after = rest.partition(_LAYERS_END)
-    return f"{before}{_LAYERS_BEGIN}\n{_layers()}\n{_LAYERS_END}{after}"
+    return _put_between(ARCHITECTURE, _LAYERS_BEGIN, _LAYERS_END, _layers())
+
+
+def _put_between(page: Path, begin: str, end: str, content: str) -> str:
+    """A page with other content between two marks."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
+    _, _, after = rest.partition(end)
+    return f"{before}{begin}\n{content}\n{end}{after}"
 
 
 def _layers() -> str:
@@ -336,10 +340,7 @@ def _layers() -> str:
 
 def file_formats() -> str:
     """The page about file formats, with the table of the samples between two marks."""
-    page = FILE_FORMATS.read_text(encoding="utf-8")
-    before, _, rest = page.partition(_SAMPLES_BEGIN)
-    _, _, after = rest.partition(_SAMPLES_END)
-    return f"{before}{_SAMPLES_BEGIN}\n{_samples_table()}\n{_SAMPLES_END}{after}"
+    return _put_between(FILE_FORMATS, _SAMPLES_BEGIN, _SAMPLES_END, _samples_table())
 
 
 def _samples_table() -> str:

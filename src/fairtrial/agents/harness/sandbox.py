@@ -69,18 +69,22 @@ def choose_sandbox(choice: str | None) -> str:
 def _find_problem_of_bwrap() -> str:
     """Return why bwrap does not work here, or an empty text. Containers often forbid what it needs."""
     program = shutil.which("bwrap")
-    return "no program bwrap is on PATH; it is in the package bubblewrap" if program is None else _try(program)
+    return "no program bwrap is on PATH; it is in the package bubblewrap" if program is None else _try_bwrap(program)
 
 
 @functools.cache
-def _try(program: str) -> str:
-    words = [program, *_BASE, *_NAMESPACES, "--", "true"]
+def _try_bwrap(program: str) -> str:
+    return _try("bwrap", [program, *_BASE, *_NAMESPACES, "--", "true"])
+
+
+def _try(name: str, words: Sequence[str]) -> str:
+    """Run a command of a sandbox, and return why it does not work here, or an empty text."""
     try:
         process = subprocess.run(words, capture_output=True, timeout=_SECONDS, check=False)  # noqa: S603
     except (OSError, subprocess.TimeoutExpired) as error:
-        return f"bwrap does not start: {error}"
+        return f"{name} does not start: {error}"
     lines = process.stderr.decode(errors="replace").strip().splitlines()
-    return f"bwrap does not work here: {lines[-1] if lines else process.returncode}" if process.returncode else ""
+    return f"{name} does not work here: {lines[-1] if lines else process.returncode}" if process.returncode else ""
 
 
 def check_credentials(names: Sequence[str], environment: Mapping[str, str] = os.environ) -> None:
@@ -181,13 +185,7 @@ def _find_problem_of_docker() -> str:
     """Return why docker does not work here, or an empty text."""
     if shutil.which("docker") is None:
         return "no program docker is on PATH"
-    words = ["docker", "version", "--format", "{{.Server.Version}}"]
-    try:
-        process = subprocess.run(words, capture_output=True, timeout=_SECONDS, check=False)  # noqa: S603
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"docker does not start: {error}"
-    lines = process.stderr.decode(errors="replace").strip().splitlines()
-    return f"docker does not work here: {lines[-1] if lines else process.returncode}" if process.returncode else ""
+    return _try("docker", ["docker", "version", "--format", "{{.Server.Version}}"])
 
 
 def _hidden(program: Path) -> list[str]:

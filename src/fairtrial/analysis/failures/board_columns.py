@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from fairtrial.analysis.failures.named_failures import NOT_A_FAILURE, Place, first_line, name_key
+from fairtrial.analysis.failures.named_failures import NOT_A_FAILURE, Place, estimate_share, first_line, name_key
 from fairtrial.records.board_event import BoardEvent
 from fairtrial.records.failure_mode import Failures
 from fairtrial.records.keys import CaseKey
 from fairtrial.records.label import FAILURES, Label
 from fairtrial.records.summary import Estimate
-from fairtrial.stats.agreement import krippendorff, share_interval
+from fairtrial.stats.agreement import krippendorff
 
 
 @dataclass
@@ -76,7 +76,7 @@ def sort_cards(
     return list(cards.values())
 
 
-def estimate_share(cards: Sequence[BoardCard], key: str) -> Estimate:
+def estimate_mode(cards: Sequence[BoardCard], key: str) -> Estimate:
     """Return the share of a mode among all failures, from the cards that were drawn from a queue.
 
     The unit of the interval is the case.
@@ -85,8 +85,7 @@ def estimate_share(cards: Sequence[BoardCard], key: str) -> Estimate:
     if not sample:
         return Estimate()
     hits = [(name_key(card.name) == key, weight) for card, weight in sample]
-    share = share_interval(hits, max(weight for _, weight in sample), [card.place[0] for card, _ in sample])
-    return Estimate() if share is None else Estimate(*share, "Wilson, weighted")
+    return estimate_share(hits, max(weight for _, weight in sample), [card.place for card, _ in sample])
 
 
 def count_agreement(cards: Iterable[BoardCard]) -> tuple[int, int, float | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from fairtrial.records.failure_mode import NamedFailures
@@ -79,7 +79,14 @@ def _estimate(name: str, readings: Mapping[Place, ReadFailure]) -> NamedFailures
 
 def weighted_share(hits: Mapping[Place, bool], readings: Mapping[Place, ReadFailure]) -> Estimate:
     """Return the weighted share of hits with its interval, whose unit is the case."""
-    items = [(hit, readings[place].weight) for place, hit in hits.items()]
     largest = max((own.weight for own in readings.values()), default=1.0)
-    share = share_interval(items, largest, [position for position, _ in hits])
+    return estimate_share([(hit, readings[place].weight) for place, hit in hits.items()], largest, hits)
+
+
+def estimate_share(hits: Sequence[tuple[bool, float]], largest: float, places: Iterable[Place]) -> Estimate:
+    """Return the share of hits, each with its weight, and its interval, whose unit is the case.
+
+    `largest` is the largest weight that an attempt can have.
+    """
+    share = share_interval(hits, largest, [position for position, _ in places])
     return Estimate() if share is None else Estimate(*share, _METHOD)

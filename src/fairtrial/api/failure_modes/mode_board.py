@@ -13,7 +13,7 @@ from fairtrial.analysis.failures.board_columns import (
     BoardCard,
     count_agreement,
     current_names,
-    estimate_share,
+    estimate_mode,
     sort_cards,
 )
 from fairtrial.analysis.failures.named_failures import NOT_A_FAILURE, first_line, name_key
@@ -56,8 +56,8 @@ class ModeBoard:
         """Return the board of a run. Raises UsageError if there is no such run, or if it has too many failures."""
         run = self._store.run(run_id).id
         events = self._store.board(run).events()
-        cards = self._cards(run, list(events.values()))
         changes = list(events.values())
+        cards = self._cards(run, changes)
         mode_names = [current_names(changes, mode.name) for mode in self._failures(run).modes]
         columns = list(_columns(cards, changes, mode_names))
         several, equal, alpha = count_agreement(cards)
@@ -225,7 +225,7 @@ def _columns(
             sum(bool(card.labels) for card in own),
             list(map(_card, ordered[:MOST_CARDS])),
             sum(card.weight is not None for card in own),
-            estimate_share(cards, key),
+            estimate_mode(cards, key),
         )
 
 
