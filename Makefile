@@ -31,7 +31,7 @@ NO_HANGS := -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
 
 .PRECIOUS: .venv-agents/%/.ready
 
-.PHONY: help demo test test-clickhouse test-postgres test-peer test-pytest8 test-ray test-services test-vertex test-harnesses test-agents test-agents-adk test-installs test-browser ui lint types imports docs bench check clean
+.PHONY: help demo test test-long test-clickhouse test-postgres test-peer test-pytest8 test-ray test-services test-vertex test-harnesses test-agents test-agents-adk test-installs test-browser ui lint types imports docs bench check clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -88,9 +88,14 @@ demo: $(VENV)/.demo ## Run the example agent on its eval set, and show the repor
 	  --config examples/tau_bench/test_config.json || [ $$? -eq 1 ]; echo "report: .fairtrial/tau-bench.html"; fi
 	@echo "report: .fairtrial/example.html"
 
-# Tests wait for servers and processes half of the time, so that three workers keep two cores busy.
-test: $(VENV)/.ready ## Run every test that needs no more than Python
-	$(BIN)/pytest $(NO_HANGS) -n 3 --dist worksteal -m "not postgres and not clickhouse and not peer and not services and not vertex and not agents and not harnesses and not browser"
+ONLY_PYTHON := not postgres and not clickhouse and not peer and not services and not vertex and not agents and not harnesses and not browser
+
+test: $(VENV)/.ready ## Run the tests that need no more than Python, without the long ones
+	$(BIN)/pytest $(NO_HANGS) -n 2 --dist worksteal -m "$(ONLY_PYTHON) and not long"
+
+# These tests wait for servers and processes half of the time, so that three workers keep two cores busy.
+test-long: $(VENV)/.ready ## Run the tests that start many processes, or draw thousands of samples
+	$(BIN)/pytest $(NO_HANGS) -n 3 --dist worksteal -m "$(ONLY_PYTHON) and long"
 
 test-postgres: $(VENV)/.ready ## Run the tests that need Postgres: FAIRTRIAL_TEST_POSTGRES=postgresql+pg8000://...
 	@test -n "$$FAIRTRIAL_TEST_POSTGRES" || { echo "test-postgres lacks FAIRTRIAL_TEST_POSTGRES, a SQLAlchemy URL of a server" >&2; exit 1; }
@@ -190,7 +195,7 @@ docs: $(VENV)/.ready ## Write the pages that are generated, and the JSON Schema 
 bench: $(VENV)/.ready $(PEER)/.ready ## Measure side by side with google-adk 2.13
 	$(BIN)/python benchmarks/run.py --peer $(PEER)/bin/python
 
-check: lint types imports test ## Everything that a change must pass
+check: lint types imports test test-long ## Everything that a change must pass
 
 clean: ## Remove the environments
 	rm -rf $(VENV) $(PEER) $(VERTEX) $(PYTEST8) $(RAY) $(SERVICES) $(HARNESSES) .venv-agents .venv-installs

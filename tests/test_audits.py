@@ -14,6 +14,8 @@ from fairtrial.api import audit_gate, audit_suite, gate
 from fairtrial.store import DEFAULT_URL
 from graded_runs import graded, graded_run
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -160,6 +160,7 @@ def test_a_run_until_decided_is_not_gated_again() -> None:
     assert "made attempts until its claims were decided" in in_a_line(fairtrial("compare", run, other).out)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("folder")
 def test_attempts_until_decided_count_a_lost_case_as_missing() -> None:
     """Three of ten cases of the base did not run: each wave lacks three values."""

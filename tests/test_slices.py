@@ -19,6 +19,8 @@ from fairtrial.records.run import RunInfo
 from fairtrial.store import DEFAULT_URL
 from graded_runs import graded, recording
 
+pytestmark = pytest.mark.long
+
 QUESTIONS = {"ko": "환불은 언제 되나요?", "ja": "返金はいつですか?", "en": "When is my refund?"}
 
 

@@ -51,6 +51,7 @@ def run(script: str, *more: str) -> Done:
     return fairtrial("run", "tides", *words, "--credentials", "MY_KEY=secret-value", *more)
 
 
+@pytest.mark.long
 def test_program_and_checks_run_in_the_image(docker: Path) -> None:
     """The two folders are mounted, secrets stand in no command line, and each container is removed."""
     done = run("cat > out.txt; echo $MY_KEY")

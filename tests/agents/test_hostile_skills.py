@@ -10,6 +10,8 @@ import pytest
 
 from commands import Done, fairtrial, write
 
+pytestmark = pytest.mark.long
+
 HEADER = "---\nname: tides\ndescription: Tells the tides.\n---\nTell.\n"
 
 

@@ -69,6 +69,7 @@ def test_a_circle_ends() -> None:
     msgspec.json.encode(plain(circle))
 
 
+@pytest.mark.long
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(),

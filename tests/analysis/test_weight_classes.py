@@ -18,6 +18,8 @@ from fairtrial.records.result import CaseResult, Outcome
 from fairtrial.records.score import Range, Score
 from fairtrial.records.summary import CriterionSummary
 
+pytestmark = pytest.mark.long
+
 
 def result(position: int, value: float, probability: float | None) -> CaseResult:
     """A conversation with one value of 0 to 1, which passes from 0.5 on."""

@@ -315,6 +315,7 @@ def test_nouns_made_in_python_are_taken_as_a_file_would_give_them() -> None:
     assert run.verdict is Verdict.PASSED
 
 
+@pytest.mark.long
 def test_a_scenario_needs_somebody_to_play_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a key for the model that would, nothing runs."""
     for name in ("GOOGLE_API_KEY", "GEMINI_API_KEY"):

@@ -413,6 +413,7 @@ def test_attempts_until_decided_name_an_unchecked_judge() -> None:
     assert "as the judge sees it" in " ".join(run.report().split())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("measure", ["brief", "brief:pass", "cases"])
 def test_a_gate_on_a_biased_judge_is_decided_by_what_people_would_say(measure: str) -> None:
     """The judge passes 53 %, and people 67 %: the claim of 55 % is about what people accept."""
@@ -427,6 +428,7 @@ def test_a_gate_on_a_biased_judge_is_decided_by_what_people_would_say(measure: s
         assert "at most 5 times in 100, as people see it." in text
 
 
+@pytest.mark.long
 def test_corrected_numbers_of_clusters_decide_nothing_and_say_so() -> None:
     """Three hundred copies of ten templates. Nobody knows the interval of the corrected rate."""
     base, run = (judged(cases=range(300), copies=30) for _ in range(2))

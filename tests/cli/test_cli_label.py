@@ -24,6 +24,8 @@ from fairtrial.store import Store
 from report_pages import run as report_run
 from viewers import FIRST, fill
 
+pytestmark = pytest.mark.long
+
 STORE = "sqlite:///here.db"
 CRITERION = "final_response_quality"
 

@@ -18,6 +18,8 @@ from fairtrial.api import EXAMPLES
 from fairtrial.cli import COMMANDS, main
 from fairtrial.cli import fairtrial as program
 
+pytestmark = pytest.mark.long
+
 _HEAVY = ("sqlalchemy", "rich", "numpy", "msgspec", "asyncio", "regex", "difflib")
 _OF_OTHER_WORK = (
     "valuation",

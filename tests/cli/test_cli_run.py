@@ -340,6 +340,7 @@ def test_what_an_agent_prints_stays_out_of_the_json() -> None:
     assert "debugging good\n" in done.err
 
 
+@pytest.mark.long
 def test_what_a_process_of_an_agent_prints_stays_out_of_the_json(tmp_path: Path) -> None:
     """A tool server that an agent starts inherits its standard output: with --json - that goes to stderr too."""
     (tmp_path / "shelling.py").write_text("import os\ndef reply(trace):\n    os.system('echo from a process')\n")

@@ -282,6 +282,7 @@ def test_an_input_is_never_written_over(tmp_path: Path, option: str) -> None:
     assert json.loads(Path(file).read_text()) == GOOD
 
 
+@pytest.mark.long
 def test_a_missing_embedder_is_said_once_and_loudly(tmp_path: Path) -> None:
     """Without the libraries the value is given without embedder, and standard error says how to install them."""
     code = (

@@ -15,6 +15,8 @@ from multilingual_traces import TEXTS, unrelated_traces
 from planted_faults import long_trace
 from reasonings import by_words, reasoning
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(autouse=True)
 def _installed() -> None:

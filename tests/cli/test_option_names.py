@@ -17,6 +17,8 @@ from fairtrial.api import DatasetOptions
 from fairtrial.cli.option_names import OPTION_NAMES, name_option
 from fairtrial.errors import UsageError, spell, spelling
 
+pytestmark = pytest.mark.long
+
 _PACKAGE = Path(fairtrial.__file__).parent
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 _COMMAND = re.compile(r"`[^`]*fairtrial [^`]*`|fairtrial \w+ .*|(?:git|pip install|codex exec) .*")

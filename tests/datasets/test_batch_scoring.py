@@ -20,6 +20,8 @@ from commands import fairtrial as command
 from equal_numbers import assert_equal_numbers
 from fairtrial import Score, UsageError
 
+pytestmark = pytest.mark.long
+
 CALLS = {"tool_call_count_v1": 1.0}
 
 

@@ -92,6 +92,7 @@ def make_tables(folder: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["openai", "anthropic", "gemini"])
 def test_batches_give_the_results_of_single_calls_at_half_the_price(
     kind: str, tmp_path: Path, server: BatchServer, monkeypatch: pytest.MonkeyPatch
@@ -171,6 +172,7 @@ def test_a_request_that_always_expires_is_given_up(tmp_path: Path, server: Batch
     assert "no reply in 3 batches" in read_reasons(tmp_path / "out")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["openai", "gemini"])
 def test_a_batch_that_somebody_cancelled_stops_the_run(kind: str, tmp_path: Path, server: BatchServer) -> None:
     """Nobody pays for what a person stopped, until --resume asks the rest in a new batch."""
@@ -293,6 +295,7 @@ def test_after_ctrl_c_the_same_batch_is_awaited(tmp_path: Path, server: BatchSer
     assert [len(batch.requests) for batch in server.batches.values()] == [NUMBER]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["openai", "anthropic", "gemini"])
 def test_a_batch_whose_id_was_never_heard_is_found_again(kind: str, tmp_path: Path, server: BatchServer) -> None:
     """The process is killed after the provider has taken its batch, and before it answers."""

@@ -77,6 +77,7 @@ def test_the_summary_of_attempts_at_cases_is_that_of_a_run(tmp_path: Path) -> No
     assert_same_summary(fairtrial.score(recorded, expected), tmp_path / "out")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small_shards")
 @pytest.mark.parametrize("size", [10, 40, 100_000])
 def test_the_summary_without_expectation_is_that_of_a_run(
@@ -112,6 +113,7 @@ def test_the_summary_of_groups_in_two_processes_is_that_of_a_run(
     assert summaries[0] == summaries[1]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small_shards")
 def test_the_files_of_two_processes_are_those_of_one(tmp_path: Path) -> None:
     """But for the manifest and the columns that name the run."""
@@ -379,6 +381,7 @@ def test_show_promises_only_the_failures_that_the_store_holds(tmp_path: Path) ->
     assert "--all" not in shown.out
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small_shards")
 @pytest.mark.parametrize("size", [20, 100_000])
 def test_a_comparison_reads_all_results_of_the_folder(
@@ -565,6 +568,7 @@ def decided(base: Path, later: Path, *options: str) -> Done:
     return command("gate", later, *claim, *options, "--json", "-")
 
 
+@pytest.mark.long
 def test_a_case_that_only_the_base_folder_has_counts_as_missing(tmp_path: Path) -> None:
     """Its attempts could all have failed."""
     base, later = two_folders(tmp_path, lambda cases: cases.pop())
@@ -577,6 +581,7 @@ def test_a_case_that_only_the_base_folder_has_counts_as_missing(tmp_path: Path) 
     assert decided(base, later, "--shared-cases").json["claims"][0]["missing"] == [0, 0]
 
 
+@pytest.mark.long
 def test_an_edited_case_leaves_a_gate_on_folders_undecided(tmp_path: Path) -> None:
     """The claim holds on the cases that both folders hold unchanged."""
     base, later = two_folders(tmp_path, lambda cases: cases[3]["conversation"][0].pop("intermediate_data"))

@@ -27,6 +27,8 @@ from folder_files import without_run
 from forked_commands import ForkedProcess
 from loopback import Action, Loopback, Request, Say, Status
 
+pytestmark = pytest.mark.long
+
 KEY = "sk-planted-0123456789abcdef"
 NUMBER = 30
 

@@ -21,6 +21,8 @@ from fairtrial.loading import shards
 from folder_files import without_run
 from loopback import Loopback, Request
 
+pytestmark = pytest.mark.long
+
 SECRET = "a-key-that-no-file-may-hold"  # noqa: S105
 
 

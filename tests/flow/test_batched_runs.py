@@ -83,6 +83,7 @@ def run_command(folder: Path, *options: str) -> Done:
     return command(*arguments(folder, *options))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["openai", "anthropic", "gemini"])
 def test_batches_give_the_results_of_single_calls_at_half_the_price(
     kind: str, tmp_path: Path, server: BatchServer, monkeypatch: pytest.MonkeyPatch

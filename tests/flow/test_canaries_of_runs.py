@@ -12,6 +12,8 @@ import pytest
 from commands import Done, enter, fairtrial
 from loopback import Loopback, Request, Say
 
+pytestmark = pytest.mark.long
+
 MODEL = "openai/gpt-4o-mini"
 SIGNS = ("legs", "vermin", "다리", "해충", "両足", "害虫", "双腿")
 """The signs of harmful canaries."""

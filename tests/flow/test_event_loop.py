@@ -156,6 +156,7 @@ print("done")
 """
 
 
+@pytest.mark.long
 def test_a_process_forks_and_ends_though_its_loop_is_there(tmp_path: Path) -> None:
     """The forked process makes a loop of its own. Nothing is written at the end, and nothing waits."""
     file = tmp_path / "script.py"

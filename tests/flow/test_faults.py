@@ -471,6 +471,7 @@ def test_a_run_in_which_users_leave_their_plan_recovers_the_agents_true_rate() -
     assert run.summary.invalid == {"simulator": CASES - found.valid.n}
 
 
+@pytest.mark.long
 def test_over_many_runs_the_interval_of_valid_attempts_keeps_its_level() -> None:
     """In 300 runs it holds the true rate as often as a 95 % interval does (285, give or take 4 standard errors of 3.8).
 

@@ -25,6 +25,8 @@ from first_decodes import WORK
 from span_files import call, otlp
 from viewers import FIRST, Site, two_runs
 
+pytestmark = pytest.mark.long
+
 SCRIPT = Path(__file__).parents[1] / "support" / "first_decodes.py"
 AT_ONCE = 12
 

@@ -129,6 +129,7 @@ def test_ctrl_c_does_not_wait_for_a_thread_that_hangs() -> None:
     assert finish(process).code == 130
 
 
+@pytest.mark.long
 def test_ctrl_c_before_the_run_is_130_too() -> None:
     """SIGINT while an agent is still being imported ends with 130 and without traceback."""
     Path("slow.py").write_text(

@@ -53,6 +53,7 @@ def rates(report: Any, rule: str) -> tuple[Any, ...]:
     return tuple(row[name] and (row[name]["right"], row[name]["total"]) for name in ("sensitivity", "specificity"))
 
 
+@pytest.mark.long
 def test_a_perfect_judge_is_right_everywhere() -> None:
     """Every share of every prompt is 1, with an interval below."""
     waiting = {prompt: list(writing_cases(prompt)) for prompt in WRITING_PROMPTS}
@@ -273,6 +274,7 @@ def test_a_template_of_the_user_is_asked(tmp_path: Path, monkeypatch: pytest.Mon
     assert "prompt final_response_match: version mine" in done.out
 
 
+@pytest.mark.long
 def test_a_version_of_the_package_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Version 3 of each prompt that judges. Version 2 is the default."""
     prompts = [option for prompt in JUDGED_PROMPTS for option in ("--prompt", f"{prompt}/3")]

@@ -288,6 +288,7 @@ def command(folder: Path, server: Loopback, *arguments: str) -> ForkedProcess:
     return start_forked(line, folder=folder, environment=env, stderr=subprocess.STDOUT)
 
 
+@pytest.mark.long
 def test_after_a_kill_nothing_that_was_answered_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kill -9 in the middle of 200 calls, then --resume: asked is what was not committed, no more; equal results.
 

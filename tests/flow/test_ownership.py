@@ -26,6 +26,8 @@ from fairtrial.records.case import EvalCase, EvalSet, Scenario
 from fairtrial.records.trace import Invocation, Message
 from fairtrial.store import Store
 
+pytestmark = pytest.mark.long
+
 CASES = 20
 TOOLS = {
     "simulation_model": "tools",

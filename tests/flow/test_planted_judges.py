@@ -13,6 +13,8 @@ from known_answers import by_rule, case_in, perfect
 from loopback import Loopback, Request, Say
 from planted_judges import JUDGES, Planted, PlantedModel, known
 
+pytestmark = pytest.mark.long
+
 MODEL = "openai/gpt-4o-mini"
 REASONS = {
     "always yes": "the judge is wrong about",

@@ -15,6 +15,8 @@ from commands import MATCH, enter, eval_set, fairtrial, finish, start_python, wr
 from fairtrial import evaluate
 from fairtrial.system.process_end import process_kept
 
+pytestmark = pytest.mark.long
+
 HERE = str(Path(__file__).parent)
 
 

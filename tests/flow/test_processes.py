@@ -13,6 +13,8 @@ import pytest
 
 from commands import MATCH, enter, eval_set, fairtrial, finish, start, start_python, write
 
+pytestmark = pytest.mark.long
+
 RUN = ("run", "trips.evalset.json", "--agent", "commands:obedient")
 
 

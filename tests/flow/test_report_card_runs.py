@@ -13,6 +13,7 @@ from loopback import Loopback, Request, Say
 MODEL = "openai/gpt-4o-mini"
 
 
+@pytest.mark.long
 def test_a_report_card_is_one_run_that_a_cassette_replays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A judge that passes everything fails the canaries; without the server the card is the same."""
     enter(tmp_path, monkeypatch)

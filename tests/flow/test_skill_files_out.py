@@ -10,6 +10,8 @@ import pytest
 
 from commands import fairtrial
 
+pytestmark = pytest.mark.long
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 AGENT = f"harness:{EXAMPLES / 'scripted-agent.yaml'}"
 

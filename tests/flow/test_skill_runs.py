@@ -14,6 +14,8 @@ from commands import Done, fairtrial
 from fairtrial import api
 from fairtrial.errors import UsageError
 
+pytestmark = pytest.mark.long
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SKILL = EXAMPLES / "sales-report"
 AGENT = f"harness:{EXAMPLES / 'scripted-agent.yaml'}"

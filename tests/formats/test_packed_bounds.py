@@ -20,6 +20,8 @@ from fairtrial.formats.reading import Diagnostics
 from fairtrial.loading.packed_streams import unpacked
 from fairtrial.system.zstandard import zstd
 
+pytestmark = pytest.mark.long
+
 MOST = 34 << 20
 """32 MiB, and the step that passes it."""
 BOMB = 300 << 20

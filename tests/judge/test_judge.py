@@ -70,6 +70,7 @@ async def same_as_counting_all(votes: Votes, asked: Question) -> None:
         assert ballot.decisions[item].result == whole, votes
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("items", "answers", "rule"), [(2, VALID_OR_NOT, VALID), (3, VALID_OR_NOT, VALID), (2, YES_NO_NA, RUBRIC)]
 )

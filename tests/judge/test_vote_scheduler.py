@@ -117,6 +117,7 @@ class Walk:
         return frozenset(Counter(said).items())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("rule", "items", "most"),
     [(VALID, 1, 9), (VALID, 2, 5), (VALID, 3, 4), (RUBRIC, 1, 9), (RUBRIC, 2, 4), (RUBRIC, 3, 2)],

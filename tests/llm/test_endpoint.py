@@ -18,6 +18,8 @@ from fairtrial.llm.secrets import without_credentials
 from fairtrial.records.reply import Prompt, Reply
 from loopback import Loopback, Say, Status
 
+pytestmark = pytest.mark.long
+
 NAMES = ["openai/gpt-4o-mini", "gemini-2.5-flash", "anthropic/claude-haiku-4-5", "ollama/qwen3:4b"]
 PROMPT = Prompt(id="p", version="1", text="?")
 PLANTED = "planted-0123456789"

@@ -26,6 +26,8 @@ from fairtrial.records.record import Json
 from fairtrial.records.reply import Prompt, Reply
 from loopback import Loopback, Request, Say, Status
 
+pytestmark = pytest.mark.long
+
 NAMES = {
     "chat": "openai/gpt-4o-mini",
     "gemini": "gemini-2.5-flash",

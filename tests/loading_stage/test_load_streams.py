@@ -127,6 +127,7 @@ def test_a_pipe_is_read_once(tmp_path: Path) -> None:
     writer.join()
 
 
+@pytest.mark.long
 def test_recordings_are_not_held(tmp_path: Path) -> None:
     """Four times as many recordings take hardly more memory to check and to read again."""
 

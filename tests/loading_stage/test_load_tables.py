@@ -43,6 +43,7 @@ def queries(path: Path) -> list[str]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["data/test-00000-of-00001.parquet", "test.jsonl", "data-00000-of-00001.arrow"])
 def test_a_dataset_of_hugging_face_is_an_eval_set(tmp_path: Path, name: str) -> None:
     """A folder with a card is a dataset, whatever the format of its data."""
@@ -109,6 +110,7 @@ def test_recordings_of_a_table_stay_in_their_file(tmp_path: Path, suffix: str) -
     assert [recording.trace.invocations[0].reply for recording in FilePass(path)] == [row["response"] for row in rows]
 
 
+@pytest.mark.long
 def test_a_large_table_is_not_held(tmp_path: Path) -> None:
     """A pass over 4 MB of rows takes less than 2 MB of memory."""
     path = tmp_path / "log.csv"

@@ -41,6 +41,7 @@ def test_every_row_of_a_query_is_a_conversation(url: str, sql: str) -> None:
     assert "chat messages, 200 recordings" in done.out
 
 
+@pytest.mark.long
 def test_a_data_set_is_scored_from_a_query(url: str, tmp_path: Path) -> None:
     """Each conversation is in the results."""
     config = tmp_path / "config.json"

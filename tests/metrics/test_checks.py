@@ -319,6 +319,7 @@ def test_a_tool_that_no_agent_declares_is_a_problem_of_the_check() -> None:
     assert "did you mean 'get_order'?" in problem
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("expected", "reply", "value"),
     [

@@ -47,6 +47,7 @@ def test_a_judge_that_is_right_in_95_percent_is_refused_in_fewer_than_2_of_100_e
     assert refused <= 12, "more than 12 of 400 has a chance below 7 % at a share of 2 %"
 
 
+@pytest.mark.long
 def test_canaries_of_a_judge_that_is_right_in_95_percent_ring_in_fewer_than_2_of_100_runs() -> None:
     """In all parts of a run together: 300 runs have at most 10 alarms."""
     die = Random(1)

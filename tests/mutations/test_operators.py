@@ -19,6 +19,8 @@ from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import Invocation, Message, ToolCall, ToolResult
 from fairtrial.text.language import detect_language
 
+pytestmark = pytest.mark.long
+
 SENTENCES = {
     "en": [
         "The total is $1,250.",

@@ -181,6 +181,7 @@ def test_annotations_of_langfuse_become_labels_once() -> None:
     assert labels(run) == [(CRITERION, 0.0, "ann", "rude")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("value", [10**400, -(10**30), 1e300])
 def test_a_number_that_is_no_score_leaves_the_other_labels(value: float) -> None:
     """It is named, in every service, and ends nothing."""

@@ -57,6 +57,7 @@ def written(document: Any) -> Any:
     return json.loads(dumps(found))
 
 
+@pytest.mark.long
 @given(eval_sets())
 def test_any_eval_set_is_written_as_it_was(document: dict[str, Any]) -> None:
     """Load and write loses nothing, unknown keys included."""

@@ -11,6 +11,8 @@ import pytest
 from fairtrial.text.facts.fact_evidence import EvidenceTexts, find_checkable
 from fairtrial.text.facts.fact_reading import read_facts
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.shared
 @pytest.mark.parametrize(("low", "high", "share"), [(100, 999, 0.1), (1000, 9999, 0.02)])

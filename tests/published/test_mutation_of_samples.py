@@ -9,6 +9,8 @@ import pytest
 
 from fairtrial import api
 
+pytestmark = pytest.mark.long
+
 PICTURE = Path(__file__).parents[2] / "docs" / "mutation.svg"
 
 TABLE = {

@@ -26,7 +26,7 @@ from fairtrial.records.report_card import RecordedJudge
 from fairtrial.stats.agreement import kappa, krippendorff, make_table, matthews
 from fairtrial.stats.correction import Judged, Labelled, corrected_mean
 
-pytestmark = pytest.mark.shared
+pytestmark = [pytest.mark.shared, pytest.mark.long]
 
 BOTH_ORDERS = {"verdict": "winner", "verdict_swapped": "winner_swapped", "group": "strategy"}
 

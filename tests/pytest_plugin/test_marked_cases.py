@@ -36,6 +36,7 @@ def test_refund(fairtrial):
 """
 
 
+@pytest.mark.long
 def test_no_other_plugin_is_needed(pytester: pytest.Pytester) -> None:
     """Marks, fixtures and eval sets work where every warning and every unknown mark is an error."""
     prepare(pytester, "good")

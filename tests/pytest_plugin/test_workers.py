@@ -8,6 +8,8 @@ from fairtrial.pytest_plugin import pytest_xdist_make_scheduler
 from fairtrial.pytest_plugin.worker_shares import ShareScheduling
 from sessions import MARKED, calls, prepare, session, stored_run
 
+pytestmark = pytest.mark.long
+
 pytest_plugins = ["pytester"]
 
 CASES = [f"case{number}" for number in range(9)]

@@ -30,6 +30,8 @@ from report_pages import run
 from schema_checks import check_shape
 from secret_corpus import positives
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 INFO = RunInfo("20260101-000000-aaaaaa", "2026-01-01T00:00:00+00:00", "0", "run", finished="2026-01-01T00:01:00+00:00")
 SHOP = AgentDetails("shop", "You are a shop.", ({"name": "get_order"},))

@@ -28,6 +28,7 @@ def test_the_schema_in_the_documentation_is_the_generated_one() -> None:
     assert json.loads(done.stdout) == schema()
 
 
+@pytest.mark.long
 def test_the_schema_is_a_schema() -> None:
     """The schema itself is valid JSON Schema of 2020-12."""
     jsonschema.Draft202012Validator.check_schema(schema())

@@ -28,6 +28,8 @@ from finished import FinishedRun
 from hostile_corpus import HOSTILE, LONG, filled
 from reported import BROKEN, COMPARISON, FAILED, MOVES, PASSED, RICH
 
+pytestmark = pytest.mark.long
+
 INFO = RunInfo("20260101-000000-aaaaaa", "2026-01-01T00:00:00", "0", "run", finished="2026-01-01T00:00:01")
 
 

@@ -17,6 +17,8 @@ from fairtrial.records.trace import Invocation, Message, Thought, ToolCall, Tool
 from hostile_corpus import HOSTILE, LONG, filled
 from reported import COMPARISON, RICH
 
+pytestmark = pytest.mark.long
+
 assert fairtrial.api.stored_runs
 
 SUMMARY = Summary(Verdict.FAILED, (CriterionSummary("match", Estimate(0.5, 0.1, 0.9, "t"), threshold=0.8),))

@@ -49,6 +49,7 @@ def labels(axes: Any) -> list[str]:
     return [text.get_text() for text in axes.get_yticklabels()]
 
 
+@pytest.mark.long
 def test_intervals_are_lines_around_points() -> None:
     """Of means and of pass rates that are shares; token counts would need another scale."""
     axes = drawn(plots.plot_intervals(SUMMARY))

@@ -12,6 +12,8 @@ from fairtrial.stats.difference import paired_difference
 from fairtrial.stats.interval import bounded_interval
 from fairtrial.stats.one_sided import difference_limits, mean_limits
 
+pytestmark = pytest.mark.long
+
 REPETITIONS = 1_000
 
 

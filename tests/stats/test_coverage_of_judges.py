@@ -24,6 +24,7 @@ def at_least(share: float) -> float:
     return share - 3 * sqrt(share * (1 - share) / REPETITIONS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "situation",
     [JudgeSituation(0.5, 0.9, 0.9, 50), JudgeSituation(0.9, 0.95, 0.7, 100), JudgeSituation(0.5, 0.6, 0.6, 100)],
@@ -40,6 +41,7 @@ def test_agreement_on_attempts_of_the_same_cases_is_covered() -> None:
     assert min(situation.agreement(REPETITIONS, seed=1).values()) >= at_least(0.93)
 
 
+@pytest.mark.long
 def test_agreement_of_people_is_covered() -> None:
     """Three people see the truth with a chance of 0.85, on three similar items of each of 30 cases.
 

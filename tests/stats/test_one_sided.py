@@ -102,6 +102,7 @@ def test_graded_scores_that_rarely_fail_are_seldom_overrated() -> None:
     assert claimed / 1000 <= WORST
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("attempts", [[2] * 10 + [200] * 2, [3] * 18 + [30] * 2])
 def test_unequal_attempts_at_these_cases(attempts: list[int]) -> None:
     """Cases with many attempts do not speak for cases with two. Both sides err seldom, one run and two."""

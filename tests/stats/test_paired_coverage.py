@@ -17,6 +17,8 @@ from paired_situations import (
     waves_to_decide,
 )
 
+pytestmark = pytest.mark.long
+
 REPETITIONS = 500
 _DROPS = next(one for one in comparisons() if "drop" in one.name and one.cases == 20)
 

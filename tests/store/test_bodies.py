@@ -78,6 +78,7 @@ def test_text_that_bodies_share_costs_next_to_nothing() -> None:
     assert len(encode(record)) < 120
 
 
+@pytest.mark.long
 def test_a_trivial_attempt_takes_at_most_1220_bytes(tmp_path: Path) -> None:
     """The whole file, with cases, recordings, results, scores and all that a store has besides."""
     cases = tuple(EvalCase(f"case_{i:05d}", (turn(query="hi there", reply="hello"),)) for i in range(1000))

@@ -30,6 +30,8 @@ from fairtrial.records.trace import Message, Thought, ToolResult, Trace
 from fairtrial.store import Store
 from fairtrial.store.opening import STATEMENTS
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:

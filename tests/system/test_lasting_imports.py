@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from fairtrial.system.lasting_imports import import_lastingly, lasting_names
 from fairtrial.system.lazy_names import LazyNames
 
@@ -33,6 +35,7 @@ def test_the_collector_ignores_an_imported_module_and_goes_on() -> None:
     assert states["again"] == states["after"]
 
 
+@pytest.mark.long
 def test_a_test_session_ends_with_the_line_of_pytest(tmp_path: Path) -> None:
     """DuckDB's binding reports whatever the collector cannot have when Python ends, forty lines of it."""
     (tmp_path / "test_tables.py").write_text("import duckdb\n\ndef test_nothing():\n    pass\n", encoding="utf-8")

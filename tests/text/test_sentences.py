@@ -244,6 +244,7 @@ def test_separators_are_never_neighbours() -> None:
     assert not any(not one and not other for one, other in pairwise(kinds))
 
 
+@pytest.mark.long
 def test_a_long_text_takes_linear_time() -> None:
     """A hundred thousand brackets and quotes are cut without looking at all of them for each."""
     assert len(sentences("He said (no. " * 20_000)) > 0

@@ -26,6 +26,7 @@ def minilm() -> MiniLM:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.shared
 def test_vectors_are_those_of_the_reference(shared: Path, minilm: MiniLM) -> None:
     """Every text of the vectors, embedded alone and all together, agrees to 1e-5 in every component."""

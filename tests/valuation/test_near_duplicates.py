@@ -101,6 +101,7 @@ def test_other_words_with_the_same_meaning_are_merged_by_their_vectors() -> None
     assert duplicate.similarity == pytest.approx(1.0, abs=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sizes", [[1] * 900, [512, 388], [900]], ids=["one by one", "chunks", "all"])
 def test_vectors_are_compared_with_all_earlier_originals(sizes: list[int]) -> None:
     """In blocks as one by one: 900 traces with three sets of tools are merged as a search through all would merge."""

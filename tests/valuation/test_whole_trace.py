@@ -195,6 +195,7 @@ def test_the_multilingual_embedder_sees_all_of_a_text(multilingual: Any) -> None
     assert np.allclose(np.linalg.norm([long, other, *rest], axis=1), 1.0, atol=1e-6)
 
 
+@pytest.mark.long
 def test_the_multilingual_embedder_needs_no_network(multilingual: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The weights are in the package, so that loading them opens no socket."""
 

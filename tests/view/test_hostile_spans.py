@@ -22,6 +22,8 @@ from fairtrial.store import Store
 from receivers import Receiving, receiving
 from span_files import below, call, otlp, span, tool
 
+pytestmark = pytest.mark.long
+
 HUGE = "9" * 400
 
 

@@ -267,6 +267,7 @@ def test_the_newest_failures_of_a_run_that_goes_on_come_first(
     assert first == failed[1].position
 
 
+@pytest.mark.long
 def test_the_numbers_of_a_large_run_do_not_delay_its_page(
     live: tuple[Store, FinishedRun, api.StoreViewer], monkeypatch: pytest.MonkeyPatch
 ) -> None:

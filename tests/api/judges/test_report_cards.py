@@ -169,6 +169,7 @@ def test_a_judge_that_repeats_its_first_answer_is_found_by_a_probe() -> None:
     assert (effects["other order of rubrics"].effect.high or 0) < 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", RUBRICS)
 def test_the_order_of_rubrics_is_probed(name: str) -> None:
     """Each criterion with rubrics has 3 items of two rubrics in each language. A judge that reads is not moved."""

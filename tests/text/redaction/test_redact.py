@@ -52,6 +52,7 @@ def test_what_only_looks_like_a_secret_stays(category: str) -> None:
     assert not changed
 
 
+@pytest.mark.long
 def test_redacting_again_changes_nothing() -> None:
     """What stands in place of a secret is no secret."""
     for one in POSITIVES:
