@@ -73,3 +73,26 @@ def test_workers_have_the_environment_of_now(monkeypatch: pytest.MonkeyPatch) ->
     assert list(ProcessPool(2).map(os.getenv, ["FAIRTRIAL_TEST_NEW"] * 2)) == [None, None]
     monkeypatch.setenv("FAIRTRIAL_TEST_NEW", "set")
     assert list(ProcessPool(2).map(os.getenv, ["FAIRTRIAL_TEST_NEW"] * 2)) == ["set", "set"]
+
+
+def _wait_for_reader(pipe: Path, number: int) -> int:
+    """Block at the number 0 until the reader of the results opens the pipe."""
+    if number == 0:
+        pipe.read_bytes()
+    return number
+
+
+def test_a_slow_chunk_holds_back_no_other(tmp_path: Path) -> None:
+    """If the order does not matter, results come as they are ready. In order, the work would never end."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    results = ProcessPool(2).map(partial(_wait_for_reader, pipe), range(4), in_order=False)
+    early = [next(results) for _ in range(3)]
+    pipe.write_bytes(b"")
+    assert (sorted(early), list(results)) == ([1, 2, 3], [0])
+
+
+def test_a_killed_worker_is_replaced_out_of_order(tmp_path: Path) -> None:
+    """Its chunks are repeated: nothing is lost, and nothing comes twice."""
+    results = ProcessPool(2).map(partial(_die_once, tmp_path / "mark"), range(20), in_order=False)
+    assert sorted(results) == list(range(20))

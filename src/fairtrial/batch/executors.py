@@ -9,7 +9,7 @@ import os
 import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass
@@ -34,8 +34,13 @@ class Executor(Protocol):
         """The address at which the workers reach this process."""
         ...
 
-    def map(self, work: Callable[[Chunk], Result], chunks: Iterable[Chunk]) -> Iterator[Result]:
-        """Yield the result of each chunk, in the order of the chunks. Only a few chunks are held at a time."""
+    def map(
+        self, work: Callable[[Chunk], Result], chunks: Iterable[Chunk], *, in_order: bool = True
+    ) -> Iterator[Result]:
+        """Yield the result of each chunk, in the order of the chunks, or each as soon as it is ready.
+
+        Only a few chunks are held at a time.
+        """
         ...
 
 
@@ -50,8 +55,10 @@ class InProcess:
 
     host: ClassVar[str] = _LOOPBACK
 
-    def map(self, work: Callable[[Chunk], Result], chunks: Iterable[Chunk]) -> Iterator[Result]:
-        """Yield the result of each chunk."""
+    def map(
+        self, work: Callable[[Chunk], Result], chunks: Iterable[Chunk], *, in_order: bool = True
+    ) -> Iterator[Result]:
+        """Yield the result of each chunk. They are ready in the order of the chunks."""
         return map(work, chunks)
 
 
@@ -68,8 +75,12 @@ class ProcessPool:
     patience: int = 1
     host: ClassVar[str] = _LOOPBACK
 
-    def map(self, work: Callable[[Chunk], Result], chunks: Iterable[Chunk]) -> Iterator[Result]:
-        """Yield the result of each chunk, in order, with at most `2 * processes` chunks ahead of the reader.
+    def map(
+        self, work: Callable[[Chunk], Result], chunks: Iterable[Chunk], *, in_order: bool = True
+    ) -> Iterator[Result]:
+        """Yield the result of each chunk, with at most `2 * processes` chunks ahead of the reader.
+
+        If the results may come out of order, a slow chunk holds back no other.
 
         Raises BrokenProcessPool if workers are killed again and again over the same chunks.
         """
@@ -85,9 +96,9 @@ class ProcessPool:
             for chunk in chain(first, remaining):
                 pending.append(workers.begin(chunk))
                 if len(pending) > 2 * self.processes:
-                    yield workers.finish(pending)
+                    yield workers.finish(pending, in_order=in_order)
             while pending:
-                yield workers.finish(pending)
+                yield workers.finish(pending, in_order=in_order)
         finally:
             workers.stop()
 
@@ -133,10 +144,14 @@ class _Workers:
             pending.future = self._pool.submit(_work_on, chunk)
         return pending
 
-    def finish(self, pending: deque[_Pending]) -> Any:
-        """Return the result of the first chunk. If a worker was killed, give the unfinished chunks to new workers."""
+    def finish(self, pending: deque[_Pending], *, in_order: bool) -> Any:
+        """Return the result of the first chunk, or of a chunk that is ready, and remove it from `pending`.
+
+        If a worker was killed, give the unfinished chunks to new workers.
+        """
         while True:
-            future = pending[0].future
+            place = 0 if in_order else _find_ready(pending)
+            future = pending[place].future
             try:
                 if future is None:
                     raise BrokenProcessPool("the workers of this chunk are gone")  # noqa: TRY301
@@ -148,7 +163,7 @@ class _Workers:
                 self._replace(pending)
                 continue
             self._deaths = 0
-            pending.popleft()
+            del pending[place]
             return result
 
     def _replace(self, pending: deque[_Pending]) -> None:
@@ -161,6 +176,12 @@ class _Workers:
     def stop(self) -> None:
         """End the processes after the chunks that they have."""
         self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _find_ready(pending: deque[_Pending]) -> int:
+    """Wait until a chunk is done, or has lost its workers, and return its place."""
+    wait([each.future for each in pending if each.future is not None], return_when=FIRST_COMPLETED)
+    return next(place for place, each in enumerate(pending) if each.future is None or each.future.done())
 
 
 def _find_module(work: Any) -> str:

@@ -37,8 +37,10 @@ class RayCluster:
             probe.connect((place or _ANYWHERE, 9))
             return str(probe.getsockname()[0])
 
-    def map(self, work: Callable[[Chunk], Result], chunks: Iterable[Chunk]) -> Iterator[Result]:
-        """Yield the result of each chunk, in order."""
+    def map(
+        self, work: Callable[[Chunk], Result], chunks: Iterable[Chunk], *, in_order: bool = True
+    ) -> Iterator[Result]:
+        """Yield the result of each chunk, in the order of the chunks, or each as soon as it is ready."""
         ray: Any = import_extra("ray", "ray")
         import_extra("ray.data", "ray")
         rows = [{"chunk": pickle.dumps(chunk)} for chunk in chunks]
@@ -49,7 +51,7 @@ class RayCluster:
             ray.init(address=self.address or None, log_to_driver=False, logging_level="warning")
         try:
             context = ray.data.DataContext.get_current()
-            context.execution_options.preserve_order = True
+            context.execution_options.preserve_order = in_order
             context.enable_progress_bars = False
             shared_work = ray.put(pickle.dumps(work))
             dataset = ray.data.from_items(rows, override_num_blocks=len(rows))

@@ -227,7 +227,7 @@ class DatasetPlan:
         if not waiting:
             return
         scorer = self._scorer(models, sample=self._sample())
-        for scored in self.executor.map(scorer, waiting):
+        for scored in self.executor.map(scorer, waiting, in_order=False):
             report = msgspec.structs.replace(scored, version=self._version(scored.number))
             models.check()
             commit(report)
