@@ -18,7 +18,7 @@ sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))
 
 from fairtrial.protocols import Embedder
 from fairtrial.valuation.embed import embedder
-from fairtrial.valuation.novelty import leave_one_out
+from fairtrial.valuation.nearest_rows import leave_one_out
 from fairtrial.valuation.single import as_reasoning
 from fairtrial.valuation.whole_trace import WholeTrace, embed_traces
 from multilingual_traces import TEXTS, unrelated_traces

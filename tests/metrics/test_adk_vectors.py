@@ -9,7 +9,7 @@ import pytest
 
 from builders import call, case, trace, turn, values
 from fairtrial.errors import ConfigError
-from fairtrial.formats.adk.content import usage
+from fairtrial.formats.adk.usage import usage
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.metrics.efficiency import InferenceCallCount, TokenUsage, ToolCallCount
 from fairtrial.metrics.response import ResponseMatch

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from fairtrial.errors import FormatError, UsageError
 from fairtrial.records.value_row import Nearest
-from fairtrial.valuation.novelty import VectorCache, leave_one_out
+from fairtrial.valuation.nearest_rows import leave_one_out
+from fairtrial.valuation.novelty import VectorCache
 from fairtrial.valuation.trace_value import score_novelty
 
 Vectors = NDArray[np.float32]

@@ -56,7 +56,11 @@ class InProcess:
     host: ClassVar[str] = _LOOPBACK
 
     def map(
-        self, work: Callable[[Chunk], Result], chunks: Iterable[Chunk], *, in_order: bool = True
+        self,
+        work: Callable[[Chunk], Result],
+        chunks: Iterable[Chunk],
+        *,
+        in_order: bool = True,  # noqa: ARG002
     ) -> Iterator[Result]:
         """Yield the result of each chunk. They are ready in the order of the chunks."""
         return map(work, chunks)

@@ -12,6 +12,7 @@ from fairtrial.loading.criteria import (
     join_criteria,
 )
 from fairtrial.loading.folders import walk_files
+from fairtrial.loading.found_files import RECORDED_NAMES, check_stdin, find_files, has_known_name, is_eval_set_name
 from fairtrial.loading.matching import (
     CaseFinder,
     Match,
@@ -24,13 +25,8 @@ from fairtrial.loading.matching import (
     without_reference,
 )
 from fairtrial.loading.sources import (
-    RECORDED_NAMES,
     Source,
-    check_stdin,
     check_useful,
-    find_files,
-    has_known_name,
-    is_eval_set_name,
     merge_sources,
     read_file,
     read_part,

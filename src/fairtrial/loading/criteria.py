@@ -15,7 +15,8 @@ from fairtrial.config.spelling import file_pointer
 from fairtrial.errors import ConfigError, FormatError, OtherContentError, collecting, spell
 from fairtrial.judge.judges import Judges
 from fairtrial.loading.cases import TOOL_MODEL, USER_MODEL, ModelPointers
-from fairtrial.loading.sources import CONFIG_NAMES, Source, no_such_path, read_file, read_part
+from fairtrial.loading.found_files import CONFIG_NAMES, no_such_path
+from fairtrial.loading.sources import Source, read_file, read_part
 from fairtrial.metrics.catalog import build
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.records.record import Record

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from fnmatch import fnmatch
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from fairtrial.errors import FormatError, OtherContentError, UsageError, spell
-from fairtrial.formats import packed
 from fairtrial.formats.chats.joined_requests import RequestJoiner, joined_message
 from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.formats.datasets.case_tables import KIND as TABLE
@@ -23,37 +19,15 @@ from fairtrial.formats.real_tools import with_real_tools
 from fairtrial.formats.recognise import Loaded, read
 from fairtrial.formats.spans import large_files
 from fairtrial.formats.spans.large_files import large_file
-from fairtrial.loading.folders import belongs_to_session, data_files, walk_files, with_agents
-from fairtrial.loading.input_streams import STDIN, large_eval_set, read_stream
-from fairtrial.loading.skill_folders import eval_files, is_of_skill, is_skill_folder, read_suite
+from fairtrial.loading.folders import with_agents
+from fairtrial.loading.found_files import FoundFile, can_read_again, check_name, find_files, name_some
+from fairtrial.loading.input_streams import large_eval_set, read_stream
+from fairtrial.loading.skill_folders import read_suite
 from fairtrial.loading.span_files import with_conversations
 from fairtrial.loading.spooled_recordings import SpooledRecordings
 from fairtrial.records.case import EvalSet
 from fairtrial.records.record import Record
-from fairtrial.system.paths import exists
-from fairtrial.text.display import count, shorten
-
-_PATTERNS = (
-    "*.test.json",
-    "*.evalset.json",
-    "*_evalset.json",
-    "eval_set.json",
-    "*-dataset.json",
-    *(f"*.evalset{suffix}" for suffix in (".yaml", ".yml", ".jsonl", ".csv", ".tsv", ".parquet")),
-)
-CONFIG_NAMES = tuple(
-    f"{name}{suffix}"
-    for name in ("test_config", "eval_config", "evaluation_config")
-    for suffix in (".json", ".yaml", ".yml")
-)
-"""Configurations that are found beside the files that they are for."""
-RECORDED_NAMES = tuple(
-    f"*{suffix}"
-    for suffix in (".json", ".jsonl", ".pb", *packed.SUFFIXES, ".eval", ".traj", ".parquet", ".csv", ".tsv")
-)
-"""A folder of recordings is read whole. Files that hold no recordings are named in a warning."""
-_KNOWN_RECORDINGS = (*_PATTERNS, "*.session.json", "*.evalset_result.json", "*.jsonl")
-
+from fairtrial.text.display import count
 
 _FEWEST_REQUESTS = 2
 
@@ -71,34 +45,9 @@ class Source(Record, frozen=True):
         return replace(self, loaded=replace(self.loaded, warnings=(*self.loaded.warnings, warning)))
 
 
-class FoundFile(NamedTuple):
-    """A file that the user named, the folder it was found in, and the globs for its cases (`FILE:case1,case2`).
-
-    `notes` are warnings about its folder. `is_in_folder` says that the user named the folder, and not the file.
-    """
-
-    path: Path
-    root: str
-    only: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    is_in_folder: bool = False
-
-    def make_source(self, loaded: Loaded, sha256: str) -> Source:
-        """Return the content of the file as a source."""
-        return Source(replace(loaded, warnings=(*self.notes, *loaded.warnings)), self.root, sha256, self.only)
-
-
-def is_eval_set_name(path: Path) -> bool:
-    """Whether a file has the name of an eval set, such as shop.evalset.json."""
-    return any(fnmatch(path.name, pattern) for pattern in _PATTERNS)
-
-
-def check_name(path: Path) -> None:
-    """Raise FormatError for a file name that could not be written to a report."""
-    try:
-        str(path).encode()
-    except UnicodeEncodeError:
-        raise FormatError(ascii(str(path)), ["has a name that is not UTF-8; rename the file"]) from None
+def as_source(file: FoundFile, loaded: Loaded, sha256: str) -> Source:
+    """Return the content of a file as a source, with the warnings about its folder."""
+    return Source(replace(loaded, warnings=(*file.notes, *loaded.warnings)), file.root, sha256, file.only)
 
 
 def read_file(
@@ -148,15 +97,6 @@ def hash_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-@contextmanager
-def no_such_path(given: str | Path) -> Iterator[None]:
-    """Raise UsageError if the system cannot look at a path, for example because the path is too long."""
-    try:
-        yield
-    except OSError as error:
-        raise UsageError(f"{shorten(str(given), 200)}: {error.strerror or error}") from None
-
-
 def sources(
     paths: Sequence[str | Path],
     *,
@@ -173,7 +113,7 @@ def sources(
     def read_source(file: FoundFile, _number: int) -> Source:
         loaded, digest = read_part(file.path, lenient=lenient, columns=columns, as_reference=not recorded)
         check_useful(loaded, recorded=recorded)
-        return file.make_source(loaded, digest)
+        return as_source(file, loaded, digest)
 
     return join_spans(read_each(paths, read_source, recorded=recorded), traces)
 
@@ -259,10 +199,10 @@ def read_each(
             problems.append(error)
     if other_files and contents:
         contents[0] = contents[0].with_warning(
-            f"no recordings are in {count(len(other_files), 'file')}: {_names(other_files)}"
+            f"no recordings are in {count(len(other_files), 'file')}: {name_some(other_files)}"
         )
     elif other_files and not problems:
-        raise UsageError(f"no recordings are in {_names(other_files)}")
+        raise UsageError(f"no recordings are in {name_some(other_files)}")
     if len(problems) == 1:
         raise problems[0]
     if problems:
@@ -274,25 +214,6 @@ def _without_spans_in_memory(source: Source, path: Path) -> Source:
     """Return a file of spans that reads them again when they are needed. Many small files are as large as one."""
     spans = large_file(path, limit=0)
     return source if spans is None else replace(source, loaded=replace(source.loaded, spans=spans))
-
-
-def find_files(paths: Sequence[str | Path], *, recorded: bool) -> Iterator[FoundFile]:
-    """Yield the files at paths.
-
-    In a folder, a file counts if it has the name of an eval set or, with `recorded`, of recordings. `-` is
-    standard input. A path that does not exist may be `FILE:case1,case2`, as in ADK. Raises UsageError for any other
-    path that does not exist.
-    """
-    check_stdin(paths)
-    for given in paths:
-        with no_such_path(given):
-            path, only = _split(str(given))
-            of_skill = [] if recorded or not is_skill_folder(path) else eval_files(path)
-            files = of_skill or _files(path, RECORDED_NAMES if recorded else _PATTERNS)
-            notes = () if of_skill else _omission_notes(path, files, recorded=recorded)
-        for file in files:
-            yield FoundFile(file, str(path if path.is_dir() else file.parent), only, notes, path.is_dir())
-            notes = ()
 
 
 def check_useful(loaded: Loaded, *, recorded: bool) -> None:
@@ -315,70 +236,6 @@ def _check_useful_table(loaded: Loaded, *, recorded: bool) -> None:
         raise OtherContentError(
             loaded.path, [f"holds a table without the user's messages; write {spell('columns')} input=COLUMN"]
         )
-
-
-def has_known_name(path: Path) -> bool:
-    """Whether the name of a file says that it is an eval set, recordings or a configuration."""
-    return path.name in CONFIG_NAMES or any(
-        fnmatch(path.name, pattern) for pattern in _KNOWN_RECORDINGS if pattern != "*.jsonl"
-    )
-
-
-def _split(given: str) -> tuple[Path, tuple[str, ...]]:
-    path, colon, cases = given.rpartition(":")
-    if colon and not Path(given).exists() and Path(path).exists():
-        return Path(path), tuple(case_id.strip() for case_id in cases.split(",") if case_id.strip())
-    return Path(given), ()
-
-
-def check_stdin(paths: Sequence[str | Path]) -> None:
-    """Raise UsageError if standard input stands among the paths more than once."""
-    if list(map(str, paths)).count(STDIN) > 1:
-        raise UsageError(
-            "- is standard input, which can be read only once; give it once, and the other files by their paths"
-        )
-
-
-def can_read_again(path: Path) -> bool:
-    """Whether a path is a file, and not standard input or a pipe, which are empty after they were read."""
-    return str(path) != STDIN and path.is_file()
-
-
-def _files(path: Path, patterns: Sequence[str]) -> list[Path]:
-    if str(path) == STDIN:
-        return [path]
-    if not exists(path):
-        raise UsageError(f"{path}: no such file or folder")
-    if not path.is_dir():
-        return [path]
-    if dataset := data_files(path):
-        return dataset
-    files = [file for file in sorted(walk_files(path, patterns)) if file.name not in CONFIG_NAMES]
-    files = [file for file in files if not belongs_to_session(file)]
-    if not files:
-        raise UsageError(f"{path}: holds no {' or '.join(patterns)}")
-    return files
-
-
-def _omission_notes(path: Path, files: Sequence[Path], *, recorded: bool) -> tuple[str, ...]:
-    """Return a warning that names the files of a folder which are neither read nor known to be something else."""
-    if not path.is_dir() or data_files(path):
-        return ()
-    omitted_files = sorted(
-        str(file.relative_to(path))
-        for file in set(walk_files(path, ("*" if recorded else "*.json",))) - set(files)
-        if file.name not in CONFIG_NAMES
-        and not any(fnmatch(file.name, pattern) for pattern in _KNOWN_RECORDINGS)
-        and not is_of_skill(file, path)
-    )
-    if not omitted_files:
-        return ()
-    files_left_out = count(len(omitted_files), "other file" if recorded else "other JSON file")
-    return (f"{path}: left out {files_left_out}: {_names(omitted_files)}; give a file by its path to read it",)
-
-
-def _names(files: Sequence[str]) -> str:
-    return ", ".join(files[:5]) + (f" and {len(files) - 5} more" if len(files) > 5 else "")
 
 
 def merge_sources(sources: Sequence[Source]) -> list[Source]:

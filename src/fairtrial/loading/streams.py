@@ -24,11 +24,10 @@ from fairtrial.formats.spans.large_files import large_file
 from fairtrial.formats.values import BLOCK, NotStreamableError
 from fairtrial.loading.case_index import AttemptCounter, CaseIndex, IndexedCase
 from fairtrial.loading.cases import check_globs, matches
+from fairtrial.loading.found_files import FoundFile, can_read_again, check_name
 from fairtrial.loading.sources import (
-    FoundFile,
     Source,
-    can_read_again,
-    check_name,
+    as_source,
     check_useful,
     join_spans,
     read_each,
@@ -147,7 +146,7 @@ def scan_sources(
             check_useful(loaded, recorded=True)
         if loaded.eval_set is None and not loaded.branches and can_read_again(file.path):
             loaded = replace(loaded, recordings=())
-        return file.make_source(loaded, file_pass.sha256)
+        return as_source(file, loaded, file_pass.sha256)
 
     sources = read_each(paths, scan, recorded=True)
     if all(map(_can_stream, sources)):

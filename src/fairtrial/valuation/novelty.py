@@ -19,6 +19,7 @@ from fairtrial.errors import ConfigError, FormatError, UsageError, lacks_extra
 from fairtrial.records.decoding import json_decoder
 from fairtrial.records.value_row import Nearest
 from fairtrial.valuation.array_file import read_arrays
+from fairtrial.valuation.nearest_rows import BLOCK, BestRows, unit_rows
 from fairtrial.valuation.whole_files import whole_file
 
 with suppress(ImportError):  # without the extra `embed` the name VectorCache can still be imported
@@ -33,8 +34,6 @@ CAPACITY = 1000
 DIMENSIONS = 384
 CANDIDATES = 32
 """Enough that the ten nearest are among them, although a graph compares rounded vectors."""
-BLOCK = 256
-"""Vectors in a block. A larger block computes more masked products, and a smaller block is less efficient."""
 _VERSION = 1
 _SAMPLE = 100
 
@@ -155,7 +154,7 @@ class VectorCache:
         """
         unit = self._unit(vectors, len(vectors))
         self._expire()
-        best = _Best(len(unit))
+        best = BestRows(len(unit))
         cached = self.vectors
         own = self._find_places(ids, digests)
         if among is not None:
@@ -174,7 +173,7 @@ class VectorCache:
     def _search_candidates(
         self, unit: Floats, own: dict[int, list[int]], among: CandidateSearch
     ) -> list[Nearest | None]:
-        best = _Best(len(unit))
+        best = BestRows(len(unit))
         count = min(len(self), CANDIDATES + max(map(len, own.values()), default=0))
         for row, found in enumerate(among.candidates(unit, count) if count else ()):
             places = np.setdiff1d(
@@ -220,7 +219,7 @@ class VectorCache:
         """Search and add at most `capacity` vectors. Row i sees the vectors that i additions do not evict."""
         before, count = len(self), len(block)
         candidates = [*self._ids, *ids]
-        best = _Best(count)
+        best = BestRows(count)
         if before:
             products = block @ self.vectors.T
             if self.capacity is not None and before + count > self.capacity:
@@ -268,7 +267,7 @@ class VectorCache:
             self._drop(next((place for place, at in enumerate(self._times) if at > limit), len(self)))
 
     def _unit(self, vectors: Any, count: int) -> Floats:
-        return _unit(vectors, (count, self.dimensions))
+        return unit_rows(vectors, (count, self.dimensions))
 
     def save(self, path: str | Path, *, embedder: str = "") -> None:
         """Write the cache to a file, all or nothing. `embedder` is the name of the embedder of the vectors."""
@@ -329,26 +328,6 @@ class VectorCache:
         return cache, parts["embedder"].tobytes().decode()
 
 
-def leave_one_out(ids: Sequence[str], vectors: Any) -> list[Nearest | None]:
-    """Return for each of n vectors the nearest other vector. The order of the set does not matter.
-
-    If two cosines are equal, the earlier vector is the nearest. Each pair is computed once: n * n / 2 products.
-    """
-    rows = np.asarray(vectors, dtype=np.float32)
-    unit = _unit(rows, (len(ids), rows.shape[1] if rows.ndim == 2 else 0))
-    best = _Best(len(unit))
-    for low in range(0, len(unit), BLOCK):
-        block = unit[low : low + BLOCK]
-        products = block @ block.T
-        np.fill_diagonal(products, -np.inf)
-        best.offer(low, products, low)
-        for start in range(low + BLOCK, len(unit), BLOCK):
-            products = block @ unit[start : start + BLOCK].T
-            best.offer(low, products, start)
-            best.offer(start, products.T, low)
-    return best.as_nearest(ids)
-
-
 def _map_rows(vectors: Floats) -> Floats:
     """Return memory-mapped vectors. Raises ValueError if a sample of them does not have unit length."""
     sample = np.linalg.norm(vectors[:: max(1, len(vectors) // _SAMPLE)], axis=1) if vectors.ndim == 2 else np.zeros(1)
@@ -357,50 +336,9 @@ def _map_rows(vectors: Floats) -> Floats:
     return vectors
 
 
-class _Best:
-    """The largest cosine of each row so far, with its place."""
-
-    def __init__(self, count: int) -> None:
-        self.cosines = np.full(count, -np.inf, dtype=np.float32)
-        self.places = np.zeros(count, dtype=np.int64)
-
-    def offer(self, low: int, products: Floats, start: int) -> None:
-        """Update the rows from `low` on, if their products with the vectors from `start` on are larger."""
-        rows = slice(low, low + len(products))
-        columns = products.argmax(axis=1)
-        cosines = products[np.arange(len(products)), columns]
-        # The largest of numbers among which one is none is none. It would hide all vectors of the block.
-        if np.isnan(cosines).any():
-            raise UsageError(
-                "the index holds vectors that are not numbers: it is damaged; delete it, and build it again"
-            )
-        better = cosines > self.cosines[rows]
-        self.cosines[rows][better] = cosines[better]
-        self.places[rows][better] = columns[better] + start
-
-    def as_nearest(self, ids: Sequence[str]) -> list[Nearest | None]:
-        return [
-            None if cosine == -np.inf else Nearest(id=ids[place], cosine=min(1.0, max(-1.0, cosine)))
-            for cosine, place in zip(self.cosines.tolist(), self.places.tolist(), strict=True)
-        ]
-
-
 def _hide_evicted(products: Floats, room: int) -> None:
     """Hide from row i the oldest vectors that i additions evict from a cache with `room` free places."""
     rows, columns = products.shape
     evictions = np.arange(rows) - room
     reach = min(columns, int(evictions[-1]))
     products[:, :reach][np.arange(reach) < evictions[:, None]] = -np.inf
-
-
-def _unit(vectors: Any, shape: tuple[int, int]) -> Floats:
-    """Return rows of unit length. Zero stays zero. Raises UsageError for another shape or infinite numbers."""
-    rows = np.asarray(vectors, dtype=np.float32)
-    rows = rows.reshape(shape) if rows.size == 0 else rows
-    if rows.shape != shape:
-        raise UsageError(f"vectors: must have the shape {shape}, got {rows.shape}")
-    if not np.isfinite(rows).all():
-        raise UsageError("vectors: must be finite numbers")
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    unit: Floats = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
-    return unit

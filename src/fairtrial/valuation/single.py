@@ -138,7 +138,8 @@ def _nearest(
     *,
     approximate: bool,
 ) -> Sequence[Nearest | None]:
-    from fairtrial.valuation.novelty import VectorCache, leave_one_out
+    from fairtrial.valuation.nearest_rows import leave_one_out
+    from fairtrial.valuation.novelty import VectorCache
 
     ids, digests = [trace.id for trace in traces], [content_digest(trace) for trace in traces]
     vectors = embed_traces(traces, embed)

@@ -116,7 +116,7 @@ class Valuation:
         """
         import numpy as np
 
-        from fairtrial.valuation.novelty import leave_one_out
+        from fairtrial.valuation.nearest_rows import leave_one_out
 
         ids: list[str] = []
         vectors = []

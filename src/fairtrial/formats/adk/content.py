@@ -9,7 +9,8 @@ import msgspec
 from msgspec.structs import replace
 
 from fairtrial.config.spelling import camel, spellings
-from fairtrial.formats.number_range import MOST, finite
+from fairtrial.formats.adk.usage import read_model, usage
+from fairtrial.formats.number_range import finite
 from fairtrial.formats.reading import Diagnostics, Place
 from fairtrial.formats.shared_texts import shared
 from fairtrial.formats.tool_failures import declares_failure, has_failed, is_failure
@@ -49,13 +50,6 @@ _SERVER_SIDE = {
 """The parts of calls that Gemini runs itself, for example a search. They have a type, and no name of a tool."""
 _BLOB = spellings("mime_type", "data", "display_name")
 _FILE = spellings("mime_type", "file_uri", "display_name")
-_USAGE = spellings(
-    "prompt_token_count",
-    "candidates_token_count",
-    "thoughts_token_count",
-    "tool_use_prompt_token_count",
-    "cached_content_token_count",
-)
 MEDIA_KEYS = frozenset(spellings("inline_data", "file_data"))
 _METADATA = ("part_metadata", "partMetadata")
 OURS = "fairtrial"
@@ -230,7 +224,7 @@ def _with_details(step: _S, details: StepDetails) -> _S:
 
 def details_json(step: Step, event: dict[str, Any] | None = None) -> dict[str, Json]:
     """Return the fields of a step that ADK's schema has no place for, except for the fields that its event states."""
-    timestamp, version = _timestamp(event or {}), _model(event or {})
+    timestamp, version = _timestamp(event or {}), read_model(event or {})
     is_error = None
     if isinstance(step, ToolResult) and step.is_error is not _has_failed(step.response, step.extra or {}):
         is_error = step.is_error
@@ -349,54 +343,6 @@ def _timestamp(event_keys: dict[str, Any]) -> float | None:
     return finite(event_keys.get("timestamp"))
 
 
-def _model(event_keys: dict[str, Any]) -> str:
-    version = event_keys.get("model_version", event_keys.get("modelVersion"))
-    return shared(version) if type(version) is str else ""
-
-
 def _common_extra(extra: dict[str, Any]) -> dict[str, Any]:
     """Return a dictionary that all events share if the role is their only key, as in most events."""
     return _ROLES.get(extra["role"], extra) if len(extra) == 1 and type(extra.get("role")) is str else extra
-
-
-def usage(event_keys: dict[str, Any], at: Place, reading: Diagnostics) -> Usage | None:
-    """Return the tokens of an event, or None if it has neither `usage_metadata` nor `model_version`.
-
-    Gemini counts replies and thoughts apart, and prompts and tool results apart. `Usage` has their sums.
-    """
-    metadata = event_keys.get("usage_metadata", event_keys.get("usageMetadata"))
-    if metadata is None and "model_version" not in event_keys and "modelVersion" not in event_keys:
-        return None
-    if metadata is not None and type(metadata) is not dict:
-        reading.wrong_type((at, "usage_metadata"), "an object", metadata)
-        metadata = None
-    counts: dict[str, int] = {}
-    for key, value in (metadata or {}).items():
-        if key in _USAGE and value is not None:
-            if type(value) is int and 0 <= value <= MOST:
-                counts[_USAGE[key]] = value
-            else:
-                reading.wrong_type(((at, "usage_metadata"), key), "a whole number, 0 or more", value)
-    return Usage(
-        _sum(counts.get("prompt_token_count"), counts.get("tool_use_prompt_token_count")),
-        _sum(counts.get("candidates_token_count"), counts.get("thoughts_token_count")),
-        counts.get("thoughts_token_count"),
-        counts.get("cached_content_token_count"),
-        _model(event_keys),
-    )
-
-
-def _sum(first: int | None, second: int | None) -> int | None:
-    return first if second is None else second if first is None else first + second
-
-
-def usage_json(usage: Usage) -> dict[str, Json]:
-    """Return tokens as Gemini's `usage_metadata`. Tokens of tool results are counted as tokens of the prompt."""
-    output, reasoning = usage.output_tokens, usage.reasoning_tokens
-    counts = {
-        "prompt_token_count": usage.input_tokens,
-        "candidates_token_count": None if output is None else max(output - (reasoning or 0), 0),
-        "thoughts_token_count": reasoning,
-        "cached_content_token_count": usage.cached_input_tokens,
-    }
-    return {name: count for name, count in counts.items() if count is not None}

@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from fairtrial.formats.adk.content import MEDIA_KEYS, OURS, details_json, parts_json, usage_json
+from fairtrial.formats.adk.content import MEDIA_KEYS, OURS, details_json, parts_json
 from fairtrial.formats.adk.evalset import BY_HAND
+from fairtrial.formats.adk.usage import usage_json
 from fairtrial.formats.written_checks import check_json
 from fairtrial.records.case import EvalCase, EvalSet, Persona, Scenario, SessionInput
 from fairtrial.records.record import Extra, Json

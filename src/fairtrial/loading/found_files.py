@@ -1,0 +1,163 @@
+"""Find the files that paths name: files, folders, standard input, and `FILE:case1,case2`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import NamedTuple
+
+from fairtrial.errors import FormatError, UsageError
+from fairtrial.formats import packed
+from fairtrial.loading.folders import belongs_to_session, data_files, walk_files
+from fairtrial.loading.input_streams import STDIN
+from fairtrial.loading.skill_folders import eval_files, is_of_skill, is_skill_folder
+from fairtrial.system.paths import exists
+from fairtrial.text.display import count, shorten
+
+_PATTERNS = (
+    "*.test.json",
+    "*.evalset.json",
+    "*_evalset.json",
+    "eval_set.json",
+    "*-dataset.json",
+    *(f"*.evalset{suffix}" for suffix in (".yaml", ".yml", ".jsonl", ".csv", ".tsv", ".parquet")),
+)
+
+
+CONFIG_NAMES = tuple(
+    f"{name}{suffix}"
+    for name in ("test_config", "eval_config", "evaluation_config")
+    for suffix in (".json", ".yaml", ".yml")
+)
+"""Configurations that are found beside the files that they are for."""
+
+
+RECORDED_NAMES = tuple(
+    f"*{suffix}"
+    for suffix in (".json", ".jsonl", ".pb", *packed.SUFFIXES, ".eval", ".traj", ".parquet", ".csv", ".tsv")
+)
+"""A folder of recordings is read whole. Files that hold no recordings are named in a warning."""
+
+
+_KNOWN_RECORDINGS = (*_PATTERNS, "*.session.json", "*.evalset_result.json", "*.jsonl")
+
+
+class FoundFile(NamedTuple):
+    """A file that the user named, the folder it was found in, and the globs for its cases (`FILE:case1,case2`).
+
+    `notes` are warnings about its folder. `is_in_folder` says that the user named the folder, and not the file.
+    """
+
+    path: Path
+    root: str
+    only: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    is_in_folder: bool = False
+
+
+def is_eval_set_name(path: Path) -> bool:
+    """Whether a file has the name of an eval set, such as shop.evalset.json."""
+    return any(fnmatch(path.name, pattern) for pattern in _PATTERNS)
+
+
+def check_name(path: Path) -> None:
+    """Raise FormatError for a file name that could not be written to a report."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise FormatError(ascii(str(path)), ["has a name that is not UTF-8; rename the file"]) from None
+
+
+@contextmanager
+def no_such_path(given: str | Path) -> Iterator[None]:
+    """Raise UsageError if the system cannot look at a path, for example because the path is too long."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"{shorten(str(given), 200)}: {error.strerror or error}") from None
+
+
+def find_files(paths: Sequence[str | Path], *, recorded: bool) -> Iterator[FoundFile]:
+    """Yield the files at paths.
+
+    In a folder, a file counts if it has the name of an eval set or, with `recorded`, of recordings. `-` is
+    standard input. A path that does not exist may be `FILE:case1,case2`, as in ADK. Raises UsageError for any other
+    path that does not exist.
+    """
+    check_stdin(paths)
+    for given in paths:
+        with no_such_path(given):
+            path, only = _split(str(given))
+            of_skill = [] if recorded or not is_skill_folder(path) else eval_files(path)
+            files = of_skill or _files(path, RECORDED_NAMES if recorded else _PATTERNS)
+            notes = () if of_skill else _omission_notes(path, files, recorded=recorded)
+        for file in files:
+            yield FoundFile(file, str(path if path.is_dir() else file.parent), only, notes, path.is_dir())
+            notes = ()
+
+
+def has_known_name(path: Path) -> bool:
+    """Whether the name of a file says that it is an eval set, recordings or a configuration."""
+    return path.name in CONFIG_NAMES or any(
+        fnmatch(path.name, pattern) for pattern in _KNOWN_RECORDINGS if pattern != "*.jsonl"
+    )
+
+
+def _split(given: str) -> tuple[Path, tuple[str, ...]]:
+    path, colon, cases = given.rpartition(":")
+    if colon and not Path(given).exists() and Path(path).exists():
+        return Path(path), tuple(case_id.strip() for case_id in cases.split(",") if case_id.strip())
+    return Path(given), ()
+
+
+def check_stdin(paths: Sequence[str | Path]) -> None:
+    """Raise UsageError if standard input stands among the paths more than once."""
+    if list(map(str, paths)).count(STDIN) > 1:
+        raise UsageError(
+            "- is standard input, which can be read only once; give it once, and the other files by their paths"
+        )
+
+
+def can_read_again(path: Path) -> bool:
+    """Whether a path is a file, and not standard input or a pipe, which are empty after they were read."""
+    return str(path) != STDIN and path.is_file()
+
+
+def _files(path: Path, patterns: Sequence[str]) -> list[Path]:
+    if str(path) == STDIN:
+        return [path]
+    if not exists(path):
+        raise UsageError(f"{path}: no such file or folder")
+    if not path.is_dir():
+        return [path]
+    if dataset := data_files(path):
+        return dataset
+    files = [file for file in sorted(walk_files(path, patterns)) if file.name not in CONFIG_NAMES]
+    files = [file for file in files if not belongs_to_session(file)]
+    if not files:
+        raise UsageError(f"{path}: holds no {' or '.join(patterns)}")
+    return files
+
+
+def _omission_notes(path: Path, files: Sequence[Path], *, recorded: bool) -> tuple[str, ...]:
+    """Return a warning that names the files of a folder which are neither read nor known to be something else."""
+    if not path.is_dir() or data_files(path):
+        return ()
+    omitted_files = sorted(
+        str(file.relative_to(path))
+        for file in set(walk_files(path, ("*" if recorded else "*.json",))) - set(files)
+        if file.name not in CONFIG_NAMES
+        and not any(fnmatch(file.name, pattern) for pattern in _KNOWN_RECORDINGS)
+        and not is_of_skill(file, path)
+    )
+    if not omitted_files:
+        return ()
+    files_left_out = count(len(omitted_files), "other file" if recorded else "other JSON file")
+    return (f"{path}: left out {files_left_out}: {name_some(omitted_files)}; give a file by its path to read it",)
+
+
+def name_some(files: Sequence[str]) -> str:
+    """Return the first five of the names of files, and the number of the others."""
+    return ", ".join(files[:5]) + (f" and {len(files) - 5} more" if len(files) > 5 else "")
