@@ -40,7 +40,9 @@ def test_a_false_claim_about_a_mean_passes_in_at_most_5_percent(
     for _ in range(_RUNS):
         sample = draw(rng, errors, share, size)
         values = [float(rng.random() < (low if is_error else high)) for is_error, _ in sample]
-        limits = weighted_limits(values, [weight for _, weight in sample], range(len(sample)), 0.05)
+        limits = weighted_limits(
+            values, [weight for _, weight in sample], range(len(sample)), 0.05, attempts=len(sample)
+        )
         assert limits is not None
         wrong[0] += limits.low > truth
         wrong[1] += limits.high < truth

@@ -250,8 +250,9 @@ def _single(
     weights = [run.weights[case] for case, sample in samples.items() if sample is not None] if run.weights else []
     is_weighted = bool(weights) and about == "cases-like-these"
     rate = weighted_mean(values, weights) if is_weighted else mean(values)
+    attempts = sum(share.attempts for share in shares) if measure.is_rate else math.inf
     limits = (
-        weighted_limits(values, weights, clusters, claim.alpha)
+        weighted_limits(values, weights, clusters, claim.alpha, attempts=attempts)
         if is_weighted
         else _mean_limits(shares, units, measure, claim.alpha, about)
     )
@@ -261,12 +262,11 @@ def _single(
     if is_weighted:
         pass  # The size of a further sample depends on how it is drawn.
     elif about == "these-cases":
-        attempts = sum(share.attempts for share in shares) / len(shares)
+        each = sum(share.attempts for share in shares) / len(shares)
         error = math.sqrt(max(limit * (1 - limit), rate * (1 - rate)) / limits.trials)
-        size = _more_attempts(abs(rate - limit), error, attempts_freedom(shares), attempts, claim.alpha)
+        size = _more_attempts(abs(rate - limit), error, attempts_freedom(shares), each, claim.alpha)
     else:
-        most = sum(share.attempts for share in shares) if measure.is_rate else math.inf
-        size = _more_cases(cases_to_decide_mean(units, limit, claim.alpha, attempts=most), len(units), len(shares))
+        size = _more_cases(cases_to_decide_mean(units, limit, claim.alpha, attempts=attempts), len(units), len(shares))
     has_p = 0 < limit < 1
     return ClaimLimits(
         rate,

@@ -52,17 +52,22 @@ def weighted_difference(
 
 
 def weighted_limits(
-    shares: Sequence[float], weights: Sequence[float], clusters: Sequence[Hashable], alpha: float
+    shares: Sequence[float],
+    weights: Sequence[float],
+    clusters: Sequence[Hashable],
+    alpha: float,
+    *,
+    attempts: float = math.inf,
 ) -> Limits | None:
     """Return the limits for the weighted mean of case values in 0..1, or None below two clusters.
 
     The number of trials is at least the total weight in units of the heaviest case, which could have been the first
-    failure, and at most the number of cases.
+    failure. `attempts` is the number of passes and failures behind a pass rate, which the trials do not exceed.
     """
     if len(set(clusters)) < 2:
         return None
     mirrored = [1 - share for share in shares]
-    below, above = (_successes(own, weights, clusters, alpha, WHOLE) for own in (shares, mirrored))
+    below, above = (_successes(own, weights, clusters, alpha, WHOLE, attempts) for own in (shares, mirrored))
     return both_limits(below, above, alpha)
 
 
@@ -85,7 +90,12 @@ def weighted_difference_limits(
 
 
 def _successes(
-    shares: Sequence[float], weights: Sequence[float], clusters: Sequence[Hashable], alpha: float, extra: float
+    shares: Sequence[float],
+    weights: Sequence[float],
+    clusters: Sequence[Hashable],
+    alpha: float,
+    extra: float,
+    attempts: float = math.inf,
 ) -> Successes:
     """Return the effective number of trials behind a weighted mean, with their successes.
 
@@ -97,7 +107,7 @@ def _successes(
     squares = _squares(shares, weights, clusters, p) + extra * heaviest**2 * (p**2 + (1 - p) ** 2)
     units = _count_units(weights, clusters)
     shrunk = (NormalDist().inv_cdf(1 - alpha) / student_quantile(1 - alpha, max(1, math.floor(units) - 1))) ** 2
-    trials = min(float(len(shares)), max(total / heaviest, p * (1 - p) * total * filled / squares * shrunk))
+    trials = min(attempts, max(total / heaviest, p * (1 - p) * total * filled / squares * shrunk))
     return Successes(trials * min(1.0, middle), trials)
 
 
