@@ -283,6 +283,25 @@ def test_a_poisoned_file_is_refused_by_name(tmp_path: Path, config: Path) -> Non
     assert names == {"bad.jsonl.gz", "other.json"}
 
 
+@pytest.mark.parametrize(("share", "code"), [(None, 3), ("0.05", 2), ("0.2", 3)])
+def test_too_many_recordings_that_are_not_read_in_full_stop_the_run(
+    tmp_path: Path, config: Path, share: str | None, code: int
+) -> None:
+    """A tenth of the conversations holds a text that no reader knows. The run says so, or it stops."""
+    values = [conversation(i) for i in range(100)]
+    for value in values[:10]:
+        value["messages"][-1]["zzz"] = "Please refund the order at once."
+    recorded = write_lines(tmp_path / "traffic.jsonl", values)
+    options = [] if share is None else ["--max-incomplete", share]
+    done = scored(recorded, tmp_path / "out", "--config", config, *options)
+    assert done.code == code, done.err
+    if code == 2:
+        assert "--max-incomplete: 10 of 100 conversations were not read in full, and at most 5.00% may be" in done.err
+        assert scored(recorded, tmp_path / "out", "--config", config, "--resume", "--max-incomplete", "1").code == 3
+    else:
+        assert "10 of 100 conversations were not read in full" in done.out + done.err
+
+
 def test_too_many_refused_records_stop_the_run(tmp_path: Path, config: Path) -> None:
     """A file of something else is noticed early. A larger limit lets the same folder go on."""
     recorded = write_lines(tmp_path / "traffic.jsonl", [conversation(i) for i in range(95)])

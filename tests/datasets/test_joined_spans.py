@@ -14,6 +14,7 @@ import pytest
 from commands import Done
 from commands import fairtrial as command
 from fairtrial import api
+from fairtrial.formats.spans.large_files import begins_otherwise
 
 
 def span(number: int, conversation: str, reply: str = "It is on its way.") -> dict[str, Any]:
@@ -105,6 +106,61 @@ def test_late_spans_score_their_conversations_again(tmp_path: Path, monkeypatch:
     assert scored_again[:2] == finished[1:]
     assert sorted(scored_again) == [shard.number for shard in again.shards]
     assert len(case_ids(tmp_path / "out")) == 30
+
+
+def test_late_spans_go_into_a_finished_folder(tmp_path: Path) -> None:
+    """With --resume, the changed conversation is scored again. Without it, a finished folder is refused."""
+    write_spans(tmp_path / "spans/monday.jsonl", [span(i, f"c{i}") for i in range(1, 9)])
+    write_spans(tmp_path / "spans/tuesday.jsonl", [span(100, "c100")])
+    assert scored(tmp_path / "spans", tmp_path / "out").code == 0
+    refused = scored(tmp_path / "spans", tmp_path / "out")
+    assert refused.code == 2
+    assert "finished run; give another folder, or score late spans with --resume" in refused.err
+    write_spans(tmp_path / "spans/wednesday.jsonl", [span(500, "c3", "It arrived.")])
+    done = scored(tmp_path / "spans", tmp_path / "out", "--resume")
+    assert done.code == 0, done.err
+    assert "late spans: 1 conversation changed and will be scored again, for example c3" in done.err
+    assert case_ids(tmp_path / "out") == sorted([*(f"c{i}" for i in range(1, 9)), "c100"])
+    (lines,) = (tmp_path / "out/inputs/conversations").glob("*.jsonl")
+    texts = lines.read_text()
+    assert "It arrived." in texts
+    assert (tmp_path / "out/manifest.json").exists()
+
+
+def test_late_spans_keep_the_labels_of_people(tmp_path: Path) -> None:
+    """The run of the store is replaced, and what people said about its attempts stays."""
+    write_spans(tmp_path / "spans/monday.jsonl", [span(i, f"c{i}") for i in range(1, 9)])
+    write_spans(tmp_path / "spans/tuesday.jsonl", [span(100, "c100")])
+    config = tmp_path / "calls.config.json"
+    config.write_text(json.dumps({"criteria": {"tool_call_count_v1": 1.0}}))
+    store = f"sqlite:///{tmp_path / 'own.db'}"
+    paths = [tmp_path / "spans"], tmp_path / "out"
+    first = api.plan_dataset(*paths, criteria=config).run(store=store)
+    write_spans(tmp_path / "spans/wednesday.jsonl", [span(500, "c3", "It arrived.")])
+    second = api.plan_dataset(*paths, criteria=config).run(store=store, resume=True)
+    assert second.info.id == first.info.id
+
+
+def test_an_object_that_begins_with_something_else_is_not_copied() -> None:
+    """A first line, a first document or the beginning of an eval set decide. Otherwise, the object is read."""
+    spans = json.dumps(span(1, "c1")).encode()
+    assert not begins_otherwise(spans)
+    assert not begins_otherwise(spans[:100])
+    assert not begins_otherwise(b'{"messages": [{"role": "user", "content": "half of a docu')
+    assert begins_otherwise(b'{"messages": []}\n{"messages": [{"role"')
+    assert begins_otherwise(b'{"messages": [{"role": "user", "content": "hi"}]}')
+    assert begins_otherwise(b'{"eval_set_id": "a", "eval_cases": [{"eval_id"')
+    assert not begins_otherwise(b"PAR1....")
+
+
+def test_a_row_that_many_rows_share_is_refused_in_a_shard(tmp_path: Path) -> None:
+    """A megabyte stands once in the file, and 3,000 times in its rows."""
+    text = json.dumps({"messages": [{"role": "user", "content": "x" * (1 << 20)}]})
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * 3000, pa.int32()), pa.array([text]))
+    pq.write_table(pa.table({"conversation": column}), tmp_path / "bomb.parquet")
+    done = scored(tmp_path / "bomb.parquet", tmp_path / "out")
+    assert done.code == 2
+    assert "times larger when it is unpacked" in done.err
 
 
 def test_a_large_parquet_file_of_spans_stays_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

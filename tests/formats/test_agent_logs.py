@@ -537,7 +537,7 @@ def test_an_archive_is_scored_sample_by_sample(tmp_path: Path) -> None:
 
 def test_an_entry_that_unpacks_to_any_size_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A small archive may be a bomb. It is cut while it unpacks."""
-    monkeypatch.setattr("fairtrial.formats.inspect_logs._LARGEST", 100)
+    monkeypatch.setattr("fairtrial.formats.benchmarks.inspect_logs._LARGEST", 100)
     with pytest.raises(FormatError, match="is larger than 0 MiB when it is unpacked"):
         load(archive(), "log.eval")
 

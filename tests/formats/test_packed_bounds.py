@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from fairtrial.errors import FormatError
-from fairtrial.formats import columnar_rows, inspect_logs
+from fairtrial.formats import columnar_rows
+from fairtrial.formats.benchmarks import inspect_logs
 from fairtrial.formats.packed import check_size
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.loading.packed_streams import unpacked
@@ -52,7 +53,7 @@ def test_an_entry_of_an_archive_is_refused_before_it_is_whole(monkeypatch: pytes
         sizes.append(size)
         check_size(size, packed_size, path)
 
-    monkeypatch.setattr("fairtrial.formats.inspect_logs.check_size", check)
+    monkeypatch.setattr("fairtrial.formats.benchmarks.inspect_logs.check_size", check)
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("header.json", "{}")

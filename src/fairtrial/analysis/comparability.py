@@ -13,6 +13,7 @@ from fairtrial.records.gate import Claim
 from fairtrial.records.record import Json
 from fairtrial.text.display import compact, count, shorten
 
+WEIGHTED_BY_PEOPLE = "the numbers that people would give do not weigh conversations by their sampling probabilities"
 _MOST = 3
 _SHORT = 60
 _NESTING = ("options", "panel", 0)
@@ -25,6 +26,8 @@ def why_not_comparable(runs: PairedRuns, measure: Measure) -> str:
     A criterion differs by its options, code, threshold, judge or prompts. `cases` rests on every criterion that has a
     threshold, and `cases:pass` on the rules and the numbers of attempts, too.
     """
+    if name := runs.sampled_apart():
+        return f"not comparable: the runs sampled {shorten(name, _SHORT)} with different probabilities"
     if measure.name not in (CASES, CASE_RATE):
         differences = list(_criterion_differences(runs, measure.criterion))
     else:

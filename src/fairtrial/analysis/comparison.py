@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as with_fields
+from functools import partial
 from itertools import starmap
 from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
 from fairtrial.analysis.comparability import (
+    WEIGHTED_BY_PEOPLE,
     attempts_until_decided,
     options_that_differ,
     pairing_warnings,
@@ -46,9 +48,14 @@ from fairtrial.stats.difference import Difference
 from fairtrial.stats.interval import LEVEL
 from fairtrial.stats.pass_k import NO_INTERVALS, pass_k_table, without_intervals
 from fairtrial.stats.several import holm, mcnemar
+from fairtrial.stats.weighted import weighted_mean
 from fairtrial.version import __version__
 
 _SIGNIFICANT = 0.05
+_WEIGHTED_NOTE = (
+    "the conversations were sampled with unequal probabilities: means and differences weigh each by its inverse, and "
+    "counts are those of the sample"
+)
 _FLIPS: dict[tuple[bool, bool], Flip] = {(True, False): "broken", (False, True): "fixed"}
 """The names of changes, by whether the case passed in the base and in the candidate."""
 
@@ -158,11 +165,12 @@ def _row(runs: PairedRuns, measure: Measure, about: About, *, even_so: bool) -> 
     better, worse = sum(move > 0 for move in moves), sum(move < 0 for move in moves)
     if measure.lower_is_better:
         better, worse = worse, better
+    average = _average(runs, by_case, about)
     row = ComparedMeasure(
         measure.name,
-        mean([before.mean for before, _ in pairs]) if pairs else None,
-        mean([after.mean for _, after in pairs]) if pairs else None,
-        mean(moves) if pairs else None,
+        average([before.mean for before, _ in pairs]) if pairs else None,
+        average([after.mean for _, after in pairs]) if pairs else None,
+        average(moves) if pairs else None,
         low,
         high,
         difference.p if difference and not mismatch and not informational else None,
@@ -174,7 +182,7 @@ def _row(runs: PairedRuns, measure: Measure, about: About, *, even_so: bool) -> 
         len(pairs) - better - worse,
         runs.missing(measure.name),
         difference.detectable if difference and not mismatch else None,
-        _mcnemar(pairs) if measure.is_rate else None,
+        _mcnemar(pairs) if measure.is_rate and not runs.is_weighted else None,
         None,
         not mismatch,
         _judges(runs, measure),
@@ -183,6 +191,13 @@ def _row(runs: PairedRuns, measure: Measure, about: About, *, even_so: bool) -> 
         informational,
     )
     return _Row(measure, row, difference)
+
+
+def _average(runs: PairedRuns, cases: Iterable[int], about: About) -> Callable[[Sequence[float]], float]:
+    """Return the mean over cases, which weighs them if they stand for others and have unequal probabilities."""
+    if about == "these-cases" or not runs.is_weighted:
+        return mean
+    return partial(weighted_mean, weights=runs.weights(cases))
 
 
 def _judges(runs: PairedRuns, measure: Measure) -> str | None:
@@ -203,7 +218,7 @@ def _corrected_row(runs: PairedRuns, measure: Measure, *, even_so: bool) -> _Row
         return None
     base, candidate = (run.calibrations[measure.criterion] for run in (runs.base, runs.candidate))
     plain = _row(runs, measure, "cases-like-these", even_so=even_so).row
-    clustered = bool(runs.base.clusters or runs.candidate.clusters)
+    clustered = bool(runs.base.clusters or runs.candidate.clusters or runs.is_weighted)
     low, high = (None, None) if clustered else difference.interval()
     row = replace(
         plain,
@@ -217,12 +232,16 @@ def _corrected_row(runs: PairedRuns, measure: Measure, *, even_so: bool) -> _Row
         method=None if clustered else difference.method,
         detectable=None if clustered or not plain.comparable else difference.detectable,
         mcnemar=None,
-        why=plain.why if not plain.comparable else CLUSTERED if clustered else None,
+        why=plain.why if not plain.comparable else _why_uncorrected(runs) if clustered else None,
         is_rate=not base.graded,
     )
     # A corrected pass rate is better if it is higher, whichever direction the values of the criterion have.
     direction = measure if base.graded else with_fields(measure, lower_is_better=False)
     return _Row(direction, row, None if clustered else difference)
+
+
+def _why_uncorrected(runs: PairedRuns) -> str:
+    return WEIGHTED_BY_PEOPLE if runs.is_weighted else CLUSTERED
 
 
 def _why_no_interval(
@@ -325,6 +344,7 @@ def _comparison(runs: PairedRuns, table: Sequence[_Row], about: About, margin: f
             *unfinished,
             *pairing_warnings(runs),
             *attempts_until_decided([runs.base, runs.candidate]),
+            *([_WEIGHTED_NOTE] if runs.is_weighted and about == "cases-like-these" else []),
             *([NO_INTERVALS] if pairs.clusters and any(pass_k) else []),
         ),
     )
@@ -332,6 +352,8 @@ def _comparison(runs: PairedRuns, table: Sequence[_Row], about: About, margin: f
 
 def _pass_k(runs: PairedRuns, side: Literal[0, 1]) -> tuple[PassK, ...]:
     samples = (pair[side] for pair in runs.samples(CASES).values())
+    if runs.is_weighted:
+        return ()
     table = pass_k_table(Counter((round(sample.mean * sample.attempts), sample.attempts) for sample in samples))
     return without_intervals(table) if runs.base.clusters or runs.candidate.clusters else table
 

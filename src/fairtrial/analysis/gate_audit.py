@@ -14,7 +14,7 @@ from functools import cache
 from typing import NamedTuple
 
 from fairtrial.analysis.gates import check_claims, claim_limit
-from fairtrial.analysis.measured_run import Measure, MeasuredRun, describe_run
+from fairtrial.analysis.measured_run import Measure, MeasuredRun, check_unweighted, describe_run
 from fairtrial.analysis.paired_runs import pair_runs
 from fairtrial.errors import UsageError
 from fairtrial.records.audit import AuditMethod, ClaimAudit, GateAudit
@@ -72,6 +72,7 @@ def audit_gate(run: MeasuredRun, base: MeasuredRun | None, claims: Sequence[Clai
     `drop` is by how much an agent is worse than the limit of a claim that should be noticed, as a share of the range.
     """
     check_claims(run, base, claims)
+    check_unweighted((run, base), "an audit of a gate")
     if not 0 < drop < 1:
         raise UsageError(f"drop: must be above 0 and below 1, got {drop:g}")
     audits = tuple(_audit(run, base, claim, drop) for claim in claims)

@@ -11,7 +11,12 @@ import math
 from collections.abc import Sequence
 
 from fairtrial.analysis.claim_limits import ClaimLimits, Filling, corrected_difference_limits, corrected_limits
-from fairtrial.analysis.comparability import attempts_until_decided, pairing_warnings, undecidable
+from fairtrial.analysis.comparability import (
+    WEIGHTED_BY_PEOPLE,
+    attempts_until_decided,
+    pairing_warnings,
+    undecidable,
+)
 from fairtrial.analysis.judged_claims import is_biased, judge_standings
 from fairtrial.analysis.measured_run import Measure, MeasuredRun, cluster_count, describe_run
 from fairtrial.analysis.paired_runs import (
@@ -39,6 +44,7 @@ from fairtrial.stats.one_sided import (
     mean_limits,
 )
 from fairtrial.stats.student import student_quantile
+from fairtrial.stats.weighted import weighted_limits, weighted_mean
 from fairtrial.version import __version__
 
 _LIMIT_INSIDE = "the interval holds the limit"
@@ -129,6 +135,8 @@ def _decide(run: MeasuredRun, pairs: PairedRuns | None, claim: Claim, about: Abo
     # More cases decide nothing as long as missing attempts could decide.
     is_open = why == _LIMIT_INSIDE
     problems = undecidable(compared, run, claim, has_limits=worst is not None, even_so=even_so)
+    if by_people and about == "cases-like-these" and any(member.weights for member in runs):
+        problems.append(WEIGHTED_BY_PEOPLE)
     if not even_so:
         problems.extend(attempts_until_decided(runs))
     if problems:
@@ -235,20 +243,30 @@ def _single(
         if sample is not None
     ]
     clusters = [run.cluster(case) for case, sample in samples.items() if sample is not None]
-    units = cluster_values([share.mean for share in shares], clusters)
     if len(shares) < 2:
         return None
-    rate = mean([share.mean for share in shares])
-    limits = _mean_limits(shares, units, measure, claim.alpha, about)
+    values = [share.mean for share in shares]
+    units = cluster_values(values, clusters)
+    weights = [run.weights[case] for case, sample in samples.items() if sample is not None] if run.weights else []
+    is_weighted = bool(weights) and about == "cases-like-these"
+    rate = weighted_mean(values, weights) if is_weighted else mean(values)
+    attempts = sum(share.attempts for share in shares) if measure.is_rate else math.inf
+    limits = (
+        weighted_limits(values, weights, clusters, claim.alpha, attempts=attempts)
+        if is_weighted
+        else _mean_limits(shares, units, measure, claim.alpha, about)
+    )
     if limits is None:
         return None
-    if about == "these-cases":
-        attempts = sum(share.attempts for share in shares) / len(shares)
+    size = None
+    if is_weighted:
+        pass  # The size of a further sample depends on how it is drawn.
+    elif about == "these-cases":
+        each = sum(share.attempts for share in shares) / len(shares)
         error = math.sqrt(max(limit * (1 - limit), rate * (1 - rate)) / limits.trials)
-        size = _more_attempts(abs(rate - limit), error, attempts_freedom(shares), attempts, claim.alpha)
+        size = _more_attempts(abs(rate - limit), error, attempts_freedom(shares), each, claim.alpha)
     else:
-        most = sum(share.attempts for share in shares) if measure.is_rate else math.inf
-        size = _more_cases(cases_to_decide_mean(units, limit, claim.alpha, attempts=most), len(units), len(shares))
+        size = _more_cases(cases_to_decide_mean(units, limit, claim.alpha, attempts=attempts), len(units), len(shares))
     has_p = 0 < limit < 1
     return ClaimLimits(
         rate,
@@ -299,15 +317,19 @@ def _difference(
     if measure.lower_is_better:
         p, p_against = p_against, p
     moves = [sign * (after.mean - before.mean) / measure.width for before, after in samples]
-    distance = abs(mean(moves) - limit)
-    if about == "these-cases":
+    is_weighted = pairs.is_weighted and about == "cases-like-these"
+    middle = weighted_mean(moves, pairs.weights(by_case)) if is_weighted else mean(moves)
+    distance, size = abs(middle - limit), None
+    if is_weighted:
+        pass  # The size of a further sample depends on how it is drawn.
+    elif about == "these-cases":
         attempts = sum(sample.attempts for pair in samples for sample in pair) / (2 * len(samples))
         error = difference.error / measure.width
         size = _more_attempts(distance, error, difference.freedom, attempts, claim.alpha)
     else:
         units = cluster_values(moves, pairs.clusters(by_case))
         size = _more_cases(cases_to_decide_difference(units, limit, claim.alpha), len(units), len(moves))
-    return ClaimLimits(mean(moves), ends[0], ends[1], p, p_against, size)
+    return ClaimLimits(middle, ends[0], ends[1], p, p_against, size)
 
 
 def _more_cases(units: int | None, present_units: int, present: int) -> Needed | None:
@@ -331,6 +353,9 @@ def _more_attempts(distance: float, error: float, freedom: int, attempts: float,
 def _signature(run: MeasuredRun, pairs: PairedRuns | None, decisions: Sequence[ClaimDecision], about: About) -> str:
     clusters = cluster_count(run) if pairs is None else paired_cases(pairs).clusters
     method = EXACT if about == "cases-like-these" else EXACT_WITHIN
+    is_weighted = bool(run.weights) if pairs is None else pairs.is_weighted
+    if is_weighted and about == "cases-like-these":
+        method = f"{method}, weighted"
     parts = {
         "cases": len(run.keys) if pairs is None else len(pairs.positions),
         **({} if clusters is None else {"clusters": clusters}),

@@ -128,7 +128,8 @@ class MeasuredRun:
     attempt, they are None.
     `calibrations` say how far the judges may be believed, by criterion. `labelled` are the labelled outcomes of
     each criterion, by the position of the case and the number of the attempt. `clusters` are the clusters of the cases,
-    empty if every case stands for itself.
+    empty if every case stands for itself. `weights` are the inverses of the sampling probabilities of the cases, empty
+    if all are equal: then the sample is like the whole.
     """
 
     info: RunInfo
@@ -142,6 +143,7 @@ class MeasuredRun:
     calibrations: Mapping[str, Calibration] = field(default_factory=dict)
     labelled: Mapping[str, Mapping[tuple[int, int], Pair]] = field(default_factory=dict)
     clusters: Sequence[str] = ()
+    weights: Sequence[float] = ()
 
     def measure(self, name: str) -> Measure:
         """Return a measure. Raises UsageError with the names of all measures if the run does not have it."""
@@ -181,6 +183,16 @@ class MeasuredRun:
         return [sample for case in range(len(self.keys)) if (sample := column.sample(case)) is not None]
 
 
+def check_unweighted(runs: Iterable[MeasuredRun | None], what: str) -> None:
+    """Raise UsageError if the cases of a run were sampled with unequal probabilities, which `what` cannot weigh."""
+    for run in runs:
+        if run is not None and run.weights:
+            raise UsageError(
+                f"run {run.info.id}: its conversations were sampled with unequal probabilities, and {what} does not "
+                "weigh them; score a sample with one probability"
+            )
+
+
 def describe_run(run: MeasuredRun) -> ComparedRun:
     """Return the description of a run."""
     info = run.info
@@ -217,6 +229,7 @@ def measure_run(
     if "clusters" in info.config:
         run.clusters = [info.find_cluster(key.eval_set, key.case) for key in run.keys]
     run.columns = {name: CaseColumn() for name in run.measures}
+    weights: list[float] = []
     groups = groupby(attempts, key=lambda row: row.position)
     place, group = next(groups, _NO_GROUP)
     for position in run.positions:
@@ -224,6 +237,7 @@ def measure_run(
         if rows:
             place, group = next(groups, _NO_GROUP)
         _add_case(run, rows, valid_only=valid_only)
+        weights.append(1 / (next((row.probability for row in rows if row.probability), None) or 1.0))
         if rows:
             run.case_verdicts[-1] = _case_verdict(run, info.attempt_rules, rows, terms)
     if place is not None:
@@ -231,6 +245,7 @@ def measure_run(
             f"run {info.id}: holds attempts at position {place}, and no case there; give a complete copy of the run"
         )
     _add_case_rates(run)
+    run.weights = weights if len(set(weights)) > 1 else ()
     return run
 
 

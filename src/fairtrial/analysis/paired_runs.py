@@ -13,6 +13,7 @@ from fairtrial.stats.clusters import cluster_values
 from fairtrial.stats.difference import Difference, paired_difference
 from fairtrial.stats.fixed_cases import CaseSample, fixed_difference
 from fairtrial.stats.one_sided import Limits, difference_limits, fixed_difference_limits
+from fairtrial.stats.weighted import weighted_difference, weighted_difference_limits
 from fairtrial.text.display import shorten
 
 SamplePair = tuple[CaseSample, CaseSample]
@@ -43,6 +44,28 @@ class PairedRuns:
             return [self.base.cluster(case) for case in cases]
         partners = dict(self.positions)
         return [self.candidate.cluster(partners[case]) if case in partners else ("", case) for case in cases]
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether the cases were sampled with unequal probabilities."""
+        return bool(self.base.weights or self.candidate.weights)
+
+    def weights(self, cases: Iterable[int]) -> list[float]:
+        """Return the weights of cases of the base. A shared case was sampled as the run says that is a sample."""
+        partners = dict(self.positions)
+        base, candidate = self.base.weights, self.candidate.weights
+        return [
+            base[case] if base else candidate[partners[case]] if candidate and case in partners else 1.0
+            for case in cases
+        ]
+
+    def sampled_apart(self) -> str:
+        """Return the first shared case that two samples hold with different probabilities, or an empty text."""
+        base, candidate = self.base.weights, self.candidate.weights
+        if not (base and candidate):
+            return ""
+        pairs = ((ours, base[ours], candidate[theirs]) for ours, theirs in self.positions)
+        return next((self.base.names[ours] for ours, before, after in pairs if before != after), "")
 
     @property
     def without_digest(self) -> int:
@@ -195,6 +218,9 @@ def estimate_difference(
     """
     pairs = list(samples.values())
     if about == "cases-like-these":
+        if runs.is_weighted:
+            moves = [after.mean - before.mean for before, after in pairs]
+            return weighted_difference(moves, runs.weights(samples), runs.clusters(samples), width=measure.width)
         return paired_difference(_moves(samples, runs), width=measure.width)
     if not measure.is_bounded:
         return None
@@ -228,6 +254,9 @@ def estimate_limits(
 ) -> Limits | None:
     """Return the one-sided limits of the difference, candidate minus base, as a share of the width of the measure."""
     width = measure.width
+    if about == "cases-like-these" and runs.is_weighted:
+        moves = [(after.mean - before.mean) / width for before, after in samples.values()]
+        return weighted_difference_limits(moves, runs.weights(samples), runs.clusters(samples), alpha)
     if about == "cases-like-these":
         return difference_limits([move / width for move in _moves(samples, runs)], alpha)
     base, candidate = ([_share(pair[run], width) for pair in samples.values()] for run in (0, 1))

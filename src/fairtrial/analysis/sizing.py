@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from fairtrial.analysis.measured_run import Measure, MeasuredRun, cluster_count, describe_run
+from fairtrial.analysis.measured_run import Measure, MeasuredRun, check_unweighted, cluster_count, describe_run
 from fairtrial.analysis.paired_runs import PairedRuns, pair_runs
 from fairtrial.errors import UsageError, spell
 from fairtrial.records.average import mean
@@ -86,6 +86,7 @@ def plan_size(
     With a base run, the variance of the differences between both is known. Without it, the correlation is guessed.
     """
     measure = _ensure_valid(run, base, request)
+    check_unweighted((run, base), "a plan")
     samples = _shares(run.samples(measure.name), measure)
     split = variance_split(samples)
     if split is None:

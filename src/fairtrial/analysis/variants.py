@@ -39,4 +39,5 @@ def select_variant(run: MeasuredRun, variant: str) -> MeasuredRun:
         case_attempts=array("I", [run.attempts_at(place) for place in places]),
         case_verdicts=[run.case_verdicts[place] for place in places],
         clusters=[run.clusters[place] for place in places] if run.clusters else (),
+        weights=[run.weights[place] for place in places] if run.weights else (),
     )

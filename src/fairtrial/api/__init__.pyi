@@ -8,7 +8,7 @@ from fairtrial.api.dataset_sources import is_folder_of_results as is_folder_of_r
 from fairtrial.api.datasets.dataset_options import DatasetOptions as DatasetOptions
 from fairtrial.api.datasets.dataset_planning import plan_dataset as plan_dataset
 from fairtrial.api.datasets.dataset_scoring import DatasetPlan as DatasetPlan
-from fairtrial.api.datasets.shard_scoring import ShardReport as ShardReport
+from fairtrial.api.datasets.shard_report import ShardReport as ShardReport
 from fairtrial.api.decisions.auditing import audit_gate as audit_gate
 from fairtrial.api.decisions.auditing import audit_suite as audit_suite
 from fairtrial.api.decisions.comparing import CompareOptions as CompareOptions

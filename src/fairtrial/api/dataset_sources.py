@@ -109,4 +109,5 @@ def _attempts(folder: Path, cases: list[PlacedCase], *, answers_cases: bool) -> 
                 row.valid,
                 row.failure_side == "agent",
                 [OutcomeRow(outcome.criterion, outcome.value, Verdict(outcome.verdict)) for outcome in outcomes],
+                row.probability,
             )

@@ -179,6 +179,7 @@ class _ReportedAttempt(msgspec.Struct):
     failure: Failure | None
     invalidations: tuple[Fault, ...] | None
     outcomes: list[_ReportedOutcome]
+    probability: float | None = None
 
 
 class _Report(msgspec.Struct):
@@ -218,4 +219,5 @@ def _attempt_row(position: int, attempt: _ReportedAttempt) -> AttemptRow:
         None if attempt.invalidations is None else not attempt.invalidations,
         attempt.failure is not None and attempt.failure.side == "agent",
         [OutcomeRow(outcome.criterion, outcome.value, outcome.verdict) for outcome in attempt.outcomes],
+        attempt.probability,
     )

@@ -363,7 +363,9 @@ def clustered(summary: Summary, store: Store, info: RunInfo) -> Summary:
 
 
 def measure_stored(store: Store, info: RunInfo, *, valid_only: bool = False) -> MeasuredRun:
-    """Return the numbers of a run of a store, case by case. Only attempts without a score are decoded.
+    """Return the numbers of a run of a store, case by case.
+
+    Only attempts without a score, and those of recordings, are decoded.
 
     Of a data set, the store holds only attempts that did not pass. Its numbers are those of its folder.
     """
@@ -371,7 +373,7 @@ def measure_stored(store: Store, info: RunInfo, *, valid_only: bool = False) -> 
         from fairtrial.api.dataset_sources import measure_folder
 
         return measure_folder(folder, valid_only=valid_only)
-    rows, terms = store.attempt_rows(info.id), store.criterion_terms(info.id)
+    rows, terms = store.attempt_rows(info.id, sampled=info.kind == "score"), store.criterion_terms(info.id)
     return measure_run(info, store.case_keys(info.id), rows, terms, valid_only=valid_only)
 
 

@@ -98,6 +98,7 @@ def score(
     context = click.get_current_context()
     if out is not None:
         refuse_with_out(context)
+        options["max_incomplete"] = max_incomplete
         return _score_dataset(recorded, against, match, jobs, out, common, options)
     refuse_without_out(context)
     environment_files = read_environment(config=common.config, paths=[*against, *recorded])
@@ -135,7 +136,9 @@ def _score_dataset(
             list(against) or None,
             common.config,
             flags.options,
-            reading=common.read_options({}, match=match, traces=collect_traces(options)),
+            reading=common.read_options(
+                {}, match=match, traces=collect_traces(options), max_incomplete=options["max_incomplete"]
+            ),
             executor=flags.executor,
             judges=make_judges(options),
             name=common.labels.name,

@@ -8,8 +8,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairtrial.formats import claude_code, codex, inspect_logs, mini_swe_agent, swe_agent, tau2_bench
-from fairtrial.formats.coding_agents import claude_stream, gemini_stream, opencode_stream
+from fairtrial.formats.benchmarks import inspect_logs, tau2_bench
+from fairtrial.formats.coding_agents import (
+    claude_code,
+    claude_stream,
+    codex,
+    gemini_stream,
+    mini_swe_agent,
+    opencode_stream,
+    swe_agent,
+)
 from fairtrial.formats.foreign_secrets import without_secrets
 from fairtrial.formats.kinds import aider
 from fairtrial.formats.kinds.kind_table import find_kind, read_conversations, read_kind

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -35,18 +35,32 @@ def iter_rows(source: bytes | Path, path: str) -> Iterator[dict[str, Any]]:
     except ImportError as error:
         raise FormatError(path, [lacks_extra("a file of Parquet or Arrow", "parquet")]) from error
     try:
-        size, packed_size = 0, len(source) if isinstance(source, bytes) else source.stat().st_size
-        for batch in _batches(pa.BufferReader(source) if isinstance(source, bytes) else str(source), path):
-            for start in range(0, batch.num_rows, _ROWS):
-                rows = _decode_batch(batch.slice(start, _ROWS))
-                size += rows.nbytes
-                check_size(size, packed_size, path)
-                for row in rows.to_pylist():
-                    yield {name: _read_value(name, value) for name, value in row.items()}
+        packed_size = len(source) if isinstance(source, bytes) else source.stat().st_size
+        batches = _batches(pa.BufferReader(source) if isinstance(source, bytes) else str(source), path)
+        for row in bounded_rows(batches, packed_size, path):
+            yield {name: _read_value(name, value) for name, value in row.items()}
     except (pa.ArrowException, OSError, ValueError) as error:
         raise FormatError(
             path, [f"is a damaged file of {'Arrow' if is_arrow(path) else 'Parquet'}: {error}"]
         ) from error
+
+
+def bounded_rows(batches: Iterable[Any], packed_size: int, path: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of batches, few at a time. Raises BombError if they are very much larger than their file."""
+    size = 0
+    for batch in batches:
+        for start in range(0, batch.num_rows, _ROWS):
+            rows = _decode_batch(batch.slice(start, _ROWS))
+            size += rows.nbytes
+            check_size(size, packed_size, path)
+            yield from rows.to_pylist()
+
+
+def text_columns(schema: Any) -> list[str]:
+    """Return the columns of texts. Read as dictionaries, a text that many rows share stands once in memory."""
+    import pyarrow as pa
+
+    return [field.name for field in schema if pa.types.is_string(field.type)]
 
 
 def _read_value(name: str, value: Any) -> Any:
@@ -84,8 +98,7 @@ def _batches(source: Any, path: str) -> Iterator[Any]:
 
     if not is_arrow(path):
         with pq.ParquetFile(source) as file:
-            texts = [field.name for field in file.schema_arrow if pa.types.is_string(field.type)]
-            reader = pq.ParquetFile(source, read_dictionary=texts)
+            reader = pq.ParquetFile(source, read_dictionary=text_columns(file.schema_arrow))
             yield from reader.iter_batches(_BATCH)
         return
     opened = pa.memory_map(source) if isinstance(source, str) else source

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -12,27 +10,16 @@ import msgspec
 
 from fairtrial.config.eval_config import EvalConfig
 from fairtrial.errors import FormatError, OtherContentError
-from fairtrial.formats import (
-    agent_logs,
-    columnar_rows,
-    inspect_logs,
-    mapping,
-    messages,
-    nearest_format,
-    packed,
-    tau2_tasks,
-    toml_text,
-    yaml_text,
-)
+from fairtrial.formats import agent_logs, columnar_rows, mapping, messages, nearest_format, packed, toml_text, yaml_text
 from fairtrial.formats.adk import config_file, evalset, evalset_result, legacy, session
-from fairtrial.formats.adk.write import scenario_json
 from fairtrial.formats.agents_cli import config as agents_cli_config
-from fairtrial.formats.agents_cli import dataset
+from fairtrial.formats.benchmarks import inspect_logs, tau2_tasks
 from fairtrial.formats.chats import dialects, message_rows, response_objects
 from fairtrial.formats.chats.responses_items import is_response
 from fairtrial.formats.datasets import case_tables, delimited_rows
 from fairtrial.formats.datasets.column_roles import is_mapping
 from fairtrial.formats.datasets.delimited_rows import Row
+from fairtrial.formats.eval_set_files import DATASET, EVAL_SET, check_unique, read_eval_set, read_scenarios, value_of
 from fairtrial.formats.garbage import paused_collector
 from fairtrial.formats.items import (
     CHATS,
@@ -44,8 +31,6 @@ from fairtrial.formats.items import (
     strip_suffixes,
 )
 from fairtrial.formats.jsontext import (
-    count_quotes,
-    decode,
     decode_documents,
     decode_lines,
     duplicate_keys,
@@ -55,20 +40,17 @@ from fairtrial.formats.jsontext import (
     strict_utf8,
 )
 from fairtrial.formats.large_text import LargeText
-from fairtrial.formats.reading import MOST_PROBLEMS, NO_COLUMNS, Diagnostics, Place
+from fairtrial.formats.reading import MOST_PROBLEMS, NO_COLUMNS, Diagnostics
 from fairtrial.formats.skills import skill_files
 from fairtrial.formats.spans import node_console, otlp_protobuf, readers
 from fairtrial.formats.spans.large_files import LargeFile
 from fairtrial.formats.spans.otlp_batch import decode_batch
 from fairtrial.formats.spans.span import SpanItem
-from fairtrial.formats.value_shapes import holds_cases
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.record import Record
 
-_EVAL_SET = "eval set"
-_DATASET = "agents-cli dataset"
-_BY_HAND = (_EVAL_SET, _DATASET, "test file (old list form)", "eval set (old list form)", "scenarios", "EvalConfig")
+_BY_HAND = (EVAL_SET, DATASET, "test file (old list form)", "eval set (old list form)", "scenarios", "EvalConfig")
 """Kinds of files that people write. A duplicate key is a mistake in them."""
 
 
@@ -130,7 +112,7 @@ def read(
         reading = Diagnostics(path, lenient=lenient, columns=columns, as_reference=as_reference)
         loaded = _not_strict(data, reading, warnings)
     # Most large eval sets have no duplicate key. A count of quotes shows that without decoding the file again.
-    has_count = strict and loaded.kind in (_EVAL_SET, _DATASET)
+    has_count = strict and loaded.kind in (EVAL_SET, DATASET)
     if is_json and loaded.kind in _BY_HAND and not (has_count and reading.quotes == quote_count(data)):
         for place in duplicate_keys(data, path)[:MOST_PROBLEMS]:
             reading.errors.append(f"{place}: stands there twice; keep one")
@@ -177,7 +159,7 @@ def read_large_eval_set(text: LargeText, path: str, *, lenient: bool, columns: M
     if top is None:
         return None
     try:
-        loaded = _eval_set(top, reading, strip_suffixes(path), text)
+        loaded = Loaded(path, *read_eval_set(top, reading, strip_suffixes(path), text))
     except ValueError:
         return None
     return _with_diagnostics(loaded, reading) if reading.quotes == quotes else None
@@ -219,10 +201,6 @@ def _log(log: agent_logs.AgentLog, reading: Diagnostics) -> Loaded:
     return Loaded(reading.path, log.kind, log.eval_set, log.recordings, branches=log.branches)
 
 
-def _value(item: Any) -> Any:
-    return decode(item) if type(item) is msgspec.Raw else item
-
-
 def _document(top: Any, reading: Diagnostics, *, are_lines: bool = False) -> Loaded:
     """Return the content of a document. `are_lines` says that a list was written as JSON lines."""
     stem = strip_suffixes(reading.path)
@@ -233,7 +211,7 @@ def _document(top: Any, reading: Diagnostics, *, are_lines: bool = False) -> Loa
         item_format = own_or_reasoning(top)
         return _items([top], item_format, reading, alone=True) if item_format else _object(top, reading, stem)
     if isinstance(top, list):
-        item_format = own_or_reasoning(_value(top[0])) if top else None
+        item_format = own_or_reasoning(value_of(top[0])) if top else None
         return _items(top, item_format, reading) if item_format else _array(top, reading, stem, are_lines=are_lines)
     if isinstance(top, str) and top.lstrip().startswith("{"):
         # ADK used to write its results as a string of JSON.
@@ -251,15 +229,15 @@ def _items(values: list[Any], item_format: ItemFormat, reading: Diagnostics, *, 
 
 def _whole(item: Any) -> Any:
     """Return a value with its members decoded."""
-    value = _value(item)
-    return {key: _value(member) for key, member in value.items()} if isinstance(value, dict) else value
+    value = value_of(item)
+    return {key: value_of(member) for key, member in value.items()} if isinstance(value, dict) else value
 
 
 def _object(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
     keys = top.keys()
     if keys & {"eval_cases", "evalCases"}:
-        return _eval_set(top, reading, stem)
-    whole = {key: _value(value) for key, value in top.items()}
+        return Loaded(reading.path, *read_eval_set(top, reading, stem))
+    whole = {key: value_of(value) for key, value in top.items()}
     if keys & {"eval_case_results", "evalCaseResults"}:
         fields, _ = reading.fields(whole, evalset_result.RESULT, (), open_ended=True)
         expected, recordings = evalset_result.results(fields, reading)
@@ -278,11 +256,16 @@ def _recorded_object(whole: dict[str, Any], reading: Diagnostics, stem: str) -> 
         return _spans([whole], reading)
     if (log := agent_logs.log_in_document(whole, reading, stem)) is not None:
         return _log(log, reading)
-    for key, read_list in (("scenarios", _scenarios), ("events", _session)):
-        if isinstance(whole.get(key), list):
-            return read_list(whole, reading, stem)
+    if isinstance(whole.get("scenarios"), list):
+        return Loaded(reading.path, "scenarios", read_scenarios(whole, reading, stem))
+    if isinstance(whole.get("events"), list):
+        return _session(whole, reading, stem)
     if is_table_row(whole, reading):
         return _table(case_tables.rows_of_json([whole], reading), reading)
+    return _request_or_response(whole, reading, stem)
+
+
+def _request_or_response(whole: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
     if dialects.is_request(whole):
         return _messages(whole, reading, stem)
     if messages.is_tau(whole) or is_response(whole):
@@ -327,98 +310,8 @@ def _messages(raw: Any, reading: Diagnostics, stem: str) -> Loaded:
     return Loaded(reading.path, kind, recordings=(dialects.conversation(raw, (), reading, name=stem),))
 
 
-def _eval_set(top: dict[str, Any], reading: Diagnostics, stem: str, text: LargeText | None = None) -> Loaded:
-    fields, extra = reading.fields(
-        {key: value for key, value in top.items() if not _is_null(value)}, evalset.SET, (), open_ended=True
-    )
-    at: Place = ((), "eval_cases")
-    raw_cases = _raw_cases(fields.pop("eval_cases", None), at, reading)
-    reading.quotes += count_quotes(list(top))
-    is_dataset = _is_dataset(raw_cases, reading)
-    cases: list[EvalCase] = []
-    recordings: list[Recording] = []
-    raw_cases.reverse()  # each case is popped, so that its memory is free before the next case is read
-    end = 0
-    while raw_cases:
-        raw_case = raw_cases.pop()
-        raw, place = _value(raw_case), (at, len(cases))
-        if text is not None:
-            end += len(memoryview(raw_case))
-            text.forget(end)
-        reading.quotes += count_quotes(raw)
-        if is_dataset:
-            attempts = dataset.case(raw, len(cases), place, reading)
-            cases.append(attempts.case)
-            recordings += attempts.recordings
-            continue
-        cases.append(evalset.case(raw, place, reading))
-        recording = evalset.recorded(cases[-1], place, reading)
-        if recording is not None:
-            recordings.append(recording)
-    _check_unique(cases, at, "eval_case_id" if is_dataset else "eval_id", reading)
-    whole = {key: _value(value) for key, value in fields.items()}
-    whole_extra = {key: _value(value) for key, value in (extra or {}).items()}
-    for key, value in whole_extra.items():
-        if holds_cases(value):
-            reading.error(((), key), "holds cases beside 'eval_cases', which nothing would run; keep one list of cases")
-    reading.quotes += count_quotes([*whole.values(), *whole_extra.values()])
-    eval_set = evalset.eval_set(whole, whole_extra, tuple(cases), stem)
-    return Loaded(reading.path, _DATASET if is_dataset else _EVAL_SET, eval_set, tuple(recordings))
-
-
-def _raw_cases(raw: Any, at: Place, reading: Diagnostics) -> list[Any]:
-    """Return the cases of an eval set, each still undecoded if the file is strict JSON."""
-    raw_cases = _split(raw) if isinstance(raw, msgspec.Raw) else raw
-    if type(raw_cases) is list:
-        return raw_cases
-    reading.wrong_type(at, "an array of cases", _value(raw_cases))
-    return []
-
-
-def _is_dataset(raw_cases: list[Any], reading: Diagnostics) -> bool:
-    """Whether the first case is a case of agents-cli. Raises FormatError if it is a case of no format."""
-    first = _value(raw_cases[0]) if raw_cases else None
-    if not isinstance(first, dict) or first.keys() & evalset.CASE_MARKS:
-        return False
-    if not first.keys() & dataset.CASE_MARKS:
-        # The keys belong to an eval set, but the cases do not. One problem says more than a problem for each case.
-        raise FormatError(reading.path, [f"/eval_cases/0: {nearest_format.case_problem(first)}"])
-    return True
-
-
-def _is_null(value: Any) -> bool:
-    return bytes(memoryview(value)[:5]) == b"null" if isinstance(value, msgspec.Raw) else value is None
-
-
-def _scenarios(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
-    """Return the cases of scenarios, named as in google-adk: by 8 digits of the SHA-256 of their sorted JSON."""
-    at: Place = ((), "scenarios")
-    cases: list[EvalCase] = []
-    for i, raw in enumerate(top["scenarios"]):
-        scenario = evalset.scenario(raw, (at, i), reading)
-        text = json.dumps({"user_persona": None, **scenario_json(scenario)}, sort_keys=True)
-        cases.append(EvalCase(hashlib.sha256(text.encode()).hexdigest()[:8], scenario=scenario))
-    _check_unique(cases, at, "starting_prompt", reading)
-    return Loaded(reading.path, "scenarios", EvalSet(stem, tuple(cases)))
-
-
-def _split(raw: msgspec.Raw) -> Any:
-    inner = memoryview(raw)
-    return members(inner) if bytes(inner[:1]) == b"[" else decode(inner)
-
-
-def _check_unique(cases: list[EvalCase], at: Place, key: str, reading: Diagnostics) -> None:
-    if len({case.id for case in cases}) == len(cases):
-        return
-    indexes: dict[str, int] = {}
-    for i, case in enumerate(cases):
-        if case.id and case.id in indexes:  # a case without an id has its problem already
-            reading.error(((at, i), key), f"must be unique, got {case.id!r} as in case {indexes[case.id]}")
-        indexes.setdefault(case.id, i)
-
-
 def _array(top: list[Any], reading: Diagnostics, stem: str, *, are_lines: bool = False) -> Loaded:
-    items = [_value(item) for item in top]
+    items = [value_of(item) for item in top]
     first = items[0] if items else None
     if (traces := _traces(items, reading, stem)) is not None:
         return traces
@@ -454,7 +347,7 @@ def _by_hand(items: list[Any], first: Any, reading: Diagnostics, stem: str) -> L
             return Loaded(path, "test file (old list form)", EvalSet(stem, (case,)))
         if "data" in first and "name" in first:
             cases = [legacy.case(item, ((), i), reading) for i, item in enumerate(items)]
-            _check_unique(cases, (), "name", reading)
+            check_unique(cases, (), "name", reading)
             return Loaded(path, "eval set (old list form)", EvalSet(stem, tuple(cases)))
         if message_rows.is_row(first):
             return Loaded(path, message_rows.KIND, recordings=message_rows.read_rows(items, reading))

@@ -33,6 +33,8 @@ from fairtrial.records.record import Record
 
 _MOST_PARTS = 256
 """So many parts are open at once."""
+_PEEK = 256 << 10
+"""So many bytes of an object are read to see whether it may hold spans."""
 _FOLDER = "conversations"
 _COUNT = "parts"
 
@@ -75,12 +77,20 @@ def join_span_files(shards: Sequence[Shard], folder: Path, options: TraceOptions
 
 
 def _spans_in(shard: Shard, copies: Path) -> LargeFile | None:
-    """Return the spans of a file, or None if it holds something else. An object of a store is copied first."""
+    """Return the spans of a file, or None if it holds something else.
+
+    An object of a store is copied first, unless its first bytes show that it holds something else.
+    """
     if not is_url(shard.path):
         return large_file(Path(shard.path), limit=-1)
     path = copies / f"{shard.number}"
-    with open_data_file(shard.path) as stream, path.open("wb") as copy:
-        shutil.copyfileobj(stream, copy)
+    with open_data_file(shard.path) as stream:
+        start = stream.read(_PEEK)
+        if large_files.begins_otherwise(start):
+            return None
+        with path.open("wb") as copy:
+            copy.write(start)
+            shutil.copyfileobj(stream, copy)
     return large_file(path, limit=-1, name=shard.path)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from io import SEEK_END
 from typing import Any, BinaryIO, NamedTuple
 
 from fairtrial.errors import FormatError
 from fairtrial.formats import sampling
-from fairtrial.formats.columnar_rows import plain
+from fairtrial.formats.columnar_rows import bounded_rows, plain, text_columns
 from fairtrial.formats.conversation.options import TraceOptions
 from fairtrial.formats.items import ITEM_FORMATS, detect_item_format, iter_recordings
 from fairtrial.formats.jsontext import decode
@@ -207,13 +208,14 @@ class RowReader:
 def _read_rows(shard: Shard, stream: BinaryIO, reading: Diagnostics, fields: Fields) -> Iterator[Item]:
     parquet = import_extra("pyarrow.parquet", "parquet")
     content = parquet.ParquetFile(stream)
+    packed_size = stream.seek(0, SEEK_END)
+    content = parquet.ParquetFile(stream, read_dictionary=text_columns(content.schema_arrow))
     rows = RowReader(shard.columns or Columns(), fields, content.schema_arrow.names)
-    place = sum(content.metadata.row_group(group).num_rows for group in range(shard.start))
+    first = sum(content.metadata.row_group(group).num_rows for group in range(shard.start))
     groups = list(range(shard.start, shard.end))
-    for batch in content.iter_batches(batch_size=_BATCH, row_groups=groups, columns=rows.names):
-        for row in batch.to_pylist():
-            yield rows.item(row, place, reading)
-            place += 1
+    batches = content.iter_batches(batch_size=_BATCH, row_groups=groups, columns=rows.names)
+    for place, row in enumerate(bounded_rows(batches, packed_size, shard.path), first):
+        yield rows.item(row, place, reading)
 
 
 def _value_of_row(row: Mapping[str, Any], columns: Columns) -> Any:

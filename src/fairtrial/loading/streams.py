@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from fairtrial.errors import FormatError, UsageError
-from fairtrial.formats import columnar_rows, inspect_logs, packed
+from fairtrial.formats import columnar_rows, packed
+from fairtrial.formats.benchmarks import inspect_logs
 from fairtrial.formats.chats.joined_requests import RequestJoiner, joined_message
 from fairtrial.formats.conversation.options import DEFAULTS, Join, TraceOptions
 from fairtrial.formats.datasets import case_tables, delimited_rows

@@ -30,7 +30,7 @@ class AttemptRow(NamedTuple):
     """One attempt at the case at a position.
 
     `agent_failed` says that the agent broke the attempt. `valid` is None if nobody checked whether the attempt says
-    something about the agent.
+    something about the agent. `probability` is that with which a sample holds the conversation, None without one.
     """
 
     position: int
@@ -39,6 +39,7 @@ class AttemptRow(NamedTuple):
     valid: bool | None
     agent_failed: bool
     outcomes: list[OutcomeRow]
+    probability: float | None = None
 
 
 def make_row(result: CaseResult) -> AttemptRow:
@@ -54,4 +55,5 @@ def make_row(result: CaseResult) -> AttemptRow:
             OutcomeRow(outcome.criterion, outcome.score.value, verdict)
             for outcome, verdict in zip(result.outcomes, verdicts, strict=True)
         ],
+        result.probability,
     )

@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from fairtrial.errors import ConfigError, SimulatedToolError, nearest
+from fairtrial.formats.benchmarks.tau2_tasks import ASSERTIONS, DB_MATCH
 from fairtrial.formats.messages import read_response
-from fairtrial.formats.tau2_tasks import ASSERTIONS, DB_MATCH
 from fairtrial.records.record import Json
 from fairtrial.records.trace import ToolCall
 from fairtrial.text.display import compact, shorten

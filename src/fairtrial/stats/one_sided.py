@@ -20,9 +20,9 @@ from fairtrial.stats.student import student_quantile
 EXACT = "exact limits"
 EXACT_WITHIN = "exact limits, these cases"
 
-_WHOLE = 1.0
+WHOLE = 1.0
 """The weight for two extra cases, 0 and 1, behind mean limits."""
-_WHOLE_DIFFERENCES = 3.0
+WHOLE_DIFFERENCES = 3.0
 """The weight for two extra cases, -1 and 1, behind difference limits.
 
 With a weight of 2, a claim about 2,000 cases of which some broke and one was fixed errs in 5.6 % instead of 5 %.
@@ -46,7 +46,7 @@ class Limits(NamedTuple):
     trials: float
 
 
-class _Successes(NamedTuple):
+class Successes(NamedTuple):
     """A mean of values in 0..top as successes out of some trials. Neither need be whole."""
 
     successes: float
@@ -54,9 +54,11 @@ class _Successes(NamedTuple):
     top: float = 1.0
 
     def lower(self, alpha: float) -> float:
+        """Return the lower limit for the mean."""
         return self.top * beta_quantile(alpha, self.successes, self.trials - self.successes + 1)
 
     def p_above(self, limit: float) -> float:
+        """Return the p value of the claim that the mean is above a limit."""
         if self.successes <= 0 or limit >= self.top:
             return 1.0
         return beta_cdf(limit / self.top, self.successes, self.trials - self.successes + 1)
@@ -70,7 +72,7 @@ def mean_limits(shares: Numbers, alpha: float, *, attempts: float = math.inf) ->
     upper limit mirrors this.
     """
     sample = _sample(compute_moments(shares), attempts)
-    return _limits(sample, alpha, _WHOLE) if sample.cases > 1 else None
+    return _limits(sample, alpha, WHOLE) if sample.cases > 1 else None
 
 
 def difference_limits(differences: Sequence[float], alpha: float) -> Limits | None:
@@ -82,7 +84,7 @@ def difference_limits(differences: Sequence[float], alpha: float) -> Limits | No
     sample = _sample(_halves(differences))
     if sample.cases < 2:
         return None
-    halves = _limits(sample, alpha, _WHOLE_DIFFERENCES)
+    halves = _limits(sample, alpha, WHOLE_DIFFERENCES)
     return halves._replace(
         low=2 * halves.low - 1,
         high=2 * halves.high - 1,
@@ -115,7 +117,7 @@ class _Sample(NamedTuple):
         unlucky = max(0.0, self.mean - NormalDist().inv_cdf(power) * math.sqrt(variance / cases))
         return self._replace(cases=cases, mean=unlucky, squares=variance * cases)
 
-    def successes(self, alpha: float, weight: float) -> _Successes:
+    def successes(self, alpha: float, weight: float) -> Successes:
         """Return the effective number of trials, at least the number of cases, with their successes.
 
         Student's quantile is larger than the normal one, so that fewer trials stand for few cases.
@@ -127,7 +129,7 @@ class _Sample(NamedTuple):
         squares = self.squares / top**2 + count * (middle - p) ** 2 + weight * (p**2 + (1 - p) ** 2)
         shrunk = (NormalDist().inv_cdf(1 - alpha) / student_quantile(1 - alpha, count - 1)) ** 2
         trials = min(count * self.attempts, max(float(count), p * (1 - p) * total * count / squares * shrunk))
-        return _Successes(trials * min(1.0, middle), trials, top)
+        return Successes(trials * min(1.0, middle), trials, top)
 
 
 def _sample(shares: Moments, attempts: float = math.inf) -> _Sample:
@@ -138,10 +140,10 @@ def _sample(shares: Moments, attempts: float = math.inf) -> _Sample:
 
 
 def _limits(sample: _Sample, alpha: float, weight: float) -> Limits:
-    return _both(sample.successes(alpha, weight), sample.mirrored.successes(alpha, weight), alpha)
+    return both_limits(sample.successes(alpha, weight), sample.mirrored.successes(alpha, weight), alpha)
 
 
-def _both(below: _Successes, above: _Successes, alpha: float) -> Limits:
+def both_limits(below: Successes, above: Successes, alpha: float) -> Limits:
     """Return both limits from the successes of all values, and of their distances from 1."""
     return Limits(
         below.lower(alpha),
@@ -157,12 +159,12 @@ def cases_to_decide_mean(shares: Numbers, limit: float, alpha: float, *, attempt
 
     None if the estimate is the limit, or above ten million cases.
     """
-    return _cases_to_decide(_sample(compute_moments(shares), attempts), limit, alpha, _WHOLE)
+    return _cases_to_decide(_sample(compute_moments(shares), attempts), limit, alpha, WHOLE)
 
 
 def cases_to_decide_difference(differences: Sequence[float], limit: float, alpha: float) -> int | None:
     """Return the number of cases that would decide a claim about a difference with a power of 80 %, or None."""
-    return _cases_to_decide(_sample(_halves(differences)), (1 + limit) / 2, alpha, _WHOLE_DIFFERENCES)
+    return _cases_to_decide(_sample(_halves(differences)), (1 + limit) / 2, alpha, WHOLE_DIFFERENCES)
 
 
 def _cases_to_decide(sample: _Sample, limit: float, alpha: float, weight: float) -> int | None:
@@ -185,7 +187,7 @@ def margin_of_cases(cases: int, variance: float, largest: float, *, power: float
     """
     move = min(1.0, largest) / 2 if variance else 0.0
     halves = _Sample(1, 0.5, variance / 4, 0.5 - move, 0.5 + move, math.inf)
-    return 1 - 2 * halves.resized(cases, power).successes(_ERROR, _WHOLE_DIFFERENCES).lower(_ERROR)
+    return 1 - 2 * halves.resized(cases, power).successes(_ERROR, WHOLE_DIFFERENCES).lower(_ERROR)
 
 
 def fixed_limits(cases: Sequence[CaseSample], alpha: float) -> Limits | None:
@@ -198,7 +200,7 @@ def _fixed_limits(worth: FixedTrials, alpha: float) -> Limits:
     shrunk = (NormalDist().inv_cdf(1 - alpha) / student_quantile(1 - alpha, worth.freedom)) ** 2
     trials = max(worth.least, worth.trials * shrunk)
     below, above = worth.rate * trials, (1 - worth.rate) * trials
-    return _both(_Successes(below, trials), _Successes(above, trials), alpha)
+    return both_limits(Successes(below, trials), Successes(above, trials), alpha)
 
 
 def fixed_difference_limits(base: Sequence[CaseSample], candidate: Sequence[CaseSample], alpha: float) -> Limits | None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import groupby
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 
 from fairtrial.errors import UsageError
@@ -22,6 +24,12 @@ from fairtrial.store.result_rows import ResultBody, Terms
 from fairtrial.store.schema import CASES, CRITERIA, LABELS, RESULTS, RUNS, SCORES
 from fairtrial.store.statements import storable
 from fairtrial.system.unreadable_rows import UnreadableRows
+
+
+class _SampledBody(msgspec.Struct):
+    """The field of a result's body that says with which probability its conversation was sampled."""
+
+    probability: float | None = None
 
 
 class RunQueries(ABC):
@@ -58,16 +66,17 @@ class RunQueries(ABC):
             by_name.setdefault(terms.name, own)
         return by_name
 
-    def attempt_rows(self, run_id: str) -> Iterator[AttemptRow]:
+    def attempt_rows(self, run_id: str, *, sampled: bool = False) -> Iterator[AttemptRow]:
         """Yield attempt numbers from a run in file order, without decoding their results.
 
-        The failure side is in the result body. Only attempts that ended without a score are decoded.
+        The failure side is in the result body. Only attempts that ended without a score are decoded, unless the run
+        may be `sampled`: then each body says with which probability.
         """
         self.commit()
         number = self._number(run_id)
         names = {criterion: terms.name for terms, criterion in self._read_terms(number).items()}
         verdicts = {verdict.value: verdict for verdict in Verdict}
-        failed = self._failed_by_agent(number)
+        failed, probabilities = self._failed_by_agent(number), self._probabilities(number) if sampled else {}
         place = (SCORES.c.position, SCORES.c.attempt)
         query = sa.select(*place, SCORES.c.criterion, SCORES.c.value, SCORES.c.verdict).where(SCORES.c.run == number)
         rows = self._connections.rows(query.order_by(*place, SCORES.c.criterion))
@@ -84,7 +93,18 @@ class RunQueries(ABC):
                 ]
                 next_place, next_scores = next(scores, (None, iter(())))
             agent_failed = (position, attempt) in failed
-            yield AttemptRow(position, attempt, verdicts[verdict], valid, agent_failed, outcomes)
+            probability = probabilities.get((position, attempt))
+            yield AttemptRow(position, attempt, verdicts[verdict], valid, agent_failed, outcomes, probability)
+
+    def _probabilities(self, number: int) -> dict[tuple[int, int], float]:
+        """Return the sampling probabilities of attempts that have one."""
+        query = sa.select(RESULTS.c.position, RESULTS.c.attempt, RESULTS.c.body).where(RESULTS.c.run == number)
+        decoder, found = BodyDecoder(_SampledBody), {}
+        for row in self._connections.rows(query):
+            with suppress(UnreadableBodyError):
+                if (probability := decoder.decode(row.body).probability) is not None:
+                    found[row.position, row.attempt] = probability
+        return found
 
     def _failed_by_agent(self, number: int) -> set[tuple[int, int]]:
         """Return the attempts with an unscored outcome, or without a verdict, that the agent broke."""

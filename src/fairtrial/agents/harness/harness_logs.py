@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from fairtrial.agents.harness.harness_table import Log
-from fairtrial.formats import codex
 from fairtrial.formats.chats.assembly import assemble, number_at, object_at, text_at
-from fairtrial.formats.coding_agents import claude_stream, gemini_stream, opencode_stream
+from fairtrial.formats.coding_agents import claude_stream, codex, gemini_stream, opencode_stream
 from fairtrial.formats.coding_agents.stream import StreamEnd, StreamReader
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.protocols import Item

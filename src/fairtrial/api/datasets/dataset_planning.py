@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 
 from fairtrial import loading
-from fairtrial.api.arguments import check_match
+from fairtrial.api.arguments import check_match, check_share
 from fairtrial.api.dataset_sources import INPUTS, MANIFEST
 from fairtrial.api.dataset_tables import folder_tables
 from fairtrial.api.datasets.dataset_options import DatasetOptions
-from fairtrial.api.datasets.dataset_scoring import DatasetPlan
+from fairtrial.api.datasets.dataset_scoring import LOG, DatasetPlan
 from fairtrial.api.datasets.shard_scoring import ShardScorer
 from fairtrial.api.datasets.shared_models import BATCHES
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, resolve_eval_set
@@ -54,6 +54,7 @@ def plan_dataset(
     """Read and check everything that scoring a data set needs, but not its conversations. Raises UsageError."""
     import_extra("pyarrow", "parquet")
     check_match(reading.match)
+    check_share(max_incomplete=reading.max_incomplete)
     judges = judges or Judges()
     objects = ObjectFolder(str(folder)) if is_object_folder(folder) else None
     is_finished = objects is not None and MANIFEST in objects.names()
@@ -70,7 +71,9 @@ def plan_dataset(
             f"{spell('stratify')}: does not go with {spell('eval_set')}, because attempts at a "
             f"case may be in several strata; use {spell('sample')}"
         )
-    if is_finished or (objects is None and (folder / MANIFEST).exists()):
+    # A log beside the results says that the run read spans, of which some may come late.
+    may_go_on = objects is None and (folder / LOG).exists()
+    if is_finished or (objects is None and (folder / MANIFEST).exists() and not may_go_on):
         raise UsageError(f"{url}: holds the results of a finished run; give another folder")
     notes: list[str] = []
     loaded_sets, set_notes = load_dataset_sets(eval_set, criteria, reading, judges)
@@ -116,6 +119,7 @@ def plan_dataset(
         judges,
         (*set_notes.warnings, *notes, *model_warnings(loaded_sets, judges)),
         joined,
+        reading.max_incomplete,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,14 +16,15 @@ from fairtrial.analysis.aggregation import scaled_to_population
 from fairtrial.api.call_journal import CallJournal
 from fairtrial.api.dataset_cases import answered_positions
 from fairtrial.api.dataset_sources import FILES, MANIFEST
-from fairtrial.api.dataset_tables import OWN_CASE, SCHEMA_VERSION, folder_tables
+from fairtrial.api.dataset_tables import SCHEMA_VERSION, folder_tables
 from fairtrial.api.datasets.dataset_options import DatasetOptions
 from fairtrial.api.datasets.dataset_strata import draw_sample
 from fairtrial.api.datasets.dataset_summary import summarize
 from fairtrial.api.datasets.judge_estimates import estimate_judges
 from fairtrial.api.datasets.object_log import ObjectLog
 from fairtrial.api.datasets.shard_asking import ShardAsker
-from fairtrial.api.datasets.shard_scoring import FailedAttempt, Sample, ShardReport, ShardScorer, failures_path
+from fairtrial.api.datasets.shard_report import ShardReport, ShareLimits
+from fairtrial.api.datasets.shard_scoring import FailedAttempt, Sample, ShardScorer, failures_path
 from fairtrial.api.datasets.shared_models import (
     BATCHES,
     KEPT_CALLS,
@@ -32,14 +33,13 @@ from fairtrial.api.datasets.shared_models import (
     open_call_store,
     shared_models,
 )
+from fairtrial.api.datasets.stored_failures import store_failures
 from fairtrial.api.planning import now
 from fairtrial.api.run_batches import OnBatch
-from fairtrial.api.stored_runs import Run, open_store
-from fairtrial.api.temporary_store import temporary_store
+from fairtrial.api.stored_runs import Run
 from fairtrial.batch.executors import Executor, InProcess, ProcessPool
 from fairtrial.batch.shard_log import ShardLog
 from fairtrial.errors import UsageError, spell
-from fairtrial.judge.ballot_costs import collect_ballot_ids
 from fairtrial.judge.judges import Judges
 from fairtrial.llm.model import ignore
 from fairtrial.loading.data_files import DataFile
@@ -50,12 +50,8 @@ from fairtrial.records.decoding import json_decoder
 from fairtrial.records.record import Json
 from fairtrial.records.reply import Reply
 from fairtrial.records.run import RunInfo
-from fairtrial.records.summary import Summary
 
 LOG = "progress.jsonl"
-_FIRST_CHECK = 100
-"""So many conversations are read before the share of refused ones can stop a run."""
-
 
 OnShard = Callable[["Shard", ShardReport], None]
 """Receives each shard when it is finished, also the shards of an earlier part of a resumed run."""
@@ -75,6 +71,7 @@ class DatasetPlan:
     judges: Judges
     warnings: tuple[str, ...] = ()
     joined: JoinedSpans | None = None
+    max_incomplete: float | None = None
 
     @property
     def size(self) -> int:
@@ -100,6 +97,13 @@ class DatasetPlan:
         Raises UsageError if too many conversations are refused. The folder can then be resumed with another limit.
         """
         if self.scorer.objects is None:
+            manifest = self.folder / MANIFEST
+            if manifest.exists() and not resume:
+                raise UsageError(
+                    f"{self.folder}: holds the results of a finished run; give another folder, or score late spans "
+                    f"with {spell('resume')}"
+                )
+            manifest.unlink(missing_ok=True)
             self.folder.mkdir(parents=True, exist_ok=True)
             return self.run_logged(ShardLog(self.folder / LOG, ShardReport), store, on_shard, on_batch, resume=resume)
         with TemporaryDirectory(prefix="fairtrial-out-") as name:
@@ -125,7 +129,8 @@ class DatasetPlan:
             begun, reports = log.open(self._work, {"id": self.info.id, "started": self.info.started}, resume=resume)
             info = msgspec.structs.replace(self.info, id=begun["id"], started=begun["started"])
             run = replace(self, info=info).run_begun(log, self._current(reports), store, on_shard, on_batch)
-            log.remove()
+            if self.joined is None:
+                log.remove()  # Late spans may go on with the others.
         return run
 
     def _current(self, reports: Sequence[ShardReport]) -> list[ShardReport]:
@@ -218,7 +223,7 @@ class DatasetPlan:
         commit: Callable[[ShardReport], None],
         on_shard: OnShard,
     ) -> Iterator[ShardReport]:
-        limit = _RefusalLimit(self.options.max_refused)
+        limit = ShareLimits(self.options.max_refused, self.max_incomplete)
         for report in earlier:
             on_shard(self.shards[report.number], report)
             limit.add(report)
@@ -283,12 +288,12 @@ class DatasetPlan:
             summary = scaled_to_population(
                 summary, totals["conversations"], totals["conversations"] + totals["outside_sample"]
             )
-        notes = (*summary.notes, *models.notes, *self._notes(totals), *self._lost_fields(reports))
+        notes = (*summary.notes, *models.notes, *self._notes(totals, reports), *self._lost_fields(reports))
         summary = msgspec.structs.replace(summary, notes=notes).with_alarms(models.alarms)
         location = str(self.folder.resolve()) if self.scorer.objects is None else self.location
         config = {**info.config, "dataset": {"folder": location, **totals}}
         info = msgspec.structs.replace(info, config=config, finished=now(), verdict=summary.verdict)
-        run = _stored(self._failures(), info, summary, store, replies, ballots)
+        run = store_failures(self._failures(), info, summary, store, replies, ballots)
         if kept is not None:
             kept.close()
         manifest = {
@@ -339,11 +344,17 @@ class DatasetPlan:
         seed = f"seed {self.options.seed}"
         return f"stratified by {self.options.stratify}, {seed}" if self.options.stratify else seed
 
-    def _notes(self, totals: Mapping[str, int]) -> Iterator[str]:
+    def _notes(self, totals: Mapping[str, int], reports: Sequence[ShardReport]) -> Iterator[str]:
         read, refused, outside_sample = (totals[name] for name in ("conversations", "refused", "outside_sample"))
         if refused:
             total = read + refused + outside_sample
             yield f"{refused:,} of {total:,} were refused; refused/*.parquet names each with its reason"
+        if incomplete := totals["incomplete"]:
+            reason = next(report.incomplete_reason for report in reports if report.incomplete)
+            yield (
+                f"{incomplete:,} of {read:,} conversations were not read in full, so that nothing is said to be absent "
+                f"in them; for example: {reason}"
+            )
         if outside_sample:
             yield (
                 f"a sample of {read:,} of {read + outside_sample:,} conversations ({self._sampling}); "
@@ -364,31 +375,6 @@ class DatasetPlan:
                 yield f"{spell('carry')} {field_name}: no conversation has this field, and its column is empty"
 
 
-@dataclass
-class _RefusalLimit:
-    share: float
-    seen: int = 0
-    refused: int = 0
-    examples: list[str] = field(default_factory=list)
-
-    def add(self, report: ShardReport) -> None:
-        """Count a shard. Raises UsageError if too many of its conversations, and those before, were refused."""
-        self.seen += report.conversations + report.refused + report.outside_sample
-        self.refused += report.refused
-        self.examples += report.examples
-        self.check(at_end=False)
-
-    def check(self, *, at_end: bool) -> None:
-        """Raise UsageError if too many conversations were refused. At the beginning, a few may be refused."""
-        if self.refused <= self.share * (self.seen if at_end else max(self.seen, _FIRST_CHECK)):
-            return
-        examples = "\n".join(f"  {example}" for example in self.examples[:5])
-        raise UsageError(
-            f"{spell('max_refused')}: {self.refused:,} of {self.seen:,} conversations were refused, and at most "
-            f"{self.share:.2%} may be; for example:\n{examples}"
-        )
-
-
 def _strata(reports: Sequence[ShardReport]) -> Counter[str]:
     """Return the number of conversations of each stratum, in the sample and outside of it."""
     return sum((Counter(report.strata) for report in reports), Counter[str]())
@@ -400,38 +386,7 @@ def _totals(reports: Sequence[ShardReport], keep_failures: int) -> dict[str, int
         "conversations": sum(report.conversations for report in reports),
         "refused": sum(report.refused for report in reports),
         "outside_sample": sum(report.outside_sample for report in reports),
+        "incomplete": sum(report.incomplete for report in reports),
         "not_passed": sum(report.not_passed for report in reports),
         "not_passed_kept": sum(min(report.not_passed, keep_failures) for report in reports),
     }
-
-
-def _stored(
-    failures: Iterator[FailedAttempt],
-    info: RunInfo,
-    summary: Summary,
-    store: str | None,
-    replies: Mapping[str, Reply],
-    ballots: Mapping[str, Ballot],
-) -> Run:
-    """Store a run with the attempts that did not pass. Attempts at the same case stand under one position."""
-    run_store = open_store(store) if store is not None else temporary_store()
-    positions: dict[object, int] = {}
-    attempts: Counter[int] = Counter()
-    run_store.begin(info)
-    for number, attempt in enumerate(failures):
-        case = attempt.expected
-        position = positions.setdefault(case.position if case.position != OWN_CASE else ("own", number), len(positions))
-        attempts[position] += 1
-        place = attempts[position]
-        run_store.add_cases(info.id, [msgspec.structs.replace(case, position=position)])
-        recording = msgspec.structs.replace(attempt.recording, attempt=place)
-        run_store.add_recording(info.id, position, recording, may_wait=True)
-        run_store.add_result(info.id, msgspec.structs.replace(attempt.result, position=position, attempt=place))
-        names = (name for outcome in attempt.result.outcomes for name in collect_ballot_ids(outcome.score))
-        for ballot in (ballots[name] for name in names if name in ballots):
-            run_store.ballots(info.id)[ballot.id] = ballot
-            for call in ballot.calls:
-                if call.key in replies:  # a call that failed has no reply
-                    run_store.replies(info.id)[call.key] = replies[call.key]
-    run_store.finish(info, summary)
-    return Run(info, summary, run_store)

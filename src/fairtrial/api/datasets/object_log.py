@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from fairtrial.api.datasets.shard_scoring import ShardReport
+from fairtrial.api.datasets.shard_report import ShardReport
 from fairtrial.batch.shard_log import check_same
 from fairtrial.errors import UsageError, spell
 from fairtrial.loading.object_folders import ObjectFolder

@@ -28,6 +28,7 @@ from fairtrial.api.dataset_tables import (
     folder_tables,
 )
 from fairtrial.api.datasets.failure_values import failure_values
+from fairtrial.api.datasets.shard_report import ShardReport
 from fairtrial.batch.parts import PartWriter
 from fairtrial.llm.remote_calls import Link, collect_ballots, connect_to
 from fairtrial.loading.matching import CaseFinder
@@ -59,31 +60,6 @@ _AHEAD = 64
 _ENCODER = msgspec.json.Encoder()
 NO_RUN = RunInfo("", "", "", "score")
 _NO_RECORDING = Recording("", Trace())
-
-
-class ShardReport(Record, frozen=True):
-    """The counts of a finished shard, as they stand in the log of the folder.
-
-    `conversations` were scored, `outside_sample` do not belong to the sample. `examples` are some of the refused ones.
-    `strata` counts the conversations of each stratum, in the sample and outside of it, if the sample is stratified.
-    `carried` counts the conversations that have each carried field. `version` is the digest of a part of joined spans.
-    """
-
-    number: int
-    conversations: int
-    refused: int
-    outside_sample: int = 0
-    verdicts: dict[str, int] = {}
-    examples: tuple[str, ...] = ()
-    warnings: int = 0
-    strata: dict[str, int] = {}
-    carried: dict[str, int] = {}
-    version: str = ""
-
-    @property
-    def not_passed(self) -> int:
-        """The number of conversations that did not pass, and do not only inform."""
-        return sum(number for verdict, number in self.verdicts.items() if verdict not in ("passed", "informational"))
 
 
 class FailedAttempt(Record, frozen=True):
@@ -251,6 +227,8 @@ class _ShardWork:
     number: int = 0
     outside_sample: int = 0
     refused: int = 0
+    incomplete: int = 0
+    incomplete_reason: str = ""
     failure_count: int = 0
     waiting: deque[_Waiting] = field(default_factory=deque)
     warnings: int = 0
@@ -314,6 +292,9 @@ class _ShardWork:
 
     async def score(self, case: PlannedCase, recording: Recording, item: Item | None) -> None:
         """Score a conversation, and write its rows, or let it wait until judges have replied."""
+        if recording.trace.incomplete:
+            self.incomplete += 1
+            self.incomplete_reason = self.incomplete_reason or f"{recording.case_id}: {recording.trace.incomplete}"
         if self.scorer.link is None:
             self.write(case, recording, item, await score_case(case, recording))
             return
@@ -395,4 +376,6 @@ class _ShardWork:
             self.warnings,
             dict(self.strata),
             dict(self.carried),
+            incomplete=self.incomplete,
+            incomplete_reason=self.incomplete_reason,
         )

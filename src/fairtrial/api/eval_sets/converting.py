@@ -10,10 +10,10 @@ from fairtrial import loading
 from fairtrial.errors import UsageError
 from fairtrial.formats.adk.write import dumps
 from fairtrial.formats.agents_cli.write_dataset import dataset
+from fairtrial.formats.benchmarks.tau2_tasks import KIND as TAU2_TASKS
 from fairtrial.formats.datasets.case_tables import KIND as TABLE
 from fairtrial.formats.datasets.column_roles import check_columns
 from fairtrial.formats.reading import NO_COLUMNS
-from fairtrial.formats.tau2_tasks import KIND as TAU2_TASKS
 from fairtrial.records.record import Record
 from fairtrial.text.display import count
 

@@ -175,7 +175,6 @@ _ONLY_RUNS = (
     "github",
     "baseline",
     "push",
-    "max_incomplete",
 )
 
 

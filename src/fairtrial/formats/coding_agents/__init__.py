@@ -1,1 +1,1 @@
-"""Read the output of command-line agents: the streams of Claude Code, Gemini CLI and OpenCode."""
+"""Read agents that write code: the streams and sessions of command-line agents, and SWE-agent."""

@@ -106,7 +106,13 @@ def _end(line: dict[str, Any]) -> StreamEnd:
     cost = line.get("total_cost_usd")
     dollars = float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None
     if line.get("is_error") is not True:
-        return StreamEnd(is_whole=True, cost=dollars)
+        denials = line.get("permission_denials")
+        ids = [
+            text_at(denial, "tool_use_id")
+            for denial in (denials if isinstance(denials, list) else ())
+            if isinstance(denial, dict)
+        ]
+        return StreamEnd(is_whole=True, cost=dollars, reply=text_at(line, "result"), denied=tuple(filter(None, ids)))
     text = text_at(line, "result") or text_at(line, "subtype") or "the agent reports an error"
     is_outage = (
         line.get("subtype") == _BUDGET or text.startswith(_API_ERROR) or isinstance(line.get("api_error_status"), int)

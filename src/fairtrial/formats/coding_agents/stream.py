@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from fairtrial.formats.chats.assembly import assemble
+from fairtrial.formats.coding_agents.told_twice import find_lost_call, find_lost_text
 from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.records.attempt import Failure, Recording
 from fairtrial.records.record import Record
-from fairtrial.records.trace import Message, Trace
+from fairtrial.records.trace import Message, Trace, incomplete_trace
 
 
 class StreamEnd(Record, frozen=True):
@@ -18,7 +19,8 @@ class StreamEnd(Record, frozen=True):
 
     `is_whole` says whether its last event is there: without it, the program was cut off. `failure` is the error that
     the program reports, and `is_outage` says whether it names the provider. `cost` is in US dollars, None if unknown.
-    `waiting` is the error of the provider after which the program was about to try again.
+    `waiting` is the error of the provider after which the program was about to try again. `reply` is the last text of
+    the agent as the end repeats it, and `denied` are the ids of the calls that were not allowed.
     """
 
     is_whole: bool = False
@@ -26,6 +28,8 @@ class StreamEnd(Record, frozen=True):
     is_outage: bool = False
     cost: float | None = None
     waiting: str = ""
+    reply: str = ""
+    denied: tuple[str, ...] = ()
 
 
 class Stream(NamedTuple):
@@ -51,6 +55,9 @@ def stream_recording(stream: Stream, stem: str, no_prompt: str) -> Recording:
     cost = {"cost_usd": stream.end.cost} if stream.end.cost is not None else None
     trace = assemble(entries, "", declarations)
     trace = Trace(trace.invocations, stream.session, broken=cause, extra=cost, opening=trace.opening)
+    denied = (("the list of denied calls", call_id) for call_id in stream.end.denied)
+    reply = [("the result at the end", stream.end.reply)]
+    trace = incomplete_trace(trace, find_lost_text(trace, reply) or find_lost_call(trace, denied))
     if not cause:
         return Recording(stream.session or stem, trace)
     return Recording(stream.session or stem, trace, failure=Failure("infrastructure", cause), ended_by="failure")

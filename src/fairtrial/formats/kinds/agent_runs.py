@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fairtrial.formats.chats.assembly import object_at, text_at
+from fairtrial.formats.chats.assembly import number_at, object_at, text_at
 from fairtrial.formats.kinds.kind import (
     Conversation,
     as_text,
@@ -53,7 +53,34 @@ def read_atif(values: list[Any]) -> Iterator[Conversation]:
             messages += [result_message(item.get("source_call_id"), item.get("content")) for item in results]
         # A trajectory of an agent that was called as a tool is inside its result.
         own = {key: value for key, value in top.items() if key != "subagent_trajectories"}
-        yield Conversation(text_at(top, "session_id") or text_at(top, "trajectory_id"), messages, own)
+        name = text_at(top, "session_id") or text_at(top, "trajectory_id")
+        yield Conversation(name, messages, own, incomplete=_find_missing_steps(top))
+
+
+def _find_missing_steps(top: dict[str, Any]) -> str:
+    """Return the reason if a trajectory counts more steps or tokens in total than its steps hold.
+
+    With notes about steps or totals, or with agents that were called as tools, its totals may be about more than these
+    steps (RFC 0001 of Harbor, `final_metrics`).
+    """
+    steps, totals = list(objects(top.get("steps"))), object_at(top, "final_metrics")
+    notes = as_text(top.get("notes")).lower()
+    if (
+        any(word in notes for word in ("step", "total", "token"))
+        or "subagent_trajectories" in top
+        or '"subagent_trajectory_ref"' in as_text(steps)
+    ):
+        return ""
+    total = number_at(totals, "total_steps")
+    if total is not None and total > len(steps):
+        return f"/final_metrics/total_steps is {total}, and /steps holds {len(steps)}"
+    told = number_at(totals, "total_completion_tokens")
+    agents = [step for step in steps if step.get("source") == "agent"]
+    own = [number_at(object_at(step, "metrics"), "completion_tokens") for step in agents]
+    counted = sum(tokens for tokens in own if tokens is not None)
+    if told is None or None in own or told <= counted:
+        return ""
+    return f"/final_metrics/total_completion_tokens is {told}, and the steps count {counted}"
 
 
 def is_autogen(values: list[Any]) -> bool:

@@ -63,12 +63,15 @@ def _observations(document: dict[str, Any]) -> list[Any]:
 
 
 def _user_texts(observation: dict[str, Any]) -> Iterator[str]:
-    """Yield the texts of the user among the messages of LangChain that a graph got."""
+    """Yield the texts of the user among the messages of LangChain that a graph got.
+
+    The state of a graph may hold them under any key. `messages` is only the usual one.
+    """
     given = structured(observation.get("input"))
-    messages = given.get("messages") if isinstance(given, dict) else None
-    for message in messages if isinstance(messages, list) else ():
-        if isinstance(message, dict) and message.get("type") == "human" and isinstance(message.get("content"), str):
-            yield message["content"]
+    for messages in given.values() if isinstance(given, dict) else ():
+        for message in messages if isinstance(messages, list) else ():
+            if isinstance(message, dict) and message.get("type") == "human" and isinstance(message.get("content"), str):
+                yield message["content"]
 
 
 def _with_instructions(observation: dict[str, Any], user_texts: set[str]) -> dict[str, Any]:

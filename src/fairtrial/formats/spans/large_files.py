@@ -105,6 +105,22 @@ def _find_kind(path: Path) -> str:
     return "" if reader is None else reader.name
 
 
+def begins_otherwise(start: bytes) -> bool:
+    """Whether the first bytes of a file show that it holds no spans. If they do not suffice, it may hold some."""
+    if packed.packing_at(start) or columnar_rows.is_parquet(start) or otlp_protobuf.may_begin_body(start):
+        return False
+    if _CASES.match(start):
+        return True
+    text = start.removeprefix(codecs.BOM_UTF8).lstrip()
+    with suppress(ValueError, NotStreamableError, FormatError):
+        line = text.partition(b"\n")
+        if line[1] and _is_line(line[0]):
+            return find_reader(decode(line[0])) is None
+        first = next(_parts(JsonBuffer(iter([text]))), None)
+        return first is not None and find_reader(first) is None
+    return False
+
+
 def is_large_eval_set(path: Path) -> bool:
     """Whether a file is large, and begins as an eval set or its results do."""
     with suppress(OSError):

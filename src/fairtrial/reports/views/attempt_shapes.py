@@ -111,7 +111,8 @@ class AttemptView(Record, frozen=True):
     null if the attempt passed or only informs. `invalidations` are the evidence that the attempt says nothing about the
     agent, even if it passed. They are empty if the attempt is valid, and null if this was not checked. `usage` is the
     agent's own. `agents` are the agents that invocations name by their index. They are empty if the run has them.
-    `decisive` is where a failed attempt went wrong, and null for other attempts.
+    `decisive` is where a failed attempt went wrong, and null for other attempts. `probability` is that with which the
+    conversation was sampled, null if it is no sample.
     """
 
     place: int
@@ -142,6 +143,7 @@ class AttemptView(Record, frozen=True):
     mutation: Mutation | None = None
     agents: list[AgentView] = []
     decisive: DecisiveView | None = None
+    probability: float | None = None
 
 
 class ReportedAttempt(AttemptView, frozen=True, kw_only=True):

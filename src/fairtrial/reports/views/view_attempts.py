@@ -88,6 +88,7 @@ def attempt_view(
         final_state=None if trace is None else trace.final_state,
         reward=None if trace is None else trace.reward,
         mutation=None if recording is None else recording.mutation,
+        probability=result.probability,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from fairtrial.formats.accounting import account, with_unread
+from fairtrial.formats.benchmarks.tau2_tasks import gold_calls
 from fairtrial.formats.chats.assembly import (
     assemble,
     number_at,
@@ -17,7 +18,6 @@ from fairtrial.formats.chats.assembly import (
 from fairtrial.formats.message_entries import Entry, UserMessage
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
-from fairtrial.formats.tau2_tasks import gold_calls
 from fairtrial.formats.timestamps import read_seconds, with_durations
 from fairtrial.formats.tool_failures import has_failed
 from fairtrial.formats.value_shapes import holds_messages

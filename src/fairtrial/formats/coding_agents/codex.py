@@ -19,6 +19,7 @@ from fairtrial.formats.chats.assembly import (
     thoughts,
 )
 from fairtrial.formats.chats.responses_items import RESPONSES
+from fairtrial.formats.coding_agents.told_twice import find_lost_call, find_lost_text
 from fairtrial.formats.message_entries import Entry, Instruction, UserMessage
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.formats.reading import Diagnostics, Place
@@ -83,7 +84,7 @@ def read_session(lines: Sequence[Any], reading: Diagnostics, stem: str) -> Recor
     if broken and invocations:
         invocations[-1] = replace(invocations[-1], final_response=None)
     trace = _with_instructions(with_durations(Trace(tuple(invocations))), "\n".join(filter(None, instructions)))
-    trace = with_unread(trace, reading)
+    trace = incomplete_trace(with_unread(trace, reading), _find_lost(trace, items) if turns.turns else "")
     name = text_at(meta, "id") or stem
     extra = {key: meta[key] for key in ("cwd", "cli_version", "originator", "git") if meta.get(key)}
     trace = replace(trace, session_id=name, extra=extra or None, broken=broken)
@@ -93,6 +94,28 @@ def read_session(lines: Sequence[Any], reading: Diagnostics, stem: str) -> Recor
     if not broken:
         return Recording(name, trace)
     return Recording(name, trace, failure=Failure("infrastructure", broken), ended_by="failure")
+
+
+def _find_lost(trace: Trace, items: Sequence[tuple[int, dict[str, Any]]]) -> str:
+    """Return the reason if an event holds a text or a call of the agent that no item of the session holds."""
+    texts: list[tuple[str, str]] = []
+    calls: list[tuple[str, str]] = []
+    for i, line in items:
+        if line.get("type") != "event_msg":
+            continue
+        payload = object_at(line, "payload")
+        kind = payload.get("type")
+        if kind == "agent_message":
+            texts.append((f"/{i}/payload/message", text_at(payload, "message")))
+        elif kind == "task_complete":
+            texts.append((f"/{i}/payload/last_agent_message", text_at(payload, "last_agent_message")))
+        elif kind == "item_completed" and object_at(payload, "item").get("type") == "AgentMessage":
+            content = object_at(payload, "item").get("content")
+            parts = [part for part in (content if isinstance(content, list) else ()) if isinstance(part, dict)]
+            texts.append((f"/{i}/payload/item/content", "".join(text_at(part, "text") for part in parts)))
+        elif kind == "mcp_tool_call_end":
+            calls.append((f"/{i}/payload/call_id", text_at(payload, "call_id")))
+    return find_lost_text(trace, texts) or find_lost_call(trace, calls)
 
 
 def _invocations(turn: _Turn) -> Iterator[Invocation]:

@@ -1,0 +1,1 @@
+"""Benchmarks of agents: their tasks and their logs."""
