@@ -221,29 +221,49 @@ def measure_run(
     With `valid_only`, attempts that say nothing about the agent are missing. Raises UsageError if an attempt belongs to
     none of the cases.
     """
-    run = MeasuredRun(info, [], [], [], _measures(terms))
-    for position, key, name in cases:
-        run.positions.append(position)
-        run.keys.append(key)
-        run.names.append(name)
-    if "clusters" in info.config:
-        run.clusters = [info.find_cluster(key.eval_set, key.case) for key in run.keys]
-    run.columns = {name: CaseColumn() for name in run.measures}
-    weights: list[float] = []
+    return measure_cases(info, _with_attempts(info, cases, attempts), terms, valid_only=valid_only)
+
+
+def _with_attempts(
+    info: RunInfo, cases: Iterable[PlacedCase], attempts: Iterable[AttemptRow]
+) -> Iterator[tuple[PlacedCase, Sequence[AttemptRow]]]:
     groups = groupby(attempts, key=lambda row: row.position)
     place, group = next(groups, _NO_GROUP)
-    for position in run.positions:
-        rows = list(group) if place == position else []
+    for case in cases:
+        rows = list(group) if place == case[0] else []
         if rows:
             place, group = next(groups, _NO_GROUP)
-        _add_case(run, rows, valid_only=valid_only)
-        weights.append(1 / (next((row.probability for row in rows if row.probability), None) or 1.0))
-        if rows:
-            run.case_verdicts[-1] = _case_verdict(run, info.attempt_rules, rows, terms)
+        yield case, rows
     if place is not None:
         raise UsageError(
             f"run {info.id}: holds attempts at position {place}, and no case there; give a complete copy of the run"
         )
+
+
+def measure_cases(
+    info: RunInfo,
+    cases: Iterable[tuple[PlacedCase, Sequence[AttemptRow]]],
+    terms: Mapping[str, CriterionTerms],
+    *,
+    valid_only: bool = False,
+) -> MeasuredRun:
+    """Return the numbers of a run as `measure_run` does, from cases that each come with all of their attempts.
+
+    The attempts of a case are reduced to its sums before the next case is read.
+    """
+    run = MeasuredRun(info, [], [], [], _measures(terms))
+    run.columns = {name: CaseColumn() for name in run.measures}
+    weights = array("d")
+    for (position, key, name), rows in cases:
+        run.positions.append(position)
+        run.keys.append(key)
+        run.names.append(name)
+        _add_case(run, rows, valid_only=valid_only)
+        weights.append(1 / (next((row.probability for row in rows if row.probability), None) or 1.0))
+        if rows:
+            run.case_verdicts[-1] = _case_verdict(run, info.attempt_rules, rows, terms)
+    if "clusters" in info.config:
+        run.clusters = [info.find_cluster(key.eval_set, key.case) for key in run.keys]
     _add_case_rates(run)
     run.weights = weights if len(set(weights)) > 1 else ()
     return run

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from fairtrial.analysis.measured_run import MeasuredRun, PlacedCase, measure_run
+from fairtrial.analysis.measured_run import MeasuredRun, PlacedCase, measure_cases
 from fairtrial.api.calibrations import unchecked_judges
 from fairtrial.api.dataset_cases import iter_cases
 from fairtrial.api.dataset_tables import SCHEMA_VERSION
@@ -88,22 +88,19 @@ def _measure(folder: Path, name: str, *, valid_only: bool) -> MeasuredRun:
         for criterion in manifest.summary.criteria
     }
     answers_cases = bool(manifest.run.config.get("against"))
-    cases: list[PlacedCase] = []
-    attempts = _attempts(folder, cases, answers_cases=answers_cases)
-    # The attempts add their cases while they are read, so that they are read first.
-    rows = list(attempts)
-    run = measure_run(manifest.run, cases, rows, terms, valid_only=valid_only)
+    cases = _cases(folder, answers_cases=answers_cases)
+    run = measure_cases(manifest.run, cases, terms, valid_only=valid_only)
     run.calibrations = unchecked_judges(manifest.run.signatures, terms)
     return run
 
 
-def _attempts(folder: Path, cases: list[PlacedCase], *, answers_cases: bool) -> Iterator[AttemptRow]:
-    for of_case in iter_cases(folder, answers_cases=answers_cases):
-        for number, (row, outcomes) in enumerate(of_case, 1):
-            if number == 1:
-                cases.append((len(cases), CaseKey(row.eval_set, row.case_id, row.digest), row.case_id))
-            yield AttemptRow(
-                len(cases) - 1,
+def _cases(folder: Path, *, answers_cases: bool) -> Iterator[tuple[PlacedCase, list[AttemptRow]]]:
+    """Yield each case with its attempts, so that only those of one case are held."""
+    for position, of_case in enumerate(iter_cases(folder, answers_cases=answers_cases)):
+        first = of_case[0][0]
+        rows = [
+            AttemptRow(
+                position,
                 number,
                 Verdict(row.verdict),
                 row.valid,
@@ -111,3 +108,6 @@ def _attempts(folder: Path, cases: list[PlacedCase], *, answers_cases: bool) -> 
                 [OutcomeRow(outcome.criterion, outcome.value, Verdict(outcome.verdict)) for outcome in outcomes],
                 row.probability,
             )
+            for number, (row, outcomes) in enumerate(of_case, 1)
+        ]
+        yield (position, CaseKey(first.eval_set, first.case_id, first.digest), first.case_id), rows
