@@ -85,9 +85,7 @@ def evouna() -> tuple[Evaluators, list[Pair], list[Pair]]:
     lines = (SHARED / "evouna" / "nq.jsonl").read_text(encoding="utf-8").splitlines()
     questions = [question for question in map(json.loads, lines) if question["answers"]["gpt4"]["correct"]]
     natural = [
-        Pair(
-            question["answers"]["gpt4"]["text"], answer["text"], "ab"[place % 2], not answer["correct"], question["id"]
-        )
+        Pair(each["answers"]["gpt4"]["text"], answer["text"], "ab"[place % 2], not answer["correct"], each["id"])
         for place, each in enumerate(questions)
         for system, answer in each["answers"].items()
         if system != "gpt4"
