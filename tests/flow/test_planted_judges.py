@@ -48,7 +48,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
 
 
-PROMPTS = {"random 10 %": JUDGED_PROMPTS, "drifting": JUDGED_PROMPTS[:3]}
+PROMPTS = {"random 10 %": JUDGED_PROMPTS[:5], "drifting": JUDGED_PROMPTS[:3]}
 """The prompts of the faults for which the questions of one prompt are too few."""
 
 

@@ -133,6 +133,7 @@ def _rates(card: ReportCard) -> Iterator[RenderableType]:
         yield Text(f"prompt {name}: version {visible_line(version)}")
     mistakes = [result for result in card.results if result.calls and not result.is_right]
     yield from _list_misses("answers that are not right", mistakes)
+    yield from [Text("")] if mistakes else []
 
 
 def _list_misses(title: str, misses: Sequence[CheckResult]) -> Iterator[Text]:
@@ -142,7 +143,6 @@ def _list_misses(title: str, misses: Sequence[CheckResult]) -> Iterator[Text]:
         yield from (Text(describe_miss(result)) for result in misses[:_MOST_LISTED])
         if len(misses) > _MOST_LISTED:
             yield Text(f"… and {len(misses) - _MOST_LISTED} more; --json has all of them", "dim")
-        yield Text("")
 
 
 def _forged_notes(card: ReportCard, name: str) -> Iterator[Text]:
