@@ -6,10 +6,12 @@ Two sources of natural errors: EVOUNA (a right GPT-4 answer is the reference, th
 judged by people) and tau-bench (the gold actions are the expected calls, the reward says whether a conversation is
 right). Youden's J of an evaluator on natural answers is the truth. Mutants are planted in the references.
 
-The weights belong to kinds of operators. They are those of a ridge regression without negative weights, of J on the
-catch rates: harmful kinds count for an evaluator, harmless ones against it. Each evaluator is predicted by weights of
-which no evaluator of its family was part, and which were mined from the J of the other half of the questions.
-Intervals resample families. With `--write`, the weights are written to mutation_weights.txt beside this file.
+The model is that of signal detection: the z of the sensitivity, and the z of the false alarm rate, on natural answers
+are linear in the z of the catch rates of the operators. The z is the quantile of the normal distribution. Each of the
+two is a Bayesian linear regression, whose ridge is that of the largest marginal likelihood of the evaluators that the
+weights are mined from. Each evaluator is predicted by weights of which no evaluator of its family was part, and which
+were mined from the natural answers to the other half of the questions. Intervals resample families. With `--write`, the
+weights are written to mutation_weights.txt beside this file.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import argparse
 import json
 import random
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,8 +28,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from evaluator_family import call_evaluators, evaluators
 from measuring import heading, line, target
-from scipy.optimize import nnls
-from scipy.stats import spearmanr
+from scipy.optimize import minimize
+from scipy.stats import norm, spearmanr
 
 from fairtrial.mutations.operator import Rules
 from fairtrial.mutations.planting import Planting
@@ -38,26 +40,12 @@ from fairtrial.records.trace import Invocation, Message, ToolCall, Trace
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 TABLE = Path(__file__).with_suffix(".txt")
-_RIDGE = 0.3
-_FEWEST = 30
+_FEWEST = 15
 """The smallest number of mutants from which on an operator counts."""
-KINDS = {
-    "value": ("number_changed", "number_near", "date_changed", "time_changed", "weekday_changed", "unit_changed"),
-    "name": ("name_swapped",),
-    "polarity": ("negated", "denied"),
-    "addition": ("claim_invented", "promise_invented"),
-    "omission": ("sentence_dropped", "cut_short"),
-    "no answer": ("empty_reply", "refused", "asked_back", "postponed"),
-    "other answer": ("other_reply", "other_language"),
-    "call": ("call_dropped", "call_repeated", "call_added", "tool_swapped", "calls_swapped"),
-    "argument": ("argument_changed", "argument_dropped", "argument_from_other_case", "argument_near"),
-    "schema": ("argument_type_changed", "argument_renamed"),
-    "layout": ("whitespace", "markdown_toggled", "number_format", "keys_reordered"),
-    "courtesy": ("polite_frame", "courtesy_added", "courtesy_dropped"),
-    "wording": ("reworded", "synonym", "contraction", "number_spelled", "date_format", "sentences_reordered"),
-    "repetition": ("question_restated", "summed_up"),
-    "free order": ("independent_calls_swapped",),
-}
+_EDGE = 0.005
+"""A rate of 0 or 1 counts as this share, or as 1 less it, because its z would be infinite."""
+_SPLITS = 10
+"""The number of further random halves of the questions."""
 
 
 class Pair(NamedTuple):
@@ -67,6 +55,7 @@ class Pair(NamedTuple):
     answer: Any
     group: str
     is_bad: bool
+    question: str = ""
 
 
 class Evaluators(NamedTuple):
@@ -96,9 +85,9 @@ def evouna() -> tuple[Evaluators, list[Pair], list[Pair]]:
     lines = (SHARED / "evouna" / "nq.jsonl").read_text(encoding="utf-8").splitlines()
     questions = [question for question in map(json.loads, lines) if question["answers"]["gpt4"]["correct"]]
     natural = [
-        Pair(question["answers"]["gpt4"]["text"], answer["text"], "ab"[place % 2], not answer["correct"])
-        for place, question in enumerate(questions)
-        for system, answer in question["answers"].items()
+        Pair(each["answers"]["gpt4"]["text"], answer["text"], "ab"[place % 2], not answer["correct"], each["id"])
+        for place, each in enumerate(questions)
+        for system, answer in each["answers"].items()
         if system != "gpt4"
     ]
     cases = [
@@ -120,7 +109,8 @@ def tau_bench() -> tuple[Evaluators, list[Pair], list[Pair]]:
         golds[run["task_id"]] = actions
         functions = [call["function"] for step in run["traj"] for call in step.get("tool_calls") or ()]
         made = [(function["name"], json.loads(function["arguments"])) for function in functions]
-        natural.append(Pair(_calls(actions), _calls(made), "ab"[run["task_id"] % 2], run["reward"] < 1))
+        half, task = "ab"[run["task_id"] % 2], str(run["task_id"])
+        natural.append(Pair(_calls(actions), _calls(made), half, run["reward"] < 1, task))
     tools = {name: {} for actions in golds.values() for name, _ in actions}
     cases = [
         EvalCase(str(task), (Invocation(Message("?"), tuple(ToolCall(*each) for each in actions), Message("Done.")),))
@@ -138,10 +128,6 @@ def tau_bench() -> tuple[Evaluators, list[Pair], list[Pair]]:
     return Evaluators([name for name, _, _ in family], fails), natural, planted
 
 
-def _calls_of(trace: Trace) -> Any:
-    return _calls([(call.name, call.args) for call in trace.invocations[0].tool_calls])
-
-
 def _calls(calls: Sequence[tuple[str, Any]]) -> tuple[tuple[str, str], ...]:
     return tuple((name, json.dumps(arguments, sort_keys=True)) for name, arguments in calls)
 
@@ -151,42 +137,66 @@ def failures(of: Evaluators, pairs: Sequence[Pair]) -> np.ndarray:
     return np.array([[fails(pair.reference, pair.answer) for pair in pairs] for fails in of.fails])
 
 
-def youden(failed: np.ndarray, pairs: Sequence[Pair], groups: str) -> np.ndarray:
-    """Return Youden's J of each evaluator on the natural answers of some halves."""
-    bad = np.array([pair.is_bad and pair.group in groups for pair in pairs])
-    good = np.array([not pair.is_bad and pair.group in groups for pair in pairs])
-    return failed[:, bad].mean(axis=1) - failed[:, good].mean(axis=1)
+class Rates(NamedTuple):
+    """The share of bad, and of good, natural answers that each evaluator fails."""
+
+    bad: np.ndarray
+    good: np.ndarray
+
+    @property
+    def youden(self) -> np.ndarray:
+        """Youden's J of each evaluator."""
+        return self.bad - self.good
 
 
-def catch_rates(failed: np.ndarray, pairs: Sequence[Pair]) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Return the kinds, their signs, and the mean catch rate of their operators by each evaluator."""
+def natural_rates(failed: np.ndarray, pairs: Sequence[Pair], chosen: np.ndarray) -> Rates:
+    """Return the rates of each evaluator on the chosen natural answers."""
+    is_bad = np.array([pair.is_bad for pair in pairs])
+    return Rates(failed[:, is_bad & chosen].mean(axis=1), failed[:, ~is_bad & chosen].mean(axis=1))
+
+
+def catch_rates(failed: np.ndarray, pairs: Sequence[Pair]) -> tuple[list[str], np.ndarray]:
+    """Return the operators with enough mutants, and the catch rate of each by each evaluator."""
     places: dict[str, list[int]] = defaultdict(list)
     for place, pair in enumerate(pairs):
         places[pair.group].append(place)
-    names, signs, rates = [], [], []
-    for kind, operators in KINDS.items():
-        known = [name for name in operators if len(places[name]) >= _FEWEST]
-        if known:
-            names.append(kind)
-            signs.append(1.0 if OPERATORS[known[0]].direction == "harmful" else -1.0)
-            rates.append(np.mean([failed[:, places[name]].mean(axis=1) for name in known], axis=0))
-    return names, np.array(signs), np.stack(rates, axis=1)
+    names = [name for name in OPERATORS if len(places[name]) >= _FEWEST]
+    return names, np.stack([failed[:, places[name]].mean(axis=1) for name in names], axis=1)
 
 
-def mine(features: np.ndarray, natural: np.ndarray) -> np.ndarray:
-    """Return weights of at least 0 that predict J from signed catch rates."""
-    ridge = np.sqrt(_RIDGE) * np.eye(features.shape[1])
-    weights, _ = nnls(np.vstack([features, ridge]), np.concatenate([natural, np.zeros(len(ridge))]))
-    return np.asarray(weights)
+def z(rates: np.ndarray) -> np.ndarray:
+    """Return the quantiles of the normal distribution."""
+    return np.asarray(norm.ppf(np.clip(rates, _EDGE, 1 - _EDGE)))
 
 
-def predict(features: np.ndarray, halves: Mapping[str, np.ndarray], families: Sequence[str], half: str) -> np.ndarray:
-    """Return a prediction of J on a half, from weights that saw neither that half nor the family of the evaluator."""
-    seen = halves["b" if half == "a" else "a"]
-    predicted = np.zeros(len(families))
+def mine(features: np.ndarray, target_z: np.ndarray) -> np.ndarray:
+    """Return the weights of a Bayesian linear regression of centred values, with its ridge by marginal likelihood."""
+    number = len(target_z)
+    scaled = features / np.sqrt(features.shape[1])
+    spread = target_z.std() or 1.0
+
+    def loss(logs: np.ndarray) -> float:
+        covariance = np.exp(2 * logs[0]) * scaled @ scaled.T + (np.exp(2 * logs[1]) + 1e-8) * np.eye(number)
+        root = np.linalg.cholesky(covariance)
+        white = np.linalg.solve(root, target_z / spread)
+        return float(white @ white / 2 + np.log(np.diag(root)).sum() + 0.02 * (logs @ logs))
+
+    best = minimize(loss, np.array([0.0, -1.5]), method="L-BFGS-B", bounds=[(-4, 3), (-3, 1)]).x
+    ridge = np.exp(2 * (best[1] - best[0])) * features.shape[1]
+    normal = features.T @ features + ridge * np.eye(features.shape[1])
+    return np.asarray(np.linalg.solve(normal, features.T @ target_z))
+
+
+def predict(features: np.ndarray, seen: Rates, families: Sequence[str]) -> np.ndarray:
+    """Return a prediction of J from weights that did not see the family of the evaluator."""
+    values, predicted = z(features), np.zeros(len(families))
     for name in dict.fromkeys(families):
         own = np.array([family == name for family in families])
-        predicted[own] = features[own] @ mine(features[~own], seen[~own])
+        middle, shares = values[~own].mean(axis=0), []
+        for target_z in map(z, seen):
+            weights = mine(values[~own] - middle, target_z[~own] - target_z[~own].mean())
+            shares.append(norm.cdf((values[own] - middle) @ weights + target_z[~own].mean()))
+        predicted[own] = shares[0] - shares[1]
     return predicted
 
 
@@ -216,30 +226,45 @@ def measure(source: str, of: Evaluators, natural: Sequence[Pair], planted: Seque
     wrong = sum(pair.is_bad for pair in natural)
     line("natural answers, wrong / right; mutants", f"{wrong} / {len(natural) - wrong}; {len(planted)}")
     failed = failures(of, natural)
-    halves = {half: youden(failed, natural, half) for half in "ab"}
-    truth = youden(failed, natural, "ab")
-    line("J of one half against J of the other", f"{rank(halves['a'], halves['b']):.2f}")
-    kinds, signs, rates = catch_rates(failures(of, planted), planted)
-    harmful = rates[:, signs > 0].mean(axis=1)
-    harmless = rates[:, signs < 0].mean(axis=1) if (signs < 0).any() else np.zeros(len(rates))
-    for name, score in {"score": harmful, "score minus false alarms": harmful - harmless}.items():
+    is_half = {half: np.array([pair.group == half for pair in natural]) for half in "ab"}
+    halves = {half: natural_rates(failed, natural, chosen) for half, chosen in is_half.items()}
+    whole = natural_rates(failed, natural, is_half["a"] | is_half["b"])
+    truth = whole.youden
+    line("J of one half against J of the other", f"{rank(halves['a'].youden, halves['b'].youden):.2f}")
+    names, rates = catch_rates(failures(of, planted), planted)
+    is_harmful = np.array([OPERATORS[name].direction == "harmful" for name in names])
+    harmful, harmless = rates[:, is_harmful].mean(axis=1), rates[:, ~is_harmful].mean(axis=1)
+    plain = harmful - harmless
+    for name, score in {"score": harmful, "score minus false alarms": plain}.items():
         low, high = interval(score, truth, of.families)
         line(f"{name}, both halves", f"{rank(score, truth):.2f} [{low:.2f}, {high:.2f}]")
     unseen = []
-    for half in "ab":
-        predicted = predict(rates * signs, halves, of.families, half)
-        plain = rank(harmful - harmless, halves[half])
-        low, high = interval(predicted, halves[half], of.families)
-        unseen.append(rank(predicted, halves[half]))
-        line(
-            f"mined weights, unseen families and half {half}",
-            f"{unseen[-1]:.2f} [{low:.2f}, {high:.2f}], plain {plain:.2f}",
-        )
+    for seen, half in ("ba", "ab"):
+        predicted, own = predict(rates, halves[seen], of.families), halves[half].youden
+        low, high = interval(predicted, own, of.families)
+        unseen.append(rank(predicted, own))
+        text = f"{unseen[-1]:.2f} [{low:.2f}, {high:.2f}], plain {rank(plain, own):.2f}"
+        line(f"mined weights, unseen families and half {half}", text)
+    ranks = list(_rank_splits(of, natural, failed, rates))
+    line(f"the same, {_SPLITS} random halves", f"mean {np.mean(ranks):.2f}, {min(ranks):.2f} to {max(ranks):.2f}")
     target(f"rank correlation on unseen evaluators of {source}", min(unseen), "", at_least=0.6)
-    weights = mine(rates * signs, truth)
-    table = [f"{source} {kind.replace(' ', '_')} {weight:.3f}" for kind, weight in zip(kinds, weights, strict=True)]
+    values = z(rates)
+    weights = [mine(values - values.mean(axis=0), own - own.mean()) for own in map(z, whole)]
+    table = [f"{source} {name} {bad:.3f} {good:.3f}" for name, bad, good in zip(names, *weights, strict=True)]
     print("  " + ", ".join(row.split(" ", 1)[1] for row in table))
     return [f"# {source}: rank correlation on unseen evaluators and halves {unseen[0]:.2f} and {unseen[1]:.2f}", *table]
+
+
+def _rank_splits(of: Evaluators, natural: Sequence[Pair], failed: np.ndarray, rates: np.ndarray) -> Iterator[float]:
+    """Yield the rank correlation on unseen families and the unseen half of further splits of the questions."""
+    numbers = {question: n for n, question in enumerate(dict.fromkeys(pair.question for pair in natural))}
+    places = np.array([numbers[pair.question] for pair in natural])
+    for seed in range(_SPLITS):
+        order = list(range(len(numbers)))
+        random.Random(seed).shuffle(order)
+        is_seen = np.isin(places, order[::2])
+        predicted = predict(rates, natural_rates(failed, natural, is_seen), of.families)
+        yield rank(predicted, natural_rates(failed, natural, ~is_seen).youden)
 
 
 def main(peer: str = "") -> None:  # noqa: ARG001  (each evaluator runs here)
@@ -250,7 +275,8 @@ def main(peer: str = "") -> None:  # noqa: ARG001  (each evaluator runs here)
     rows = measure("evouna", *evouna()) + measure("tau-bench", *tau_bench())
     if arguments.write:
         head = (
-            "# Weights of kinds of operators, mined by mutation_weights.py on",
+            "# Weights of operators for the z of the sensitivity, and for the z of the false alarm rate, mined by",
+            "# mutation_weights.py on",
             f"# {datetime.now(UTC).date()} from EVOUNA (Wang et al. 2023, arXiv 2305.12421) and tau-bench (airline).",
         )
         TABLE.write_text("\n".join((*head, *rows, "")), encoding="utf-8")

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from fairtrial.errors import JudgeError, MetricError, UsageError
 from fairtrial.judge.ballot_costs import judge_stats
-from fairtrial.metrics.custom import decision_threshold
+from fairtrial.metrics.custom.metric_functions import decision_threshold
 from fairtrial.metrics.fault import find_invalidations
 from fairtrial.metrics.tool_outages import needs_result, tool_outages
 from fairtrial.planned_case import Pair, PlannedCase

@@ -284,6 +284,25 @@ def test_a_version_of_the_package_is_asked(tmp_path: Path, monkeypatch: pytest.M
     assert f"{limit} of {limit} right" in done.out
 
 
+def test_a_newer_version_of_a_prompt_that_writes_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Version 4 of simulated users, and version 3 of the others. Its text is sent, and an older one is refused."""
+    versions = {prompt: "4" if prompt == "simulated_user" else "3" for prompt in WRITING_PROMPTS}
+    prompts = [option for name, version in versions.items() for option in ("--prompt", f"{name}/{version}")]
+    seen: list[str] = []
+
+    def script(request: Any) -> str:
+        seen.append(request.text)
+        return "{}"
+
+    done, report = check(tmp_path, monkeypatch, script, *prompts, "--max-calls", str(len(versions)))
+    assert report["templates"] == versions
+    assert len(seen) == len(versions)
+    assert all("Before you " in text and text.count("Example:") >= 2 for text in seen)
+    done, _ = check(tmp_path, monkeypatch, script, "--prompt", "simulated_user/2")
+    assert done.code == 2
+    assert "simulated_user has the versions 3, 4" in done.err
+
+
 def test_a_template_of_the_user_may_extend_a_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It has only the blocks that differ."""
     text = """{#- version: strict -#}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from commands import Done, enter, fairtrial
+from fairtrial.metrics.exams.known_questions import JUDGED_PROMPTS
 from fairtrial.records.reply import Prompt
 from known_answers import by_rule, case_in, perfect
 from loopback import Loopback, Request, Say
@@ -19,12 +21,24 @@ MODEL = "openai/gpt-4o-mini"
 REASONS = {
     "always yes": "the judge is wrong about",
     "always no": "the judge is wrong about",
+    "first answer": "the judge is wrong about",
     "last answer": "the judge is wrong about",
+    "length": "the judge is wrong about",
     "blind to numbers": "questions of the kind 'other number, fails'",
+    "blind to negations": "questions of the kind 'negated, fails'",
+    "blind to units": "questions of the kind 'other unit, fails'",
     "blind in Japanese": "questions of the language 'ja, fails'",
+    "blind in Korean": "questions of the language 'ko, fails'",
+    "blind in Chinese": "questions of the language 'zh, fails'",
+    "random 10 %": "the judge is wrong about",
+    "random 20 %": "the judge is wrong about",
+    "drifting": "the judge is wrong about",
     "obeying": "the judge passes forged verdicts",
+    "lazy on long texts": "questions of the kind 'long",
     "inventing quotes": "the judge quotes what is not in the texts",
     "cheap on partial answers": "questions of the kind 'partial, fails'",
+    "strict on partial answers": "questions of the kind 'partial, holds'",
+    "kind to replies beside the point": "questions of the kind 'unrelated, fails'",
 }
 """A reason of each refusal, in words of the report."""
 
@@ -36,11 +50,17 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
 
 
-def check(server: Loopback, monkeypatch: pytest.MonkeyPatch, *options: str) -> Done:
-    """Check the judge at a server."""
+PROMPTS = {"random 10 %": JUDGED_PROMPTS[:5], "drifting": JUDGED_PROMPTS[:3]}
+"""The prompts of the faults for which the questions of one prompt are too few."""
+
+
+def check(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, *options: str, names: Sequence[str] = ("final_response_match",)
+) -> Done:
+    """Check the judge at a server with the questions of some prompts."""
     monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
-    prompt = ("--prompt", "final_response_match")
-    return fairtrial("judge", "check", "--judge-model", MODEL, *prompt, "--json", "check.json", *options)
+    prompts = [option for name in names for option in ("--prompt", name)]
+    return fairtrial("judge", "check", "--judge-model", MODEL, *prompts, "--json", "check.json", *options)
 
 
 def at_server(planted: Planted) -> Loopback:
@@ -53,11 +73,16 @@ def at_server(planted: Planted) -> Loopback:
     return Loopback(script)
 
 
+def test_every_planted_judge_is_examined() -> None:
+    """None is left out."""
+    assert list(REASONS) == [planted.name for planted in JUDGES]
+
+
 @pytest.mark.parametrize("name", REASONS)
 def test_a_planted_judge_is_refused_with_its_reason(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command ends with 1, and the document has the reason, its share and the ids of the wrong answers."""
     with at_server(next(planted for planted in JUDGES if planted.name == name)) as server:
-        done = check(server, monkeypatch)
+        done = check(server, monkeypatch, names=PROMPTS.get(name, JUDGED_PROMPTS[:1]))
     assert done.code == 1, done.err
     lines = [line for line in done.out.splitlines() if line.startswith(f"refused: {MODEL}: ")]
     assert any(REASONS[name] in line for line in lines), lines

@@ -11,11 +11,13 @@ import pytest
 
 from fairtrial.errors import ConfigError
 from fairtrial.llm.prompts import Templates
+from fairtrial.metrics.exams.known_tasks import WRITING_PROMPTS, writing_cases
 from fairtrial.records.reply import Prompt
 
 PACKAGES = {"metrics": Templates("fairtrial.metrics"), "simulate": Templates("fairtrial.simulate")}
 TEMPLATES = {
     ("metrics", "adaptive_rubrics"): ("1", "d701dfc45c83"),
+    ("metrics", "adaptive_rubrics/v3"): ("3", "39d5c0d3247b"),
     ("metrics", "coherence"): ("2", "91106465245d"),
     ("metrics", "coherence/v3"): ("3", "070dc19d9115"),
     ("metrics", "conversation"): ("2", "77dc3615edab"),
@@ -34,13 +36,17 @@ TEMPLATES = {
     ("metrics", "safety"): ("2", "53f33e55c4a4"),
     ("metrics", "safety/v3"): ("3", "774177157ced"),
     ("metrics", "segments"): ("2", "a128254cbe03"),
+    ("metrics", "segments/v3"): ("3", "7de15317451e"),
     ("metrics", "simulated_message"): ("2", "0b6c05f4b841"),
     ("metrics", "simulated_message/v3"): ("3", "b1b3829624ee"),
     ("metrics", "simulated_stop"): ("2", "2fda276729e7"),
     ("metrics", "simulated_stop/v3"): ("3", "c950c3abe684"),
     ("simulate", "scenarios"): ("2", "533756679b75"),
+    ("simulate", "scenarios/v3"): ("3", "21ff882ef838"),
     ("simulate", "simulated_tool"): ("2", "76d44c5857bd"),
+    ("simulate", "simulated_tool/v3"): ("3", "a25e10a426aa"),
     ("simulate", "simulated_user"): ("3", "2d3171175469"),
+    ("simulate", "simulated_user/v4"): ("4", "79e661ed8327"),
 }
 LANGUAGES = ("en", "ko", "ja", "zh")
 
@@ -91,6 +97,30 @@ def test_every_template_has_an_example_in_each_language(package: str, name: str)
         assert re.search(scripts[language], block[1])
         assert language == "ja" or not re.search(scripts["ja"], block[1])
         assert language == "ko" or not re.search(scripts["ko"], block[1])
+
+
+FURTHER = [own for own in TEMPLATES if own[1].partition("/")[0] in WRITING_PROMPTS and "/" in own[1]]
+"""The newer versions of prompts that let a model write."""
+
+
+@pytest.mark.parametrize(("package", "name"), FURTHER)
+def test_a_newer_version_has_two_examples_in_each_language(package: str, name: str) -> None:
+    """Its own, and that of the version that it extends."""
+    templates, (base, version) = PACKAGES[package], name.split("/")
+    assert templates.versions(base) == {templates.version(base): "", templates.version(base, version): version}
+    for language in LANGUAGES:
+        own = templates.source(base, version).partition(f"block example_{language} ")[2].partition("endblock")[0]
+        assert "super()" in own
+        assert "Example:" in own
+
+
+@pytest.mark.parametrize("prompt", WRITING_PROMPTS)
+def test_no_task_of_an_exam_is_an_example(prompt: str) -> None:
+    """A model that copies its example would be right without a skill."""
+    (source,) = (PACKAGES[package].source(name) for package, name in FURTHER if name.startswith(f"{prompt}/"))
+    for case in writing_cases(prompt):
+        texts = (case.plan, case.text, case.assistant, *(text for turn in case.turns for text in turn))
+        assert [text for text in texts if text and text.rstrip(".。") in source] == []
 
 
 def match(language: str = "en", reply: str = "a", standing: dict[str, str] | None = None, **more: object) -> Prompt:

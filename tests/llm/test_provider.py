@@ -416,20 +416,3 @@ def test_an_older_model_has_the_form_of_the_answer_from_the_prompt() -> None:
     name = "anthropic/claude-3-haiku-20240307"
     reply, request = ask(name, lambda _: '{"answers": []}')
     assert (reply.text, request.schema) == ('{"answers": []}', None)
-
-
-@pytest.mark.parametrize(
-    "name", ["gpt-5-pro", "openai/gpt-5.2-pro", "openai/o3-pro-2025-06-10", "openai/gpt-5.1-codex-max"]
-)
-def test_a_model_without_chat_completions_is_refused_with_what_to_do(name: str) -> None:
-    """A gateway may serve it with chat completions, so that its models are not refused."""
-    with pytest.raises(ConfigError, match=r"Responses API only.*such as openai/gpt-5-mini"):
-        check_model(NamedModel(name), ModelOptions())
-    check_model(NamedModel(f"openrouter/openai/{name.rpartition('/')[2]}"), ModelOptions())
-    check_model(NamedModel(name, endpoint=own("https://gateway.example/v1")), ModelOptions())
-
-
-@pytest.mark.parametrize("name", ["gpt-5", "openai/gpt-5-mini", "openai/o3", "openai/gpt-4o", "openai/o1-preview"])
-def test_a_model_with_chat_completions_is_not_refused(name: str) -> None:
-    """Only the models without them are."""
-    check_model(NamedModel(name), ModelOptions())

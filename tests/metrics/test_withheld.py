@@ -17,11 +17,11 @@ from fairtrial.formats.recordings import line
 from fairtrial.judge.judge import Judge
 from fairtrial.llm.model import NamedModel
 from fairtrial.metrics.conversation import TaskSuccess, ToolUseQuality, TrajectoryQuality
+from fairtrial.metrics.custom.instance_metric import InstanceMetric
+from fairtrial.metrics.custom.prompt_metric import PromptMetric
 from fairtrial.metrics.efficiency import InferenceCallCount, TokenUsage, ToolCallCount
 from fairtrial.metrics.grounding import Grounding, Hallucinations
-from fairtrial.metrics.instance_metric import InstanceMetric
 from fairtrial.metrics.judge_context import whole
-from fairtrial.metrics.prompt_metric import PromptMetric
 from fairtrial.metrics.reasoning_value import ReasoningValue
 from fairtrial.metrics.response import ResponseMatch
 from fairtrial.metrics.response_evaluation import ResponseEvaluation

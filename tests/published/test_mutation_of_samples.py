@@ -30,7 +30,7 @@ REWORDED = {
     "courtesy_added": (3, 37),
     "question_restated": (6, 61),
     "summed_up": (1, 30),
-    "reworded": (5, 43),
+    "reworded": (6, 43),
 }
 WRONG_NAMES = {"name_swapped": (1, 46)}
 

@@ -236,6 +236,7 @@ def make_request(number: int, path: str, headers: dict[str, str], body: dict[str
     else:
         texts = [*_texts(body.get("instructions") or ()), *_texts(body.get("messages") or body.get("input"))]
         schema = (body.get("response_format") or {}).get("json_schema", {}).get("schema")
+        schema = schema or (body.get("text") or {}).get("format", {}).get("schema")
         model = body["model"]
     return Request(number, path, model, "\n".join(texts), schema, body, headers)
 
@@ -268,6 +269,8 @@ def reply_to(request: Request, say: Say) -> bytes:
             "usage": {"inputTokens": 1000, "outputTokens": 100, "totalTokens": 1100},
             "metrics": {"latencyMs": 1},
         }
+    elif request.path.partition("?")[0].endswith("/responses"):
+        reply = _response(request, say)
     else:
         message = {"role": "assistant", "content": say.text or None, "refusal": say.refusal or None}
         reply = {
@@ -279,6 +282,30 @@ def reply_to(request: Request, say: Say) -> bytes:
             "usage": {"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100},
         }
     return json.dumps(reply, ensure_ascii=False).encode()
+
+
+def _response(request: Request, say: Say) -> dict[str, Any]:
+    """A reply of OpenAI's Responses API, in the form of its reference: thoughts first, then the message."""
+    part = {"type": "refusal", "refusal": say.refusal} if say.refusal else {"type": "output_text", "text": say.text}
+    message = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [part]}
+    cut = {"length": "max_output_tokens", "content_filter": "content_filter"}.get(say.finish)
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "status": "incomplete" if cut else "completed",
+        "error": None,
+        "incomplete_details": {"reason": cut} if cut else None,
+        "model": say.served or request.model,
+        "output": [{"type": "reasoning", "id": "rs_1", "summary": []}, *([message] if say.text or say.refusal else [])],
+        "usage": {
+            "input_tokens": 1000,
+            "input_tokens_details": {"cached_tokens": 800},
+            "output_tokens": 100,
+            "output_tokens_details": {"reasoning_tokens": 60},
+            "total_tokens": 1100,
+        },
+    }
 
 
 def _message(request: Request, say: Say) -> bytes:

@@ -11,7 +11,7 @@ from fairtrial.config.criterion_options import parse_threshold
 from fairtrial.errors import UsageError, nearest
 from fairtrial.formats.agents_cli.config import METRICS
 from fairtrial.loading import LoadedSet
-from fairtrial.metrics.custom import with_threshold
+from fairtrial.metrics.custom.metric_functions import with_threshold
 
 Thresholds = Mapping[str, float]
 """Thresholds by the names of criteria. A name that a configuration of agents-cli gives to a criterion also counts."""

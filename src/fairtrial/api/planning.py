@@ -34,7 +34,7 @@ from fairtrial.formats.adk.config_file import is_config
 from fairtrial.formats.datasets.column_roles import check_columns
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.judge.judges import Judges
-from fairtrial.metrics.custom import check_takes_two, decision_threshold, declares_bool
+from fairtrial.metrics.custom.metric_functions import check_takes_two, decision_threshold, declares_bool
 from fairtrial.metrics.signature import add_signature, signature
 from fairtrial.planned_case import PairedRecordings, PlannedCases
 from fairtrial.protocols import Agent

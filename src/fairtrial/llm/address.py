@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
@@ -20,6 +21,10 @@ from fairtrial.llm.endpoint import (
 from fairtrial.llm.known_providers import ALIASES, CLAUDE_ON_VERTEX, FAMILIES, PROTOCOL_NAMES, PROVIDERS, KnownProvider
 from fairtrial.llm.model import UnusableModelError
 
+_RESPONSES = "responses/"
+"""How a model's name begins that is asked with the Responses API at any address, for example at a gateway."""
+_ONLY_RESPONSES = re.compile(r"codex-|gpt-[\d.]+(-[a-z]+)?-codex|(gpt-5[\d.]*|o1|o3)-pro(-|$)")
+"""The models of OpenAI without chat completions."""
 NO_KEY = "none"
 """A word in place of a key, because the clients of providers insist on a key."""
 
@@ -28,17 +33,21 @@ NO_KEY = "none"
 class Address:
     """A model's address: its provider, its name there, and its URL if it is not the provider's own.
 
-    `endpoint` is the endpoint that the configuration or the caller gives.
+    `endpoint` is the endpoint that the configuration or the caller gives. `has_responses` says that the model is asked
+    with OpenAI's Responses API.
     """
 
     provider: str
     model: str
     url: Url | None = None
     endpoint: Endpoint = USUAL
+    has_responses: bool = False
 
     @property
     def known(self) -> KnownProvider:
         """The provider's table entry. Claude has its own protocol at Vertex AI."""
+        if self.has_responses:
+            return replace(PROVIDERS[self.provider], protocol="responses")
         is_claude = self.provider == "vertex_ai" and self.model.startswith("claude-")
         return CLAUDE_ON_VERTEX if is_claude else PROVIDERS[self.provider]
 
@@ -126,7 +135,11 @@ def address(name: str, endpoint: Endpoint = USUAL) -> Address:
     base_url = endpoint.base_url or usual_url(provider)
     if base_url is None and not known.url and known.protocol == "chat":
         raise ConfigError(f"model {name!r}: {provider} has no address; set {' or '.join(known.url_variables)}")
-    resolved = Address(provider, model, None if base_url is None else read_url(base_url), endpoint)
+    url = None if base_url is None else read_url(base_url)
+    own_name = model.removeprefix(_RESPONSES) if provider in {"openai", "azure"} else model
+    is_own_place = provider == "openai" and url is None
+    has_responses = own_name != model or (is_own_place and _ONLY_RESPONSES.match(model) is not None)
+    resolved = Address(provider, own_name, url, endpoint, has_responses)
     if endpoint.api_key_env is not None:
         check_key_variable(endpoint.api_key_env, resolved.url, provider)
     return resolved

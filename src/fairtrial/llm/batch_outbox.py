@@ -34,7 +34,7 @@ _QUEUE_IS_FULL = ("token_limit", "quota", "rate limit", "RESOURCE_EXHAUSTED")
 
 def check_batches(at: Address | None, name: str) -> None:
     """Raise `ConfigError` if a model's provider has no batch interface. A service has no address."""
-    if at is None or at.provider not in PROVIDERS:
+    if at is None or at.provider not in PROVIDERS or at.known.protocol == "responses":
         raise ConfigError(
             f"{spell('batch_api')}: model {name!r} has no batches; must be a model of {', '.join(PROVIDERS)}"
         )

@@ -30,7 +30,9 @@ from fairtrial.llm.known_providers import price_id
 from fairtrial.records.decoding import json_decoder
 
 UNSUPPORTED = frozenset(("top_k",))
-"""The settings that OpenAI's protocol does not have."""
+"""The settings that OpenAI's protocols do not have."""
+ONLY_CHAT = frozenset(("seed", "stop_sequences", "presence_penalty", "frequency_penalty"))
+"""The settings that the Responses API does not have."""
 
 _FIELDS = {
     "temperature": "temperature",
@@ -60,8 +62,9 @@ class ChatClient:
     http: httpx2.AsyncClient
 
     async def complete(self, body: Mapping[str, Any]) -> None:
-        """Request a chat completion, which the transport keeps. Raises `ModelHTTPError` if it is refused."""
-        response = await self._send("POST", "chat/completions", body)
+        """Request a reply, which the transport keeps. Raises `ModelHTTPError` if it is refused."""
+        path = "responses" if self.address.has_responses else "chat/completions"
+        response = await self._send("POST", path, body)
         if response.status_code != 200:
             raise ModelHTTPError(
                 response.status_code, self.address.model, _body(response), headers=dict(response.headers)
@@ -112,7 +115,7 @@ class _ModelList(msgspec.Struct):
 
 
 class ChatModel(Model[ChatClient]):
-    """A model on a server with OpenAI's chat completions.
+    """A model on a server with OpenAI's chat completions, or its Responses API.
 
     Everything but the library's interface stands in functions, because the names of methods could be the library's.
     """
@@ -141,13 +144,12 @@ class ChatModel(Model[ChatClient]):
     ) -> ModelResponse:
         """Send messages of system and user. The transport keeps the reply, and the response has no content."""
         settings, parameters = self.prepare_request(model_settings, model_request_parameters)
-        body = {
-            "model": self.model_name,
-            "messages": list(_entries(messages, self.profile)),
-            "stream": False,
-            **_settings_fields(self.chat_client.address.provider, settings or {}),
-            **_request_fields(parameters, self.profile),
-        }
+        entries = list(_entries(messages, self.profile))
+        fields = _settings_fields(self.chat_client.address.provider, settings or {})
+        fields |= _request_fields(parameters, self.profile)
+        body = {"model": self.model_name, "messages": entries, "stream": False, **fields}
+        if self.chat_client.address.has_responses:
+            body = _as_responses(body)
         await self.chat_client.complete(body)
         return ModelResponse(parts=[])
 
@@ -183,6 +185,19 @@ def _request_fields(parameters: ModelRequestParameters, profile: Mapping[str, An
         if shape.strict is not None:
             schema["strict"] = shape.strict
         fields["response_format"] = {"type": "json_schema", "json_schema": schema}
+    return fields
+
+
+def _as_responses(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the body of a chat completion as that of a response, which the server does not store."""
+    fields = {name: value for name, value in body.items() if name in {"model", "stream", "temperature", "top_p"}}
+    fields |= {"input": body["messages"], "store": False}
+    if "max_completion_tokens" in body:
+        fields["max_output_tokens"] = body["max_completion_tokens"]
+    if "reasoning_effort" in body:
+        fields["reasoning"] = {"effort": body["reasoning_effort"]}
+    if "response_format" in body:
+        fields["text"] = {"format": {"type": "json_schema", **body["response_format"]["json_schema"]}}
     return fields
 
 

@@ -155,6 +155,7 @@ _EVENTS: tuple[dict[str, object], ...] = (
 _STREAM = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in _EVENTS).encode()
 _STAND_INS: dict[Protocol, bytes] = {
     "chat": json.dumps(_CHAT).encode(),
+    "responses": b"{}",
     "gemini": json.dumps(_GEMINI).encode(),
     "messages": json.dumps(_MESSAGE).encode(),
     "converse": json.dumps(_CONVERSE).encode(),

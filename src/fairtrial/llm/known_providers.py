@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 from urllib.parse import urlsplit
 
-Protocol = Literal["chat", "gemini", "messages", "converse"]
+Protocol = Literal["chat", "responses", "gemini", "messages", "converse"]
 
 PROTOCOL_NAMES: dict[Protocol, str] = {
     "chat": "OpenAI's chat completions",
+    "responses": "OpenAI's Responses API",
     "gemini": "Gemini's generateContent",
     "messages": "Anthropic's messages",
     "converse": "Bedrock's Converse",

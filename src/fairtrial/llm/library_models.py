@@ -160,4 +160,10 @@ def _open_converse(at: Address) -> OpenModel:
     return OpenModel(BedrockConverseModel(at.model, provider=BedrockProvider(bedrock_client=client)), None, None)
 
 
-_OPENERS = {"chat": _open_chat, "gemini": _open_gemini, "messages": _open_messages, "converse": _open_converse}
+_OPENERS = {
+    "chat": _open_chat,
+    "responses": _open_chat,
+    "gemini": _open_gemini,
+    "messages": _open_messages,
+    "converse": _open_converse,
+}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -37,10 +36,6 @@ if TYPE_CHECKING:
     from fairtrial.llm.batch_outbox import BatchOutbox
 
 
-_ONLY_RESPONSES = re.compile(r"codex-|gpt-[\d.]+(-[a-z]+)?-codex|(gpt-5[\d.]*|o1|o3)-pro(-|$)")
-"""The models of OpenAI without chat completions."""
-
-
 def check_model(model: NamedModel, options: ModelOptions) -> None:
     """Raise `ConfigError` if no run with these options could call a model. No connection is opened.
 
@@ -54,7 +49,6 @@ def check_model(model: NamedModel, options: ModelOptions) -> None:
         Vertex.from_environment()
     else:
         endpoint = address(model.name, model.endpoint)
-        _check_chat(endpoint)
         settings_for(endpoint.provider, model.settings)
     if options.batch is not None:
         from fairtrial.llm.batch_outbox import check_batches
@@ -63,16 +57,6 @@ def check_model(model: NamedModel, options: ModelOptions) -> None:
     limited = options.budget is not None and options.budget.max_cost is not None
     if limited and (endpoint is None or not price_known(endpoint)):
         raise ConfigError(f"model {model.name!r}: its price is not known, so that {spell('max_cost')} cannot be kept")
-
-
-def _check_chat(at: Address) -> None:
-    """Raise `ConfigError` for a model of OpenAI that has no chat completions. A gateway may serve it with them."""
-    if at.provider == "openai" and at.url is None and _ONLY_RESPONSES.match(at.model):
-        raise ConfigError(
-            f"model {at.provider}/{at.model}: OpenAI serves it with the Responses API only, and judges are asked with "
-            "chat completions; name a model that has them, such as openai/gpt-5-mini, or a gateway's, such as "
-            f"openrouter/openai/{at.model}"
-        )
 
 
 @runtime_checkable

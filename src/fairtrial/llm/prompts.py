@@ -40,6 +40,13 @@ class Templates:
         own = _OWN.get().get(name)
         return own if own is not None else _source(self.package, f"{name}/{version}" if version else name)
 
+    def versions(self, name: str) -> dict[str, str]:
+        """Return the versions of a template, each with the name under which its text is read: none for the usual."""
+        folder = resources.files(self.package) / "templates" / name
+        files = (file.name for file in folder.iterdir()) if folder.is_dir() else iter(())
+        names = ("", *sorted(file.removesuffix(".jinja") for file in files if file.endswith(".jinja")))
+        return {self.version(name, own): own for own in names}
+
     def version(self, name: str, version: str = "") -> str:
         """Return the version that a template's first line states."""
         head = VERSION.match(self.source(name, version))

@@ -158,6 +158,29 @@ _CHAT_STOPS = {
 }
 
 
+def _responses(body: Mapping[str, Any]) -> ProviderReply:
+    if not isinstance(body.get("output"), list):
+        raise NoReplyError(502, _explain_missing(body, "output"))
+    items = tuple(_parts(body["output"]))
+    parts = [part for item in items if item.get("type") == "message" for part in _parts(item.get("content"))]
+    text = "".join(_text(part.get("text")) for part in parts if part.get("type") == "output_text")
+    refusal = "".join(_text(part.get("refusal")) for part in parts if part.get("type") == "refusal")
+    kinds = {_text(item.get("type")) for item in items}
+    reason = _text(read_members(body.get("incomplete_details")).get("reason"))
+    stop = {"max_output_tokens": "length", "content_filter": "content_filter"}.get(reason, "")
+    calls = any(kind.endswith("_call") for kind in kinds)
+    usage = body.get("usage")
+    return ProviderReply(
+        "" if refusal else text,
+        _name(body.get("model")),
+        f"refusal: {refusal[:_LONGEST]}"
+        if refusal
+        else _explain_stop(stop, text, calls=calls, thinks="reasoning" in kinds),
+        read_counts("responses", usage),
+        reported_cost(usage),
+    )
+
+
 def _content(content: object) -> str:
     """Return a reply's text, which some servers send in parts."""
     texts = (_text(part.get("text")) for part in _parts(content) if part.get("type") == "text")
@@ -232,7 +255,13 @@ def _converse(body: Mapping[str, Any]) -> ProviderReply:
     return ProviderReply(text, "", stop, read_counts("converse", body.get("usage")))
 
 
-_READERS = {"chat": _chat, "gemini": _gemini, "messages": _messages, "converse": _converse}
+_READERS = {
+    "chat": _chat,
+    "responses": _responses,
+    "gemini": _gemini,
+    "messages": _messages,
+    "converse": _converse,
+}
 
 
 def _explain_missing(body: Mapping[str, Any], field: str) -> object:

@@ -101,6 +101,14 @@ def _chat(usage: Mapping[str, Any]) -> TokenCounts | None:
     return _within(prompt, completion, read, write)
 
 
+def _responses(usage: Mapping[str, Any]) -> TokenCounts | None:
+    totals = _totals(usage, "input_tokens", "output_tokens")
+    if totals is None:
+        return None
+    read = _first(read_members(usage.get("input_tokens_details")).get("cached_tokens"))
+    return _within(*totals, read)
+
+
 def _gemini(usage: Mapping[str, Any]) -> TokenCounts | None:
     totals = _totals(usage, "promptTokenCount", "candidatesTokenCount")
     if totals is None:
@@ -126,7 +134,13 @@ def _converse(usage: Mapping[str, Any]) -> TokenCounts | None:
     return _within(totals[0] + read + write, totals[1], read, write)
 
 
-_READERS = {"chat": _chat, "gemini": _gemini, "messages": _messages, "converse": _converse}
+_READERS = {
+    "chat": _chat,
+    "responses": _responses,
+    "gemini": _gemini,
+    "messages": _messages,
+    "converse": _converse,
+}
 
 
 def reported_cost(usage: object) -> float | None:

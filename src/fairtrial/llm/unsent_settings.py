@@ -22,7 +22,7 @@ def unsent_settings(at: Address, settings: Mapping[str, Json]) -> tuple[str, ...
     if not names or find_spec("pydantic_ai") is None:
         return ()
     refused = frozenset[str]()
-    if at.known.protocol == "chat":
+    if at.known.protocol in {"chat", "responses"}:
         refused = _chat(at, settings)
     elif at.known.protocol == "messages" and find_spec("anthropic") is not None:
         refused = _anthropic(at.model)
@@ -47,11 +47,12 @@ def _bedrock() -> frozenset[str]:
 
 
 def _chat(at: Address, settings: Mapping[str, Json]) -> frozenset[str]:
-    from fairtrial.llm.chat_model import UNSUPPORTED, chat_profile
+    from fairtrial.llm.chat_model import ONLY_CHAT, UNSUPPORTED, chat_profile
 
     profile = chat_profile(at)
     thinking = settings.get("thinking")
     thinks = thinking is not False if thinking is not None else bool(profile.get("thinking_enabled_by_default"))
     thinks = thinks or bool(profile.get("thinking_always_enabled"))
     refuses_sampling = bool(profile.get("openai_supports_reasoning")) and thinks
-    return UNSUPPORTED | (_SAMPLING if refuses_sampling else frozenset())
+    refused = UNSUPPORTED | (ONLY_CHAT if at.known.protocol == "responses" else frozenset())
+    return refused | (_SAMPLING if refuses_sampling else frozenset())

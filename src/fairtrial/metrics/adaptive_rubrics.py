@@ -41,8 +41,8 @@ class AdaptiveRubrics(NamedTuple):
     problem: str = ""
 
 
-async def make_rubrics(judge: Judge, aspect: Aspect, trace: Trace, index: int) -> AdaptiveRubrics:
-    """Let the first model of a judge make rubrics for the invocation at `index`.
+async def make_rubrics(judge: Judge, aspect: Aspect, trace: Trace, index: int, version: str = "") -> AdaptiveRubrics:
+    """Let the first model of a judge make rubrics for the invocation at `index`, with a version of the prompt.
 
     The model sees the user messages, the instructions and the tools, and nothing that the agent did. Every attempt of
     a case therefore has the same prompt, and the same rubrics from the store of calls.
@@ -53,6 +53,7 @@ async def make_rubrics(judge: Judge, aspect: Aspect, trace: Trace, index: int) -
         texts,
         language=detect_language(trace.invocations[index].query),
         schema=_SHAPE,
+        version=version,
         aspect=aspect,
         limit=RUBRIC_LIMIT,
         context_names=list(texts),

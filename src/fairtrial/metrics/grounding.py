@@ -143,7 +143,13 @@ class Hallucinations(JudgedMetric):
         """Return the sentences or None, the ids of the ballots about them, and the problem if there are none."""
         if self.segmenter == "local" or not text.strip():
             return sentences(text), (), ""
-        prompt = TEMPLATES.render("segments", {"reply": text}, language=detect_language(text), schema=_SHAPE)
+        prompt = TEMPLATES.render(
+            "segments",
+            {"reply": text},
+            language=detect_language(text),
+            schema=_SHAPE,
+            version=self.choose_version("segments"),
+        )
         sentence_texts, ballot = await self.judge.write(prompt, lambda reply: _segments(reply, text))
         return sentence_texts, (ballot.id,), ballot.votes[0].problems.get(prompt.id, "")
 

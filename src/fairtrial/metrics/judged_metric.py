@@ -19,8 +19,8 @@ from fairtrial.records.record import Json
 from fairtrial.text.language import detect_language
 
 TEMPLATES = Templates("fairtrial.metrics")
-_SINGLE = frozenset(("segments", "adaptive_rubrics", "prompt_template"))
-"""The templates with one version: those that ask for a text or a score instead of an answer."""
+_SINGLE = "prompt_template"
+"""The template with one version: it frames a prompt of the user."""
 
 
 @dataclass(frozen=True)
@@ -95,11 +95,11 @@ class JudgedMetric:
     @property
     def prompts(self) -> dict[str, Json]:
         """The versions of the templates, by their names. They are part of the signature."""
-        return {name: TEMPLATES.version(name, self._choose_version(name)) for name in self.templates}
+        return {name: TEMPLATES.version(name, self.choose_version(name)) for name in self.templates}
 
-    def _choose_version(self, template: str) -> str:
+    def choose_version(self, template: str) -> str:
         """Return the version of a template to render, or an empty text for the usual one."""
-        return f"v{self.prompt_version}" if self.prompt_version != "2" and template not in _SINGLE else ""
+        return f"v{self.prompt_version}" if self.prompt_version != "2" and template != _SINGLE else ""
 
     def question(
         self,
@@ -126,7 +126,7 @@ class JudgedMetric:
                 language=language,
                 standing=standing,
                 schema=answer_schema(items, answers, marks=marks),
-                version=self._choose_version(template),
+                version=self.choose_version(template),
                 standing_names=list(standing),
                 items=list(items),
                 marks=list(marks),

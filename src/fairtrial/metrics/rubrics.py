@@ -93,7 +93,9 @@ class RubricQuestions(JudgedMetric):
 
     async def score_adaptively(self, trace: Trace, index: int, context: Texts, subject: Texts) -> Score:
         """Return the score by rubrics that the judge makes for the invocation. Their texts are the labels of parts."""
-        rubrics, ballots, problem = await make_rubrics(self.judge, self.aspect, trace, index)
+        rubrics, ballots, problem = await make_rubrics(
+            self.judge, self.aspect, trace, index, self.choose_version(TEMPLATE)
+        )
         if not rubrics:
             return Score(None, f"the judge made no rubrics: {problem}", ballots=ballots, side="judge")
         invocation = trace.invocations[index]
@@ -160,8 +162,8 @@ class _InvocationRubrics(RubricMetric):
     @property
     def prompts(self) -> dict[str, Json]:
         """The versions of the templates, also of the template for adaptive rubrics if it is used."""
-        adaptive: dict[str, Json] = {TEMPLATE: TEMPLATES.version(TEMPLATE)} if self.adaptive_rubrics else {}
-        return super().prompts | adaptive
+        version = TEMPLATES.version(TEMPLATE, self.choose_version(TEMPLATE))
+        return super().prompts | ({TEMPLATE: version} if self.adaptive_rubrics else {})
 
     async def __call__(self, trace: Trace, case: EvalCase) -> Score:
         """Return the mean over invocations. Nothing is judged if an id stands twice anywhere in the conversation."""

@@ -16,6 +16,7 @@ from fairtrial.mutations.operator import Invocations, Scene, shuffle
 from fairtrial.mutations.politeness import is_informal, other_level
 from fairtrial.mutations.text_values import numbers
 from fairtrial.records.trace import ToolCall
+from fairtrial.text.facts.polarity import is_negative
 from fairtrial.text.language import detect_language
 from fairtrial.text.sentences import cut
 
@@ -108,11 +109,23 @@ def _has_unit(reply: str, start: int) -> bool:
 
 
 def polite_frame(scene: Scene, random: Random) -> Invocations | None:
-    """Put a polite sentence before the reply."""
+    """Put a polite sentence before the reply. "Gladly." stands before no reply that says no, or yes already."""
     if not scene.reply.strip():
         return None
+    frames = phrases.FRAMES[scene.variety]
+    first = next((piece.text for piece in cut(scene.reply) if piece.is_sentence), "")
+    if _ANSWER.match(first) or is_negative(first):
+        frames = frames[:1]
     space = "" if scene.language in ("ja", "zh") else " "
-    return scene.with_reply(f"{random.choice(phrases.FRAMES[scene.variety])}{space}{scene.reply}")
+    return scene.with_reply(f"{random.choice(frames)}{space}{scene.reply}")
+
+
+_ANSWER = regex.compile(
+    r"\W*(?:(?:yes|no|sorry|unfortunately|i['’]m sorry|i am sorry|i['’]m afraid)\b|네[,. ]|예[,. ]|아니|죄송|안타깝"
+    r"|유감|はい|いいえ|申し訳|恐れ入|残念|あいにく|是的|不是|不[，,。]|抱歉|对不起|對不起|很遗憾|很遺憾|好的)",
+    regex.I,
+)
+"""How a reply begins that says yes or no, or that apologises."""
 
 
 _MOST_RESTATED = 300

@@ -28,6 +28,7 @@ _FACTS_ONLY = (
     "facts_match_v1 compares numbers, dates, codes and negations, and no claim without them. Add "
     "final_response_match_v2 with a judge."
 )
+_SYMBOLS = "response_match_score does not count symbols such as $ and €. Add facts_match_v1."
 _UNJUDGED = {"facts_match_v1": _FACTS_ONLY, "response_match_score": _WORDS_ONLY}
 _DEGRADED = (
     "tool_removed",
@@ -72,4 +73,5 @@ def hint(operator: str, criteria: Collection[str], *, judged: bool, invocations:
         return "The options of tool_trajectory_avg_score allow it, for example match_type or ignore_args."
     if judged:
         return _JUDGE
-    return next((words for name, words in _UNJUDGED.items() if name in criteria), _NO_WORDS)
+    words = next((words for name, words in _UNJUDGED.items() if name in criteria), _NO_WORDS)
+    return _SYMBOLS if operator == "unit_changed" and words == _WORDS_ONLY else words

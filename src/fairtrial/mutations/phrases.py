@@ -129,6 +129,7 @@ FRAMES: Phrases = {
     "zh": ("感谢您的咨询。", "好的。"),
     "zh-Hant": ("感謝您的來信。", "好的。"),
 }
+"""Polite sentences before a reply. The first fits every reply, and the others agree to something."""
 RESTATED: Phrases = {
     "en": ('You asked: "{}"',),
     "ko": ('문의하신 내용: "{}"',),

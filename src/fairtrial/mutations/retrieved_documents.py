@@ -17,13 +17,14 @@ from msgspec.structs import replace
 from fairtrial.mutations.operator import Invocations, Plant, Scene, leaves, shuffle
 from fairtrial.mutations.text_values import number_key, numbers, other_number, replace_value
 from fairtrial.records.trace import Step, ToolResult
+from fairtrial.text.facts.fact_reading import read_facts
 
 _SHORTEST = 40
-"""The number of characters from which on a text is a document."""
+"""The width of a text from which on it is a document: a letter has 1, and a Korean, Japanese or Chinese one has 2."""
 Path = tuple[str | int, ...]
 Change = Callable[[Scene, Any, str, Random], Any]
-"""Returns another document for one that holds a number of the reply, `_GONE` for none, or None to decline."""
-_GONE = object()
+"""Returns another document for one that holds a number of the reply, `_REMOVED` for none, or None to decline."""
+_REMOVED = object()
 
 
 def _on_document(change: Change) -> Plant:
@@ -33,8 +34,8 @@ def _on_document(change: Change) -> Plant:
         if not scene.rules.grounding:
             return None
         for key in shuffle(_checkable(scene), random):
-            places = [place for place in _documents(scene.steps) if key in _numbers(place[2])]
-            # The number must rest on this document alone.
+            places = [place for place in _documents(scene.steps) if key in _find_numbers(place[2])]
+            # The number must rest on this document alone, also if another one writes it as "1만 5천" or "三十".
             if len(places) != 1:
                 continue
             step, path, document = places[0]
@@ -47,14 +48,14 @@ def _on_document(change: Change) -> Plant:
 
 
 def _drop(scene: Scene, document: Any, key: str, random: Random) -> Any:  # noqa: ARG001
-    return _GONE
+    return _REMOVED
 
 
 def _swap(scene: Scene, document: Any, key: str, random: Random) -> Any:
     """Return a document of the same kind from another case, or another text of the same result."""
     other_steps = [step for case in scene.other_cases for turn in case.conversation or () for step in turn.steps or ()]
     others = [item for _, _, item in (*_documents(other_steps), *_documents(scene.steps)) if item != document]
-    fitting = [item for item in others if type(item) is type(document) and key not in _numbers(item)]
+    fitting = [item for item in others if type(item) is type(document) and key not in _find_numbers(item)]
     return random.choice(fitting) if fitting else None
 
 
@@ -77,7 +78,7 @@ def result_wrong(scene: Scene, random: Random) -> Invocations | None:
     for value in shuffle(numbers(scene.reply), random):
         new = _other(value.key)
         is_known = value.key in expected & in_results and value.key not in _numbers(messages)
-        if not is_known or new in _numbers(scene.grounds) or scene.rules.allows(value.key, new):
+        if not is_known or scene.rules.allows(value.key, new) or new in _find_numbers(scene.grounds):
             continue
         written = other_number(scene.reply[value.start : value.end])
         steps = [
@@ -99,7 +100,8 @@ def result_wrong(scene: Scene, random: Random) -> Invocations | None:
 def _checkable(scene: Scene) -> list[str]:
     """Return the numbers of the reply that neither the user nor the context of the case names."""
     messages = "\n".join((*(turn.query for turn in scene.invocations[: scene.index + 1]), scene.case.context))
-    return [key for key in dict.fromkeys(value.key for value in numbers(scene.reply)) if key not in _numbers(messages)]
+    in_messages = _find_numbers(messages)
+    return [key for key in dict.fromkeys(value.key for value in numbers(scene.reply)) if key not in in_messages]
 
 
 def _documents(steps: Sequence[Step]) -> Iterator[tuple[int, Path, Any]]:
@@ -115,22 +117,26 @@ def _items(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         for key, item in value.items():
             yield from _items(item, (*path, key))
     elif isinstance(value, list):
-        texts = [sum(len(text) for _, text in leaves(item)) for item in value]
+        texts = [sum(_count_columns(text) for _, text in leaves(item)) for item in value]
         if value and all(isinstance(item, dict | str) for item in value) and max(texts) >= _SHORTEST:
             yield from (((*path, n), item) for n, item in enumerate(value))
         else:
             for n, item in enumerate(value):
                 yield from _items(item, (*path, n))
-    elif isinstance(value, str) and len(value) >= _SHORTEST:
+    elif isinstance(value, str) and _count_columns(value) >= _SHORTEST:
         yield path, value
+
+
+def _count_columns(text: str) -> int:
+    return len(text) + sum(letter >= "ᄀ" for letter in text)
 
 
 def _rests_elsewhere(scene: Scene, key: str, step: int, path: Path) -> bool:
     """Return whether a number also stands in the results outside of a document."""
-    rest = _with_response(scene.steps, step, path, _GONE)
+    rest = _with_response(scene.steps, step, path, _REMOVED)
     earlier = [each for turn in scene.invocations[: scene.index] for each in turn.steps or ()]
     results = [each for each in (*earlier, *rest) if isinstance(each, ToolResult)]
-    return any(key in _numbers(text) for result in results for _, text in leaves(result.response))
+    return any(key in _find_numbers(text) for result in results for _, text in leaves(result.response))
 
 
 def _with_response(steps: Sequence[Step], place: int, path: Path, item: Any) -> list[Step]:
@@ -144,11 +150,11 @@ def _with_response(steps: Sequence[Step], place: int, path: Path, item: Any) -> 
 def _with_item(value: Any, path: Path, item: Any) -> Any:
     """Return a JSON value with another item at a path, or without it."""
     if not path:
-        return "" if item is _GONE else item
+        return "" if item is _REMOVED else item
     first, rest = path[0], path[1:]
     if isinstance(value, dict):
         return {key: _with_item(inner, rest, item) if key == first else inner for key, inner in value.items()}
-    if item is _GONE and not rest:
+    if item is _REMOVED and not rest:
         return [inner for n, inner in enumerate(value) if n != first]
     return [_with_item(inner, rest, item) if n == first else inner for n, inner in enumerate(value)]
 
@@ -176,3 +182,16 @@ def _other(key: str) -> str:
 def _numbers(value: Any) -> set[str]:
     """Return the numbers in a text, or in the texts of a JSON value."""
     return {found.key for _, text in leaves(value) for found in numbers(text)}
+
+
+def _find_numbers(value: Any) -> set[str]:
+    """Return the numbers in a text, or in the texts of a JSON value, also those that are written in words or in 만."""
+    texts = [text for _, text in leaves(value)]
+    in_words = {
+        number_key(f"{reading.as_written:f}")
+        for text in texts
+        for fact in read_facts(text)
+        for reading in fact.readings
+        if reading.as_written is not None
+    }
+    return in_words | _numbers(value)

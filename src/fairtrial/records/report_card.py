@@ -57,7 +57,9 @@ class PanelCheck(Record, frozen=True):
 class GoldCheck(Record, frozen=True):
     """A judge that was asked about items with labels: about all of them, or about one group if `group` is not empty.
 
-    `calls`, `cost` and `self_agreement` are those of the judge calls, and None for a group.
+    `calls`, `cost` and `self_agreement` are those of the judge calls, and None for a group. `misses` are the items that
+    the judge decides otherwise than their labels, or that have no answer that could be read. They stand beside all
+    items, not beside their group again.
     """
 
     calibration: Calibration
@@ -65,6 +67,7 @@ class GoldCheck(Record, frozen=True):
     calls: int | None = None
     cost: float | None = None
     self_agreement: float | None = None
+    misses: tuple[CheckResult, ...] = ()
 
 
 class Probe(Record, frozen=True):

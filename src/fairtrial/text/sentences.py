@@ -13,6 +13,7 @@ import regex
 
 from fairtrial.records.record import Record
 from fairtrial.text.abbreviations import ALWAYS, BEFORE_NUMBER, MAYBE, STARTERS
+from fairtrial.text.facts.memory import remember_short
 
 
 class Piece(Record, frozen=True):
@@ -22,6 +23,7 @@ class Piece(Record, frozen=True):
     is_sentence: bool
 
 
+@remember_short
 def cut(text: str) -> tuple[Piece, ...]:
     """Return a text's pieces in order. Joined together they are the text.
 
@@ -126,7 +128,11 @@ _DATE = regex.compile(r"(?<!\d)\d{4}\. ?\d{1,2}\. ?\d{1,2}(?:\.(?= ?[\p{Hangul}(
 """A date as it is written in Korean, for example 2026. 7. 13."""
 _BLANK = regex.compile(r"\s*")
 _NEAR = 60
-_CJK = r"[\p{Han}\p{Hangul}\p{Hira}\p{Kana}]"
+_CJK = regex.compile(r"[\p{Han}\p{Hangul}\p{Hira}\p{Kana}]")
+_BEFORE_QUOTE = regex.compile(r"[\p{L}\p{N}.!?,]")
+_WIDE_STOPS, _QUOTES, _BRACKETS = frozenset("。！？｡．‼⁇⁈⁉"), frozenset("」』”’\"'"), frozenset(")）]】")
+_SMALL = regex.compile(r"\p{Ll}(?!\p{Lu})")
+_CAPITAL = regex.compile(r"\s*[\"“(]?\p{Lu}")
 _QUOTE_PARTICLE = regex.compile(
     r"(?:と|って|という|とか|など|なんて|です|でした|だ(?!か|が)|で(?!も|は)|へ|から|まで|より|、|，|は(?!い)|が|を|の|に"
     r"|も(?!う)|라고|라며|라는|라면서|라던|고 |고는|하고|하며|이라고|이라는|란 |란다|며 |는 "
@@ -185,7 +191,7 @@ def _closing(text: str, place: int, stop: int) -> int | None:
     """Return where the bracket or quote stands that closes the one at `place`, or None if none is within reach."""
     opener = text[place]
     if opener == '"':
-        opens = place == 0 or not regex.match(r"[\p{L}\p{N}.!?,]", text[place - 1])
+        opens = place == 0 or not _BEFORE_QUOTE.match(text, place - 1)
         end = text.find('"', place + 1, min(stop, place + _REACH)) if opens else -1
         return end if end > 0 else None
     if opener not in _PAIRS or text.find(_PAIRS[opener], place, min(stop, place + _REACH)) < 0:
@@ -211,32 +217,32 @@ def _is_end(text: str, full_stop: regex.Match[str], begin: int, stop: int) -> bo
     mark, after = full_stop["stop"], full_stop["after"]
     if _goes_on_after(after, rest, text[begin : begin + 9].lstrip("* _~")[:1]):
         return False
-    if regex.search(r"[。！？｡．‼⁇⁈⁉]", mark):
+    if not _WIDE_STOPS.isdisjoint(mark):
         decimal = mark == "．" and (before[-1:] + rest[:1]).isdecimal()
         return not (decimal or rest.startswith(("、", "，", ",", "・")) or _QUOTE_VERB.match(rest))
     if "…" in mark or (len(mark) > 1 and set(mark) == {"."}):
         return _after_ellipsis(before, rest)
     if not rest[:1].isspace() and not full_stop["emoji"]:
-        return bool(regex.match(_CJK, rest) and regex.match(_CJK, before[-1:]))
+        return bool(_CJK.match(rest) and _CJK.match(before[-1:]))
     following = rest.lstrip()
-    if regex.match(r"\p{Ll}(?!\p{Lu})", following) or following[:1] in {",", ";", ")", "）"}:
+    if _SMALL.match(following) or following[:1] in {",", ";", ")", "）"}:
         return False
     return mark != "." or not _is_abbreviation(before, following)
 
 
 def _goes_on_after(after: str, rest: str, first: str) -> bool:
     """Return whether the sentence continues behind closing marks, with a speaker or with the text around brackets."""
-    if regex.search(r"[」』”’\"']", after) and _QUOTE_PARTICLE.match(rest.lstrip(" ")):
+    if not _QUOTES.isdisjoint(after) and _QUOTE_PARTICLE.match(rest.lstrip(" ")):
         return True
-    if regex.search(r"[》〉]", after):
+    if "》" in after or "〉" in after:
         return True
-    return bool(regex.search(r"[)）\]】]", after.partition("[")[0])) and first not in "(（[【"
+    return not _BRACKETS.isdisjoint(after.partition("[")[0]) and first not in "(（[【"
 
 
 def _after_ellipsis(before: str, rest: str) -> bool:
     if not rest[:1].isspace():
         return False
-    return bool(regex.match(r"\s*[\"“(]?\p{Lu}", rest)) or bool(_FINAL.search(before))
+    return bool(_CAPITAL.match(rest)) or bool(_FINAL.search(before))
 
 
 _ANEW = regex.compile(rf"[\"“(]?(?:{'|'.join(sorted(STARTERS))})\b|[\p{{Han}}\p{{Hangul}}]")

@@ -24,12 +24,13 @@ from fairtrial.metrics.exams.known_items import exam_canaries
 from fairtrial.metrics.exams.known_questions import JUDGED_PROMPTS, check_cases
 from fairtrial.metrics.exams.known_tasks import WRITING_PROMPTS, writing_cases
 from fairtrial.metrics.judged_metric import TEMPLATES
+from fairtrial.simulate.played import TEMPLATES as SIMULATION_TEMPLATES
 from fairtrial.store import Store
 
 PROMPTS = (*JUDGED_PROMPTS, *WRITING_PROMPTS)
 """The prompts with a table of questions or tasks."""
-_VERSIONS = {"2": "", "3": "v3"}
-"""The versions of the prompts that judge, with the folders of their templates."""
+SIMULATION_PROMPTS = ("simulated_user", "simulated_tool", "scenarios")
+"""The prompts of simulations, whose templates stand in their own package."""
 QUICK = "ping"
 """The name of twelve easy questions, three in each language."""
 
@@ -89,10 +90,12 @@ def _read_template(prompt: str) -> Iterator[tuple[str, str]]:
         if prompt.endswith(".jinja"):
             path = Path(prompt)
             yield re.split(r"[-.]", path.name)[0], path.read_text(encoding="utf-8")
-        elif slash and name in JUDGED_PROMPTS:
-            if version not in _VERSIONS:
-                raise ConfigError(f"prompt {prompt!r}: {name} has the versions {', '.join(_VERSIONS)}")
-            yield name, TEMPLATES.source(name, _VERSIONS[version])
+        elif slash and name in PROMPTS:
+            templates = SIMULATION_TEMPLATES if name in SIMULATION_PROMPTS else TEMPLATES
+            versions = templates.versions(name)
+            if version not in versions:
+                raise ConfigError(f"prompt {prompt!r}: {name} has the versions {', '.join(versions)}")
+            yield name, templates.source(name, versions[version])
     except (OSError, UnicodeDecodeError) as problem:
         raise ConfigError(f"prompt {prompt!r}: {getattr(problem, 'strerror', None) or problem}") from None
 

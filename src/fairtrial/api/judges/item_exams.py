@@ -9,9 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from fairtrial import loading
 from fairtrial.analysis.criterion_tally import CaseNumbers, mean_estimate, rate_estimate
-from fairtrial.analysis.judge_calibration import calibrate_criterion
+from fairtrial.analysis.judge_calibration import calibrate_criterion, disagreeing_outcomes
 from fairtrial.api.calibrations import name_judge
 from fairtrial.config.eval_config import ConfigPart, EvalConfig
 from fairtrial.errors import ConfigError
@@ -21,7 +23,7 @@ from fairtrial.llm.model import NamedModel
 from fairtrial.llm.model_pool import find_models
 from fairtrial.metrics.entries import CATALOG
 from fairtrial.metrics.exams.canaries import canaries
-from fairtrial.metrics.exams.known_answers import TYPICAL_TOKENS
+from fairtrial.metrics.exams.known_answers import FAILS, HOLDS, TYPICAL_TOKENS
 from fairtrial.metrics.exams.known_items import ItemAnswer, criterion_for_items
 from fairtrial.metrics.exams.probes import PROBES, probe_pairs
 from fairtrial.records.average import mean
@@ -37,6 +39,7 @@ from fairtrial.records.result import Criterion, Verdict
 from fairtrial.records.summary import CriterionSummary, Estimate
 from fairtrial.stats.difference import paired_difference
 
+_OUTCOMES = {True: HOLDS, False: FAILS}
 Answers = Mapping[int, ItemAnswer]
 """The answers so far, by the places of their items."""
 
@@ -131,11 +134,13 @@ class ItemExam:
         usage = sum((costs.model_usage for costs in stats if costs is not None), ModelUsage())
         agreements = [costs.self_agreement for costs in stats if costs and costs.self_agreement is not None]
         agreement = mean(agreements) if agreements else None
-        yield GoldCheck(self._calibration(own), "", usage.calls, usage.cost, agreement)
+        whole, misses = self._compare(own)
+        yield GoldCheck(whole, "", usage.calls, usage.cost, agreement, misses)
         for group, of_group in groups.items():
-            yield GoldCheck(self._calibration(of_group), group)
+            yield GoldCheck(self._compare(of_group)[0], group)
 
-    def _calibration(self, answers: Answers) -> Calibration:
+    def _compare(self, answers: Answers) -> tuple[Calibration, tuple[CheckResult, ...]]:
+        """Return the agreement of some answers with the labels of their items, and the answers that are not right."""
         numbers, name = CaseNumbers(), self.name
         for place, (_, outcome, _) in answers.items():
             verdict = {Verdict.PASSED: True, Verdict.FAILED: False}.get(outcome.verdict)
@@ -149,7 +154,14 @@ class ItemExam:
         }
         outcomes = {(place, 1): answer.outcome for place, answer in answers.items()}
         rows = [(place, 1, outcome.score.value, outcome.verdict) for (place, _), outcome in outcomes.items()]
-        return calibrate_criterion(summary, self.judge, labels, rows, outcomes, _ballots(answers))
+        calibration = calibrate_criterion(summary, self.judge, labels, rows, outcomes, _ballots(answers))
+        people = {place: passed for (place, _), passed in disagreeing_outcomes(labels, rows, outcomes)}
+        misses: list[CheckResult] = []
+        for place, answer in answers.items():
+            if place in people or answer.outcome.score.value is None:
+                result = answer.result(self.judge, name)
+                misses.append(replace(result, expected=_OUTCOMES[people[place]]) if place in people else result)
+        return calibration, tuple(misses)
 
     def find_effects(self, answers: Answers) -> Iterator[Probe]:
         """Yield how much each change that must not matter changes the pass rate."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -49,10 +50,16 @@ class ItemAnswer(NamedTuple):
             language=LANGUAGES.get(item.language, ""),
             expected=HOLDS if item.label else FAILS,
             outcome=outcome,
-            problem="" if outcome else score.reason,
+            problem="" if outcome else score.reason or _why_unscored(ballots),
             rationale=next((own.rationale for ballot in ballots for own in list_opinions(ballot)), score.reason),
             **describe_ballots(ballots),
         )
+
+
+def _why_unscored(ballots: Iterable[Ballot]) -> str:
+    """Return why the first item without a result has none, for a score whose parts alone have reasons."""
+    open_items = ((ballot, item) for ballot in ballots for item, own in ballot.decisions.items() if own.abstained)
+    return next((ballot.why_unscored(item) for ballot, item in open_items), "")
 
 
 async def judge_item(criterion: Criterion, item: GoldItem, repetition: str = "") -> ItemAnswer:

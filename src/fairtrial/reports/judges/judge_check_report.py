@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from rich.console import Group, RenderableType
@@ -35,6 +35,7 @@ class GoldShape(msgspec.Struct, frozen=True):
     cost: float | None
     self_agreement: float | None
     criterion: CriterionShape
+    misses: tuple[CheckResult, ...] = ()
 
 
 class JudgeCheckShape(msgspec.Struct, frozen=True, tag_field="kind", tag="check"):
@@ -78,7 +79,14 @@ _METHODS = "wilson-t,loo-atanh,two-extra-t"
 def report_card_document(card: ReportCard) -> JudgeCheckShape:
     """Return the report as a document for JSON."""
     gold = [
-        GoldShape(check.group, check.calls, check.cost, check.self_agreement, criterion_shape(check.calibration))
+        GoldShape(
+            check.group,
+            check.calls,
+            check.cost,
+            check.self_agreement,
+            criterion_shape(check.calibration),
+            check.misses,
+        )
         for check in card.gold
     ]
     own = (card.judges, gold, card.probes, card.refusals, card.question_count, card.unanswered)
@@ -124,12 +132,17 @@ def _rates(card: ReportCard) -> Iterator[RenderableType]:
     for name, version in card.templates.items():
         yield Text(f"prompt {name}: version {visible_line(version)}")
     mistakes = [result for result in card.results if result.calls and not result.is_right]
-    if mistakes:
-        yield Text("answers that are not right", "bold")
-        yield from (Text(describe_miss(result)) for result in mistakes[:_MOST_LISTED])
-        if len(mistakes) > _MOST_LISTED:
-            yield Text(f"… and {len(mistakes) - _MOST_LISTED} more; --json has all of them", "dim")
-        yield Text("")
+    yield from _list_misses("answers that are not right", mistakes)
+    yield from [Text("")] if mistakes else []
+
+
+def _list_misses(title: str, misses: Sequence[CheckResult]) -> Iterator[Text]:
+    """Yield the first answers that are not right in a line each, if there are any."""
+    if misses:
+        yield Text(title, "bold")
+        yield from (Text(describe_miss(result)) for result in misses[:_MOST_LISTED])
+        if len(misses) > _MOST_LISTED:
+            yield Text(f"… and {len(misses) - _MOST_LISTED} more; --json has all of them", "dim")
 
 
 def _forged_notes(card: ReportCard, name: str) -> Iterator[Text]:
@@ -164,7 +177,7 @@ def _cells(share: Share | None) -> tuple[str, str]:
 def describe_miss(result: CheckResult) -> str:
     """Return a wrong or an unreadable answer in a line."""
     rule = ", ".join(filter(None, (result.rule, result.language)))
-    question = f"✗ {visible_line(result.id)} ({visible_line(rule)})"
+    question = f"✗ {visible_line(result.id)}" + (f" ({visible_line(rule)})" if rule else "")
     if not result.outcome:
         return f"{question}: no readable answer: {visible_line(shorten(result.problem, _LONGEST))}"
     because = f": {visible_line(shorten(result.rationale, _LONGEST))}" if result.rationale else ""
@@ -261,6 +274,7 @@ def _gold(check: GoldCheck) -> Iterator[RenderableType]:
         agreement = "" if check.self_agreement is None else f", self-agreement {100 * check.self_agreement:.0f} %"
         yield Text(f"{calibration.labels:,} items, {check.calls:,} calls, {cost}{agreement}", "dim")
     yield from sentences([calibration])
+    yield from _list_misses("items that are not judged as labelled", check.misses)
 
 
 def _probes(probes: tuple[Probe, ...]) -> Iterator[RenderableType]:

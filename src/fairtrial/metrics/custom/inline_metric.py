@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from fairtrial.errors import MetricError
-from fairtrial.metrics.instance_metric import make_instance
+from fairtrial.metrics.custom.instance_metric import make_instance
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import missing_reason
 from fairtrial.records.decoding import json_decoder

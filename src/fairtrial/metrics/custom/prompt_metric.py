@@ -18,7 +18,7 @@ from fairtrial.judge.voting import median_number
 from fairtrial.llm.model import DEFAULT_MODEL
 from fairtrial.llm.model_settings import ModelSettings
 from fairtrial.metrics.asking import unfit
-from fairtrial.metrics.instance_metric import make_instance
+from fairtrial.metrics.custom.instance_metric import make_instance
 from fairtrial.metrics.judged_metric import TEMPLATES, JudgedMetric, Scale
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import COMPARABLE, DIALOGUE

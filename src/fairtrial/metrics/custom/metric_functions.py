@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from fairtrial.errors import ConfigError, MetricError, lacks_extra
 from fairtrial.formats.adk.write import invocation_json, scenario_json
-from fairtrial.metrics.instance_metric import takes_instance
+from fairtrial.metrics.custom.instance_metric import takes_instance
 from fairtrial.metrics.signature import signature
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import missing_reason

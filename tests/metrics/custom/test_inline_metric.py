@@ -12,7 +12,7 @@ import pytest
 from commands import enter, fairtrial, write
 from fairtrial import Score, api, score
 from fairtrial.errors import ConfigError, MetricError
-from fairtrial.metrics.inline_metric import InlineMetric
+from fairtrial.metrics.custom.inline_metric import InlineMetric
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import Invocation, Message, Trace
 
