@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fairtrial.analysis.comparison import compare_runs
 from fairtrial.analysis.measured_run import CASES, MeasuredRun
 from fairtrial.analysis.variants import SIGN, select_variant, variants_in
+from fairtrial.api.skills.attempt_files import assertion_text
 from fairtrial.errors import UsageError
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
@@ -20,12 +21,13 @@ from fairtrial.records.summary import Estimate
 from fairtrial.reports.decisions.comparison_table import change_ends, format_signed
 from fairtrial.reports.numbers import interval, rate
 from fairtrial.stats.interval import bounded_interval
-from fairtrial.text.display import count
+from fairtrial.text.display import count, shorten
 
 _TOKENS, _SECONDS, _TRIGGER = "token_usage_v1", "invocation_duration_v1", "skill_trigger_v1"
 _WITH, _WITHOUT, _OLD = "with", "without", "old"
 _BASES = {_WITHOUT: "no skill", _OLD: "the old version"}
 _MOST_NAMED = 5
+_LONGEST_ASSERTION = 80
 
 
 def variant_notes(
@@ -47,7 +49,7 @@ def variant_notes(
         for variant in variants:
             if variant not in _BASES:
                 notes += _difference_notes(run, base, variant, costs)
-    return [*notes, *_assertion_notes(results, variants)]
+    return [*notes, *_assertion_notes(results, variants, by_position)]
 
 
 def _part_notes(run: MeasuredRun, parts: Mapping[str, str]) -> Iterator[str]:
@@ -184,7 +186,9 @@ def _queries(number: int) -> str:
     return "1 query" if number == 1 else f"{number:,} queries"
 
 
-def _assertion_notes(results: Iterable[CaseResult], variants: Sequence[str]) -> Iterator[str]:
+def _assertion_notes(
+    results: Iterable[CaseResult], variants: Sequence[str], cases: Mapping[int, EvalCase]
+) -> Iterator[str]:
     """Yield the assertions that always hold, that never hold, and those on which the attempts disagree."""
     counts: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for result in results:
@@ -193,7 +197,8 @@ def _assertion_notes(results: Iterable[CaseResult], variants: Sequence[str]) -> 
             if outcome.threshold is None or outcome.criterion == _TRIGGER:
                 continue
             for part in _leaves(outcome.score):
-                counts[result.case_id, part.title][variant].append(float(part.value or 0.0))
+                text = shorten(assertion_text(part, cases.get(result.position)), _LONGEST_ASSERTION)
+                counts[result.case_id, text][variant].append(float(part.value or 0.0))
     names: dict[str, list[str]] = defaultdict(list)
     for (case, title), by_variant in counts.items():
         if phrase := _describe_assertion(by_variant, len(variants)):
