@@ -49,13 +49,15 @@ class HarnessOutageError(ConnectionError):
 class SkillSource:
     """A version of a skill to install: its folder without its eval files, prepared for copying, and its digest.
 
-    `description` replaces the description in its header. Without a folder, nothing is installed.
+    `description` replaces the description in its header. Without a folder, nothing is installed. `root` is the folder
+    that the paths of its own cases begin at, if it stands beside another skill.
     """
 
     folder: str = field(default="", repr=False)
     sha256: str = ""
     name: str = ""
     description: str = ""
+    root: str = field(default="", repr=False)
 
 
 def agent_at(target: str, *, on_path: bool = True) -> HarnessAgent:
@@ -71,13 +73,15 @@ def agent_at(target: str, *, on_path: bool = True) -> HarnessAgent:
 class HarnessAgent:
     """A command-line agent. A case gets a fresh folder with its files and with the version of the skill it asks for.
 
-    `root` is the folder that the paths of the cases begin at. `skills` are the versions by the variant of a case.
+    `root` is the folder that the paths of the cases begin at. `skills` are the versions by the variant of a case, and
+    `beside` the skills that compete with them, which every attempt gets.
     """
 
     harness: Harness
     model: str = ""
     root: str = field(default="", repr=False)
     skills: tuple[tuple[str, SkillSource], ...] = ()
+    beside: tuple[SkillSource, ...] = ()
     credentials: tuple[str, ...] = field(default=(), repr=False)
     sandbox: str = field(default_factory=lambda: choose_sandbox(None))
     seconds: float = DEFAULT_SECONDS
@@ -115,19 +119,25 @@ class HarnessSession:
         own = self._case.workspace or Workspace()
         self._workspace.mkdir(mode=0o700)
         self._home.mkdir(mode=0o700)
-        place_files(own.files, Path(self._agent.root), self._workspace)
-        source = dict(self._agent.skills).get(own.variant)
-        if source is not None and source.folder:
-            target = self._workspace / self._agent.harness.skills / source.name
-            shutil.copytree(source.folder, target)
-            if source.description:
-                header = target / FILE
-                header.write_bytes(with_description(header.read_bytes(), source.description))
+        beside = self._agent.beside
+        root = next((source.root for source in beside if source.name == own.skill), self._agent.root)
+        place_files(own.files, Path(root), self._workspace)
+        for source in (dict(self._agent.skills).get(own.variant, SkillSource()), *beside):
+            self._install(source)
         harness = self._agent.harness
         own_words = (*harness.environment, *(harness.in_sandbox if self._agent.sandbox != "none" else ()))
         variables = dict(word.split("=", 1) for word in own_words)
         self._environment = variables | make_environment(self._home, self._agent.credentials)
         self._before = take_snapshot(self._workspace)
+
+    def _install(self, source: SkillSource) -> None:
+        """Copy a skill to the place in which the program looks for skills."""
+        if source.folder:
+            target = self._workspace / self._agent.harness.skills / source.name
+            shutil.copytree(source.folder, target)
+            if source.description:
+                header = target / FILE
+                header.write_bytes(with_description(header.read_bytes(), source.description))
 
     async def send(self, message: str) -> AsyncIterator[Item]:
         """Run the program with a message, and yield the items of its log, also those before a failure."""

@@ -34,7 +34,7 @@ class GradedAttempt(NamedTuple):
 
     @property
     def timing(self) -> dict[str, Any]:
-        """The content of timing.json. What is not recorded is left out, because programs compute with each number."""
+        """The content of timing.json. A missing number is left out, because programs compute with all of them."""
         fields: dict[str, Any] = {} if self.tokens is None else {"total_tokens": self.tokens}
         if self.seconds is not None:
             fields |= {"duration_ms": round(self.seconds * 1000), "total_duration_seconds": round(self.seconds, 3)}
@@ -56,24 +56,24 @@ def _grading(transcript: Transcript) -> dict[str, Any] | None:
     """
     result = transcript.result
     assertions = list(_assertions(result, transcript.case))
-    decided = [
+    verdicts = [
         {"text": part.title, "passed": part.value == 1, "evidence": part.reason or ""}
         for part in assertions
         if part.value is not None
     ]
-    if not decided:
+    if not verdicts:
         return None
-    passed = sum(bool(assertion["passed"]) for assertion in decided)
-    summary = {"passed": passed, "failed": len(decided) - passed, "total": len(decided)}
-    undecided = [f"not decided: {part.title}: {part.reason}" for part in assertions if part.value is None]
+    passed = sum(bool(assertion["passed"]) for assertion in verdicts)
+    summary = {"passed": passed, "failed": len(verdicts) - passed, "total": len(verdicts)}
+    remarks = [f"not decided: {part.title}: {part.reason}" for part in assertions if part.value is None]
     if result.failure is not None:
-        undecided.append(f"the attempt broke off: {result.failure.cause}")
+        remarks.append(f"the attempt broke off: {result.failure.cause}")
     return {
-        "assertion_results": decided,
-        "expectations": decided,
-        "summary": {**summary, "pass_rate": round(passed / len(decided), _DIGITS)},
+        "assertion_results": verdicts,
+        "expectations": verdicts,
+        "summary": {**summary, "pass_rate": round(passed / len(verdicts), _DIGITS)},
         "execution_metrics": _metrics(transcript.invocations),
-        "user_notes_summary": {"uncertainties": [], "needs_review": undecided, "workarounds": []},
+        "user_notes_summary": {"uncertainties": [], "needs_review": remarks, "workarounds": []},
     }
 
 
@@ -92,7 +92,7 @@ def _leaves(score: Score, name: str, case: EvalCase | None) -> Iterator[Score]:
 
 
 def assertion_text(part: Score, case: EvalCase | None) -> str:
-    """Return what a part of a score is about: the text of its rubric, or the name of its check."""
+    """Return the text of the rubric, or the name of the check, that a part of a score belongs to."""
     if case is not None and part.key is not None and part.key.kind == "rubric":
         return next((rubric.text for rubric in case.rubrics if rubric.id == part.key.id), part.title)
     return part.title

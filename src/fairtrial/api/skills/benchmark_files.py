@@ -119,12 +119,12 @@ def _benchmark(run: Run, graded: Mapping[str, Sequence[tuple[_Eval, GradedAttemp
     runs: list[dict[str, Any]] = []
     summary: dict[str, dict[str, Any]] = {}
     for variant, attempts in graded.items():
-        decided = [(case, own) for case, own in attempts if own.grading is not None]
-        runs += [_run(case, own, variant) for case, own in decided]
+        graded_attempts = [(case, own) for case, own in attempts if own.grading is not None]
+        runs += [_run(case, own, variant) for case, own in graded_attempts]
         columns = {
-            "pass_rate": [own.grading["summary"]["pass_rate"] for _, own in decided if own.grading is not None],
-            "time_seconds": [own.seconds for _, own in decided if own.seconds is not None],
-            "tokens": [own.tokens for _, own in decided if own.tokens is not None],
+            "pass_rate": [own.grading["summary"]["pass_rate"] for _, own in graded_attempts if own.grading is not None],
+            "time_seconds": [own.seconds for _, own in graded_attempts if own.seconds is not None],
+            "tokens": [own.tokens for _, own in graded_attempts if own.tokens is not None],
         }
         summary[variant] = {name: _spread(values) for name, values in columns.items() if values}
     names = list(summary)
