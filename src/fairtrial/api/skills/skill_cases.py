@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import replace as with_fields
@@ -76,7 +75,7 @@ def read_skill_cases(path: str, options: SkillOptions, reading: ReadOptions) -> 
     skill = read_skill_at(folder)
     files = [Path(path)] if Path(path).is_file() else eval_files(start) or eval_files(folder)
     if not files:
-        raise UsageError(f"{path}: the skill has no eval files; write some: fairtrial init {shlex.quote(path)} --skill")
+        raise UsageError(f"{path}: the skill has no eval files; `fairtrial init` writes some")
     sources, root = loading.sources(files, lenient=reading.lenient), find_root(files[0])
     sets, paths, notes = _select_sets(sources, options, skill, folder, root)
     digests = {source.loaded.path: source.sha256 for source in sources}

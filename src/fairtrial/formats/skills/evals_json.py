@@ -10,12 +10,11 @@ from msgspec.structs import replace
 
 from fairtrial.formats.reading import Diagnostics, Names, Place
 from fairtrial.formats.skills.case_files import read_files
-from fairtrial.formats.skills.check_types import CHECK_TYPES, read_check
+from fairtrial.formats.skills.check_types import CHECK_TYPES, read_check, write_check
 from fairtrial.formats.skills.proposals import propose_check
 from fairtrial.formats.written_checks import read_checks as read_reply_checks
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.check import Check
-from fairtrial.records.record import without_defaults
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Invocation, Message
 from fairtrial.records.workspace import Workspace, WorkspaceCheck
@@ -94,7 +93,10 @@ def _case(raw: Any, number: int, skill: str, parent: Place, reading: Diagnostics
     reply_checks, own_checks = _checks(fields, at, reading)
     rubrics, checks = _assertions(fields, at, reading)
     checks = (*own_checks, *checks)
-    if expected and (rubrics or not (checks or reply_checks)):
+    is_judged = bool(expected) and bool(rubrics or not (checks or reply_checks))
+    if expected and not is_judged:
+        extra = {**(extra or {}), "expected_output": expected}
+    if is_judged:
         rubrics = (Rubric("expected_output", f"The result is as described: {expected}", type=FINAL_RESPONSE), *rubrics)
     triggers = fields.get("should_trigger")
     if triggers is not None and not isinstance(triggers, bool):
@@ -165,22 +167,13 @@ def _assertions(
             if not beginning and (proposal := propose_check(text)) is not None:
                 reading.notes.append(
                     f"{reading.pointer(place)}: could be a check without a model: "
-                    f"{compact(_write_check(proposal))} for {text!r:.120}"
+                    f"{compact(write_check(proposal))} for {text!r:.120}"
                 )
     return tuple(rubrics), tuple(checks)
 
 
 _CONTENTS = (("must_have", "The result has: "), ("must_not_have", "The result does not have: "))
 _SHORT = {"assertions": "assertion", "expectations": "expectation", "must_have": "has", "must_not_have": "has-not"}
-
-
-def _write_check(check: WorkspaceCheck) -> dict[str, Any]:
-    """Return a check as a file writes it."""
-    fields = without_defaults(check)
-    return {_FILE_KEYS.get(key, key): value for key, value in fields.items()}
-
-
-_FILE_KEYS = {"json_schema": "schema"}
 
 
 def _as_list(fields: dict[str, Any], key: str, at: Place, reading: Diagnostics) -> list[Any]:
