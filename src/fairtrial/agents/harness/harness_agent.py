@@ -13,11 +13,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
+from msgspec.structs import replace
+
 from fairtrial.agents.harness.harness_logs import HarnessLog, read_log
 from fairtrial.agents.harness.harness_table import COST, MODEL, PROMPT, Harness, find_harness
 from fairtrial.agents.harness.sandbox import choose_sandbox, make_environment, removal_of_container, wrap
 from fairtrial.agents.harness.workspace_checks import decide_checks, end_group
-from fairtrial.agents.harness.workspaces import Snapshot, compare, place_files, remove_folder, take_snapshot
+from fairtrial.agents.harness.workspaces import (
+    Snapshot,
+    compare,
+    find_pictures,
+    place_files,
+    remove_folder,
+    take_snapshot,
+)
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.skills.skill_md import FILE, with_description
 from fairtrial.llm.budget import Budget
@@ -25,8 +34,8 @@ from fairtrial.llm.model import UnsentError
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.reply import Reply
-from fairtrial.records.state_delta import StateDelta
-from fairtrial.records.trace import About, AgentDetails
+from fairtrial.records.state_delta import FileChange, StateDelta
+from fairtrial.records.trace import About, AgentDetails, Message
 from fairtrial.records.workspace import Workspace
 from fairtrial.text.display import shorten
 from fairtrial.text.redaction.redact import without_secrets
@@ -154,10 +163,10 @@ class HarnessSession:
             if budget is not None:
                 # An attempt that is cut off has a cost that nobody knows.
                 budget.settle(Reply("", cost=log.end.cost if log is not None else None))
-        for item in log.items:
+        files, omitted = compare(self._before, take_snapshot(self._workspace))
+        for item in self._with_pictures(log.items, files):
             yield item
         self._raise_failure(log, errors, problem)
-        files, omitted = compare(self._before, take_snapshot(self._workspace))
         checks = await decide_checks(
             self._case.workspace.checks if self._case.workspace is not None else (),
             self._workspace,
@@ -168,6 +177,14 @@ class HarnessSession:
         delta = StateDelta(files, omitted, checks, log.end.cost, self._agent.program, self._agent.sandbox)
         details = AgentDetails(self._agent.harness.name, tool_declarations=tuple({"name": name} for name in log.tools))
         self.about = About((details,), delta.state)
+
+    def _with_pictures(self, items: Sequence[Item], files: Sequence[FileChange]) -> Sequence[Item]:
+        """Return the items of a log. The reply gets the pictures that the agent left as its parts."""
+        reply = items[-1] if items else None
+        pictures = find_pictures(files, self._workspace) if isinstance(reply, Message) else ()
+        if not pictures or not isinstance(reply, Message):
+            return items
+        return [*items[:-1], replace(reply, parts=(*reply.parts, *pictures))]
 
     async def _reserve(self, budget: Budget) -> None:
         try:
