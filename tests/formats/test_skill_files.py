@@ -377,3 +377,23 @@ def test_every_assertion_of_the_kept_files_is_read(shared: Path) -> None:
             texts = len(raw.get("assertions", [])) + len(raw.get("expectations", []))
             assert len(case.rubrics) == texts + 1
             assert len(workspace(case).files) == len(raw.get("files", []))
+
+
+def test_a_name_that_stands_twice_gets_the_number_of_its_case() -> None:
+    """The ids of the file are distinct, so that the cases are."""
+    loaded = read({"id": 1, "name": "flow", "prompt": "A"}, {"id": 92, "name": "flow", "prompt": "B"})
+    assert loaded.eval_set is not None
+    assert [case.id for case in loaded.eval_set.cases] == ["flow", "flow-92"]
+
+
+def test_a_bare_list_of_prompts_is_read() -> None:
+    """Some files have no object around their cases, and name what has to be there, and what must not."""
+    item = {"id": "mcp", "prompt": "Take it over.", "expect": ["The scope is restated."], "fail": ["It scans first."]}
+    loaded = load([item], "evals.json")
+    assert loaded.kind == "evals of an Agent Skill"
+    assert loaded.eval_set is not None
+    (case,) = loaded.eval_set.cases
+    assert [rubric.text for rubric in case.rubrics] == [
+        "The result has: The scope is restated.",
+        "The result does not have: It scans first.",
+    ]

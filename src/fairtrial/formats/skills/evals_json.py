@@ -36,12 +36,13 @@ _CASE: Names = {
     "files": "files",
     "assertions": "assertions",
     "expectations": "expectations",
-    **dict.fromkeys(("must_have", "mustHave"), "must_have"),
-    **dict.fromkeys(("must_not_have", "mustNotHave"), "must_not_have"),
+    **dict.fromkeys(("must_have", "mustHave", "expect"), "must_have"),
+    **dict.fromkeys(("must_not_have", "mustNotHave", "fail"), "must_not_have"),
     "checks": "checks",
     **dict.fromkeys(("category", "kind"), "category"),
     **dict.fromkeys(("should_trigger", "shouldTrigger"), "should_trigger"),
 }
+_DEMANDS = ("assertions", "expectations", "must_have", "must_not_have", "expect", "fail")
 _ASSERTION_TEXT = ("text", "check", "assertion", "description", "criterion")
 _ASSERTION_KEYS = {*_ASSERTION_TEXT, "id", "name", "type", "weight"}
 _JUDGED_TYPES = {"llm", "judge", "rubric", "semantic", "manual", "qualitative", "behavior", "llm-judge"}
@@ -57,6 +58,12 @@ def is_evals(whole: dict[str, Any]) -> bool:
     return bool(items) and isinstance(items[0], dict) and "prompt" in items[0] and "evals" in whole
 
 
+def is_eval(item: Any) -> bool:
+    """Whether an item of a bare list is a prompt for a skill, with a list of what has to be true afterwards."""
+    is_prompt = isinstance(item, dict) and isinstance(item.get("prompt"), str)
+    return is_prompt and any(isinstance(item.get(key), list) for key in _DEMANDS)
+
+
 def read_evals(whole: dict[str, Any], reading: Diagnostics, stem: str) -> EvalSet:
     """Return the cases of an `evals.json`. Notes say what is not read, and which assertions could be checks."""
     fields, extra = reading.fields(whole, _TOP, (), open_ended=True)
@@ -64,7 +71,7 @@ def read_evals(whole: dict[str, Any], reading: Diagnostics, stem: str) -> EvalSe
     key = next((name for name in _LISTS if name in whole), "evals")
     items = reading.array({key: fields.get("evals")}, key, ())
     unread: Counter[str] = Counter(f"/{name}" for name in extra or {})
-    cases = [_case(item, i, skill, ((), key), reading, unread) for i, item in enumerate(items)]
+    cases = _with_numbers([_case(item, i, skill, ((), key), reading, unread) for i, item in enumerate(items)], items)
     _check_unique(cases, ((), key), reading)
     if not items:
         reading.error(((), key), "holds no case")
@@ -75,6 +82,18 @@ def read_evals(whole: dict[str, Any], reading: Diagnostics, stem: str) -> EvalSe
     if silent:
         reading.warning((), f"{count(silent, 'case')} of {len(cases)} expect nothing, so that nothing can be graded")
     return EvalSet(skill or stem, tuple(cases), name=skill, extra=extra)
+
+
+def _with_numbers(cases: Sequence[EvalCase], items: Sequence[Any]) -> list[EvalCase]:
+    """Return cases whose names are distinct, as far as their ids are: a repeated name gets the number of its case."""
+    names: set[str] = set()
+    distinct_cases = []
+    for case, item in zip(cases, items, strict=True):
+        number = item.get("id") if isinstance(item, dict) else None
+        is_repeated = case.id in names and isinstance(number, int) and bool(item.get("name"))
+        distinct_cases.append(replace(case, id=f"{case.id}-{number}") if is_repeated else case)
+        names.add(distinct_cases[-1].id)
+    return distinct_cases
 
 
 def _expects_nothing(case: EvalCase) -> bool:
