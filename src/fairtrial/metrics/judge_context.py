@@ -122,6 +122,9 @@ def produced_files(trace: Trace, index: int) -> Texts:
         budget -= len(excerpt)
         ending = "\n(the rest is not shown)" if file.is_cut or len(excerpt) < len(file.diff) else ""
         texts[f"file {number}"] = f"{file.path}: {file.change}, {file.size} bytes\n{excerpt}{ending}"
+    if delta.git is not None:
+        commits = "\n".join(delta.git.commits) or "no new commit"
+        texts["repository"] = f"branch {delta.git.branch}, {delta.git.uncommitted} uncommitted changes\n{commits}"
     omitted = delta.omitted + max(0, len(delta.files) - _MOST_FILES)
     if omitted or not delta.files:
         texts["other files"] = f"{omitted} more files changed" if omitted else "the agent changed no file"

@@ -15,6 +15,7 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
+from fairtrial.agents.harness.git_folders import read_git_state, start_repository
 from fairtrial.agents.harness.harness_logs import HarnessLog, read_log
 from fairtrial.agents.harness.harness_table import COST, MODEL, PROMPT, Harness, find_harness
 from fairtrial.agents.harness.sandbox import choose_sandbox, make_environment, removal_of_container, wrap
@@ -121,6 +122,7 @@ class HarnessSession:
         self._workspace, self._home = folder / "workspace", folder / "home"
         self._environment: dict[str, str] = {}
         self._before: Snapshot = {}
+        self._repository, self._commit = self._workspace, ""
         self._process: Process | None = None
 
     def prepare(self) -> None:
@@ -137,6 +139,10 @@ class HarnessSession:
         own_words = (*harness.environment, *(harness.in_sandbox if self._agent.sandbox != "none" else ()))
         variables = dict(word.split("=", 1) for word in own_words)
         self._environment = variables | make_environment(self._home, self._agent.credentials)
+        for file in own.files:
+            if file.revision:
+                self._repository = self._workspace / file.target
+                self._commit = start_repository(self._repository, self._environment)
         self._before = take_snapshot(self._workspace)
 
     def _install(self, source: SkillSource) -> None:
@@ -167,6 +173,9 @@ class HarnessSession:
         for item in self._with_pictures(log.items, files):
             yield item
         self._raise_failure(log, errors, problem)
+        git, place = None, self._repository / ".git"
+        if place.is_dir() and not place.is_symlink():
+            git = await read_git_state(self._repository, self._commit, self._environment, self._wrap)
         checks = await decide_checks(
             self._case.workspace.checks if self._case.workspace is not None else (),
             self._workspace,
@@ -174,7 +183,7 @@ class HarnessSession:
             self._environment,
             self._wrap,
         )
-        delta = StateDelta(files, omitted, checks, log.end.cost, self._agent.program, self._agent.sandbox)
+        delta = StateDelta(files, omitted, checks, log.end.cost, self._agent.program, self._agent.sandbox, git)
         details = AgentDetails(self._agent.harness.name, tool_declarations=tuple({"name": name} for name in log.tools))
         self.about = About((details,), delta.state)
 

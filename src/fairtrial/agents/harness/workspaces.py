@@ -10,10 +10,12 @@ import os
 import re
 import shutil
 import stat
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from fairtrial.agents.harness.git_folders import find_commit, write_revision
 from fairtrial.errors import UsageError
 from fairtrial.records.state_delta import FileChange
 from fairtrial.records.trace import Part
@@ -65,12 +67,25 @@ def place_files(files: tuple[CaseFile, ...], root: Path, workspace: Path) -> Non
         if source is None:
             raise UsageError(f"{root}: holds no {file.source!r}, which a case gives to the agent")
         target = workspace / file.target
-        if source.is_dir():
+        if file.revision:
+            copy_revision(file, source, target)
+        elif source.is_dir():
             copy_folder(source, target, root)
         else:
             target = target / source.name if file.target == "" else target
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target)
+
+
+def copy_revision(file: CaseFile, source: Path, target: Path) -> None:
+    """Copy a folder as it stands at the revision of a file. Raises UsageError if there is no such revision."""
+    problem = f"{file.source!r}: {file.revision!r}:"
+    if not source.is_dir():
+        raise UsageError(f"{problem} must be a folder in a repository of git")
+    with tempfile.TemporaryDirectory(prefix="fairtrial-revision-") as folder:
+        commit = find_commit(source, file.revision, problem)
+        own = write_revision(source, commit, Path(folder), problem)
+        copy_folder(own, target, own)
 
 
 def find_source(file: CaseFile, root: Path) -> Path | None:

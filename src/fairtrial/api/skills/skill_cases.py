@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import replace as with_fields
@@ -11,7 +12,8 @@ from typing import Literal
 from msgspec.structs import replace
 
 from fairtrial import loading
-from fairtrial.agents.harness.workspaces import find_source, hash_path
+from fairtrial.agents.harness.git_folders import find_commit
+from fairtrial.agents.harness.workspaces import copy_revision, find_source, hash_path
 from fairtrial.api.plan_options import ReadOptions
 from fairtrial.errors import UsageError, spell
 from fairtrial.formats.skills.skill_files import KINDS, TRIGGER_KIND
@@ -150,8 +152,18 @@ def _prepare(case: EvalCase, skill: str, folder: Path, root: Path, notes: list[s
             continue
         if source is None:
             raise UsageError(f"{root}: holds no {file.source!r}, which the case {case.id!r} gives to the agent")
-        files.append(replace(file, sha256=hash_path(source)))
+        files.append(_with_digest(file, source))
     return replace(case, workspace=replace(own, files=tuple(files), skill=skill), extra=None)
+
+
+def _with_digest(file: CaseFile, source: Path) -> CaseFile:
+    """Return a file with the digest of its content. A revision is fixed to its commit, so that no branch moves it."""
+    if not file.revision:
+        return replace(file, sha256=hash_path(source))
+    commit = find_commit(source, file.revision, f"{file.source!r}: {file.revision!r}:")
+    with tempfile.TemporaryDirectory(prefix="fairtrial-revision-") as folder:
+        copy_revision(replace(file, revision=commit), source, Path(folder))
+        return replace(file, sha256=hash_path(Path(folder)), revision=commit)
 
 
 def _is_of_skill(path: Path, folder: Path) -> bool:

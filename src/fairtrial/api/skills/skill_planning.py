@@ -13,6 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from fairtrial.agents import COMMAND_LINE_AGENTS
+from fairtrial.agents.harness.git_folders import find_commit, write_revision
 from fairtrial.agents.harness.harness_agent import HarnessAgent, SkillSource, agent_at
 from fairtrial.agents.harness.harness_table import program_version, warn_of_version
 from fairtrial.agents.harness.sandbox import check_credentials, choose_sandbox, start_of_image
@@ -21,12 +22,11 @@ from fairtrial.api.attempt_planning import Attempts
 from fairtrial.api.plan_options import READ, RUN, ReadOptions, RunOptions
 from fairtrial.api.planning import Criteria, Plan, PreparedSets, plan_run
 from fairtrial.api.skills.skill_cases import SkillOptions, find_skill_folder, read_skill_cases, with_distinct_ids
-from fairtrial.api.skills.skill_versions import version_at
 from fairtrial.config.attempt_options import AttemptOptions
 from fairtrial.errors import UsageError, spell
 from fairtrial.formats.skills.skill_md import FILE, Skill, SkillPart, skill_parts, without_part
 from fairtrial.llm.budget import Budget
-from fairtrial.loading.skill_folders import EVALS, eval_files, read_skill_at
+from fairtrial.loading.skill_folders import EVALS, eval_files, find_skill, read_skill_at
 from fairtrial.records.case import EvalSet
 from fairtrial.records.workspace import Workspace
 from fairtrial.text.display import count
@@ -163,13 +163,25 @@ def _variants(
             raise UsageError(f"descriptions: {file!r}: must hold a text, and have a name of its own")
         variants.append((name, with_fields(current, description=text)))
     if options.versus is not None:
-        old = version_at(options.versus, folder, temporary_folder("version"))
+        old = _version_at(options.versus, folder)
         variants.append((OLD, _prepare_skill(old, read_skill_at(old).name)))
     elif options.drop is not None:
         variants += [(name, _without_part(current, part)) for name, part in parts.items()]
     elif not options.trigger:
         variants.append((WITHOUT, SkillSource()))
     return variants
+
+
+def _version_at(name: str, folder: Path) -> Path:
+    """Return the folder of another version of the skill in `folder`: a folder, or that folder at a revision of git."""
+    if Path(name).is_dir():
+        return find_skill(Path(name))
+    problem = f"versus: {name!r}:"
+    commit = find_commit(folder, name, f"{problem} is no folder, and")
+    old = write_revision(folder, commit, temporary_folder("version"), problem)
+    if not (old / FILE).is_file():
+        raise UsageError(f"{problem} holds no {FILE} in its folder")
+    return old
 
 
 def temporary_folder(purpose: str) -> Path:

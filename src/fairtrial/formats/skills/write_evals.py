@@ -124,7 +124,9 @@ def _write_eval(case: EvalCase) -> _WrittenCase:
     if text := _description(case) or _reference(case):
         content["expected_output"] = text
     if own.files:
-        content["files"] = [file.source for file in own.files]
+        content["files"] = [
+            {"path": file.source, "revision": file.revision} if file.revision else file.source for file in own.files
+        ]
     if rubrics := _other_rubrics(case):
         content["assertions"] = [
             rubric.text if _is_numbered(rubric.id) else {"name": rubric.id, "text": rubric.text} for rubric in rubrics

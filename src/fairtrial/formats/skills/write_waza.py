@@ -69,6 +69,7 @@ def waza_task(
             add(grader[0], check.title, grader[1])
     for name, text in rubrics:
         add("prompt", name, {"prompt": text})
+    losses += [f"the revision of {file.source!r}" for file in workspace.files if file.revision]
     inputs: dict[str, Any] = {"prompt": prompt}
     if workspace.files:
         inputs["files"] = [{"path": file.source} for file in workspace.files]
