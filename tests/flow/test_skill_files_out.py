@@ -35,6 +35,18 @@ def test_a_skill_gets_three_prompts_and_a_trigger_file(folder: Path) -> None:
     assert "/evals/0/prompt: is still to be written" in checked.out + checked.err
 
 
+def test_what_is_still_to_be_written_does_not_run(folder: Path) -> None:
+    """Attempts at a prompt that nobody wrote would cost money and say nothing."""
+    shutil.rmtree(folder / "sales-report" / "evals")
+    fairtrial("init", "sales-report", "--skill")
+    done = fairtrial("run", "sales-report", "--agent", AGENT)
+    assert (done.code, "'usual', 'other-words', 'hard': still to be written" in done.err) == (2, True)
+    asked = fairtrial("run", "sales-report", "--agent", AGENT, "--trigger")
+    assert (asked.code, "still to be written" in asked.err) == (2, True)
+    checked = fairtrial("check", "sales-report")
+    assert checked.out.count("is still to be written") == 12
+
+
 @pytest.mark.usefixtures("folder")
 def test_eval_files_are_never_overwritten() -> None:
     """What stands there is the work of somebody."""

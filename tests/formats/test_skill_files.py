@@ -414,3 +414,28 @@ def test_a_bare_list_of_prompts_is_read() -> None:
         "The result has: The scope is restated.",
         "The result does not have: It scans first.",
     ]
+
+
+def test_check_reads_the_skill_of_a_folder(tmp_path: Path) -> None:
+    """The header is checked beside the eval files, also those in YAML."""
+    folder = tmp_path / "notes"
+    (folder / "evals").mkdir(parents=True)
+    (folder / "SKILL.md").write_bytes(SKILL)
+    (folder / "evals" / "trigger_tests.yaml").write_text(
+        "should_trigger_prompts: [A]\nshould_not_trigger_prompts: [B]\n"
+    )
+    skill, queries = api.check([str(folder)])
+    assert skill.content == "the Agent Skill 'tides'"
+    assert "/name: should be the name of its folder, 'notes', got 'tides'" in skill.warnings
+    assert queries.content == "trigger queries of an Agent Skill, 2 cases"
+
+
+def test_check_reads_a_skill_alone(tmp_path: Path) -> None:
+    """A header that lacks something is an error with its place, and a skill without evals a note."""
+    path = tmp_path / "SKILL.md"
+    path.write_text("---\nname: tides\n---\n")
+    (bad,) = api.check([str(path)])
+    assert bad.problems == ("/description: must be a text that is not empty",)
+    path.write_bytes(SKILL)
+    (good,) = api.check([str(path)])
+    assert "the skill has no eval files" in good.notes[0]

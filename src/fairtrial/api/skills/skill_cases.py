@@ -16,6 +16,7 @@ from fairtrial.agents.harness.git_folders import find_commit
 from fairtrial.agents.harness.workspaces import copy_revision, find_source, hash_path
 from fairtrial.api.plan_options import ReadOptions
 from fairtrial.errors import UsageError, spell
+from fairtrial.formats.skills.evals_json import DESCRIBED, TODO
 from fairtrial.formats.skills.skill_files import KINDS, TRIGGER_KIND
 from fairtrial.formats.skills.skill_md import FILE, Skill
 from fairtrial.loading.skill_folders import eval_files, find_root, find_skill, read_skill_at
@@ -130,10 +131,18 @@ def _select_sets(
         problem = "no case says whether the skill should be used" if options.trigger else "no case asks for work"
         advice = "write trigger queries" if options.trigger else "set trigger to ask whether the skill fires"
         raise UsageError(f"{sources[0].loaded.path}: {problem}; {advice}")
+    if drafts := [case.id for own in sets for case in own.cases if _is_draft(case)]:
+        raise UsageError(f"{paths[0]}: {', '.join(map(repr, drafts[:5]))}: still to be written; replace each {TODO}")
     if omitted:
         kind = "ask for work" if options.trigger else "only ask whether the skill fires, which needs trigger"
         notes.append(f"left out {count(omitted, 'case')} that {kind}")
     return sets, paths, list(dict.fromkeys(notes))
+
+
+def _is_draft(case: EvalCase) -> bool:
+    """Whether a case holds a text that somebody has to write before it can be run."""
+    texts = [invocation.query for invocation in case.conversation or ()]
+    return any(text.removeprefix(DESCRIBED).startswith(TODO) for text in (*texts, *(own.text for own in case.rubrics)))
 
 
 def _is_asked(case: EvalCase, kind: str, *, trigger: bool) -> bool:

@@ -21,7 +21,9 @@ from fairtrial.records.workspace import Workspace, WorkspaceCheck
 from fairtrial.text.display import compact, count
 
 KIND = "evals of an Agent Skill"
-_TODO = "TODO:"
+TODO, IS_TO_BE_WRITTEN = "TODO:", "is still to be written"
+DESCRIBED = "The result is as described: "
+"""The beginning of the rubric that an expected output becomes."""
 FINAL_RESPONSE = "FINAL_RESPONSE_QUALITY"
 _LISTS = ("evals", "test_cases", "cases")
 _TOP: Names = {
@@ -106,9 +108,10 @@ def _case(raw: Any, number: int, skill: str, parent: Place, reading: Diagnostics
     fields, extra = reading.fields(raw, _CASE, at, open_ended=True)
     unread.update(f"/{parent[1]}/*/{name}" for name in extra or {})
     prompt = reading.required(fields, "prompt", at)
-    if prompt.startswith(_TODO):
-        reading.warning((at, "prompt"), "is still to be written")
     expected = reading.text(fields, "expected_output", at)
+    for key, own in (("prompt", prompt), ("expected_output", expected)):
+        if own.startswith(TODO):
+            reading.warning((at, key), IS_TO_BE_WRITTEN)
     reply_checks, own_checks = _checks(fields, at, reading)
     rubrics, checks = _assertions(fields, at, reading)
     checks = (*own_checks, *checks)
@@ -116,7 +119,7 @@ def _case(raw: Any, number: int, skill: str, parent: Place, reading: Diagnostics
     if expected and not is_judged:
         extra = {**(extra or {}), "expected_output": expected}
     if is_judged:
-        rubrics = (Rubric("expected_output", f"The result is as described: {expected}", type=FINAL_RESPONSE), *rubrics)
+        rubrics = (Rubric("expected_output", f"{DESCRIBED}{expected}", type=FINAL_RESPONSE), *rubrics)
     triggers = fields.get("should_trigger")
     if triggers is not None and not isinstance(triggers, bool):
         reading.wrong_type((at, "should_trigger"), "true or false", triggers)
@@ -180,6 +183,8 @@ def _assertions(
             text, name = _assertion(raw, place, reading)
             if not text:
                 continue
+            if text.startswith(TODO):
+                reading.warning(place, IS_TO_BE_WRITTEN)
             ids = {rubric.id for rubric in rubrics}
             own_id = name if name and name not in ids else f"{_SHORT[key]}-{i + 1}"
             rubrics.append(Rubric(own_id, f"{beginning}{text}", type=FINAL_RESPONSE))

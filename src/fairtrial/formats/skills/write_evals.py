@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple
 
 from fairtrial.formats.skills.check_types import write_check
-from fairtrial.formats.skills.evals_json import FINAL_RESPONSE
+from fairtrial.formats.skills.evals_json import DESCRIBED, FINAL_RESPONSE
 from fairtrial.formats.skills.write_waza import as_yaml, waza_files, waza_task
 from fairtrial.formats.written_checks import check_json
 from fairtrial.records.case import EvalCase, EvalSet
@@ -18,7 +18,6 @@ from fairtrial.text.display import count
 SkillFormat = Literal["agent-skills", "trigger-queries", "waza", "skilljack"]
 EXPECTED_OUTPUT = "expected_output"
 _NAME_MODEL = "/config/model is MODEL: name the model that waza should run"
-_PREFIX = "The result is as described: "
 
 
 class WrittenEvals(NamedTuple):
@@ -92,7 +91,7 @@ def _prompt(case: EvalCase) -> str:
 
 def _description(case: EvalCase) -> str:
     """Return the description of a good result that a judge holds the result against, or an empty text."""
-    texts = (rubric.text.removeprefix(_PREFIX) for rubric in case.rubrics if rubric.id == EXPECTED_OUTPUT)
+    texts = (rubric.text.removeprefix(DESCRIBED) for rubric in case.rubrics if rubric.id == EXPECTED_OUTPUT)
     return next(texts, "")
 
 
