@@ -50,6 +50,7 @@ class StateDelta(Record, frozen=True):
     """The difference between a workspace before and after an attempt.
 
     `omitted` counts further changes that are not listed. `cost` is in US dollars, as the program reports it.
+    `lacks_calls` says that the log of the program is text, so that nothing is known about calls.
     `program` is the version of the program, and `sandbox` the name of its sandbox. `git` is None without a repository.
     """
 
@@ -60,6 +61,7 @@ class StateDelta(Record, frozen=True):
     program: str = ""
     sandbox: str = ""
     git: GitState | None = None
+    lacks_calls: bool = False
 
     @property
     def state(self) -> dict[str, Json]:

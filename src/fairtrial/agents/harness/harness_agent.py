@@ -183,7 +183,8 @@ class HarnessSession:
             self._environment,
             self._wrap,
         )
-        delta = StateDelta(files, omitted, checks, log.end.cost, self._agent.program, self._agent.sandbox, git)
+        program, lacks_calls = self._agent.program, self._agent.harness.log == "text"
+        delta = StateDelta(files, omitted, checks, log.end.cost, program, self._agent.sandbox, git, lacks_calls)
         details = AgentDetails(self._agent.harness.name, tool_declarations=tuple({"name": name} for name in log.tools))
         self.about = About((details,), delta.state)
 

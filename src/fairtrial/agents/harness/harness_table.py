@@ -120,7 +120,7 @@ def find_harness(text: str, *, on_path: bool = True) -> Harness:
         return harness
     path = Path(text)
     if not path.is_file():
-        raise UsageError(f"agent {text!r}: is neither {', '.join(HARNESSES)} nor a file{nearest(text, HARNESSES)}")
+        raise UsageError(f"is neither {', '.join(HARNESSES)} nor a file{nearest(text, HARNESSES)}")
     return _read_harness(path, on_path=on_path)
 
 

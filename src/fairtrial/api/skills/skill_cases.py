@@ -62,6 +62,8 @@ class SkillCases:
 def find_skill_folder(path: str) -> Path | None:
     """Return the folder of a skill that a path means: the skill, its repository, or one of its eval files."""
     place = Path(path)
+    if place.name == FILE and place.is_file():
+        return place.parent
     if place.is_file() and place.suffix in (".json", ".yaml", ".yml"):
         place = find_root(place)
         return place if place.is_dir() and ((place / FILE).is_file() or any(place.glob(f"skills/*/{FILE}"))) else None
@@ -76,7 +78,8 @@ def read_skill_cases(path: str, options: SkillOptions, reading: ReadOptions) -> 
         raise UsageError(f"{path}: holds no {FILE}")
     folder = find_skill(start)
     skill = read_skill_at(folder)
-    files = [Path(path)] if Path(path).is_file() else eval_files(start) or eval_files(folder)
+    is_eval_file = Path(path).is_file() and Path(path).name != FILE
+    files = [Path(path)] if is_eval_file else eval_files(start) or eval_files(folder)
     if not files:
         raise UsageError(f"{path}: the skill has no eval files; `fairtrial init` writes some")
     sources, root = loading.sources(files, lenient=reading.lenient), find_root(files[0])

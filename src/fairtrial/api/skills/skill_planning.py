@@ -224,9 +224,13 @@ def _equip(
     running: RunOptions,
 ) -> HarnessAgent:
     sandbox = choose_sandbox(options.sandbox)
-    target = agent_at(
-        agent if agent.startswith("harness:") else f"harness:{agent}", on_path=not start_of_image(sandbox)
-    )
+    name = agent if agent.startswith("harness:") else f"harness:{agent}"
+    try:
+        target = agent_at(name, on_path=not start_of_image(sandbox))
+    except UsageError as error:
+        raise UsageError(f"{spell('agent')} {agent}: {error}") from None
+    if options.trigger and target.harness.log == "text":
+        raise UsageError(f"{spell('trigger')}: the log of {target.harness.name} is text, which names no use of a skill")
     check_credentials(options.credentials)
     return with_fields(
         target,
