@@ -404,3 +404,38 @@ def test_a_state_of_another_shape_is_no_delta() -> None:
     """Any agent may have a state with this key."""
     states: Sequence[Any] = (None, {STATE_KEY: 3}, {STATE_KEY: {"sandbox": 1, "files": 2}}, {STATE_KEY: {"files": []}})
     assert [read_delta(Trace(final_state=state)) for state in states] == [None] * 4
+
+
+def test_pictures_that_the_agent_leaves_are_parts_of_the_reply(tmp_path: Path) -> None:
+    """New pictures are kept by their content, and what only has the name of one, a link and a given one are not."""
+    script = """
+    png = bytes.fromhex("89504e470d0a1a0a") + b"..."
+    pathlib.Path("chart.png").write_bytes(png)
+    pathlib.Path("fake.png").write_text("text")
+    pathlib.Path("link.png").symlink_to("chart.png")
+    say({"type": "text", "text": "Done."})
+    end(result="Done.")
+    """
+    (tmp_path / "given.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    case = EvalCase("c", workspace=Workspace((CaseFile("given.png", "given.png"),)))
+    items, delta = run(agent(tmp_path, script), case)
+    reply = items[-1]
+    assert isinstance(reply, Message)
+    assert [(part.mime_type, part.name) for part in reply.parts] == [("image/png", "chart.png")]
+    assert {change.path for change in delta.files} == {"chart.png", "fake.png", "link.png"}
+
+
+def test_pictures_are_bounded(tmp_path: Path) -> None:
+    """A large picture is only named among the files."""
+    script = """
+    png = bytes.fromhex("89504e470d0a1a0a")
+    pathlib.Path("large.png").write_bytes(png + bytes(4_000_000))
+    for number in range(8):
+        pathlib.Path(f"small-{number}.png").write_bytes(png + bytes(1000))
+    say({"type": "text", "text": "Done."})
+    end(result="Done.")
+    """
+    items, delta = run(agent(tmp_path, script))
+    assert isinstance(items[-1], Message)
+    assert [part.name for part in items[-1].parts] == [f"small-{number}.png" for number in range(6)]
+    assert len(delta.files) == 9

@@ -25,7 +25,6 @@ _COMMAND = re.compile(r"`[^`]*fairtrial [^`]*`|fairtrial \w+ .*|(?:git|pip insta
 _FRONT_ENDS = ("cli", "pytest_plugin", "view", "starter", "examples")
 _OTHERS = {
     "agents/harness/": "options of other programs",
-    "api/skills/skill_versions.py": "options of git",
     "api/judges/item_exams.py": "names options of the only command that calls it",
     "api/repository.py": "options of git",
     "api/stored_runs.py": "makes commands",

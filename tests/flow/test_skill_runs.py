@@ -213,3 +213,41 @@ def test_a_program_without_a_price_has_no_budget(folder: Path) -> None:
     probe.write_text(json.dumps({"command": ["cat"], "skills": ".claude/skills", "log": "text"}))
     done = fairtrial("run", "sales-report", "--agent", f"harness:{probe}", "--max-cost", "1")
     assert (done.code, "probe does not report what an attempt costs" in done.err) == (2, True)
+
+
+def write_text_agent(folder: Path) -> str:
+    """Write an agent whose output is its reply, and return its name."""
+    probe = folder / "probe.json"
+    probe.write_text(json.dumps({"command": ["echo", "done"], "skills": ".claude/skills", "log": "text"}))
+    return f"harness:{probe}"
+
+
+def test_a_trigger_that_nobody_could_see_is_not_asked_for(folder: Path) -> None:
+    """A log of text names no calls, so that every query would look quiet."""
+    done = fairtrial("run", "sales-report", "--agent", write_text_agent(folder), "--trigger")
+    assert (done.code, "--trigger: the log of probe is text, which names no use of a skill" in done.err) == (2, True)
+
+
+def test_calls_that_nobody_saw_are_not_counted(folder: Path) -> None:
+    """A check of calls is undecided if the log names none, and a check of files is decided."""
+    checks = [{"type": "calls", "at_most": 3}, {"type": "absent", "path": "x"}]
+    case = {"id": "one", "prompt": "Go", "checks": checks}
+    document = {"skill_name": "sales-report", "evals": [case]}
+    (folder / "sales-report" / "evals" / "evals.json").write_text(json.dumps(document))
+    options = ("--agent", write_text_agent(folder), "--attempts", "1", "--sandbox", "none", "--json", "run.json")
+    fairtrial("run", "sales-report", *options)
+    parts = [
+        (part["value"], part.get("reason", ""))
+        for own in report()["attempts"]
+        for outcome in own["outcomes"]
+        if outcome["criterion"] == "workspace_checks_v1"
+        for part in outcome["parts"]
+    ]
+    assert parts[0] == (None, "the log of the program is text, which names no calls")
+    assert parts[1][0] == 1
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_path_of_a_skill_file_means_the_skill() -> None:
+    """People complete the path of the file that they wrote."""
+    assert run(skill="sales-report/SKILL.md").code == 0

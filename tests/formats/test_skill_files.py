@@ -182,6 +182,23 @@ def test_a_misspelt_key_is_an_error() -> None:
         ("The output includes the value 18.", WorkspaceCheck("contains", texts=("18",))),
         ('The reply contains "high tide"', WorkspaceCheck("contains", texts=("high tide",))),
         ("At least 3 .md files are created", WorkspaceCheck("exists", path="**/*.md", at_least=3)),
+        ("Output contains a .svelte file.", WorkspaceCheck("exists", path="**/*.svelte")),
+        ('The reply does not mention "low tide".', WorkspaceCheck("not_contains", texts=("low tide",))),
+        (
+            "report.md contains the phrase 'Total: 45'",
+            WorkspaceCheck("contains", path="report.md", texts=("Total: 45",)),
+        ),
+        ("`report.md` does not contain 'TODO'", WorkspaceCheck("not_contains", path="report.md", texts=("TODO",))),
+        ("The file draft.md was deleted.", WorkspaceCheck("absent", path="draft.md")),
+        ("out.csv has at least 3 rows", WorkspaceCheck("csv_rows", path="out.csv", at_least=3)),
+        (
+            "The file out.csv contains 12 data rows.",
+            WorkspaceCheck("csv_rows", path="out.csv", at_least=12, at_most=12),
+        ),
+        ("Output contains a .svelte file for the form", None),
+        ("The reply contains 'high tide' or 'low tide'", None),
+        ("report.md contains a section about 'tides'", None),
+        ("report.md does not exist before the run", None),
         ("The report is friendly.", None),
         ("report.md exists, and explains the tides", None),
         ("The output does not include the value 18.", None),
@@ -377,3 +394,48 @@ def test_every_assertion_of_the_kept_files_is_read(shared: Path) -> None:
             texts = len(raw.get("assertions", [])) + len(raw.get("expectations", []))
             assert len(case.rubrics) == texts + 1
             assert len(workspace(case).files) == len(raw.get("files", []))
+
+
+def test_a_name_that_stands_twice_gets_the_number_of_its_case() -> None:
+    """The ids of the file are distinct, so that the cases are."""
+    loaded = read({"id": 1, "name": "flow", "prompt": "A"}, {"id": 92, "name": "flow", "prompt": "B"})
+    assert loaded.eval_set is not None
+    assert [case.id for case in loaded.eval_set.cases] == ["flow", "flow-92"]
+
+
+def test_a_bare_list_of_prompts_is_read() -> None:
+    """Some files have no object around their cases, and name what has to be there, and what must not."""
+    item = {"id": "mcp", "prompt": "Take it over.", "expect": ["The scope is restated."], "fail": ["It scans first."]}
+    loaded = load([item], "evals.json")
+    assert loaded.kind == "evals of an Agent Skill"
+    assert loaded.eval_set is not None
+    (case,) = loaded.eval_set.cases
+    assert [rubric.text for rubric in case.rubrics] == [
+        "The result has: The scope is restated.",
+        "The result does not have: It scans first.",
+    ]
+
+
+def test_check_reads_the_skill_of_a_folder(tmp_path: Path) -> None:
+    """The header is checked beside the eval files, also those in YAML."""
+    folder = tmp_path / "notes"
+    (folder / "evals").mkdir(parents=True)
+    (folder / "SKILL.md").write_bytes(SKILL)
+    (folder / "evals" / "trigger_tests.yaml").write_text(
+        "should_trigger_prompts: [A]\nshould_not_trigger_prompts: [B]\n"
+    )
+    skill, queries = api.check([str(folder)])
+    assert skill.content == "the Agent Skill 'tides'"
+    assert "/name: should be the name of its folder, 'notes', got 'tides'" in skill.warnings
+    assert queries.content == "trigger queries of an Agent Skill, 2 cases"
+
+
+def test_check_reads_a_skill_alone(tmp_path: Path) -> None:
+    """A header that lacks something is an error with its place, and a skill without evals a note."""
+    path = tmp_path / "SKILL.md"
+    path.write_text("---\nname: tides\n---\n")
+    (bad,) = api.check([str(path)])
+    assert bad.problems == ("/description: must be a text that is not empty",)
+    path.write_bytes(SKILL)
+    (good,) = api.check([str(path)])
+    assert "the skill has no eval files" in good.notes[0]

@@ -84,7 +84,7 @@ def find_agent(target: str | Any) -> Agent:
     allowed = f"or begin with {', '.join(f'{kind}:' for kind in KINDS)}"
     near = nearest(prefix.lower(), KINDS)
     if not colon:
-        near = _nearest_target(target) or _nearest_function(target)
+        near = _nearest_target(target) or nearest(target, COMMAND_LINE_AGENTS) or _nearest_function(target)
         raise UsageError(f"{spell('agent')}: must be 'module:function', got {target!r}{near or f'; {allowed}'}")
     if ":" in rest:
         raise UsageError(f"{spell('agent')}: must be 'module:function', got {target!r}; {allowed}{near}")

@@ -98,8 +98,8 @@ from fairtrial.api.run_slices import print_slices as print_slices
 from fairtrial.api.run_views import format_numbers as format_numbers
 from fairtrial.api.score_planning import plan_score as plan_score
 from fairtrial.api.skills.benchmark_files import write_benchmark as write_benchmark
-from fairtrial.api.skills.skill_planning import Drop as Drop
-from fairtrial.api.skills.skill_planning import SkillOptions as SkillOptions
+from fairtrial.api.skills.skill_cases import Drop as Drop
+from fairtrial.api.skills.skill_cases import SkillOptions as SkillOptions
 from fairtrial.api.skills.skill_planning import is_skill_run as is_skill_run
 from fairtrial.api.skills.skill_planning import plan_skill_run as plan_skill_run
 from fairtrial.api.skills.skill_planning import skill_options_in as skill_options_in

@@ -14,15 +14,16 @@ from fairtrial.formats.datasets.column_roles import check_columns
 from fairtrial.formats.dialects.dialect_table import dialect_names
 from fairtrial.formats.reading import NO_COLUMNS
 from fairtrial.formats.recognise import Loaded
+from fairtrial.formats.skills.skill_md import FILE as SKILL_FILE
 from fairtrial.formats.spans.span import LogRecord
 from fairtrial.llm.model_options import ModelOptions
+from fairtrial.loading.skill_folders import eval_files, read_skill_at
 from fairtrial.records.contents import withheld_contents
 from fairtrial.records.record import Record
 from fairtrial.simulate.user import check_persona
 from fairtrial.text.display import count
 
 _PATTERNS = (*loading.RECORDED_NAMES, "*config.yaml", "*config.yml", "*.evalset.yaml", "*.evalset.yml")
-_OF_SKILLS = ("SKILL.md", "eval.yaml", "eval.yml", "tasks.yaml", "tasks.yml", "trigger*.yaml", "trigger*.yml")
 
 
 class Checked(Record, frozen=True):
@@ -40,7 +41,7 @@ class Checked(Record, frozen=True):
 
 
 def check(paths: Sequence[str], *, lenient: bool = False, columns: Mapping[str, str] = NO_COLUMNS) -> Iterator[Checked]:
-    """Yield each file. A folder stands for all JSON files in it, and `-` for standard input.
+    """Yield each file. A folder stands for all JSON files in it and for its skill, and `-` for standard input.
 
     A file of a folder that has neither a format nor a name that is known here may belong to something else. That is not
     a problem. Files of spans and log records that complete them are also yielded together, as they would be scored.
@@ -60,13 +61,29 @@ def check(paths: Sequence[str], *, lenient: bool = False, columns: Mapping[str, 
 def _check_path(path: Path, *, lenient: bool, columns: Mapping[str, str]) -> Iterator[Checked]:
     """Yield a file, or each file of a folder."""
     if not path.is_dir():
-        yield _ensure_valid(path, lenient=lenient, columns=columns)
+        is_skill = path.name == SKILL_FILE and path.is_file()
+        yield _check_skill(path) if is_skill else _ensure_valid(path, lenient=lenient, columns=columns)
         return
-    files = sorted(loading.walk_files(path, _PATTERNS))
+    is_skill = (path / SKILL_FILE).is_file()
+    if is_skill:
+        yield _check_skill(path / SKILL_FILE)
+    files = sorted({*loading.walk_files(path, _PATTERNS), *(eval_files(path) if is_skill else ())})
     for file in files:
         yield _ensure_valid(file, lenient=lenient, columns=columns, is_named=loading.has_known_name(file))
-    if not files:
+    if not files and not is_skill:
         yield Checked(str(path), "cannot be read", (f"holds no {' or '.join(_PATTERNS)}",))
+
+
+def _check_skill(path: Path) -> Checked:
+    """Return the skill in a `SKILL.md`, with the rules that it breaks."""
+    try:
+        skill = read_skill_at(path.parent)
+    except FormatError as error:
+        return Checked(str(path), "cannot be read", error.problems)
+    warnings = tuple(warning.removeprefix(f"{path}: ") for warning in skill.warnings)
+    has_evals = bool(eval_files(path.parent))
+    notes = () if has_evals else ("the skill has no eval files; `fairtrial init` writes some",)
+    return Checked(str(path), f"the Agent Skill {skill.name!r}", warnings=warnings, notes=notes)
 
 
 def _check_together(paths: Sequence[Path]) -> Checked:

@@ -122,11 +122,11 @@ class RunProgress:
 
     def _variant_notes(self) -> list[str]:
         """Return the sentences about the variants of a skill."""
-        from fairtrial.api.skills.variant_notes import mean_costs, variant_notes
+        from fairtrial.api.skills.variant_notes import variant_notes
 
         store, info = self._store, self._info
-        costs = mean_costs(recording for _, recording in store.recordings(info.id))
-        return variant_notes(measure_stored(store, info), store.cases(info.id), store.results(info.id), costs)
+        cases, results, recordings = store.cases(info.id), store.results(info.id), store.recordings(info.id)
+        return variant_notes(measure_stored(store, info), cases, results, recordings)
 
     def _summarize(self, ballots: Mapping[str, Ballot]) -> Summary:
         """Return the numbers of the run over all its results. Raises StoreError if a result cannot be read."""

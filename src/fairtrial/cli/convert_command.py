@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,37 +11,56 @@ from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.cli.output_files import FileToWrite, refuse_overwriting
 from fairtrial.errors import UsageError
-from fairtrial.text.display import visible_line
+from fairtrial.text.display import count, visible_line
+
+if TYPE_CHECKING:
+    from fairtrial.api.eval_sets.converting import Format
 
 
 @command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("-o", "--output", metavar="OUT", required=True, type=FileToWrite(), help="The file to write.")
 @click.option(
-    "--to", type=click.Choice(["adk", "agents-cli"]), help="The format of OUT.  [default: the one that FILE is not in]"
+    "--to",
+    type=click.Choice(["adk", "agents-cli", "agent-skills", "trigger-queries", "waza", "skilljack"]),
+    help="The format of OUT.  [default: adk for a dataset or a table, agent-skills for evals of a skill in another "
+    "format, else agents-cli]",
 )
 @flags.lenient
 @flags.columns
 def convert(
-    file: Path, output: Path, to: Literal["adk", "agents-cli"] | None, lenient: bool, columns: dict[str, str]
+    file: Path,
+    output: Path,
+    to: Format | None,
+    lenient: bool,
+    columns: dict[str, str],
 ) -> None:
-    """Write an eval set of ADK as a dataset of Google's agents-cli, or a dataset or a table as an eval set.
+    """Write an eval set in another format: of ADK, of Google's agents-cli, or of the evals of a skill.
 
-    Tasks of tau2-bench become an eval set too. FILE may be - for standard input. Everything that OUT has no place for
-    is named. The command exits with 0, or with 2 if FILE cannot be read.
+    A table and tasks of tau2-bench become an eval set too. agent-skills is evals.json, skilljack is tasks.yaml, and
+    waza is eval.yaml with a file for each task in tasks/. FILE may be - for standard input. Everything that OUT has no
+    place for is named. The command exits with 0, or with 2 if FILE cannot be read.
 
     \b
     fairtrial convert tests/eval/evalsets/basic.evalset.json -o tests/eval/datasets/basic-dataset.json
     fairtrial convert basic-dataset.json -o basic.evalset.json --to adk
     fairtrial convert tasks.json -o airline.evalset.json
     fairtrial convert questions.csv -o questions.evalset.json --map input=question,expected=answer
+    fairtrial convert eval.yaml -o my-skill/evals/evals.json
+    fairtrial convert my-skill/evals/evals.json -o waza/eval.yaml --to waza
     """  # noqa: D301
     from fairtrial import api
 
     refuse_overwriting("--output", output, [file])
     converted = api.convert(file, to=to, lenient=lenient, columns=columns)
+    files = {output: converted.content, **{output.parent / name: own for name, own in converted.files.items()}}
+    for path in list(files)[1:]:
+        if path.exists():
+            raise UsageError(f"--output: {path} exists, and would be overwritten")
     try:
-        output.write_bytes(converted.content + b"\n")
+        for path, content in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content + b"\n")
     except OSError as error:
         raise UsageError(f"--output: cannot write {output}: {error.strerror or error}") from None
     for warning in converted.warnings:
@@ -50,4 +69,5 @@ def convert(
         click.echo(f"note: {visible_line(note)}", err=True)
     for loss in converted.losses:
         click.echo(f"lost: {visible_line(loss)}", err=True)
-    click.echo(f"{output}: {converted.format}")
+    more = f", and {count(len(converted.files), 'file')} beside it" if converted.files else ""
+    click.echo(f"{output}: {converted.format}{more}")

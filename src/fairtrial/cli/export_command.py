@@ -52,7 +52,7 @@ def export(
     if form == "agent-skills":
         if output == "-" or redacted is not None:
             raise UsageError("--as agent-skills needs a folder, --output FOLDER, and takes no --redact")
-        files = api.write_benchmark(api.reread(store, run).cases, Path(output))
+        files = api.write_benchmark(api.reread(store, run), Path(output))
         click.echo(visible_line(f"wrote {len(files)} files into {output}"))
         return
     if Path(output).is_dir():

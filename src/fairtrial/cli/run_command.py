@@ -167,7 +167,7 @@ def _plan(
     stored = None if earlier is None else api.skill_options_in(earlier.config)
     if stored is not None or api.is_skill_run(paths, agent):
         options = stored if stored is not None and skill == api.SkillOptions() else skill
-        return api.plan_skill_run(paths[0], agent, options, config, reading, running)
+        return api.plan_skill_run(paths, agent, options, config, reading, running)
     if skill != api.SkillOptions():
         options_of_skills = "--versus, --trigger, --description, --drop, --credentials and --sandbox"
         raise UsageError(

@@ -330,8 +330,8 @@ def _array(top: list[Any], reading: Diagnostics, stem: str, *, are_lines: bool =
 
 
 def _cases_of_list(items: list[Any], first: Any, reading: Diagnostics, stem: str) -> Loaded | None:
-    """Return the cases in a list of trigger queries or of tasks of tau2-bench, or None."""
-    if skill_files.is_query(first):
+    """Return the cases in a list of trigger queries, of prompts for a skill or of tasks of tau2-bench, or None."""
+    if skill_files.is_query(first) or skill_files.is_eval(first):
         return Loaded(reading.path, *skill_files.read_list(items, reading, stem))
     if tau2_tasks.is_task(first):
         return Loaded(reading.path, tau2_tasks.KIND, tau2_tasks.read_tasks(items, reading, stem))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as with_fields
 from functools import lru_cache
 from unicodedata import normalize
 
@@ -17,6 +18,7 @@ from fairtrial.llm.thoughts import NoAnswerError
 from fairtrial.records.ballot import Answer, JudgeAnswer
 from fairtrial.records.record import Json, Record
 from fairtrial.records.reply import Prompt
+from fairtrial.records.trace import Part
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,15 @@ class Question:
     def prompt_for(self, turn: int) -> Prompt:
         """Return the prompt of a model's vote. Its first vote has turn 0, and every second vote is reordered."""
         return self.reordered if turn % 2 and self.reordered is not None else self.prompt
+
+    def with_pictures(self, pictures: tuple[Part, ...]) -> Question:
+        """Return the question with pictures beside its text."""
+        if not pictures:
+            return self
+        own, reordered = (
+            None if prompt is None else replace(prompt, pictures=pictures) for prompt in (self.prompt, self.reordered)
+        )
+        return with_fields(self, prompt=own or self.prompt, reordered=reordered)
 
 
 def answer_schema(items: Sequence[str], answers: Sequence[Answer], *, marks: Sequence[str] = ()) -> dict[str, Json]:

@@ -14,7 +14,7 @@ from typing import Any
 import httpx2
 import msgspec
 from pydantic_ai.exceptions import ModelHTTPError
-from pydantic_ai.messages import ModelMessage, ModelResponse, SystemPromptPart, UserPromptPart
+from pydantic_ai.messages import BinaryContent, ModelMessage, ModelResponse, SystemPromptPart, UserPromptPart
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.profiles import ModelProfile
 from pydantic_ai.profiles.openai import (
@@ -154,14 +154,22 @@ class ChatModel(Model[ChatClient]):
         return ModelResponse(parts=[])
 
 
-def _entries(messages: Sequence[ModelMessage], profile: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+def _entries(messages: Sequence[ModelMessage], profile: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     system_role = profile.get("openai_system_prompt_role") or "system"
     for message in messages:
         for part in message.parts:
             if isinstance(part, SystemPromptPart):
                 yield {"role": system_role, "content": part.content}
             elif isinstance(part, UserPromptPart):
-                yield {"role": "user", "content": str(part.content)}
+                content = part.content
+                yield {"role": "user", "content": content if isinstance(content, str) else list(map(_content, content))}
+
+
+def _content(content: Any) -> dict[str, Any]:
+    """Return a text or a picture of a message."""
+    if isinstance(content, BinaryContent):
+        return {"type": "image_url", "image_url": {"url": content.data_uri}}
+    return {"type": "text", "text": str(content)}
 
 
 def _settings_fields(provider: str, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -91,5 +91,6 @@ def ignore(text: str) -> None:
 def call_key(signature: Mapping[str, Json], prompt: Prompt) -> str:
     """Return the key that identifies a call: SHA-256 of (model, settings, schema, prompt), then draw and ask."""
     content = [signature, prompt.schema, prompt.system, prompt.text]
+    content += [part.data for part in prompt.pictures]
     digest = hashlib.sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
     return f"{digest}.{prompt.draw}.{prompt.ask}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import hashlib
 import inspect
 import re
@@ -12,6 +13,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Self
+
+from msgspec.structs import replace
 
 from fairtrial.errors import ConfigError, nearest
 from fairtrial.llm.address import Address
@@ -56,6 +59,8 @@ _SCHEMA_REFUSED = re.compile(
     r"response_?format|json_?schema|response_?(json_?)?schema|response_?mime|output_config|structured|guided|grammar",
     re.IGNORECASE,
 )
+_PICTURES_REFUSED = re.compile(r"image|vision|multi-?modal|modalit|mmproj", re.IGNORECASE)
+_NO_PICTURES = "The pictures are not shown to you. Nothing is known about what they show."
 _EXHAUSTED = re.compile(r"insufficient_quota|billing_(hard_limit|not_active)|credit balance is too low", re.IGNORECASE)
 """Refusals that no waiting ends, because the account has no money left."""
 _BYTES_PER_TOKEN, _TOKENS_OF_REPLY = 3, 400
@@ -118,6 +123,7 @@ class Provider:
         self._open_model: OpenModel | None = None
         self._has_replied = False
         self._refuses_schemas = False
+        self._has_refused_pictures = False
         self._secrets = (*self.address.secrets, *known_secrets())
 
     @property
@@ -199,6 +205,8 @@ class Provider:
         if isinstance(error, ContentFilterError):
             return Reply(text="", stop=self.clean(f"content_filter: {error}"))
         failure, status = self._classify_failure(error)
+        if prompt.pictures and status is not None and status >= 400 and _PICTURES_REFUSED.search(str(failure)):
+            return await self._without_pictures(prompt, failure)
         if structured and status in {400, 422} and _SCHEMA_REFUSED.search(str(failure)):
             return await self._without_schema(prompt, failure)
         if (status in UNUSABLE or isinstance(failure, ExhaustedError)) and not self._has_replied:
@@ -248,6 +256,13 @@ class Provider:
                 "the replies; set structured_output to false to avoid the first request"
             )
         return await self(prompt)
+
+    async def _without_pictures(self, prompt: Prompt, refusal: CallError) -> Reply:
+        """Call the model again without the pictures of a prompt, which it may have refused for a broken picture."""
+        if not self._has_refused_pictures:
+            self._has_refused_pictures = True
+            self.note(f"{self._where()}: refuses pictures ({refusal}), so that it judges without those that it refuses")
+        return await self(replace(prompt, pictures=(), text=f"{prompt.text}\n\n{_NO_PICTURES}"))
 
     def _make_settings(self, prompt: Prompt) -> dict[str, Any]:
         """Return call settings. Each draw has its own seed, or all votes would be the same vote."""
@@ -385,10 +400,11 @@ def _number(draw: str) -> int:
 
 
 def _message(prompt: Prompt) -> Any:
-    from pydantic_ai.messages import ModelRequest, SystemPromptPart, UserPromptPart
+    from pydantic_ai.messages import BinaryContent, ModelRequest, SystemPromptPart, UserPromptPart
 
     system = [SystemPromptPart(prompt.system)] if prompt.system else []
-    return ModelRequest(parts=[*system, UserPromptPart(prompt.text)])
+    pictures = [BinaryContent(base64.b64decode(part.data), media_type=part.mime_type) for part in prompt.pictures]
+    return ModelRequest(parts=[*system, UserPromptPart([prompt.text, *pictures] if pictures else prompt.text)])
 
 
 def _parameters(prompt: Prompt, *, structured: bool) -> Any:

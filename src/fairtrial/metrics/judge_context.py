@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from itertools import accumulate
 
 from fairtrial.records.contents import placeholder, readable
 from fairtrial.records.record import Json
 from fairtrial.records.state_delta import read_delta
-from fairtrial.records.trace import AgentDetails, Invocation, Message, ToolCall, ToolResult, Trace
+from fairtrial.records.trace import AgentDetails, Invocation, Message, Part, ToolCall, ToolResult, Trace
 from fairtrial.text.display import compact
 
+PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+"""The kinds of pictures that the models of all large providers see."""
+MOST_PICTURES = 6
+_LONGEST_PICTURES = 6_000_000
+"""Characters of all pictures in base64 that a judge sees."""
 _LONGEST_FILE, _LONGEST_FILES, _MOST_FILES = 8_000, 40_000, 50
 """Characters of one file and of all files, and the number of files, that a judge sees."""
 
@@ -84,9 +90,24 @@ def _grounding(invocation: Invocation, before_step: int | None) -> list[Json]:
     ]
 
 
-def reply(invocation: Invocation, index: int, *, interim: bool = False) -> Texts:
-    """Return the agent's reply, behind its earlier messages if `interim`."""
-    return {f"reply {index + 1}": full_reply(invocation, interim=interim)}
+def reply(invocation: Invocation, index: int, *, interim: bool = False, pictures: Sequence[Part] = ()) -> Texts:
+    """Return the agent's reply, behind its earlier messages if `interim`. `pictures` are shown beside it."""
+    return {f"reply {index + 1}": full_reply(invocation, interim=interim, pictures=pictures)}
+
+
+def find_pictures(invocation: Invocation) -> tuple[Part, ...]:
+    """Return the pictures in a reply, for example those that a coding agent left in its workspace, up to a bound."""
+    pictures: list[Part] = []
+    budget = _LONGEST_PICTURES
+    for part in invocation.final_response.parts if invocation.final_response is not None else ():
+        if part.mime_type in PICTURES and 0 < len(part.data) <= budget and len(pictures) < MOST_PICTURES:
+            try:
+                base64.b64decode(part.data, validate=True)
+            except ValueError:
+                continue
+            budget -= len(part.data)
+            pictures.append(part)
+    return tuple(pictures)
 
 
 def produced_files(trace: Trace, index: int) -> Texts:
@@ -101,16 +122,19 @@ def produced_files(trace: Trace, index: int) -> Texts:
         budget -= len(excerpt)
         ending = "\n(the rest is not shown)" if file.is_cut or len(excerpt) < len(file.diff) else ""
         texts[f"file {number}"] = f"{file.path}: {file.change}, {file.size} bytes\n{excerpt}{ending}"
+    if delta.git is not None:
+        commits = "\n".join(delta.git.commits) or "no new commit"
+        texts["repository"] = f"branch {delta.git.branch}, {delta.git.uncommitted} uncommitted changes\n{commits}"
     omitted = delta.omitted + max(0, len(delta.files) - _MOST_FILES)
     if omitted or not delta.files:
         texts["other files"] = f"{omitted} more files changed" if omitted else "the agent changed no file"
     return texts
 
 
-def full_reply(invocation: Invocation, *, interim: bool) -> str:
+def full_reply(invocation: Invocation, *, interim: bool, pictures: Sequence[Part] = ()) -> str:
     """Return the text of the reply, behind the agent's earlier messages if `interim`, one message a line."""
     messages = [readable(step) for step in invocation.steps or () if isinstance(step, Message)] if interim else []
-    return "\n".join([*messages, readable(invocation.final_response)])
+    return "\n".join([*messages, readable(invocation.final_response, pictures)])
 
 
 def history(trace: Trace, *, with_actions: bool, with_replies: bool) -> Texts:

@@ -21,6 +21,7 @@ from fairtrial.metrics.judge_context import (
     agents_at,
     all_replies,
     earlier,
+    find_pictures,
     instructions,
     produced_files,
     reply,
@@ -34,7 +35,7 @@ from fairtrial.records.contents import DIALOGUE, Content
 from fairtrial.records.record import Json
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.score import PartKey, Score, average_parts
-from fairtrial.records.trace import Invocation, Trace
+from fairtrial.records.trace import Invocation, Part, Trace
 
 FINAL_RESPONSE, TOOL_USE, TRAJECTORY = "FINAL_RESPONSE_QUALITY", "TOOL_USE_QUALITY", "TRAJECTORY_QUALITY"
 _KINDS = {FINAL_RESPONSE, TOOL_USE, TRAJECTORY}
@@ -186,13 +187,17 @@ class _InvocationRubrics(RubricMetric):
                 return Score(applicable=False, reason="no rubric for this invocation")
             rubrics = [rubric for _, rubric in placed]
             question = self.ask_about(rubrics, context, subject, sample=invocation.reply or invocation.query)
-            return await self.score_rubrics(rubrics, notes, question)
+            return await self.score_rubrics(rubrics, notes, question.with_pictures(self.pictures(invocation)))
 
         return await judge_each(trace, score, reads=self.reads)
 
     def show(self, trace: Trace, index: int) -> tuple[Texts, Texts]:
         """Return the texts for the invocation at `index`: the context, and the subject of the judgement."""
         raise NotImplementedError
+
+    def pictures(self, invocation: Invocation) -> tuple[Part, ...]:  # noqa: ARG002
+        """Return the pictures that the judge sees beside the texts."""
+        return ()
 
 
 @dataclass(frozen=True)
@@ -218,7 +223,12 @@ class FinalResponseRubrics(_InvocationRubrics):
 
     def show(self, trace: Trace, index: int) -> tuple[Texts, Texts]:
         """Return everything that the agent was given and did as the context, and its reply as the subject."""
-        return reply_in_context(trace, index, interim=self.include_intermediate_responses_in_final)
+        interim, pictures = self.include_intermediate_responses_in_final, self.pictures(trace.invocations[index])
+        return reply_in_context(trace, index, interim=interim, pictures=() if self.adaptive_rubrics else pictures)
+
+    def pictures(self, invocation: Invocation) -> tuple[Part, ...]:
+        """Return the pictures in the reply."""
+        return find_pictures(invocation)
 
     def notes(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:
         """Return a note for each rubric of the case, or of an invocation, that has no type."""
@@ -278,12 +288,14 @@ class TrajectoryRubrics(RubricMetric):
         return instructions(agents) | tools(agents), whole(trace) | produced_files(trace, len(trace.invocations) - 1)
 
 
-def reply_in_context(trace: Trace, index: int, *, interim: bool = False) -> tuple[Texts, Texts]:
+def reply_in_context(
+    trace: Trace, index: int, *, interim: bool = False, pictures: Sequence[Part] = ()
+) -> tuple[Texts, Texts]:
     """Return everything that the agent was given and did as the context, and its reply as the subject."""
     invocation, agents = trace.invocations[index], agents_at(trace, index)
     context = instructions(agents) | tools(agents) | earlier(trace, index) | user_message(invocation, index)
     context |= actions(invocation, index, messages=not interim)
-    return context, reply(invocation, index, interim=interim) | produced_files(trace, index)
+    return context, reply(invocation, index, interim=interim, pictures=pictures) | produced_files(trace, index)
 
 
 def _check_types(own: Sequence[Rubric], kind: str) -> None:

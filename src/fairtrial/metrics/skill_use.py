@@ -14,6 +14,7 @@ from fairtrial.records.trace import Invocation, ToolCall, ToolResult, Trace
 from fairtrial.records.workspace import Order, WorkspaceCheck
 from fairtrial.text.text_decisions import TEXT_CHECKS, Decision, decide_number, decide_text
 
+_NO_CALLS = "the log of the program is text, which names no calls"
 _SKILL_TOOLS = ("skill", "activate_skill", "use_skill", "load_skill")
 _SKILL_ARGUMENTS = ("skill", "name", "skill_name", "command")
 _SKILL_FILE = re.compile(r"([^\s/\\'\"]{1,100})[/\\]SKILL\.md\b")
@@ -53,6 +54,8 @@ def _decide(check: WorkspaceCheck, trace: Trace, delta: StateDelta | None) -> De
         return Decision(results[0].passed, results[0].reason)
     if trace.incomplete:
         return Decision(None, trace.incomplete)
+    if delta is not None and delta.lacks_calls and check.type != "seconds":
+        return Decision(None, _NO_CALLS)
     return _decide_steps(check, trace)
 
 
@@ -113,6 +116,8 @@ class SkillTrigger:
             return Score(None, "the case does not name its skill", side="expectation")
         if trace.broken or trace.incomplete:
             return Score(None, trace.broken or trace.incomplete)
+        if (delta := read_delta(trace)) is not None and delta.lacks_calls:
+            return Score(None, _NO_CALLS, side="infrastructure")
         names = list(dict.fromkeys(used_skills(trace)))
         triggered = own.skill in names
         other_names = [name for name in names if name != own.skill]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Literal
 
 from fairtrial.records.trace import Invocation, Message, Part, Step, Thought, ToolCall, Trace
@@ -88,20 +88,24 @@ def _read_content(step: Step) -> Content:
     return "thoughts" if isinstance(step, Thought) else "results"
 
 
-def readable(message: Message | None) -> str:
+def readable(message: Message | None, pictures: Sequence[Part] = ()) -> str:
     """Return a message as people and judges see it: its text, then its parts. Without a message it is empty.
 
-    A part that is a text is shown. Any other part, for example a picture, is named with the remark that it is not
-    shown.
+    A part that is a text is shown. Any other part, for example a sound, is named with the remark that it is not
+    shown. `pictures` are the parts that a judge sees beside the text. They are named with their numbers.
     """
     if message is None:
         return ""
     text = placeholder(message) if message.withheld else message.text
-    return "\n".join([*([text] if text or not message.parts else []), *map(_show_part, message.parts)])
+    return "\n".join(
+        [*([text] if text or not message.parts else []), *(_show_part(part, pictures) for part in message.parts)]
+    )
 
 
-def _show_part(part: Part) -> str:
+def _show_part(part: Part, pictures: Sequence[Part]) -> str:
     name = " ".join(filter(None, (part.mime_type or "file", part.name, part.uri)))
+    if part in pictures:
+        return f"[{name}, which is picture {pictures.index(part) + 1}]"
     text = _extract_text(part)
     return f"[{name}, which is not shown here]" if text is None else f"[{name}]\n{text}"
 

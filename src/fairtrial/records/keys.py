@@ -58,7 +58,7 @@ KEY_FIELDS: dict[type[msgspec.Struct], tuple[str, ...]] = {
         "threshold",
     ),
     Workspace: ("files", "triggers", "checks"),
-    CaseFile: ("source", "target", "sha256"),
+    CaseFile: ("source", "target", "sha256", "revision"),
     WorkspaceCheck: tuple(name for name in WorkspaceCheck.__struct_fields__ if name != "name"),
     Rubric: ("id", "text", "description", "type"),
     Scenario: ("starting_prompt", "conversation_plan", "persona"),

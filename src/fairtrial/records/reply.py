@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fairtrial.records.record import Json, Record
+from fairtrial.records.trace import Part
 
 
 class Prompt(Record, frozen=True):
@@ -10,7 +11,8 @@ class Prompt(Record, frozen=True):
 
     `id` and `version` name its template. `schema` is the JSON schema of the answer, or None for plain text. `draw`
     distinguishes repetitions of a question, for example by the number of the vote. `ask` is 2 if the first reply could
-    not be parsed and the question is repeated.
+    not be parsed and the question is repeated. `pictures` are images that the text numbers from 1. A model that refuses
+    them gets the text alone, with a sentence that says so.
     """
 
     id: str
@@ -20,6 +22,7 @@ class Prompt(Record, frozen=True):
     schema: dict[str, Json] | None = None
     draw: str = "1"
     ask: int = 1
+    pictures: tuple[Part, ...] = ()
 
 
 class Reply(Record, frozen=True):

@@ -35,11 +35,23 @@ class CheckResult(Record, frozen=True):
     reason: str = ""
 
 
+class GitState(Record, frozen=True):
+    """A repository at the end of an attempt: its branch, its new commits, and the number of uncommitted changes.
+
+    `commits` are abbreviated digests with titles, the newest first.
+    """
+
+    branch: str = ""
+    commits: tuple[str, ...] = ()
+    uncommitted: int = 0
+
+
 class StateDelta(Record, frozen=True):
     """The difference between a workspace before and after an attempt.
 
     `omitted` counts further changes that are not listed. `cost` is in US dollars, as the program reports it.
-    `program` is the version of the program, and `sandbox` the name of its sandbox.
+    `lacks_calls` says that the log of the program is text, so that nothing is known about calls.
+    `program` is the version of the program, and `sandbox` the name of its sandbox. `git` is None without a repository.
     """
 
     files: tuple[FileChange, ...] = ()
@@ -48,6 +60,8 @@ class StateDelta(Record, frozen=True):
     cost: float | None = None
     program: str = ""
     sandbox: str = ""
+    git: GitState | None = None
+    lacks_calls: bool = False
 
     @property
     def state(self) -> dict[str, Json]:

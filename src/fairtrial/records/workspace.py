@@ -14,11 +14,13 @@ class CaseFile(Record, frozen=True):
 
     `source` is the path as the eval file writes it. `target` is the place in the workspace: a file, or the folder that
     receives the content of a folder. The empty `target` is the workspace itself. `sha256` is the digest of the content.
+    With a `revision` of git, the folder is given as it stood then, as a repository with a single commit.
     """
 
     source: str
     target: str = ""
     sha256: str = ""
+    revision: str = ""
 
 
 class WorkspaceCheck(Record, frozen=True):

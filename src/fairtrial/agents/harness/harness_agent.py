@@ -13,11 +13,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
+from msgspec.structs import replace
+
+from fairtrial.agents.harness.git_folders import read_git_state, start_repository
 from fairtrial.agents.harness.harness_logs import HarnessLog, read_log
 from fairtrial.agents.harness.harness_table import COST, MODEL, PROMPT, Harness, find_harness
 from fairtrial.agents.harness.sandbox import choose_sandbox, make_environment, removal_of_container, wrap
 from fairtrial.agents.harness.workspace_checks import decide_checks, end_group
-from fairtrial.agents.harness.workspaces import Snapshot, compare, place_files, remove_folder, take_snapshot
+from fairtrial.agents.harness.workspaces import (
+    Snapshot,
+    compare,
+    find_pictures,
+    place_files,
+    remove_folder,
+    take_snapshot,
+)
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.skills.skill_md import FILE, with_description
 from fairtrial.llm.budget import Budget
@@ -25,8 +35,8 @@ from fairtrial.llm.model import UnsentError
 from fairtrial.protocols import Environment, Item
 from fairtrial.records.case import EvalCase
 from fairtrial.records.reply import Reply
-from fairtrial.records.state_delta import StateDelta
-from fairtrial.records.trace import About, AgentDetails
+from fairtrial.records.state_delta import FileChange, StateDelta
+from fairtrial.records.trace import About, AgentDetails, Message
 from fairtrial.records.workspace import Workspace
 from fairtrial.text.display import shorten
 from fairtrial.text.redaction.redact import without_secrets
@@ -49,13 +59,15 @@ class HarnessOutageError(ConnectionError):
 class SkillSource:
     """A version of a skill to install: its folder without its eval files, prepared for copying, and its digest.
 
-    `description` replaces the description in its header. Without a folder, nothing is installed.
+    `description` replaces the description in its header. Without a folder, nothing is installed. `root` is the folder
+    that the paths of its own cases begin at, if it stands beside another skill.
     """
 
     folder: str = field(default="", repr=False)
     sha256: str = ""
     name: str = ""
     description: str = ""
+    root: str = field(default="", repr=False)
 
 
 def agent_at(target: str, *, on_path: bool = True) -> HarnessAgent:
@@ -71,13 +83,15 @@ def agent_at(target: str, *, on_path: bool = True) -> HarnessAgent:
 class HarnessAgent:
     """A command-line agent. A case gets a fresh folder with its files and with the version of the skill it asks for.
 
-    `root` is the folder that the paths of the cases begin at. `skills` are the versions by the variant of a case.
+    `root` is the folder that the paths of the cases begin at. `skills` are the versions by the variant of a case, and
+    `beside` the skills that compete with them, which every attempt gets.
     """
 
     harness: Harness
     model: str = ""
     root: str = field(default="", repr=False)
     skills: tuple[tuple[str, SkillSource], ...] = ()
+    beside: tuple[SkillSource, ...] = ()
     credentials: tuple[str, ...] = field(default=(), repr=False)
     sandbox: str = field(default_factory=lambda: choose_sandbox(None))
     seconds: float = DEFAULT_SECONDS
@@ -108,6 +122,7 @@ class HarnessSession:
         self._workspace, self._home = folder / "workspace", folder / "home"
         self._environment: dict[str, str] = {}
         self._before: Snapshot = {}
+        self._repository, self._commit = self._workspace, ""
         self._process: Process | None = None
 
     def prepare(self) -> None:
@@ -115,19 +130,29 @@ class HarnessSession:
         own = self._case.workspace or Workspace()
         self._workspace.mkdir(mode=0o700)
         self._home.mkdir(mode=0o700)
-        place_files(own.files, Path(self._agent.root), self._workspace)
-        source = dict(self._agent.skills).get(own.variant)
-        if source is not None and source.folder:
+        beside = self._agent.beside
+        root = next((source.root for source in beside if source.name == own.skill), self._agent.root)
+        place_files(own.files, Path(root), self._workspace)
+        for source in (dict(self._agent.skills).get(own.variant, SkillSource()), *beside):
+            self._install(source)
+        harness = self._agent.harness
+        own_words = (*harness.environment, *(harness.in_sandbox if self._agent.sandbox != "none" else ()))
+        variables = dict(word.split("=", 1) for word in own_words)
+        self._environment = variables | make_environment(self._home, self._agent.credentials)
+        for file in own.files:
+            if file.revision:
+                self._repository = self._workspace / file.target
+                self._commit = start_repository(self._repository, self._environment)
+        self._before = take_snapshot(self._workspace)
+
+    def _install(self, source: SkillSource) -> None:
+        """Copy a skill to the place in which the program looks for skills."""
+        if source.folder:
             target = self._workspace / self._agent.harness.skills / source.name
             shutil.copytree(source.folder, target)
             if source.description:
                 header = target / FILE
                 header.write_bytes(with_description(header.read_bytes(), source.description))
-        harness = self._agent.harness
-        own_words = (*harness.environment, *(harness.in_sandbox if self._agent.sandbox != "none" else ()))
-        variables = dict(word.split("=", 1) for word in own_words)
-        self._environment = variables | make_environment(self._home, self._agent.credentials)
-        self._before = take_snapshot(self._workspace)
 
     async def send(self, message: str) -> AsyncIterator[Item]:
         """Run the program with a message, and yield the items of its log, also those before a failure."""
@@ -144,10 +169,13 @@ class HarnessSession:
             if budget is not None:
                 # An attempt that is cut off has a cost that nobody knows.
                 budget.settle(Reply("", cost=log.end.cost if log is not None else None))
-        for item in log.items:
+        files, omitted = compare(self._before, take_snapshot(self._workspace))
+        for item in self._with_pictures(log.items, files):
             yield item
         self._raise_failure(log, errors, problem)
-        files, omitted = compare(self._before, take_snapshot(self._workspace))
+        git, place = None, self._repository / ".git"
+        if place.is_dir() and not place.is_symlink():
+            git = await read_git_state(self._repository, self._commit, self._environment, self._wrap)
         checks = await decide_checks(
             self._case.workspace.checks if self._case.workspace is not None else (),
             self._workspace,
@@ -155,9 +183,18 @@ class HarnessSession:
             self._environment,
             self._wrap,
         )
-        delta = StateDelta(files, omitted, checks, log.end.cost, self._agent.program, self._agent.sandbox)
+        program, lacks_calls = self._agent.program, self._agent.harness.log == "text"
+        delta = StateDelta(files, omitted, checks, log.end.cost, program, self._agent.sandbox, git, lacks_calls)
         details = AgentDetails(self._agent.harness.name, tool_declarations=tuple({"name": name} for name in log.tools))
         self.about = About((details,), delta.state)
+
+    def _with_pictures(self, items: Sequence[Item], files: Sequence[FileChange]) -> Sequence[Item]:
+        """Return the items of a log. The reply gets the pictures that the agent left as its parts."""
+        reply = items[-1] if items else None
+        pictures = find_pictures(files, self._workspace) if isinstance(reply, Message) else ()
+        if not pictures or not isinstance(reply, Message):
+            return items
+        return [*items[:-1], replace(reply, parts=(*reply.parts, *pictures))]
 
     async def _reserve(self, budget: Budget) -> None:
         try:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import difflib
 import hashlib
 import os
+import re
 import shutil
 import stat
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from fairtrial.agents.harness.git_folders import find_commit, write_revision
 from fairtrial.errors import UsageError
 from fairtrial.records.state_delta import FileChange
+from fairtrial.records.trace import Part
 from fairtrial.records.workspace import CaseFile
 from fairtrial.text.redaction.redact import without_secrets
 
@@ -26,6 +31,14 @@ _LONGEST_DIFF = 20_000
 _LONGEST_TOGETHER = 200_000
 _MOST_LISTED = 200
 _LARGEST_COPY = 500 * 2**20
+_MOST_PICTURES, _LARGEST_PICTURES = 6, 3_000_000
+_PICTURES = {
+    re.compile(rb"\x89PNG\r\n\x1a\n"): "image/png",
+    re.compile(rb"\xff\xd8\xff"): "image/jpeg",
+    re.compile(rb"GIF8[79]a"): "image/gif",
+    re.compile(rb"RIFF.{4}WEBP", re.DOTALL): "image/webp",
+}
+"""The beginnings of pictures."""
 _NOT_A_FILE = "not a regular file"
 
 
@@ -54,12 +67,25 @@ def place_files(files: tuple[CaseFile, ...], root: Path, workspace: Path) -> Non
         if source is None:
             raise UsageError(f"{root}: holds no {file.source!r}, which a case gives to the agent")
         target = workspace / file.target
-        if source.is_dir():
+        if file.revision:
+            copy_revision(file, source, target)
+        elif source.is_dir():
             copy_folder(source, target, root)
         else:
             target = target / source.name if file.target == "" else target
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target)
+
+
+def copy_revision(file: CaseFile, source: Path, target: Path) -> None:
+    """Copy a folder as it stands at the revision of a file. Raises UsageError if there is no such revision."""
+    problem = f"{file.source!r}: {file.revision!r}:"
+    if not source.is_dir():
+        raise UsageError(f"{problem} must be a folder in a repository of git")
+    with tempfile.TemporaryDirectory(prefix="fairtrial-revision-") as folder:
+        commit = find_commit(source, file.revision, problem)
+        own = write_revision(source, commit, Path(folder), problem)
+        copy_folder(own, target, own)
 
 
 def find_source(file: CaseFile, root: Path) -> Path | None:
@@ -216,6 +242,25 @@ def compare(before: Snapshot, after: Snapshot) -> tuple[tuple[FileChange, ...], 
         budget -= len(change.diff)
         changes.append(change)
     return tuple(changes), max(0, len(paths) - _MOST_LISTED)
+
+
+def find_pictures(changes: Iterable[FileChange], workspace: Path) -> tuple[Part, ...]:
+    """Return the pictures among new and changed files, for judges and readers, up to a number and a size."""
+    pictures: list[Part] = []
+    budget = _LARGEST_PICTURES
+    for change in changes:
+        if change.change == "removed" or not 0 < change.size <= budget or len(pictures) == _MOST_PICTURES:
+            continue
+        path = workspace / change.path
+        if path.is_symlink():
+            continue
+        with contextlib.suppress(OSError):
+            data = path.read_bytes()
+            kind = next((kind for mark, kind in _PICTURES.items() if mark.match(data)), "")
+            if kind and len(data) == change.size:
+                budget -= len(data)
+                pictures.append(Part(kind, data=base64.b64encode(data).decode(), name=change.path))
+    return tuple(pictures)
 
 
 def _differ(before: FileState | None, after: FileState | None) -> bool:

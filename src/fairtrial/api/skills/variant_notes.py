@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fairtrial.analysis.comparison import compare_runs
 from fairtrial.analysis.measured_run import CASES, MeasuredRun
 from fairtrial.analysis.variants import SIGN, select_variant, variants_in
+from fairtrial.api.skills.attempt_files import assertion_text
+from fairtrial.api.skills.trigger_notes import TRIGGER, SkillUses, name_list, trigger_notes
 from fairtrial.errors import UsageError
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
@@ -16,38 +18,38 @@ from fairtrial.records.result import CaseResult
 from fairtrial.records.run_comparison import ComparedMeasure, Comparison
 from fairtrial.records.score import Score
 from fairtrial.records.state_delta import read_delta
-from fairtrial.records.summary import Estimate
 from fairtrial.reports.decisions.comparison_table import change_ends, format_signed
-from fairtrial.reports.numbers import interval, rate
-from fairtrial.stats.interval import bounded_interval
-from fairtrial.text.display import count
+from fairtrial.text.display import count, shorten
 
-_TOKENS, _SECONDS, _TRIGGER = "token_usage_v1", "invocation_duration_v1", "skill_trigger_v1"
+_TOKENS, _SECONDS = "token_usage_v1", "invocation_duration_v1"
 _WITH, _WITHOUT, _OLD = "with", "without", "old"
-_BASES = {_WITHOUT: "no skill", _OLD: "the old version"}
-_MOST_NAMED = 5
+_BASES = {_WITHOUT: "no skill", _OLD: "the old version", _WITH: "the present description"}
+_LONGEST_ASSERTION = 80
 
 
 def variant_notes(
-    run: MeasuredRun, cases: Iterable[ExpectedCase], results: Iterable[CaseResult], costs: Mapping[str, float]
+    run: MeasuredRun,
+    cases: Iterable[ExpectedCase],
+    results: Iterable[CaseResult],
+    recordings: Iterable[tuple[int, Recording]],
 ) -> list[str]:
-    """Return the sentences about the variants of a run, the most important first. A run without variants has none.
-
-    `costs` are the mean costs of an attempt by variant, in US dollars, as far as the agent reports them.
-    """
+    """Return the sentences about the variants of a run, the most important first. A run without variants has none."""
     variants = variants_in(run)
     if not variants:
         return []
     by_position = {case.position: case.case for case in cases}
-    notes = list(_trigger_notes(run, variants, by_position))
+    uses, costs = SkillUses(run.info.config.get("skills") or (), by_position), _Costs()
+    for position, recording in recordings:
+        uses.add(position, recording)
+        costs.add(recording)
+    notes = [*trigger_notes(run, by_position), *uses.notes()]
     if parts := run.info.config.get("dropped_parts"):
         return [*_part_notes(run, parts), *notes]
-    bases = [variant for variant in variants if variant in _BASES]
-    for base in bases:
+    for base in [variant for variant in variants if variant in (_WITHOUT, _OLD)] or variants[:1]:
         for variant in variants:
-            if variant not in _BASES:
-                notes += _difference_notes(run, base, variant, costs)
-    return [*notes, *_assertion_notes(results, variants)]
+            if variant not in (base, _WITHOUT, _OLD):
+                notes += _difference_notes(run, base, variant, costs.means)
+    return [*notes, *_assertion_notes(results, variants, by_position)]
 
 
 def _part_notes(run: MeasuredRun, parts: Mapping[str, str]) -> Iterator[str]:
@@ -64,13 +66,13 @@ def _part_notes(run: MeasuredRun, parts: Mapping[str, str]) -> Iterator[str]:
     verb = "is" if 1 in (len(noticed), len(losses)) else "are"
     yield f"{len(noticed)} of {count(len(losses), 'part')} of the skill {verb} noticed by a case"
     for title, cases in noticed.items():
-        yield f"without {title!r}, these cases pass less often: {_list(cases)}"
+        yield f"without {title!r}, these cases pass less often: {name_list(cases)}"
     if silent := [repr(title) for title, cases in losses.items() if not cases]:
-        yield f"no case notices the loss of {_list(silent)}"
+        yield f"no case notices the loss of {name_list(silent)}"
     noticing = {case.rpartition(" (")[0] for cases in noticed.values() for case in cases}
     if deaf := [case for case in whole if case not in noticing]:
         verb = "notices" if len(deaf) == 1 else "notice"
-        yield f"{count(len(deaf), 'case')} {verb} no loss: {_list(deaf)}"
+        yield f"{count(len(deaf), 'case')} {verb} no loss: {name_list(deaf)}"
 
 
 def _rates(run: MeasuredRun, variant: str) -> dict[str, float]:
@@ -132,74 +134,28 @@ def _silent_cases(run: MeasuredRun, base: str, variant: str) -> Iterator[str]:
         names = [case for case, own in rates.items() if own == {base: value, variant: value}]
         if names:
             both = f"with {variant!r} and with {base!r}"
-            yield f"{phrase} {both}, so that the case says nothing about the skill: {_list(names)}"
+            yield f"{phrase} {both}, so that the case says nothing about the skill: {name_list(names)}"
 
 
-def _list(names: Sequence[str]) -> str:
-    rest = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names[:_MOST_NAMED]) + rest
-
-
-def _trigger_notes(run: MeasuredRun, variants: Sequence[str], cases: dict[int, EvalCase]) -> Iterator[str]:
-    """Yield how often the skill fires when it should, and stays quiet when it should, with intervals over queries."""
-    if _TRIGGER not in run.columns:
-        return
-    for variant in variants:
-        if variant == _WITHOUT:
-            continue
-        part = select_variant(run, variant)
-        shares: dict[bool, list[tuple[str, float]]] = {True: [], False: []}
-        for place, position in enumerate(part.positions):
-            sample = part.columns[_TRIGGER].sample(place)
-            workspace = cases[position].workspace if position in cases else None
-            if sample is not None and workspace is not None and workspace.triggers is not None:
-                shares[workspace.triggers].append((part.keys[place].case, sample.mean))
-        sentences = [
-            _share(shares[True], "fires", "that should", "sensitivity"),
-            _share(shares[False], "stays quiet", "that should not fire", "specificity"),
-        ]
-        yield f"{_name(variant)}: {'; '.join(filter(None, sentences))}"
-        wrong = [f"{case} ({rate(share)} right)" for own in shares.values() for case, share in own if share < 1]
-        if wrong:
-            yield f"{_name(variant)}: wrong on {_queries(len(wrong))}: {_list(wrong)}"
-
-
-def _name(variant: str) -> str:
-    return {_WITH: "the skill", _OLD: "the old version"}.get(variant, f"the description {variant!r}")
-
-
-def _share(shares: Sequence[tuple[str, float]], phrase: str, kind: str, name: str) -> str:
-    if not shares:
-        return ""
-    values = [share for _, share in shares]
-    mean = sum(values) / len(values)
-    ends = bounded_interval(values)
-    ends_text = (
-        f", {interval(Estimate(mean, *ends), percent=True)}" if ends is not None else ", no interval from one query"
-    )
-    return f"{phrase} on {rate(mean)} of {_queries(len(shares))} {kind} ({name}{ends_text})"
-
-
-def _queries(number: int) -> str:
-    return "1 query" if number == 1 else f"{number:,} queries"
-
-
-def _assertion_notes(results: Iterable[CaseResult], variants: Sequence[str]) -> Iterator[str]:
+def _assertion_notes(
+    results: Iterable[CaseResult], variants: Sequence[str], cases: Mapping[int, EvalCase]
+) -> Iterator[str]:
     """Yield the assertions that always hold, that never hold, and those on which the attempts disagree."""
     counts: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for result in results:
         variant = result.eval_set.rpartition(SIGN)[2]
         for outcome in result.outcomes:
-            if outcome.threshold is None or outcome.criterion == _TRIGGER:
+            if outcome.threshold is None or outcome.criterion == TRIGGER:
                 continue
             for part in _leaves(outcome.score):
-                counts[result.case_id, part.title][variant].append(float(part.value or 0.0))
+                text = shorten(assertion_text(part, cases.get(result.position)), _LONGEST_ASSERTION)
+                counts[result.case_id, text][variant].append(float(part.value or 0.0))
     names: dict[str, list[str]] = defaultdict(list)
     for (case, title), by_variant in counts.items():
         if phrase := _describe_assertion(by_variant, len(variants)):
             names[phrase].append(f"{case}: {title}")
     for phrase, places in names.items():
-        yield f"{count(len(places), 'assertion')} {phrase}: {_list(places)}"
+        yield f"{count(len(places), 'assertion')} {phrase}: {name_list(places)}"
 
 
 def _describe_assertion(by_variant: Mapping[str, Sequence[float]], variants: int) -> str:
@@ -224,15 +180,23 @@ def _leaves(score: Score) -> Iterator[Score]:
             yield part
 
 
-def mean_costs(recordings: Iterable[Recording]) -> dict[str, float]:
-    """Return the mean cost of an attempt by variant. A variant of which an attempt reports no cost is left out."""
-    costs: dict[str, list[float | None]] = defaultdict(list)
-    for recording in recordings:
+class _Costs:
+    """The costs of attempts by variant, in US dollars, as far as the agent reports them."""
+
+    def __init__(self) -> None:
+        self._costs: dict[str, list[float | None]] = defaultdict(list)
+
+    def add(self, recording: Recording) -> None:
+        """Add an attempt."""
         delta = read_delta(recording.trace)
-        costs[recording.eval_set.rpartition(SIGN)[2]].append(None if delta is None else delta.cost)
-    means = {}
-    for variant, values in costs.items():
-        known_values = [value for value in values if value is not None]
-        if len(known_values) == len(values):
-            means[variant] = sum(known_values) / len(known_values)
-    return means
+        self._costs[recording.eval_set.rpartition(SIGN)[2]].append(None if delta is None else delta.cost)
+
+    @property
+    def means(self) -> dict[str, float]:
+        """The mean cost of an attempt by variant. A variant of which an attempt reports no cost is left out."""
+        means = {}
+        for variant, values in self._costs.items():
+            known_values = [value for value in values if value is not None]
+            if len(known_values) == len(values):
+                means[variant] = sum(known_values) / len(known_values)
+        return means

@@ -138,6 +138,7 @@ def _losses(case: EvalCase, recordings: list[Recording]) -> Iterator[str]:
         ("expected failure", case.expected_failure or None),
         ("cluster", case.cluster or None),
         ("final session state", case.final_session_state),
+        ("workspace of a coding agent, with its files and checks,", case.workspace),
     ):
         if value is not None:
             yield f"the {name} has no place in a dataset"

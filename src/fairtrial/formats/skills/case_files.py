@@ -14,7 +14,8 @@ def read_files(raw: object, prompt: str, at: Place, reading: Diagnostics) -> tup
     """Return the files that a case gives to the agent. A path that leaves the folder of the skill is an error.
 
     The agent finds `evals/files/a.csv` as `a.csv`: the folders that all files of a case share are left out. If the
-    prompt itself names a path as the case writes it, all files keep their folders.
+    prompt itself names a path as the case writes it, all files keep their folders. An object may name a `revision` of
+    git.
     """
     if raw is None:
         return ()
@@ -22,6 +23,7 @@ def read_files(raw: object, prompt: str, at: Place, reading: Diagnostics) -> tup
         reading.wrong_type(at, "an array of paths", raw)
         return ()
     paths: list[str] = []
+    revisions: dict[str, str] = {}
     for i, item in enumerate(raw):
         path = item.get("path") if isinstance(item, dict) else item
         if not isinstance(path, str) or not path:
@@ -30,8 +32,12 @@ def read_files(raw: object, prompt: str, at: Place, reading: Diagnostics) -> tup
             reading.error((at, i), f"must stay inside of the folder of the skill, got {path!r:.80}")
         else:
             paths.append(str(PurePosixPath(path.replace("\\", "/"))))
+            if isinstance(item, dict):
+                revisions[paths[-1]] = reading.text(item, "revision", (at, i))
     keeps = any(path in prompt for path in paths if "/" in path)
-    return tuple(CaseFile(path, path if keeps else _target(path, paths)) for path in paths)
+    return tuple(
+        CaseFile(path, path if keeps else _target(path, paths), revision=revisions.get(path, "")) for path in paths
+    )
 
 
 def _target(path: str, paths: Sequence[str]) -> str:

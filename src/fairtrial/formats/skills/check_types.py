@@ -8,6 +8,7 @@ import regex
 
 from fairtrial.errors import UsageError, nearest
 from fairtrial.formats.reading import Diagnostics, Place
+from fairtrial.records.record import without_defaults
 from fairtrial.records.workspace import WorkspaceCheck
 from fairtrial.text.json_schemas import json_schema
 
@@ -92,6 +93,14 @@ def read_check(raw: Any, at: Place, reading: Diagnostics) -> WorkspaceCheck | No
         _order(fields, at, reading),
     )
     return check if len(reading.errors) == before else None
+
+
+def write_check(check: WorkspaceCheck) -> dict[str, Any]:
+    """Return a check as a file writes it."""
+    names = {"json_schema": "schema", _TEXTS: "text", **({"tools": "skills"} if check.type == "uses_skills" else {})}
+    fields = {names.get(name, name): value for name, value in without_defaults(check).items()}
+    texts = fields.get("text")
+    return fields | ({"text": texts[0]} if isinstance(texts, list) and len(texts) == 1 else {})
 
 
 def escapes(path: str) -> bool:

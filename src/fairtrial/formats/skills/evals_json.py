@@ -10,19 +10,20 @@ from msgspec.structs import replace
 
 from fairtrial.formats.reading import Diagnostics, Names, Place
 from fairtrial.formats.skills.case_files import read_files
-from fairtrial.formats.skills.check_types import CHECK_TYPES, read_check
+from fairtrial.formats.skills.check_types import CHECK_TYPES, read_check, write_check
 from fairtrial.formats.skills.proposals import propose_check
 from fairtrial.formats.written_checks import read_checks as read_reply_checks
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.check import Check
-from fairtrial.records.record import without_defaults
 from fairtrial.records.rubric import Rubric
 from fairtrial.records.trace import Invocation, Message
 from fairtrial.records.workspace import Workspace, WorkspaceCheck
 from fairtrial.text.display import compact, count
 
 KIND = "evals of an Agent Skill"
-_TODO = "TODO:"
+TODO, IS_TO_BE_WRITTEN = "TODO:", "is still to be written"
+DESCRIBED = "The result is as described: "
+"""The beginning of the rubric that an expected output becomes."""
 FINAL_RESPONSE = "FINAL_RESPONSE_QUALITY"
 _LISTS = ("evals", "test_cases", "cases")
 _TOP: Names = {
@@ -37,12 +38,13 @@ _CASE: Names = {
     "files": "files",
     "assertions": "assertions",
     "expectations": "expectations",
-    **dict.fromkeys(("must_have", "mustHave"), "must_have"),
-    **dict.fromkeys(("must_not_have", "mustNotHave"), "must_not_have"),
+    **dict.fromkeys(("must_have", "mustHave", "expect"), "must_have"),
+    **dict.fromkeys(("must_not_have", "mustNotHave", "fail"), "must_not_have"),
     "checks": "checks",
     **dict.fromkeys(("category", "kind"), "category"),
     **dict.fromkeys(("should_trigger", "shouldTrigger"), "should_trigger"),
 }
+_DEMANDS = ("assertions", "expectations", "must_have", "must_not_have", "expect", "fail")
 _ASSERTION_TEXT = ("text", "check", "assertion", "description", "criterion")
 _ASSERTION_KEYS = {*_ASSERTION_TEXT, "id", "name", "type", "weight"}
 _JUDGED_TYPES = {"llm", "judge", "rubric", "semantic", "manual", "qualitative", "behavior", "llm-judge"}
@@ -58,6 +60,12 @@ def is_evals(whole: dict[str, Any]) -> bool:
     return bool(items) and isinstance(items[0], dict) and "prompt" in items[0] and "evals" in whole
 
 
+def is_eval(item: Any) -> bool:
+    """Whether an item of a bare list is a prompt for a skill, with a list of what has to be true afterwards."""
+    is_prompt = isinstance(item, dict) and isinstance(item.get("prompt"), str)
+    return is_prompt and any(isinstance(item.get(key), list) for key in _DEMANDS)
+
+
 def read_evals(whole: dict[str, Any], reading: Diagnostics, stem: str) -> EvalSet:
     """Return the cases of an `evals.json`. Notes say what is not read, and which assertions could be checks."""
     fields, extra = reading.fields(whole, _TOP, (), open_ended=True)
@@ -65,7 +73,7 @@ def read_evals(whole: dict[str, Any], reading: Diagnostics, stem: str) -> EvalSe
     key = next((name for name in _LISTS if name in whole), "evals")
     items = reading.array({key: fields.get("evals")}, key, ())
     unread: Counter[str] = Counter(f"/{name}" for name in extra or {})
-    cases = [_case(item, i, skill, ((), key), reading, unread) for i, item in enumerate(items)]
+    cases = _with_numbers([_case(item, i, skill, ((), key), reading, unread) for i, item in enumerate(items)], items)
     _check_unique(cases, ((), key), reading)
     if not items:
         reading.error(((), key), "holds no case")
@@ -78,6 +86,18 @@ def read_evals(whole: dict[str, Any], reading: Diagnostics, stem: str) -> EvalSe
     return EvalSet(skill or stem, tuple(cases), name=skill, extra=extra)
 
 
+def _with_numbers(cases: Sequence[EvalCase], items: Sequence[Any]) -> list[EvalCase]:
+    """Return cases whose names are distinct, as far as their ids are: a repeated name gets the number of its case."""
+    names: set[str] = set()
+    distinct_cases = []
+    for case, item in zip(cases, items, strict=True):
+        number = item.get("id") if isinstance(item, dict) else None
+        is_repeated = case.id in names and isinstance(number, int) and bool(item.get("name"))
+        distinct_cases.append(replace(case, id=f"{case.id}-{number}") if is_repeated else case)
+        names.add(distinct_cases[-1].id)
+    return distinct_cases
+
+
 def _expects_nothing(case: EvalCase) -> bool:
     own = case.workspace or Workspace()
     return not (case.rubrics or case.checks or own.checks) and own.triggers is None
@@ -88,14 +108,18 @@ def _case(raw: Any, number: int, skill: str, parent: Place, reading: Diagnostics
     fields, extra = reading.fields(raw, _CASE, at, open_ended=True)
     unread.update(f"/{parent[1]}/*/{name}" for name in extra or {})
     prompt = reading.required(fields, "prompt", at)
-    if prompt.startswith(_TODO):
-        reading.warning((at, "prompt"), "is still to be written")
     expected = reading.text(fields, "expected_output", at)
+    for key, own in (("prompt", prompt), ("expected_output", expected)):
+        if own.startswith(TODO):
+            reading.warning((at, key), IS_TO_BE_WRITTEN)
     reply_checks, own_checks = _checks(fields, at, reading)
     rubrics, checks = _assertions(fields, at, reading)
     checks = (*own_checks, *checks)
-    if expected and (rubrics or not (checks or reply_checks)):
-        rubrics = (Rubric("expected_output", f"The result is as described: {expected}", type=FINAL_RESPONSE), *rubrics)
+    is_judged = bool(expected) and bool(rubrics or not (checks or reply_checks))
+    if expected and not is_judged:
+        extra = {**(extra or {}), "expected_output": expected}
+    if is_judged:
+        rubrics = (Rubric("expected_output", f"{DESCRIBED}{expected}", type=FINAL_RESPONSE), *rubrics)
     triggers = fields.get("should_trigger")
     if triggers is not None and not isinstance(triggers, bool):
         reading.wrong_type((at, "should_trigger"), "true or false", triggers)
@@ -159,28 +183,21 @@ def _assertions(
             text, name = _assertion(raw, place, reading)
             if not text:
                 continue
+            if text.startswith(TODO):
+                reading.warning(place, IS_TO_BE_WRITTEN)
             ids = {rubric.id for rubric in rubrics}
             own_id = name if name and name not in ids else f"{_SHORT[key]}-{i + 1}"
             rubrics.append(Rubric(own_id, f"{beginning}{text}", type=FINAL_RESPONSE))
             if not beginning and (proposal := propose_check(text)) is not None:
                 reading.notes.append(
                     f"{reading.pointer(place)}: could be a check without a model: "
-                    f"{compact(_write_check(proposal))} for {text!r:.120}"
+                    f"{compact(write_check(proposal))} for {text!r:.120}"
                 )
     return tuple(rubrics), tuple(checks)
 
 
 _CONTENTS = (("must_have", "The result has: "), ("must_not_have", "The result does not have: "))
 _SHORT = {"assertions": "assertion", "expectations": "expectation", "must_have": "has", "must_not_have": "has-not"}
-
-
-def _write_check(check: WorkspaceCheck) -> dict[str, Any]:
-    """Return a check as a file writes it."""
-    fields = without_defaults(check)
-    return {_FILE_KEYS.get(key, key): value for key, value in fields.items()}
-
-
-_FILE_KEYS = {"json_schema": "schema"}
 
 
 def _as_list(fields: dict[str, Any], key: str, at: Place, reading: Diagnostics) -> list[Any]:

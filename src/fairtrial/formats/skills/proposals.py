@@ -9,13 +9,15 @@ from fairtrial.records.workspace import WorkspaceCheck
 
 _LONGEST = 300
 _FILE = r"[`\"']?(?P<path>[\w./-]{1,80}\.\w{1,8})[`\"']?"
+_REPLY = r"(?:the )?(?:final )?(?:output|reply|response|answer)"
+_QUOTED = r"(?:the )?(?:exact )?(?:text|value|word|phrase|string|line)? ?[`\"'“](?P<text>[^`\"'”]{1,120})[`\"'”]"
 _PROPOSALS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], WorkspaceCheck]], ...] = (
     (
         re.compile(rf"^(?:the |a |an )?(?:file )?{_FILE} (?:is|contains) valid JSON\.?$", re.IGNORECASE),
         lambda match: WorkspaceCheck("json", path=match["path"]),
     ),
     (
-        re.compile(r"^the (?:output|reply|response) is valid JSON\.?$", re.IGNORECASE),
+        re.compile(rf"^{_REPLY} is valid JSON\.?$", re.IGNORECASE),
         lambda _: WorkspaceCheck("json"),
     ),
     (
@@ -27,16 +29,47 @@ _PROPOSALS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], WorkspaceChec
         lambda match: WorkspaceCheck("exists", path=match["path"]),
     ),
     (
-        re.compile(
-            r"^the (?:output|reply|response) (?:contains|includes|mentions|has) (?:the (?:text|value|word) )?"
-            r"[`\"'“](?P<text>[^`\"'”]{1,120})[`\"'”]\.?$",
-            re.IGNORECASE,
-        ),
+        re.compile(rf"^{_REPLY} (?:contains|includes|mentions|has) {_QUOTED}\.?$", re.IGNORECASE),
         lambda match: WorkspaceCheck("contains", texts=(match["text"],)),
     ),
     (
+        re.compile(rf"^{_REPLY} (?:does not|doesn't|never) (?:contain|include|mention)s? {_QUOTED}\.?$", re.IGNORECASE),
+        lambda match: WorkspaceCheck("not_contains", texts=(match["text"],)),
+    ),
+    (
+        re.compile(rf"^(?:the )?(?:file )?{_FILE} (?:contains|includes|mentions|has) {_QUOTED}\.?$", re.IGNORECASE),
+        lambda match: WorkspaceCheck("contains", path=match["path"], texts=(match["text"],)),
+    ),
+    (
         re.compile(
-            r"^the (?:output|reply|response) (?:contains|includes|has) the value (?P<text>-?\d[\d.,]{0,20}?)\.?$",
+            rf"^(?:the )?(?:file )?{_FILE} (?:does not|doesn't) (?:contain|include|mention) {_QUOTED}\.?$",
+            re.IGNORECASE,
+        ),
+        lambda match: WorkspaceCheck("not_contains", path=match["path"], texts=(match["text"],)),
+    ),
+    (
+        re.compile(
+            rf"^(?:the )?(?:file )?(?:called |named )?{_FILE} "
+            r"(?:does not exist|is not created|was not created|is deleted|was deleted|is removed|was removed)\.?$",
+            re.IGNORECASE,
+        ),
+        lambda match: WorkspaceCheck("absent", path=match["path"]),
+    ),
+    (
+        re.compile(
+            rf"^(?:the )?(?:file )?{_FILE} (?:has|contains) (?P<least>at least |exactly )?(?P<number>\d{{1,6}}) "
+            r"(?:data )?rows\.?$",
+            re.IGNORECASE,
+        ),
+        lambda match: _count_rows(match["path"], float(match["number"]), least=match["least"]),
+    ),
+    (
+        re.compile(rf"^{_REPLY} (?:contains|includes) (?:a|an|one) (?P<suffix>\.\w{{1,8}}) file\.?$", re.IGNORECASE),
+        lambda match: WorkspaceCheck("exists", path=f"**/*{match['suffix']}"),
+    ),
+    (
+        re.compile(
+            rf"^{_REPLY} (?:contains|includes|has) the value (?P<text>-?\d[\d.,]{{0,20}}?)\.?$",
             re.IGNORECASE,
         ),
         lambda match: WorkspaceCheck("contains", texts=(match["text"],)),
@@ -50,6 +83,12 @@ _PROPOSALS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], WorkspaceChec
         lambda match: WorkspaceCheck("exists", path=f"**/*{match['suffix']}", at_least=float(match["number"])),
     ),
 )
+
+
+def _count_rows(path: str, number: float, *, least: str | None) -> WorkspaceCheck:
+    """Return the check of so many rows. Without a word before it, the number is exact."""
+    is_least = least is not None and least.lower().startswith("at")
+    return WorkspaceCheck("csv_rows", path=path, at_least=number, at_most=None if is_least else number)
 
 
 def propose_check(text: str) -> WorkspaceCheck | None:

@@ -7,6 +7,7 @@ from typing import Any
 from fairtrial.errors import OtherContentError
 from fairtrial.formats.reading import Diagnostics
 from fairtrial.formats.skills import evals_json, skilljack, trigger_queries, waza
+from fairtrial.formats.skills.evals_json import is_eval
 from fairtrial.formats.skills.trigger_queries import is_query
 from fairtrial.records.case import EvalSet
 
@@ -21,7 +22,7 @@ _SETTINGS = (
     ({"models", "scoring", "runner"}, "settings of skilljack-evals, which hold no case; give tasks.yaml"),
 )
 
-__all__ = ["KINDS", "TRIGGER_KIND", "is_query", "read_document", "read_list"]
+__all__ = ["KINDS", "TRIGGER_KIND", "is_eval", "is_query", "read_document", "read_list"]
 
 
 def read_document(whole: dict[str, Any], reading: Diagnostics, stem: str) -> tuple[str, EvalSet] | None:
@@ -44,5 +45,7 @@ def read_document(whole: dict[str, Any], reading: Diagnostics, stem: str) -> tup
 
 
 def read_list(items: list[Any], reading: Diagnostics, stem: str) -> tuple[str, EvalSet]:
-    """Return the kind and the queries of a bare list."""
+    """Return the kind and the queries, or the prompts, of a bare list."""
+    if not is_query(items[0]):
+        return evals_json.KIND, evals_json.read_evals({"evals": items}, reading, stem)
     return trigger_queries.KIND, trigger_queries.read_query_list(items, reading, stem)

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any
 
 from fairtrial.formats.reading import Diagnostics, Place
+from fairtrial.formats.skills.evals_json import IS_TO_BE_WRITTEN, TODO
 from fairtrial.records.case import EvalCase, EvalSet
 from fairtrial.records.record import Json
 from fairtrial.records.trace import Invocation, Message
@@ -66,6 +67,8 @@ def _eval_set(placed: list[tuple[Any, bool | None, Place]], skill: str, stem: st
         elif not isinstance(triggers, bool):
             reading.error(at, f"must have 'should_trigger': true or false, got {triggers!r:.40}")
         else:
+            if query.startswith(TODO):
+                reading.warning(at, IS_TO_BE_WRITTEN)
             groups: dict[str, Json] = {key: raw[key] for key in ("category", "confidence") if key in raw}
             name = raw.get("id", raw.get("name"))
             case_id = str(name) if isinstance(name, str | int) else f"{'yes' if triggers else 'no'}-{number}"

@@ -1,0 +1,126 @@
+"""The sentences about the use of skills: how often one fires when it should, and which one is used instead."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from fairtrial.analysis.measured_run import MeasuredRun
+from fairtrial.analysis.variants import SIGN, select_variant, variants_in
+from fairtrial.metrics.skill_use import used_skills
+from fairtrial.records.attempt import Recording
+from fairtrial.records.case import EvalCase
+from fairtrial.records.summary import Estimate
+from fairtrial.reports.numbers import interval, rate
+from fairtrial.stats.interval import bounded_interval
+from fairtrial.text.display import count, shorten
+
+TRIGGER = "skill_trigger_v1"
+_WITH, _WITHOUT, _OLD = "with", "without", "old"
+_MOST_LISTED = 5
+_LONGEST_NAME = 64
+_NO_SKILL = "no skill"
+
+
+def trigger_notes(run: MeasuredRun, cases: Mapping[int, EvalCase]) -> Iterator[str]:
+    """Yield how often a skill fires when it should, and stays quiet when it should, with intervals over queries."""
+    if TRIGGER not in run.columns:
+        return
+    skills: Sequence[str] = run.info.config.get("skills") or ()
+    for variant in variants_in(run):
+        if variant == _WITHOUT:
+            continue
+        part = select_variant(run, variant)
+        shares: dict[str, dict[bool, list[tuple[str, float]]]] = defaultdict(lambda: {True: [], False: []})
+        for place, position in enumerate(part.positions):
+            sample = part.columns[TRIGGER].sample(place)
+            workspace = cases[position].workspace if position in cases else None
+            if sample is not None and workspace is not None and workspace.triggers is not None:
+                own = shares[workspace.skill if len(skills) > 1 else ""]
+                own[workspace.triggers].append((part.keys[place].case, sample.mean))
+        for skill, own_shares in shares.items():
+            beside = f"{skill}, beside " if skill and skill != skills[0] else f"{skill} with " if skill else ""
+            name = skill if skill and variant == _WITH else f"{beside}{name_variant(variant)}"
+            yield from _rate_notes(name, own_shares)
+
+
+def _rate_notes(name: str, shares: Mapping[bool, Sequence[tuple[str, float]]]) -> Iterator[str]:
+    sentences = [
+        _share(shares[True], "fires", "that should", "sensitivity"),
+        _share(shares[False], "stays quiet", "that should not fire", "specificity"),
+    ]
+    yield f"{name}: {'; '.join(filter(None, sentences))}"
+    wrong = [f"{case} ({rate(share)} right)" for own in shares.values() for case, share in own if share < 1]
+    if wrong:
+        yield f"{name}: wrong on {_queries(len(wrong))}: {name_list(wrong)}"
+
+
+def name_variant(variant: str) -> str:
+    """Return how notes call a variant."""
+    return {_WITH: "the skill", _OLD: "the old version"}.get(variant, f"the description {variant!r}")
+
+
+def _share(shares: Sequence[tuple[str, float]], phrase: str, kind: str, name: str) -> str:
+    if not shares:
+        return ""
+    values = [share for _, share in shares]
+    mean = sum(values) / len(values)
+    ends = bounded_interval(values)
+    ends_text = (
+        f", {interval(Estimate(mean, *ends), percent=True)}" if ends is not None else ", no interval from one query"
+    )
+    return f"{phrase} on {rate(mean)} of {_queries(len(shares))} {kind} ({name}{ends_text})"
+
+
+def _queries(number: int) -> str:
+    return "1 query" if number == 1 else f"{number:,} queries"
+
+
+def name_list(names: Sequence[str]) -> str:
+    """Return the first names, and the number of the others."""
+    rest = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+    return ", ".join(names[:_MOST_LISTED]) + rest
+
+
+class SkillUses:
+    """A table of confusion: the skill that a query asks for, and the skills that the attempts at it used.
+
+    `skills` are the skills under test. A query that should trigger none of them asks for "no skill".
+    """
+
+    def __init__(self, skills: Sequence[str], cases: Mapping[int, EvalCase]) -> None:
+        self._skills, self._cases = skills, cases
+        self._targets: dict[str, str] = {}
+        for case in cases.values():
+            if case.workspace is not None and case.workspace.triggers and (prompt := _prompt(case)):
+                self._targets[prompt] = case.workspace.skill
+        self._rows: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+        self._foreign_skills: set[str] = set()
+
+    def add(self, position: int, recording: Recording) -> None:
+        """Count an attempt at a query. A query that the file of another skill asks for, too, asks for that skill."""
+        case, trace = self._cases.get(position), recording.trace
+        own = None if case is None else case.workspace
+        if case is None or own is None or own.triggers is None or own.variant == _WITHOUT:
+            return
+        if trace.broken or trace.incomplete or recording.failure is not None:
+            return
+        names = sorted({shorten(name, _LONGEST_NAME) for name in used_skills(trace)})
+        self._foreign_skills.update(set(names) - {*self._skills, own.skill})
+        target = own.skill if own.triggers else self._targets.get(_prompt(case), _NO_SKILL)
+        variant = recording.eval_set.rpartition(SIGN)[2]
+        self._rows[variant][target][" + ".join(names[:_MOST_LISTED]) or _NO_SKILL] += 1
+
+    def notes(self) -> Iterator[str]:
+        """Yield a sentence for each row, if skills compete, or if an attempt used a skill that is not under test."""
+        if len(self._skills) < 2 and not self._foreign_skills:
+            return
+        for variant, rows in self._rows.items():
+            for target in sorted(rows, key=lambda own: (own == _NO_SKILL, own)):
+                uses = [f"{used} ({number})" for used, number in rows[target].most_common()]
+                subject = f"{count(rows[target].total(), 'attempt')} that should use {target}"
+                yield f"{'' if variant == _WITH else f'{name_variant(variant)}: '}{subject} used: {name_list(uses)}"
+
+
+def _prompt(case: EvalCase) -> str:
+    return case.conversation[0].query if case.conversation else ""
