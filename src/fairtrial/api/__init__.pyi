@@ -72,6 +72,7 @@ from fairtrial.api.mutation.mutating import resume_mutation as resume_mutation
 from fairtrial.api.mutation.mutation_reports import mutation_report as mutation_report
 from fairtrial.api.mutation.mutation_sources import MutationOptions as MutationOptions
 from fairtrial.api.plan_options import ReadOptions as ReadOptions
+from fairtrial.api.plan_options import RecordSource as RecordSource
 from fairtrial.api.plan_options import RunOptions as RunOptions
 from fairtrial.api.planning import Plan as Plan
 from fairtrial.api.planning import plan_run as plan_run

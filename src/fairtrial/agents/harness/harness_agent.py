@@ -18,6 +18,7 @@ from fairtrial.agents.harness.harness_table import COST, MODEL, PROMPT, Harness,
 from fairtrial.agents.harness.sandbox import choose_sandbox, make_environment, removal_of_container, wrap
 from fairtrial.agents.harness.workspace_checks import decide_checks, end_group
 from fairtrial.agents.harness.workspaces import Snapshot, compare, place_files, remove_folder, take_snapshot
+from fairtrial.agents.tracing.span_collection import child_variables
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.skills.skill_md import FILE, with_description
 from fairtrial.llm.budget import Budget
@@ -126,7 +127,7 @@ class HarnessSession:
         harness = self._agent.harness
         own_words = (*harness.environment, *(harness.in_sandbox if self._agent.sandbox != "none" else ()))
         variables = dict(word.split("=", 1) for word in own_words)
-        self._environment = variables | make_environment(self._home, self._agent.credentials)
+        self._environment = variables | make_environment(self._home, self._agent.credentials) | child_variables()
         self._before = take_snapshot(self._workspace)
 
     async def send(self, message: str) -> AsyncIterator[Item]:
