@@ -97,7 +97,8 @@ def main() -> None:
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(provider)
     for line in sys.stdin:
-        print(json.dumps({"reply": answer(json.loads(line)["message"])}), flush=True)
+        sys.stdout.write(json.dumps({"reply": answer(json.loads(line)["message"])}) + "\n")
+        sys.stdout.flush()
     provider.shutdown()
 
 

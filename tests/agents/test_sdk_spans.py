@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, Literal
 
 import pytest
 from chat_server import ChatServer, model
@@ -19,6 +19,8 @@ pytest.importorskip("openinference.instrumentation.openai")
 
 from agents import Agent, OpenAIChatCompletionsModel, Runner, function_tool, set_tracing_disabled  # noqa: E402
 
+SOURCES: tuple[Literal["messages", "spans"], ...] = ("messages", "spans")
+AT: dict[str, str] = {}
 SCHEMA = {"type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"]}
 
 
@@ -33,11 +35,11 @@ def loop_of_tools(url: str) -> Any:
     """Return a function with the loop of OpenAI's guide to function calling: ask, run the tools, ask again."""
 
     def shop(query: str) -> str:
-        client = openai.OpenAI(base_url=url, api_key="none")
         tools = [{"type": "function", "function": {"name": name, "parameters": SCHEMA}} for name in TOOLS]
         messages: list[Any] = [{"role": "user", "content": query}]
         while True:
-            answer = client.chat.completions.create(model="scripted", messages=messages, tools=tools)
+            with openai.OpenAI(base_url=url, api_key="none") as client:
+                answer = client.chat.completions.create(model="scripted", messages=messages, tools=tools)
             message = answer.choices[0].message
             if not message.tool_calls:
                 return str(message.content)
@@ -47,6 +49,18 @@ def loop_of_tools(url: str) -> Any:
                 messages.append({"role": "tool", "tool_call_id": call.id, "content": json.dumps(result)})
 
     return shop
+
+
+def make_clerk(client: Any) -> Agent:
+    """Return the agent that has the tools."""
+    tools = [function_tool(tool) for tool in TOOLS.values()]
+    return Agent(name="clerk", model=OpenAIChatCompletionsModel("scripted", client), tools=tools)
+
+
+async def open_clerk() -> AsyncIterator[Agent]:
+    """Open the agent of a conversation with a client of its own."""
+    async with openai.AsyncOpenAI(base_url=AT["url"], api_key="none") as client:
+        yield make_clerk(client)
 
 
 def test_a_loop_around_the_openai_sdk_is_recorded_whole() -> None:
@@ -66,15 +80,13 @@ def test_a_loop_around_the_openai_sdk_is_recorded_whole() -> None:
 def test_hand_written_orchestration_of_agents_is_recorded() -> None:
     """Two runs of the OpenAI Agents SDK in one function, as in its examples of agent patterns."""
     with ChatServer(model) as server:
-        client = openai.AsyncOpenAI(base_url=server.url, api_key="none")
-        scripted = OpenAIChatCompletionsModel("scripted", client)
-        tools = [function_tool(tool) for tool in TOOLS.values()]
-        clerk = Agent(name="clerk", model=scripted, tools=tools)
-        polite = Agent(name="polite", model=scripted)
+        url = server.url
 
         async def orchestrate(query: str) -> str:
-            found = await Runner.run(clerk, query)
-            last = await Runner.run(polite, f"Say politely: {found.final_output}")
+            async with openai.AsyncOpenAI(base_url=url, api_key="none") as client:
+                found = await Runner.run(make_clerk(client), query)
+                polite = Agent(name="polite", model=OpenAIChatCompletionsModel("scripted", client))
+                last = await Runner.run(polite, f"Say politely: {found.final_output}")
             return str(last.final_output)
 
         run = fairtrial.evaluate(saying("Where is A-17?"), orchestrate, CRITERIA, record="spans")
@@ -90,13 +102,10 @@ def test_hand_written_orchestration_of_agents_is_recorded() -> None:
 def test_spans_beside_an_adapter_change_nothing_that_it_reports() -> None:
     """Both sources hold the same calls, so that the adapter's steps stay."""
     with ChatServer(model) as server:
-        client = openai.AsyncOpenAI(base_url=server.url, api_key="none")
-        scripted = OpenAIChatCompletionsModel("scripted", client)
-        clerk = Agent(name="clerk", model=scripted, tools=[function_tool(tool) for tool in TOOLS.values()])
-        recordings = [
-            fairtrial.evaluate(EVAL_SET, clerk, CRITERIA, record=source).recordings[0][1]
-            for source in ("messages", "spans")
-        ]
+        AT["url"] = server.url
+        agent = f"openai-agents:{__name__}:open_clerk"
+        runs = [fairtrial.evaluate(EVAL_SET, agent, CRITERIA, record=source) for source in SOURCES]
+    recordings = [recording for run in runs for _, recording in run.recordings]
     plain, with_spans = ([own.steps for own in each.trace.invocations] for each in recordings)
     assert [[(type(step), getattr(step, "name", "")) for step in own or ()] for own in plain] == [
         [(type(step), getattr(step, "name", "")) for step in own or ()] for own in with_spans

@@ -19,7 +19,7 @@ from fairtrial.records.trace import Trace
 pytest.importorskip("opentelemetry.sdk")
 pytest.importorskip("opentelemetry.proto")
 
-from span_programs import answer, contradicting, in_thread, traced  # noqa: E402
+from span_programs import answer, contradicting, in_thread, traced
 
 HERE = Path(__file__).parent
 

@@ -165,7 +165,7 @@ def _plan(
     paths, agent, config = arguments["paths"], arguments["agent"], arguments["config"]
     names = ("only", "lenient", "allow_code", "thresholds")
     reading = api.ReadOptions(columns=arguments["columns"] or {}, **{name: arguments[name] for name in names})
-    source = arguments.get("record") or "messages"
+    source: api.RecordSource = arguments.get("record") or "messages"
     timeout = arguments["reply_timeout"]
     running = api.RunOptions(attempts, concurrency, reply_timeout=timeout, judges=judges, record=source)
     stored = None if earlier is None else api.skill_options_in(earlier.config)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from fairtrial.formats.conversation.options import TraceOptions
 from fairtrial.formats.conversation.span_conversations import single_conversation
 from fairtrial.formats.reading import Diagnostics
-from fairtrial.formats.spans.span import SpanItem
+from fairtrial.formats.spans.span import Span, SpanItem
 from fairtrial.protocols import Item
 from fairtrial.records.trace import AgentDetails, Message, Step, Thought, ToolCall, ToolResult, Trace, Usage
 from fairtrial.text.display import compact
@@ -34,11 +34,25 @@ def join_turn(items: Sequence[Item], spans: Sequence[SpanItem]) -> JoinedTurn:
     both hold. If each holds a call that the other lacks, the adapter's steps stay, and the turn has a gap. The same
     applies to the calls of models. The reply is the adapter's, if it has one.
     """
+    turn = JoinedTurn(tuple(items))
+    # A client below the OpenAI Agents SDK may be instrumented too: each of both then tells of every call.
+    for source in (filter(_is_of_agents_sdk, spans), filter(lambda span: not _is_of_agents_sdk(span), spans)):
+        earlier = turn
+        turn = _join_source(earlier.items, list(source))
+        turn = JoinedTurn(turn.items, earlier.agents or turn.agents, earlier.gap or turn.gap)
+    return turn
+
+
+def _is_of_agents_sdk(span: SpanItem) -> bool:
+    return isinstance(span, Span) and any(name.startswith("openai_agents.") for name in span.attributes)
+
+
+def _join_source(items: Sequence[Item], spans: Sequence[SpanItem]) -> JoinedTurn:
     conversation = single_conversation(spans, [], Diagnostics("spans"), TraceOptions()) if spans else None
     if conversation is None:
         return JoinedTurn(tuple(items))
     trace = conversation.trace
-    span_steps = [step for own in (*trace.history, *trace.invocations) for step in _steps_of(own)]
+    span_steps = [step for own in trace.invocations for step in _steps_of(own)]
     span_usages = [usage for own in trace.invocations for usage in own.usages or ()]
     own_steps = [item for item in items if isinstance(item, _STEPS)]
     steps, gap = _choose_steps(own_steps, span_steps)

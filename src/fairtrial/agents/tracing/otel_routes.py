@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import functools
 import json
+import sys
 import threading
 import weakref
 from importlib.metadata import entry_points
 from typing import Any
 
 from fairtrial.agents.plain import plain
+from fairtrial.agents.tracing.framework_switches import switch_on
 from fairtrial.agents.tracing.span_collection import SpanCollection, current_collection
 from fairtrial.errors import UsageError
+from fairtrial.formats.spans import agents_sdk_export
 from fairtrial.formats.spans.flat import flat_span
 from fairtrial.system.importing import import_extra
 
@@ -37,7 +40,9 @@ def open_routes() -> None:
     provider = _own_provider()
     _route_proxies()
     _attach_to_user()
-    _bridge_agents_sdk()
+    if "agents.tracing" in sys.modules:
+        _bridge_agents_sdk()
+    switch_on(provider, is_private=_global_provider() is None)
     _instrument(provider)
 
 
@@ -88,16 +93,9 @@ def _own_provider() -> Any:
     sampling: Any = import_extra("opentelemetry.sdk.trace.sampling", EXTRA)
 
     class Sampler(sampling.Sampler):  # type: ignore[misc]
-        def should_sample(
-            self,
-            parent_context: Any,
-            trace_id: int,
-            name: str,
-            kind: Any = None,
-            attributes: Any = None,
-            *_: Any,
-            **__: Any,
-        ) -> Any:
+        def should_sample(self, _context: Any, trace_id: int, *details: Any, **named: Any) -> Any:
+            # The details are the name, the kind, the attributes and the links.
+            attributes = named.get("attributes", details[2] if len(details) > 2 else None)
             is_ours = _begin(_hex(trace_id)) is not None
             decision = sampling.Decision.RECORD_AND_SAMPLE if is_ours else sampling.Decision.DROP
             return sampling.SamplingResult(decision, attributes)
@@ -166,8 +164,6 @@ def _bridge_agents_sdk() -> None:
         from agents.tracing.processor_interface import TracingProcessor
     except ImportError:
         return
-    from fairtrial.formats.spans import agents_sdk_export
-
     if any(entry_point.name == "openai_agents" for entry_point in entry_points(group=_INSTRUMENTORS)):
         return  # the instrumentation tells the same spans, with more content
 
@@ -176,18 +172,13 @@ def _bridge_agents_sdk() -> None:
             _begin(f"agents:{trace.trace_id}")
 
         def on_trace_end(self, trace: Any) -> None:
-            self._add(trace, trace.trace_id)
+            _add_exported(trace)
 
         def on_span_start(self, span: Any) -> None:
             _begin(f"agents:{span.trace_id}")
 
         def on_span_end(self, span: Any) -> None:
-            self._add(span, span.trace_id)
-
-        def _add(self, item: Any, trace_id: str) -> None:
-            collection = _OPEN.get(f"agents:{trace_id}")
-            if collection is not None and (exported := item.export()):
-                collection.add(agents_sdk_export.items({"data": [plain(exported | _response(item))]}))
+            _add_exported(span)
 
         def shutdown(self) -> None:
             """Nothing is open."""
@@ -198,9 +189,17 @@ def _bridge_agents_sdk() -> None:
     add_trace_processor(Processor())
 
 
+def _add_exported(item: Any) -> None:
+    """Add a trace or a span of the OpenAI Agents SDK that has ended to its conversation."""
+    collection = _OPEN.get(f"agents:{item.trace_id}")
+    if collection is not None and (exported := item.export()):
+        document: Any = plain(exported | _response(item))
+        collection.add(agents_sdk_export.items({"data": [document]}))
+
+
 def _response(span: Any) -> dict[str, Any]:
     """Return the texts of a response, which the export of the SDK leaves out."""
-    data = getattr(span, "span_data", None)
+    data: Any = getattr(span, "span_data", None)
     response = getattr(data, "response", None)
     if response is None:
         return {}

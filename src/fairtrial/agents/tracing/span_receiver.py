@@ -137,9 +137,10 @@ def _handler(collections: dict[str, SpanCollection]) -> type[BaseHTTPRequestHand
 
 def _take(collection: SpanCollection, signal: Signal, kind: str, body: bytes | None) -> tuple[int, bytes]:
     """Add the spans of a request, and return the status and the body of the answer."""
+    if body is None:
+        collection.gap = collection.gap or "spans of a program could not be unpacked"
+        return 400, otlp_failure(kind, "the request cannot be unpacked")
     try:
-        if body is None:
-            raise FormatError("the request", ["cannot be unpacked"])
         received = read_request(body, signal, kind if kind == OTLP_PROTOBUF else OTLP_JSON)
     except FormatError as error:
         collection.gap = collection.gap or f"spans of a program could not be read: {error}"

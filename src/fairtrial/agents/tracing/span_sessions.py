@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import Any, cast
 
 from msgspec.structs import replace
@@ -33,7 +33,7 @@ def with_spans(agent: Agent) -> Agent:
         collection = SpanCollection()
         with receiver.opened(collection), collected(collection):
             try:
-                async with cast("AbstractAsyncContextManager[Session]", agent(case, environment)) as session:
+                async with agent(case, environment) as session:
                     yield SpanSession(session, collection)
             finally:
                 forget(collection)
@@ -67,7 +67,7 @@ class SpanSession:
         self._collection.is_open = True
         try:
             async for item in _follow(self._session, message, parts):
-                items.append(item)
+                items.append(item)  # noqa: PERF401  (what came before an error is kept)
             await self._wait_for_programs()
         except Exception as error:  # noqa: BLE001  (raised again below, after the items before it)
             failure = error
