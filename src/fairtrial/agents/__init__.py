@@ -44,9 +44,9 @@ KINDS: dict[str, _Kind] = {
     "claude": _Kind("claude", ("claude_agent_sdk:ClaudeAgentOptions", "claude_agent_sdk:ClaudeSDKClient")),
     "crewai": _Kind("crewai", ("crewai:BaseAgent", "crewai:Crew")),
     "smolagents": _Kind("smolagents", ("smolagents:MultiStepAgent",)),
-    "strands": _Kind("strands", ("strands:Agent",)),
+    "strands": _Kind("strands", ("strands:Agent", "strands:MultiAgentBase")),
     "agent-framework": _Kind("agent_framework", ("agent_framework:BaseAgent",)),
-    "agno": _Kind("agno", ("agno.agent:Agent",)),
+    "agno": _Kind("agno", ("agno.agent:Agent", "agno.team:Team", "agno.workflow:Workflow")),
     "pydantic-ai": _Kind("pydantic_ai", ("pydantic_ai:AbstractAgent",)),
 }
 """Every kind of target by its prefix."""

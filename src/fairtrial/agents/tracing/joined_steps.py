@@ -1,4 +1,4 @@
-"""Join what an adapter reports of a turn with what its spans hold, and compare both."""
+"""Join the report of an adapter about a turn with the spans of the turn, and compare both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions that are recorded by the spans of their agent, beside what the adapter of the agent reports."""
+"""Sessions that are recorded by the spans of their agent, beside the report of its adapter."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ _LONGEST_WAIT = 5.0
 
 
 def with_spans(agent: Agent) -> Agent:
-    """Return an agent whose conversations hold what its spans tell. Raises UsageError if spans cannot be recorded."""
+    """Return an agent whose conversations also hold the contents of its spans.
+
+    Raises UsageError if spans cannot be recorded.
+    """
     open_routes()
     receiver = SpanReceiver.of_process()
 
