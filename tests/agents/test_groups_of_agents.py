@@ -187,3 +187,58 @@ def test_an_environment_reaches_the_agents_of_a_strands_graph() -> None:
     )
     results = [step for step in recording.trace.invocations[0].steps or () if isinstance(step, ToolResult)]
     assert [result.response for result in results] == [{"state": "lost"}]
+
+
+# Microsoft Agent Framework
+
+
+def _framework(name: str, **options: Any) -> Any:
+    from agent_framework import Agent
+    from agent_framework_shop import ScriptedClient
+
+    return Agent(ScriptedClient(), name=name, **options)
+
+
+def framework_workflow() -> Any:
+    """Two agents, one after the other, as the builder of sequences makes it."""
+    from agent_framework import WorkflowBuilder
+
+    clerk, speaker = _framework("clerk", tools=SHOP), _framework("speaker")
+    return WorkflowBuilder(start_executor=clerk, output_from=[speaker]).add_edge(clerk, speaker).build()
+
+
+def framework_workflow_as_agent() -> Any:
+    """The same workflow, shown as an agent."""
+    return framework_workflow().as_agent()
+
+
+def framework_question() -> Any:
+    """A workflow that asks the user."""
+    from agent_framework import WorkflowBuilder
+    from asking_executor import Asking
+
+    asking = Asking(id="asking")
+    return WorkflowBuilder(start_executor=asking, output_from=[asking]).build()
+
+
+@pytest.mark.parametrize("name", ["framework_workflow", "framework_workflow_as_agent"])
+def test_the_agents_of_a_workflow_of_agent_framework_are_agents_of_the_conversation(name: str) -> None:
+    """Calls and tokens of every agent are recorded with its name."""
+    pytest.importorskip("agent_framework")
+    recording = hold(f"agent-framework:{__name__}:{name}", "Where is A-17?")
+    assert calls(recording) == [("clerk", "get_order")]
+    assert tokens(recording) == 45
+    messages = [*(recording.trace.invocations[0].steps or ()), recording.trace.invocations[0].final_response]
+    assert [(own.author, own.text) for own in messages if isinstance(own, fairtrial.Message)] == [
+        ("clerk", "Your teapot is shipped."),
+        ("speaker", "Your teapot is shipped."),
+    ]
+
+
+def test_a_question_of_a_workflow_is_answered_by_the_next_message() -> None:
+    """The question is the reply, and the workflow goes on with the answer."""
+    pytest.importorskip("agent_framework")
+    run = fairtrial.evaluate(saying("a lamp", "large"), f"agent-framework:{__name__}:framework_question", CRITERIA)
+    ((_, recording),) = run.recordings
+    assert recording.failure is None, recording.failure
+    assert [own.reply for own in recording.trace.invocations] == ["Which size?", "A large one."]
