@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from fairtrial.agents.function import FunctionAgent
-from fairtrial.agents.invokables import function_of
+from fairtrial.agents.invokables import make_function
 from fairtrial.agents.signatures import opens_sessions
 from fairtrial.errors import ConfigError, UsageError, nearest, spell
 from fairtrial.protocols import Agent
@@ -153,7 +153,7 @@ def _around(thing: Any, problem: str) -> Agent:
         agent: Agent = _module(kind).agent_around(thing)
         return agent
     if not callable(thing):
-        function = function_of(thing)
+        function = make_function(thing)
         if function is None:
             raise UsageError(problem)
         return FunctionAgent(function)

@@ -11,10 +11,10 @@ from fairtrial.agents.calling import declaration
 from fairtrial.agents.factories import AgentSource, one_conversation
 from fairtrial.agents.framework_workflows import (
     answer_question,
+    find_workflow,
     is_workflow,
     output_text,
     workflow_input,
-    workflow_of,
 )
 from fairtrial.agents.nested_runs import ToolAtWork, observe_in_tools, on_stage
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
@@ -48,13 +48,13 @@ class FrameworkAgent(ObservedFramework):
     @classmethod
     def make_source(cls, thing: Any) -> AgentSource:
         """Return the source of agents. Raises UsageError for a workflow: its executors hold one conversation."""
-        if cls.is_agent(thing) and workflow_of(thing) is not None:
+        if cls.is_agent(thing) and find_workflow(thing) is not None:
             raise UsageError(one_conversation("a workflow of Agent Framework"))
         return super().make_source(thing)
 
     def session(self, opening: Opening) -> FrameworkSession:
         """Return the session of a conversation. The agent is not changed: each run gets middleware that reports it."""
-        if workflow_of(opening.thing) is not None:
+        if find_workflow(opening.thing) is not None:
             return WorkflowSession(opening)
         return MiddlewareSession(opening)
 
@@ -112,7 +112,7 @@ class WorkflowSession(ObservedSession):
     """One conversation with a workflow. Its agents are agents of the conversation."""
 
     def __init__(self, opening: Opening) -> None:
-        self._workflow = workflow_of(opening.thing)
+        self._workflow = find_workflow(opening.thing)
         super().__init__(opening, FrameworkAgent.read_name(opening.thing))
         self._options = opening.options
         self._questions: list[Any] = []
@@ -133,8 +133,8 @@ class WorkflowSession(ObservedSession):
                 answers = {question.request_id: answer_question(question, message) for question in self._questions}
                 result = await self._workflow.run(responses=answers, **self._options)
             else:
-                given = workflow_input(self._workflow, message, lambda: _user_message(message, parts))
-                result = await self._workflow.run(given, **self._options)
+                request = workflow_input(self._workflow, message, lambda: _user_message(message, parts))
+                result = await self._workflow.run(request, **self._options)
         self._questions = list(result.get_request_info_events())
         text = output_text(result, self._questions)
         latest = self._observer.latest_message

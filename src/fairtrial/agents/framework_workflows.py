@@ -14,7 +14,7 @@ def is_workflow(thing: Any) -> bool:
     return hasattr(thing, "as_agent") and hasattr(thing, "run")
 
 
-def workflow_of(thing: Any) -> Any:
+def find_workflow(thing: Any) -> Any:
     """Return the workflow in an object, also if the object shows it as an agent, or None."""
     inner = getattr(thing, "workflow", None) or getattr(thing, "_workflow", None)
     if is_workflow(inner):

@@ -13,12 +13,12 @@ from fairtrial.records.trace import About, Message
 _ANSWERS = ("answer", "output", "response", "reply", "result", "text", "content")
 
 
-def function_of(thing: Any) -> Callable[[str], AsyncIterator[Message | About]] | None:
+def make_function(thing: Any) -> Callable[[str], AsyncIterator[Message | About]] | None:
     """Return a function of the user's text around an object, or None if the object has no method to invoke.
 
-    A method whose first parameter is annotated as a mapping gets `{"question": TEXT, "input": TEXT}`, every other method
-    the text. The reply is `answer`, `output`, ... of a mapping, the text of a message, or else the JSON of the result.
-    The other fields of a mapping, for example `context`, are the final state.
+    A method whose first parameter is annotated as a mapping gets `{"question": TEXT, "input": TEXT}`. Every other
+    method gets the text. The reply is `answer`, `output`, ... of a mapping, the text of a message, or else the JSON of
+    the result. The other fields of a mapping, for example `context`, are the final state.
     """
     method = next((own for name in ("ainvoke", "invoke") if callable(own := getattr(thing, name, None))), None)
     if method is None or inspect.isclass(thing):
@@ -27,11 +27,11 @@ def function_of(thing: Any) -> Callable[[str], AsyncIterator[Message | About]] |
     takes_mapping = _takes_mapping(method)
 
     async def invoke(text: str) -> AsyncIterator[Message | About]:
-        given: Any = {"question": text, "input": text} if takes_mapping else text
-        result = await method(given) if is_async else await result_in_thread(lambda: method(given))
+        argument: Any = {"question": text, "input": text} if takes_mapping else text
+        result = await method(argument) if is_async else await result_in_thread(lambda: method(argument))
         if inspect.isawaitable(result):
             result = await result
-        reply, state = _read(result)
+        reply, state = _read_result(result)
         if state:
             yield About(final_state=state)
         yield Message(reply)
@@ -41,7 +41,7 @@ def function_of(thing: Any) -> Callable[[str], AsyncIterator[Message | About]] |
     return invoke
 
 
-def _read(result: Any) -> tuple[str, dict[str, Any]]:
+def _read_result(result: Any) -> tuple[str, dict[str, Any]]:
     if isinstance(result, Mapping):
         key = next((name for name in _ANSWERS if result.get(name) is not None), None)
         if key is not None:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 from fairtrial.agents.plain import plain
-from fairtrial.agents.tracing.span_collection import collected, uncollected
+from fairtrial.agents.tracing.span_collection import collect_spans, hide_spans
 from fairtrial.errors import SimulatedToolError
 from fairtrial.protocols import EndsConversation, Environment
 from fairtrial.records.record import Json
@@ -34,11 +34,11 @@ async def route_call(
     For example, a data frame stays a data frame.
     """
     latest: tuple[Any, Json] | None = None
-    with uncollected() as collection:  # a model that plays the tool is not the agent's
+    with hide_spans() as collection:  # a model that plays the tool is not the agent's
 
         async def real_as_json() -> Json:
             nonlocal latest
-            with collected(collection):
+            with collect_spans(collection):
                 value = await real()
             latest = (value, as_json(value))
             return latest[1]

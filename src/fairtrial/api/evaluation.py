@@ -58,7 +58,7 @@ def evaluate(
     mapping of the same options, or a function of a case and an attempt that returns an environment. `reuse` is the id
     of a stored run; equal questions get the judges' replies of that run.
     `allow_code` lets code run that stands in a configuration of agents-cli; without it such a configuration is refused.
-    With `record="spans"`, conversations also hold what the spans of OpenTelemetry tell that the agent writes, for
+    With `record="spans"`, conversations also hold the contents of the spans of OpenTelemetry that the agent writes, for
     example the calls of any SDK in a function.
 
     Raises UsageError before anything runs. During the run, an exception of an agent or a metric becomes a failure or an

@@ -15,7 +15,7 @@ from fairtrial.loading import Match
 from fairtrial.planned_case import Environments, Users
 
 RecordSource = Literal["messages", "spans"]
-"""What a conversation is recorded by: what the adapter of the agent reports, or the spans of the agent beside it."""
+"""The source of a recording: the report of the adapter of the agent alone, or the spans of the agent beside it."""
 
 
 @dataclass(frozen=True)

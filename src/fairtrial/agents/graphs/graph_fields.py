@@ -51,11 +51,11 @@ def find_reply(output: Any, before: Mapping[str, Any], asked: str = "", latest: 
     value that is no text is written as JSON.
     """
     if not isinstance(output, Mapping):
-        return _text_of(output)
+        return _write_text(output)
     names = (asked,) if asked else (*(name for name in _OUTPUTS if output.get(name) != before.get(name)), latest)
     for name in names:
         if name in output and output[name] is not None:
-            return _text_of(output[name])
+            return _write_text(output[name])
     return as_text({name: value for name, value in output.items() if value != before.get(name)})
 
 
@@ -64,7 +64,7 @@ def last_changed(state: Mapping[str, Any], earlier: Mapping[str, Any]) -> str:
     return next((name for name in reversed(list(state)) if state[name] is not earlier.get(name)), "")
 
 
-def _text_of(value: Any) -> str:
+def _write_text(value: Any) -> str:
     return as_text(value.text) if hasattr(value, "content_blocks") else as_text(value)
 
 

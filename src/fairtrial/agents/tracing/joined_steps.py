@@ -52,7 +52,7 @@ def _join_source(items: Sequence[Item], spans: Sequence[SpanItem]) -> JoinedTurn
     if conversation is None:
         return JoinedTurn(tuple(items))
     trace = conversation.trace
-    span_steps = [step for own in trace.invocations for step in _steps_of(own)]
+    span_steps = [step for own in trace.invocations for step in _list_steps(own)]
     span_usages = [usage for own in trace.invocations for usage in own.usages or ()]
     own_steps = [item for item in items if isinstance(item, _STEPS)]
     steps, gap = _choose_steps(own_steps, span_steps)
@@ -67,26 +67,26 @@ def _join_source(items: Sequence[Item], spans: Sequence[SpanItem]) -> JoinedTurn
     return JoinedTurn((*usages, *steps, *others), trace.agents, gap or trace.incomplete or trace.inner_incomplete)
 
 
-def _steps_of(invocation: object) -> Iterator[Step]:
+def _list_steps(invocation: object) -> Iterator[Step]:
     yield from getattr(invocation, "steps", None) or ()
     reply = getattr(invocation, "final_response", None)
     if reply is not None:
         yield reply
 
 
-def _choose_steps(own: list[Step], told: list[Step]) -> tuple[list[Step], str]:
+def _choose_steps(own: list[Step], span_steps: list[Step]) -> tuple[list[Step], str]:
     """Return the steps of the source that holds all calls, and the gap if neither does."""
-    own_calls, told_calls = Counter(map(_key, _all_calls(own))), Counter(map(_key, _all_calls(told)))
-    only_told, only_own = told_calls - own_calls, own_calls - told_calls
-    if not only_told:
+    own_calls, span_calls = Counter(map(_key, _all_calls(own))), Counter(map(_key, _all_calls(span_steps)))
+    missing_calls, extra_calls = span_calls - own_calls, own_calls - span_calls
+    if not missing_calls:
         return own, ""
-    if only_own:
-        gap = f"the spans hold {_name(only_told)}, and the messages do not; the messages hold {_name(only_own)}"
+    if extra_calls:
+        gap = f"the spans hold {_name(missing_calls)}, and the messages do not; the messages hold {_name(extra_calls)}"
         return own, f"{gap}, and the spans do not"
-    return _merge(own, told), ""
+    return _merge(own, span_steps), ""
 
 
-def _merge(own: list[Step], told: list[Step]) -> list[Step]:
+def _merge(own: list[Step], span_steps: list[Step]) -> list[Step]:
     """Return the steps of the spans, with the adapter's own objects for the calls and results that both hold."""
     waiting: dict[str, list[ToolCall]] = {}
     for step in own:
@@ -95,7 +95,7 @@ def _merge(own: list[Step], told: list[Step]) -> list[Step]:
     results = {step.id: step for step in own if isinstance(step, ToolResult) and step.id}
     ids: dict[str, str] = {}
     merged: list[Step] = []
-    for step in told:
+    for step in span_steps:
         if isinstance(step, ToolCall) and waiting.get(_key(step)):
             mine = waiting[_key(step)].pop(0)
             ids[step.id] = mine.id
@@ -113,9 +113,9 @@ def _merge(own: list[Step], told: list[Step]) -> list[Step]:
     return [*merged, reply]
 
 
-def _with_inner(own: list[Step], told: list[Step]) -> list[Step]:
+def _with_inner(own: list[Step], span_steps: list[Step]) -> list[Step]:
     """Return the adapter's steps, with the work inside of tools that only the spans hold."""
-    inner = {step.id: step.inner for step in told if isinstance(step, ToolResult) and step.inner is not None}
+    inner = {step.id: step.inner for step in span_steps if isinstance(step, ToolResult) and step.inner is not None}
     return [
         replace(step, inner=inner[step.id])
         if isinstance(step, ToolResult) and step.inner is None and step.id in inner
@@ -135,14 +135,14 @@ def _all_calls(steps: Iterable[Step]) -> Iterator[ToolCall]:
 
 def _inner_steps(trace: Trace) -> Iterator[Step]:
     for invocation in trace.invocations:
-        yield from _steps_of(invocation)
+        yield from _list_steps(invocation)
 
 
 def _count_usages(steps: Iterable[Step], usages: Sequence[Usage]) -> int:
     """Return the number of calls of models, with those of agents inside tools."""
     inner = [step.inner for step in steps if isinstance(step, ToolResult) and step.inner is not None]
     nested = (
-        _count_usages(list(_steps_of(invocation)), invocation.usages or ())
+        _count_usages(list(_list_steps(invocation)), invocation.usages or ())
         for trace in inner
         for invocation in trace.invocations
     )

@@ -29,7 +29,7 @@ _LIBRARIES = frozenset(
     )
 )
 """Instrumentations of models and agents, and the one that hands the context to threads. Others stay off."""
-_TAKEN = "_fairtrial_takes_spans"
+_MARK = "_fairtrial_takes_spans"
 _OPEN: dict[str, SpanCollection] = {}
 """The collections by the traces that have begun in them. Threads without the context have the trace at least."""
 _LOCK = threading.Lock()
@@ -49,7 +49,7 @@ def open_routes() -> None:
 def forget(collection: SpanCollection) -> None:
     """Forget the traces of a conversation that has ended."""
     with _LOCK:
-        for trace_id in [each for each, own in _OPEN.items() if own is collection]:
+        for trace_id in [name for name, owner in _OPEN.items() if owner is collection]:
             del _OPEN[trace_id]
 
 
@@ -93,9 +93,9 @@ def _own_provider() -> Any:
     sampling: Any = import_extra("opentelemetry.sdk.trace.sampling", EXTRA)
 
     class Sampler(sampling.Sampler):  # type: ignore[misc]
-        def should_sample(self, _context: Any, trace_id: int, *details: Any, **named: Any) -> Any:
+        def should_sample(self, _context: Any, trace_id: int, *details: Any, **options: Any) -> Any:
             # The details are the name, the kind, the attributes and the links.
-            attributes = named.get("attributes", details[2] if len(details) > 2 else None)
+            attributes = options.get("attributes", details[2] if len(details) > 2 else None)
             is_ours = _begin(_hex(trace_id)) is not None
             decision = sampling.Decision.RECORD_AND_SAMPLE if is_ours else sampling.Decision.DROP
             return sampling.SamplingResult(decision, attributes)
@@ -125,7 +125,7 @@ def _route_proxies() -> None:
     own = vars(proxy).get("_tracer")
     if not isinstance(own, property) or own.fget is None:
         raise UsageError("record: this version of opentelemetry-api is not known; spans cannot be recorded")
-    if hasattr(own.fget, _TAKEN):
+    if hasattr(own.fget, _MARK):
         return
     original = own.fget
     tracers: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
@@ -141,7 +141,7 @@ def _route_proxies() -> None:
             tracers[tracer] = _own_provider().get_tracer(name, version)
         return tracers[tracer]
 
-    setattr(find_tracer, _TAKEN, True)
+    setattr(find_tracer, _MARK, True)
     proxy._tracer = property(find_tracer)  # noqa: SLF001
 
 

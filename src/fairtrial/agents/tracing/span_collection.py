@@ -73,7 +73,7 @@ def child_variables() -> dict[str, str]:
 
 
 @contextmanager
-def collected(collection: SpanCollection | None) -> Iterator[None]:
+def collect_spans(collection: SpanCollection | None) -> Iterator[None]:
     """Let spans that begin in the block belong to a collection, or to none: for example the calls of a played tool."""
     token = _HERE.set(collection)
     try:
@@ -83,8 +83,8 @@ def collected(collection: SpanCollection | None) -> Iterator[None]:
 
 
 @contextmanager
-def uncollected() -> Iterator[SpanCollection | None]:
+def hide_spans() -> Iterator[SpanCollection | None]:
     """Let spans that begin in the block belong to nobody, and yield the collection around it."""
     outer = _HERE.get()
-    with collected(None):
+    with collect_spans(None):
         yield outer

@@ -40,12 +40,12 @@ class SpanReceiver:
 
     @classmethod
     @functools.cache
-    def of_process(cls) -> SpanReceiver:
+    def open_shared(cls) -> SpanReceiver:
         """Return the receiver of this process."""
         return cls()
 
     @contextmanager
-    def opened(self, collection: SpanCollection) -> Iterator[None]:
+    def open_for(self, collection: SpanCollection) -> Iterator[None]:
         """Take spans for a collection, and give it the variables with which programs send them."""
         secret = secrets.token_urlsafe(16)
         self._collections[secret] = collection

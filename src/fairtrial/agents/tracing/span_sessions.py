@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from fairtrial.agents.tracing.joined_steps import join_turn
 from fairtrial.agents.tracing.otel_routes import forget, open_routes
-from fairtrial.agents.tracing.span_collection import SpanCollection, collected
+from fairtrial.agents.tracing.span_collection import SpanCollection, collect_spans
 from fairtrial.agents.tracing.span_receiver import SpanReceiver
 from fairtrial.protocols import Agent, Closable, Environment, Item, PartsSession, Session
 from fairtrial.records.case import EvalCase
@@ -29,12 +29,12 @@ def with_spans(agent: Agent) -> Agent:
     Raises UsageError if spans cannot be recorded.
     """
     open_routes()
-    receiver = SpanReceiver.of_process()
+    receiver = SpanReceiver.open_shared()
 
     @asynccontextmanager
     async def open_session(case: EvalCase, environment: Environment | None) -> AsyncIterator[Session]:
         collection = SpanCollection()
-        with receiver.opened(collection), collected(collection):
+        with receiver.open_for(collection), collect_spans(collection):
             try:
                 async with agent(case, environment) as session:
                     yield SpanSession(session, collection)
