@@ -26,7 +26,7 @@ _LONGEST = 120
 
 
 class Finding(Record, frozen=True):
-    """A part of an installation. What is `absent` is not needed by everybody. What is `broken` cannot be used."""
+    """A part of an installation. A part that is `absent` may not be needed, and a part that is `broken` is useless."""
 
     area: str
     name: str
@@ -77,17 +77,17 @@ def _examine_package(requirement: str) -> tuple[State, str]:
 
 def _examine_keys() -> Iterator[Finding]:
     for name, provider in PROVIDERS.items():
-        found = [key for key in provider.keys if os.environ.get(key)]
+        keys = [key for key in provider.keys if os.environ.get(key)]
         urls = [variable for variable in provider.url_variables if os.environ.get(variable)]
         if provider.has_sign_in and not provider.keys:
             detail, state = "signs in itself", "ok"
         elif not provider.needs_key:
             detail, state = "needs no key", "ok"
         else:
-            detail = f"{found[0]} is set" if found else f"set {' or '.join(provider.keys)}"
-            state = "ok" if found else "absent"
-        other = f"; the address is {urls[0]}" if urls else ""
-        yield Finding("key", name, "ok" if state == "ok" else "absent", f"{detail}{other}")
+            detail = f"{keys[0]} is set" if keys else f"set {' or '.join(provider.keys)}"
+            state = "ok" if keys else "absent"
+        address = f"; the address is {urls[0]}" if urls else ""
+        yield Finding("key", name, "ok" if state == "ok" else "absent", f"{detail}{address}")
 
 
 def _examine_store(url: str) -> Finding:
@@ -112,9 +112,9 @@ def _examine_fonts() -> Iterator[Finding]:
     except ImportError:
         return
     names = {font.name for font in font_manager.fontManager.ttflist}
-    found = sorted(name for name in names if "CJK" in name or "Noto Sans JP" in name or "WenQuanYi" in name)
-    detail = found[0] if found else "plots show boxes for Chinese, Japanese and Korean; install Noto Sans CJK"
-    yield Finding("font", "CJK", "ok" if found else "absent", detail)
+    fonts = sorted(name for name in names if "CJK" in name or "Noto Sans JP" in name or "WenQuanYi" in name)
+    detail = fonts[0] if fonts else "plots show boxes for Chinese, Japanese and Korean; install Noto Sans CJK"
+    yield Finding("font", "CJK", "ok" if fonts else "absent", detail)
 
 
 def _examine_programs() -> Iterator[Finding]:
@@ -124,7 +124,7 @@ def _examine_programs() -> Iterator[Finding]:
 
 
 def _examine_plugins() -> Iterator[Finding]:
-    for entry_point in sorted(entry_points(group=PLUGINS), key=lambda own: own.name):
+    for entry_point in sorted(entry_points(group=PLUGINS), key=lambda plugin: plugin.name):
         try:
             entry_point.load()
         except Exception as error:  # noqa: BLE001  (the module of a stranger may raise anything)
