@@ -10,16 +10,16 @@ BIN := $(VENV)/bin
 TAU_BENCH := ../shared/data/tau-bench/gpt-4o-airline.json
 AGENTS := a2a agent-framework agno claude crewai langgraph llama-index openai pydantic-ai smolagents strands
 AGENTS_a2a := a2a-sdk[http-server] uvicorn
-AGENTS_agent-framework := agent-framework-core
+AGENTS_agent-framework := agent-framework-core opentelemetry-sdk opentelemetry-proto
 AGENTS_agno := agno
 AGENTS_claude := claude-agent-sdk
 AGENTS_crewai := crewai
 AGENTS_langgraph := langchain langgraph langgraph-cli[inmem]
 AGENTS_llama-index := llama-index-core
-AGENTS_openai := openai-agents
-AGENTS_pydantic-ai := pydantic-ai-slim
+AGENTS_openai := openai-agents opentelemetry-sdk opentelemetry-proto openinference-instrumentation-openai openinference-instrumentation-openai-agents
+AGENTS_pydantic-ai := pydantic-ai-slim opentelemetry-sdk opentelemetry-proto
 AGENTS_smolagents := smolagents
-AGENTS_strands := strands-agents
+AGENTS_strands := strands-agents opentelemetry-sdk opentelemetry-proto
 EVERY_KIND := $(filter-out %_agent.py,$(wildcard tests/agents/test_*.py))
 # Most of what is installed is never imported: what is, Python compiles at its first import, and keeps.
 unexport PYTHONDONTWRITEBYTECODE

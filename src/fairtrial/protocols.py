@@ -56,6 +56,16 @@ class DeclaresAgents(Protocol):
         ...
 
 
+@runtime_checkable
+class ReportsGaps(Protocol):
+    """An optional capability of a session: it knows that its items may lack calls of the agent."""
+
+    @property
+    def incomplete(self) -> str:
+        """Why calls may be missing. The text is empty if none are."""
+        ...
+
+
 Real = Callable[[], Awaitable[Json]]
 """Calls the tool itself. An exception of the tool is passed on."""
 

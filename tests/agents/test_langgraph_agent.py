@@ -97,12 +97,6 @@ def test_a_graph_declares_the_tools_of_all_its_models() -> None:
     assert [one.tool_names for one in about.agents] == [("get_order", "cancel_order")]
 
 
-def test_a_state_without_messages_is_refused_before_the_run() -> None:
-    """The schema of the graph tells what it takes and returns."""
-    with pytest.raises(UsageError, match=r"must hold 'messages'.*its input_schema has 'text'"):
-        find_agent("langgraph:langgraph_shop:silent")
-
-
 def test_a_chain_may_return_a_record() -> None:
     """Its JSON is the reply."""
     chain = RunnableLambda(lambda state: {"said": state["messages"][-1].text})

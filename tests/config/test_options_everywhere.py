@@ -281,7 +281,7 @@ def test_null_is_the_default_of_an_option_that_is_empty_by_default() -> None:
         (lambda: Budget(max_calls=-1), "max_calls: must be a whole number of at least 0, or null, got -1"),
         (lambda: Budget(max_cost="2"), "max_cost: must be a number of at least 0, or null, got '2'"),  # type: ignore[arg-type]
         (lambda: Chaos("empty", probability=1.5), "probability: must be a number from 0 to 1, got 1.5"),
-        (InjectionConfig, "must have exactly one of injected_error and injected_response"),
+        (InjectionConfig, "must have exactly one of injected_error, injected_response and planted"),
         (lambda: ToolTrajectory(ignore_args=None), "ignore_args: must be true or false, got null"),  # type: ignore[arg-type]
         (lambda: ToolTrajectory(match={"f": {"x": "subsett"}}), "match/f/x: must be one of exact, ignore, subset"),
     ],

@@ -128,11 +128,11 @@ def test_strategies_by_name_and_number(raw: Any) -> None:
         (injecting(injected_respose={}), f"{FIRST}/injection_configs/0/injected_respose: is not a known option"),
         (
             injecting(),
-            f"{FIRST}/injection_configs/0: must have exactly one of injected_error and injected_response",
+            f"{FIRST}/injection_configs/0: must have exactly one of injected_error, injected_response and planted",
         ),
         (
             injecting(injected_response={}, injected_error={"injected_http_error_code": 500, "error_message": "no"}),
-            f"{FIRST}/injection_configs/0: must have exactly one of injected_error and injected_response",
+            f"{FIRST}/injection_configs/0: must have exactly one of injected_error, injected_response and planted",
         ),
         (
             injecting(injected_response={}, injected_latency_seconds=121),

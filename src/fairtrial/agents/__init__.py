@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from fairtrial.agents.function import FunctionAgent
+from fairtrial.agents.invokables import make_function
 from fairtrial.agents.signatures import opens_sessions
 from fairtrial.errors import ConfigError, UsageError, nearest, spell
 from fairtrial.protocols import Agent
@@ -44,9 +45,9 @@ KINDS: dict[str, _Kind] = {
     "claude": _Kind("claude", ("claude_agent_sdk:ClaudeAgentOptions", "claude_agent_sdk:ClaudeSDKClient")),
     "crewai": _Kind("crewai", ("crewai:BaseAgent", "crewai:Crew")),
     "smolagents": _Kind("smolagents", ("smolagents:MultiStepAgent",)),
-    "strands": _Kind("strands", ("strands:Agent",)),
-    "agent-framework": _Kind("agent_framework", ("agent_framework:BaseAgent",)),
-    "agno": _Kind("agno", ("agno.agent:Agent",)),
+    "strands": _Kind("strands", ("strands:Agent", "strands:MultiAgentBase")),
+    "agent-framework": _Kind("agent_framework", ("agent_framework:BaseAgent", "agent_framework:Workflow")),
+    "agno": _Kind("agno", ("agno.agent:Agent", "agno.team:Team", "agno.workflow:Workflow")),
     "pydantic-ai": _Kind("pydantic_ai", ("pydantic_ai:AbstractAgent",)),
 }
 """Every kind of target by its prefix."""
@@ -152,7 +153,10 @@ def _around(thing: Any, problem: str) -> Agent:
         agent: Agent = _module(kind).agent_around(thing)
         return agent
     if not callable(thing):
-        raise UsageError(problem)
+        function = make_function(thing)
+        if function is None:
+            raise UsageError(problem)
+        return FunctionAgent(function)
     return thing if opens_sessions(thing) else FunctionAgent(thing)
 
 

@@ -1,4 +1,4 @@
-"""Sessions with agents of Microsoft's Agent Framework, through its own session and middleware."""
+"""Sessions with agents and workflows of Microsoft's Agent Framework, through its own session and middleware."""
 
 from __future__ import annotations
 
@@ -8,12 +8,21 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
 from fairtrial.agents.calling import declaration
-from fairtrial.agents.nested_runs import ToolAtWork, observe_in_tools
+from fairtrial.agents.factories import AgentSource, one_conversation
+from fairtrial.agents.framework_workflows import (
+    answer_question,
+    find_workflow,
+    is_workflow,
+    output_text,
+    workflow_input,
+)
+from fairtrial.agents.nested_runs import ToolAtWork, observe_in_tools, on_stage
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
 from fairtrial.agents.observer import Observer, observer_here
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import data_url
+from fairtrial.errors import UsageError
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.protocols import Item
 from fairtrial.records.record import Json
@@ -32,11 +41,21 @@ class FrameworkAgent(ObservedFramework):
 
     @staticmethod
     def is_agent(thing: Any) -> bool:
-        """Whether an object is an agent of the framework."""
-        return hasattr(thing, "create_session") and hasattr(thing, "run") and not inspect.isclass(thing)
+        """Whether an object is an agent of the framework, or a workflow."""
+        is_agent = hasattr(thing, "create_session") or is_workflow(thing)
+        return is_agent and hasattr(thing, "run") and not inspect.isclass(thing)
+
+    @classmethod
+    def make_source(cls, thing: Any) -> AgentSource:
+        """Return the source of agents. Raises UsageError for a workflow: its executors hold one conversation."""
+        if cls.is_agent(thing) and find_workflow(thing) is not None:
+            raise UsageError(one_conversation("a workflow of Agent Framework"))
+        return super().make_source(thing)
 
     def session(self, opening: Opening) -> FrameworkSession:
         """Return the session of a conversation. The agent is not changed: each run gets middleware that reports it."""
+        if find_workflow(opening.thing) is not None:
+            return WorkflowSession(opening)
         return MiddlewareSession(opening)
 
 
@@ -89,11 +108,45 @@ class MiddlewareSession(ObservedSession):
         return await self._answer(import_extra("agent_framework", EXTRA).Message("user", answers))
 
 
+class WorkflowSession(ObservedSession):
+    """One conversation with a workflow. Its agents are agents of the conversation."""
+
+    def __init__(self, opening: Opening) -> None:
+        self._workflow = find_workflow(opening.thing)
+        super().__init__(opening, FrameworkAgent.read_name(opening.thing))
+        self._options = opening.options
+        self._questions: list[Any] = []
+        observe_in_tools(import_extra("agent_framework", EXTRA).Agent, "run", _run_in_tool)
+
+    def _declare(self) -> Iterable[AgentDetails]:
+        """Return the agents of the workflow, as far as its executors hold them."""
+        list_executors = getattr(self._workflow, "get_executors_list", list)
+        for agent in filter(None, (getattr(executor, "agent", None) for executor in list_executors())):
+            options = getattr(agent, "default_options", {})
+            tools = tuple(_declaration(tool) for tool in options.get("tools") or ())
+            yield AgentDetails(FrameworkAgent.read_name(agent), str(options.get("instructions") or ""), tools)
+
+    async def _run(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:
+        """Run the workflow with a message, or go on with the answer to its question. Its last output is the reply."""
+        with on_stage("agent_framework", self._observer):
+            if self._questions:
+                answers = {question.request_id: answer_question(question, message) for question in self._questions}
+                result = await self._workflow.run(responses=answers, **self._options)
+            else:
+                request = workflow_input(self._workflow, message, lambda: _user_message(message, parts))
+                result = await self._workflow.run(request, **self._options)
+        self._questions = list(result.get_request_info_events())
+        text = output_text(result, self._questions)
+        latest = self._observer.latest_message
+        is_known = latest is not None and self._observer.has_reply and latest.text.strip() == text.strip()
+        return () if is_known or (not text and self._observer.has_reply) else (Message(text, self._name),)
+
+
 def _run_in_tool(
-    original: Any, _: ToolAtWork, agent: Any, messages: Any = None, *, middleware: Any = None, **options: Any
+    original: Any, _: ToolAtWork | None, agent: Any, messages: Any = None, *, middleware: Any = None, **options: Any
 ) -> Any:
-    """Run an agent inside a tool of another agent, with middleware that reports."""
-    observer = observer_here(agent)
+    """Run an agent inside a tool of another agent, or in a workflow, with middleware that reports."""
+    observer = observer_here(agent, "agent_framework")
     own = [] if observer is None else _middleware(FrameworkAgent.read_name(agent), observer, {})
     return original(agent, messages, middleware=[*(middleware or ()), *own], **options)
 

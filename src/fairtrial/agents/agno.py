@@ -1,4 +1,4 @@
-"""Sessions with Agno agents. Each user message is a run, and models and tools are wrapped."""
+"""Sessions with agents, teams and workflows of Agno. Each user message is a run, and models and tools are wrapped."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import copy
 import functools
 import inspect
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from fairtrial.agents.calling import declaration
-from fairtrial.agents.nested_runs import ToolAtWork, observe_in_tools, observe_unreached
+from fairtrial.agents.nested_runs import ToolAtWork, current_stage, observe_in_tools, observe_unreached, on_stage
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
 from fairtrial.agents.observer import Observer
 from fairtrial.agents.plain import as_response, as_text, plain
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import detect_kind, read_content
-from fairtrial.errors import AgentError
+from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.messages import read_arguments
 from fairtrial.protocols import Item
 from fairtrial.records.record import Json
@@ -25,26 +25,31 @@ from fairtrial.records.trace import AgentDetails, Approval, Message, Part, Thoug
 from fairtrial.system.importing import import_extra
 
 EXTRA = "agents-agno"
+_OBSERVED = "_fairtrial_observed"
 _MODELS = ("model", "output_model", "parser_model", "reasoning_model")
 
 
 class AgnoAgent(ObservedFramework):
-    """An Agno agent. The case's initial state becomes the state of its session.
+    """An agent, a team or a workflow of Agno. The case's initial state becomes the state of its session.
 
-    If the agent has a database, it keeps the conversation itself. Otherwise the session gives it the earlier messages.
+    If it has a database, it keeps the conversation itself. Otherwise the session gives the earlier messages to an agent
+    or a team. A workflow gets the new message only.
     """
 
-    package_extra, library, kind = EXTRA, "agno.agent", "an agno.agent.Agent"
+    package_extra, library, kind = EXTRA, "agno.agent", "an Agent, Team or Workflow of Agno"
     options = ("dependencies", "knowledge_filters", "metadata", "session_state", "user_id")
 
     @staticmethod
     def is_agent(thing: Any) -> bool:
-        """Whether an object is an agent. A team and a workflow can be continued, too, but hide their members."""
-        return hasattr(thing, "acontinue_run") and hasattr(thing, "initialize_agent") and not inspect.isclass(thing)
+        """Whether an object is an agent, a team or a workflow."""
+        names = ("initialize_agent", "initialize_team", "initialize_workflow")
+        is_any = any(hasattr(thing, name) for name in names)
+        return hasattr(thing, "acontinue_run") and is_any and not inspect.isclass(thing)
 
     def session(self, opening: Opening) -> FrameworkSession:
         """Return the session of a conversation, with a copy of the agent."""
-        return AgnoSession(opening)
+        is_workflow = hasattr(opening.thing, "initialize_workflow")
+        return AgnoWorkflowSession(opening) if is_workflow else AgnoSession(opening)
 
 
 class AgnoSession(ObservedSession):
@@ -64,12 +69,8 @@ class AgnoSession(ObservedSession):
         return state
 
     def _declare(self) -> Iterable[AgentDetails]:
-        """Return the agent with its tools. Instructions and tools that a function makes are not known yet."""
-        texts = self._agent.instructions
-        texts = [texts] if isinstance(texts, str) else texts if isinstance(texts, list) else []
-        tools = self._agent.tools if isinstance(self._agent.tools, list) else []
-        declarations = tuple(each for tool in tools for each in _declarations(tool))
-        return (AgentDetails(self._name, "\n".join(map(str, texts)), declarations),)
+        """Return the agent with its tools, and the members of a team. What a function makes is not known yet."""
+        return _describe(self._agent, self._name)
 
     async def _run(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:
         """Run the agent with a new message. Agno wants pictures and files apart from the text."""
@@ -115,25 +116,90 @@ class AgnoSession(ObservedSession):
         return () if self._observer.has_reply else (Message(text, self._name),)
 
 
+class AgnoWorkflowSession(ObservedSession):
+    """One conversation with a workflow. The agents and teams of its steps are agents of the conversation."""
+
+    def __init__(self, opening: Opening) -> None:
+        super().__init__(opening, AgnoAgent.read_name(opening.thing))
+        self._workflow = opening.thing
+        self._options = {"session_state": opening.state, "session_id": str(uuid.uuid4())} | opening.options
+        _observe_agents_in_tools()
+
+    def _state(self) -> Json:
+        state: Json = self._options["session_state"]
+        return state
+
+    def _declare(self) -> Iterable[AgentDetails]:
+        """Return the agents of the steps."""
+        for executor in _executors(self._workflow):
+            yield from _describe(executor, AgnoAgent.read_name(executor))
+
+    async def _run(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:
+        """Run the workflow with a new message. Its content is the reply, also if another step wrote it."""
+        with on_stage("agno", self._observer):
+            run = await self._workflow.arun(message, stream=False, **self._options, **_media(parts))
+        status = str(getattr(run.status, "value", run.status)).lower()
+        text = as_text(run.content) if run.content is not None else ""
+        if status != "completed":
+            raise self._observer.error or AgentError(f"{self._name}: the workflow is {status}: {text}")
+        latest = self._observer.latest_message
+        return () if latest is not None and latest.text.strip() == text.strip() else (Message(text, self._name),)
+
+
+def _executors(step: Any) -> Iterator[Any]:
+    """Yield the agents and teams of a workflow, whatever its steps are: steps, loops, branches and functions."""
+    for name in ("agent", "team"):
+        if hasattr(executor := getattr(step, name, None), "acontinue_run"):
+            yield executor
+    if hasattr(step, "initialize_agent") or hasattr(step, "initialize_team"):
+        yield step
+    inner = next((own for name in ("steps", "choices") if (own := getattr(step, name, None)) is not None), ())
+    for each in inner if isinstance(inner, list | tuple) else (inner,) if hasattr(inner, "steps") else ():
+        yield from _executors(each)
+
+
+def _describe(agent: Any, name: str) -> Iterator[AgentDetails]:
+    texts = agent.instructions
+    texts = [texts] if isinstance(texts, str) else texts if isinstance(texts, list) else []
+    tools = agent.tools if isinstance(agent.tools, list) else []
+    declarations = tuple(each for tool in tools for each in _declarations(tool))
+    yield AgentDetails(name, "\n".join(map(str, texts)), declarations)
+    members = getattr(agent, "members", None)
+    for member in members if isinstance(members, list) else ():
+        yield from _describe(member, AgnoAgent.read_name(member))
+
+
 def _observe_agent(original: Any, observer: Observer) -> Any:
-    """Return a copy of an agent whose models report to an observer."""
+    """Return a copy of an agent or a team whose models report to an observer.
+
+    The members of a team work inside the tool by which the team asks them.
+    """
     agent = copy.copy(original)
-    agent.initialize_agent()  # an agent without a model gets Agno's own
+    # An agent without a model gets Agno's own.
+    (agent.initialize_team if hasattr(agent, "initialize_team") else agent.initialize_agent)()
     for attribute in _MODELS:
         model = getattr(agent, attribute, None)
         if hasattr(model, "ainvoke"):
             setattr(agent, attribute, _observe_model(model, AgnoAgent.read_name(original), observer))
+    setattr(agent, _OBSERVED, True)
     return agent
 
 
 def _observe_agents_in_tools() -> None:
     """Observe the agents that tools of other agents run. Sync and streamed runs ask the model in other ways."""
-    agent_class = import_extra("agno.agent", EXTRA).Agent
-    observe_unreached(agent_class, "run")
-    observe_in_tools(agent_class, "arun", _run_in_tool)
+    classes = (import_extra("agno.agent", EXTRA).Agent, import_extra("agno.team", EXTRA).Team)
+    for owner in classes:
+        observe_unreached(owner, "run")
+        observe_in_tools(owner, "arun", _run_in_tool)
 
 
-def _run_in_tool(original: Any, tool: ToolAtWork, agent: Any, *args: Any, **options: Any) -> Any:
+def _run_in_tool(original: Any, tool: ToolAtWork | None, agent: Any, *args: Any, **options: Any) -> Any:
+    if tool is None:
+        if getattr(agent, _OBSERVED, False):
+            return original(agent, *args, **options)
+        if options.get("stream") or (options.get("stream") is None and agent.stream):
+            raise UsageError(f"{AgnoAgent.read_name(agent)!r} streams, and a step of a workflow cannot be recorded so")
+        return original(_observe_agent(agent, current_stage("agno")), *args, **options)
     if options.get("stream") or (options.get("stream") is None and agent.stream):
         tool.give_up(AgnoAgent.read_name(agent))
         return original(agent, *args, **options)
@@ -196,6 +262,9 @@ def _route_function(function_call: Any, author: str, observer: Observer) -> Any:
 
     async def call(**arguments: Any) -> Any:
         async def real() -> Any:
+            if inspect.isasyncgenfunction(original):
+                # A team asks its members so; the texts are the result, and the events are for the screen.
+                return "".join([item async for item in original(**arguments) if isinstance(item, str)])
             if inspect.iscoroutinefunction(original):
                 return await original(**arguments)
             return await asyncio.to_thread(original, **arguments)

@@ -10,6 +10,7 @@ from typing import Any
 
 from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.factories import AgentSource
+from fairtrial.agents.graphs.graph_fields import TEXT, find_input, find_reply, last_changed
 from fairtrial.agents.graphs.graph_functions import INTERRUPT, is_workflow, workflow_input, workflow_states
 from fairtrial.agents.graphs.graph_runs import GraphWatch, callback_handler
 from fairtrial.agents.graphs.graph_steps import GraphSteps
@@ -34,36 +35,32 @@ def _ensure_compiled(thing: Any) -> Any:
 
 
 def _ensure_valid(runnable: Any) -> Any:
-    """Return a runnable. Raises UsageError if it is a graph or a workflow that can hold no conversation."""
+    """Return a runnable. Raises UsageError if it is a workflow that can hold no conversation."""
     if is_workflow(runnable):
         workflow_input(runnable)
-        return runnable
-    builder = getattr(runnable, "builder", None)
-    schemas = getattr(builder, "schemas", None)
-    if not isinstance(schemas, dict):
-        return runnable
-    for name in ("input_schema", "output_schema"):
-        channels = schemas.get(getattr(builder, name, None))
-        if channels is not None and "messages" not in channels and "__root__" not in channels:
-            fields = ", ".join(map(repr, channels)) or "nothing"
-            raise UsageError(f"the state of a graph must hold 'messages', a list of messages; its {name} has {fields}")
     return runnable
 
 
 class LangGraphAgent(ObservedFramework):
     """A graph whose state has `messages`, or a runnable that takes and returns such a state.
 
+    If there are no messages, a field such as `question` takes the text of the user, and a field such as `answer`, or
+    the last field that the graph writes, is the reply. Options of a factory name other fields.
+
     The case's initial state is merged into the state of the graph. If the graph has a checkpointer, each conversation
     gets a thread of its own, which is deleted at the end. Otherwise the session carries the state to the next message.
     """
 
     package_extra, library, kind = EXTRA, "langgraph.types", "a graph or another runnable"
-    options = ("context", "configurable", "recursion_limit", "store")
+    options = ("context", "configurable", "recursion_limit", "store", "input", "output")
 
     @classmethod
     def make_source(cls, thing: Any) -> AgentSource:
         """Return the source of graphs in an object. Raises UsageError if it is none, or can hold no conversation."""
-        return super().make_source(_ensure_valid(_ensure_compiled(thing)) if cls.is_agent(thing) else thing)
+        if cls.is_agent(thing):
+            thing = _ensure_valid(_ensure_compiled(thing))
+            find_input(thing)
+        return super().make_source(thing)
 
     @staticmethod
     def is_agent(thing: Any) -> bool:
@@ -92,6 +89,8 @@ class LangGraphSession(FrameworkSession):
     def __init__(self, opening: Opening) -> None:
         options, environment = opening.options, opening.environment
         graph = with_checkpointer(_ensure_valid(_ensure_compiled(opening.thing)))
+        self._field = find_input(graph, str(options.pop("input", "")))
+        self._output = str(options.pop("output", ""))
         if "store" in options:
             graph = graph.copy({"store": options.pop("store")})
         if environment is not None and not has_tools(graph):
@@ -100,6 +99,7 @@ class LangGraphSession(FrameworkSession):
         self._runnable = graph if environment is None else route_graph(graph, environment)
         super().__init__(opening, LangGraphAgent.read_name(self._runnable))
         self._state = opening.state
+        self._initial = opening.state
         configurable = {"thread_id": str(uuid.uuid4()), **options.pop("configurable", {})}
         limit = {"recursion_limit": options.pop("recursion_limit")} if "recursion_limit" in options else {}
         self._config = {"configurable": configurable, **limit}
@@ -202,6 +202,11 @@ class LangGraphSession(FrameworkSession):
         )
         self._steps.begin_turn()
         is_first, self._user_message_id = not self._user_message_id, human.id
+        if self._field:
+            # A graph without messages begins again with each message, unless its checkpointer keeps the state.
+            state = {} if self._checkpointer and not is_first else self._initial
+            self._state = {"messages": [*self._state.get("messages", ()), human]}
+            return message if self._field == TEXT else {**state, self._field: message}
         state = {key: value for key, value in self._state.items() if key != INTERRUPT}
         if self._checkpointer and not is_first:
             return {"messages": [human]}
@@ -213,6 +218,11 @@ class LangGraphSession(FrameworkSession):
             earlier = self._state.get("messages", ())
             states = workflow_states(self._runnable, graph_input, earlier, config, self._options)
             async with aclosing(states):
+                async for state in states:
+                    yield state
+            return
+        if self._field:
+            async with aclosing(self._field_states(graph_input, config)) as states:
                 async for state in states:
                     yield state
             return
@@ -228,6 +238,24 @@ class LangGraphSession(FrameworkSession):
             is_message = hasattr(output, "content_blocks")
             reply = output if is_message else message_class(as_text(output), id=str(uuid.uuid4()))
             yield _with_messages({**graph_input, "messages": [*graph_input["messages"], reply]})
+
+    async def _field_states(self, graph_input: Any, config: dict[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
+        """Yield the states of a graph or a chain without messages, with the messages so far. The last has the reply."""
+        messages = self._state["messages"]
+        before: dict[str, Any] = graph_input if isinstance(graph_input, dict) else {}
+        output: Any = dict(before)
+        latest = ""
+        if hasattr(self._runnable, "stream_channels"):
+            async for state in self._runnable.astream(graph_input, config, stream_mode="values", **self._options):
+                latest, output = last_changed(state, output) or latest, state
+                yield {**state, "messages": messages}
+        else:
+            output = await self._runnable.ainvoke(graph_input, config)
+        fields = output if isinstance(output, dict) else {}
+        if INTERRUPT not in fields:
+            message_class = import_extra("langchain_core.messages", EXTRA).AIMessage
+            reply = message_class(find_reply(output, before, self._output, latest), id=str(uuid.uuid4()))
+            yield {**fields, "messages": [*messages, reply]}
 
     def _new_steps(self, state: dict[str, Any], watch: GraphWatch) -> Iterator[Item]:
         """Yield the steps in a state, and of the runs before it, that were not reported yet."""

@@ -27,6 +27,7 @@ from fairtrial.records.trace import (
 
 _OBSERVED = "_fairtrial_original"
 _CURRENT: ContextVar[ToolAtWork | None] = ContextVar("_CURRENT", default=None)
+_STAGE: ContextVar[tuple[str, Any] | None] = ContextVar("_STAGE", default=None)
 C = TypeVar("C", bound=Callable[..., Any])
 
 
@@ -117,6 +118,25 @@ def current_tool() -> ToolAtWork | None:
     return _CURRENT.get()
 
 
+@contextmanager
+def on_stage(package: str, observer: Any) -> Iterator[None]:
+    """Let agents of a package that run in the block, and outside of tools, be agents of the conversation.
+
+    For example, a swarm or a workflow runs them one after the other, and `observer` reports all of them.
+    """
+    token = _STAGE.set((package, observer))
+    try:
+        yield
+    finally:
+        _STAGE.reset(token)
+
+
+def current_stage(package: str) -> Any:
+    """Return the observer of the swarm or workflow of a package that works here, or None."""
+    stage = _STAGE.get()
+    return stage[1] if stage is not None and stage[0] == package else None
+
+
 def observe_method(owner: type, name: str, make: Callable[[C], C]) -> None:
     """Replace a method by which a framework runs agents, once: `make` gets the original method.
 
@@ -131,13 +151,19 @@ def observe_method(owner: type, name: str, make: Callable[[C], C]) -> None:
 
 
 def observe_in_tools(owner: type, name: str, run: Callable[..., Any]) -> None:
-    """Let a method that runs an agent call `run(original, tool, agent, ...)` if it runs inside a tool."""
+    """Let a method that runs an agent call `run(original, tool, agent, ...)` if it runs inside a tool.
+
+    So does an agent on a stage, with None as its tool.
+    """
+    package = owner.__module__.partition(".")[0]
 
     def make(original: Any) -> Any:
         @functools.wraps(original)
         def observed(agent: Any, *args: Any, **options: Any) -> Any:
             tool = current_tool()
-            return original(agent, *args, **options) if tool is None else run(original, tool, agent, *args, **options)
+            if tool is None and current_stage(package) is None:
+                return original(agent, *args, **options)
+            return run(original, tool, agent, *args, **options)
 
         return observed
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from fairtrial.agents.declarations import add_declarations
 from fairtrial.agents.function import in_task
-from fairtrial.agents.nested_runs import ToolAtWork, current_tool, tool_at_work
+from fairtrial.agents.nested_runs import ToolAtWork, current_stage, current_tool, tool_at_work
 from fairtrial.agents.plain import plain
 from fairtrial.agents.routing import Answer, route_call
 from fairtrial.agents.stopwatch import Stopwatch
@@ -22,13 +22,15 @@ from fairtrial.text.display import describe_error
 class Observer:
     """Reports the items of one conversation. Wrappers around models and tools call it.
 
-    `has_reply` says that the latest step is a message. `error` is the latest exception of a model, which a framework
-    may hide. The observer of an agent inside a `tool` reports to this tool.
+    `has_reply` says that the latest step is a message, and `latest_message` is the latest message. `error` is the
+    latest exception of a model, which a framework may hide. The observer of an agent inside a `tool` reports to this
+    tool.
     """
 
     def __init__(self, environment: Environment | None, tool: ToolAtWork | None = None) -> None:
         self.environment = environment
         self.has_reply = False
+        self.latest_message: Message | None = None
         self.error: Exception | None = None
         self.agents: dict[str, AgentDetails] = {} if tool is None else tool.agents
         self._times = Stopwatch()
@@ -45,6 +47,7 @@ class Observer:
 
         def start(report: Callable[[Any], None]) -> AsyncIterator[Item]:
             self._report, self._times, self.error, self.has_reply = report, Stopwatch(), None, False
+            self.latest_message = None
             return follow()
 
         async for item in in_task(start):
@@ -59,7 +62,7 @@ class Observer:
         """Report items in their order."""
         for item in items:
             if isinstance(item, Message):
-                self.has_reply = True
+                self.has_reply, self.latest_message = True, item
             elif isinstance(item, ToolCall):
                 self.has_reply = False
                 self._open_calls[item.id] = item
@@ -137,10 +140,11 @@ class Observer:
         return answer
 
 
-def observer_here(agent: Any) -> Observer | None:
-    """Return the observer of an agent that works inside a tool, or None outside of tools."""
+def observer_here(agent: Any, package: str = "") -> Observer | None:
+    """Return the observer of an agent that works inside a tool or on a stage, or None elsewhere."""
     tool = current_tool()
     if tool is None:
-        return None
+        stage: Observer | None = current_stage(package)
+        return stage
     observer: Observer = tool.observers.setdefault(id(agent), Observer(tool.environment, tool))
     return observer

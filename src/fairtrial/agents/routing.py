@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 from fairtrial.agents.plain import plain
+from fairtrial.agents.tracing.span_collection import collect_spans, hide_spans
 from fairtrial.errors import SimulatedToolError
 from fairtrial.protocols import EndsConversation, Environment
 from fairtrial.records.record import Json
@@ -33,14 +34,16 @@ async def route_call(
     For example, a data frame stays a data frame.
     """
     latest: tuple[Any, Json] | None = None
+    with hide_spans() as collection:  # a model that plays the tool is not the agent's
 
-    async def real_as_json() -> Json:
-        nonlocal latest
-        value = await real()
-        latest = (value, as_json(value))
-        return latest[1]
+        async def real_as_json() -> Json:
+            nonlocal latest
+            with collect_spans(collection):
+                value = await real()
+            latest = (value, as_json(value))
+            return latest[1]
 
-    response = (await environment.answer(call, declaration, real_as_json)).response
+        response = (await environment.answer(call, declaration, real_as_json)).response
     # Identity and not equality: an environment may return an equal answer of its own.
     if latest is not None and response is latest[1]:
         return Answer(latest[0], own=True)

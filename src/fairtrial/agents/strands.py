@@ -1,18 +1,19 @@
-"""Sessions with Strands agents. Each user message is an invocation, and hooks observe it."""
+"""Sessions with agents, swarms and graphs of Strands. Each user message is an invocation, and hooks observe it."""
 
 from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from fairtrial.agents.nested_runs import ToolAtWork, observe_in_tools
+from fairtrial.agents.nested_runs import ToolAtWork, observe_in_tools, on_stage
 from fairtrial.agents.observed_framework import FrameworkSession, ObservedFramework, ObservedSession, Opening
 from fairtrial.agents.observer import Observer, observer_here
 from fairtrial.agents.plain import as_text, plain
 from fairtrial.agents.token_usage import token_usage
 from fairtrial.agents.user_parts import detect_kind, read_content
+from fairtrial.errors import AgentError
 from fairtrial.formats.messages import read_response
 from fairtrial.protocols import Item
 from fairtrial.records.record import Json
@@ -25,17 +26,20 @@ _NESTED = "_fairtrial_observed"
 
 
 class StrandsAgent(ObservedFramework):
-    """A function that makes an agent of Strands for each conversation. The case gives the agent its initial state."""
+    """A function that makes an agent of Strands for each conversation. The case gives the agent its initial state.
 
-    package_extra, library, kind = EXTRA, "strands", "an agent of Strands"
+    The function may also make a swarm or a graph, whose agents are agents of the conversation.
+    """
+
+    package_extra, library, kind = EXTRA, "strands", "an agent, a swarm or a graph of Strands"
     options = ("invocation_state",)
     holds_conversation = True
 
     @staticmethod
     def is_agent(thing: Any) -> bool:
-        """Whether an object is an agent. A swarm and a graph have hooks, too, but no tools of their own."""
+        """Whether an object is an agent, or a swarm or a graph of agents."""
         is_agent = all(hasattr(thing, name) for name in ("stream_async", "hooks", "tool_registry"))
-        return is_agent and not inspect.isclass(thing)
+        return (is_agent or _is_group(thing)) and not inspect.isclass(thing)
 
     def refuses_parts(self, parts: Sequence[Part]) -> str:
         """Return why a message cannot hold the parts. The models have no place for sounds, and for few URLs."""
@@ -47,7 +51,7 @@ class StrandsAgent(ObservedFramework):
 
     def session(self, opening: Opening) -> FrameworkSession:
         """Return the session of a conversation."""
-        return StrandsSession(opening)
+        return StrandsGroupSession(opening) if _is_group(opening.thing) else StrandsSession(opening)
 
 
 class StrandsSession(ObservedSession):
@@ -89,6 +93,55 @@ class StrandsSession(ObservedSession):
         return [] if self._observer.has_reply else [Message(str(result).strip(), self._name)]
 
 
+class StrandsGroupSession(ObservedSession):
+    """One conversation with a swarm or a graph. Each message is a task of its own, as in Strands."""
+
+    def __init__(self, opening: Opening) -> None:
+        self._group = opening.thing
+        super().__init__(opening, str(getattr(self._group, "id", "") or type(self._group).__name__.lower()))
+        self._options = opening.options
+        for agent in _members(self._group):
+            for key, value in opening.state.items():
+                agent.state.set(key, value)
+        observe_in_tools(import_extra("strands", EXTRA).Agent, "stream_async", _run_in_tool)
+
+    def _declare(self) -> Iterable[AgentDetails]:
+        for agent in _members(self._group):
+            tools = tuple(map(_declaration, agent.tool_registry.get_all_tool_specs()))
+            yield AgentDetails(_read_name(agent), str(agent.system_prompt or ""), tools)
+
+    def _state(self) -> Json:
+        """Return the states of the agents, by their names."""
+        states = {_read_name(agent): agent.state.get() for agent in _members(self._group)}
+        return {name: state for name, state in states.items() if state}
+
+    async def _run(self, message: str, parts: Sequence[Part]) -> Iterable[Item]:
+        """Give the task to the swarm or the graph. The last agent that spoke gave the reply."""
+        with on_stage("strands", self._observer):
+            result = await self._group.invoke_async([{"text": message}, *map(_encode_part, parts)], **self._options)
+        status = str(getattr(result.status, "value", result.status)).lower()
+        if status == "interrupted":
+            raise AgentError(f"{self._name}: it asks the user a question, and only an agent alone can be answered here")
+        if status != "completed":
+            errors = [node.result for node in result.results.values() if isinstance(node.result, Exception)]
+            raise self._observer.error or (errors[0] if errors else AgentError(f"{self._name}: it is {status}"))
+        return () if self._observer.has_reply else (Message(str(result).strip(), self._name),)
+
+
+def _is_group(thing: Any) -> bool:
+    return isinstance(getattr(thing, "nodes", None), dict) and hasattr(thing, "invoke_async")
+
+
+def _members(group: Any) -> Iterator[Any]:
+    """Yield the agents of a swarm or a graph, and of groups inside it."""
+    for node in group.nodes.values():
+        member = node.executor
+        if _is_group(member):
+            yield from _members(member)
+        elif hasattr(member, "tool_registry"):
+            yield member
+
+
 def _observe(agent: Any, name: str, observer_of: Callable[[], Observer | None]) -> None:
     """Let the model, the messages and the tools of an agent report to the observer of the moment, if there is one."""
     events = import_extra("strands.hooks", EXTRA)
@@ -109,11 +162,11 @@ def _observe(agent: Any, name: str, observer_of: Callable[[], Observer | None]) 
     agent.hooks.add_callback(events.BeforeToolCallEvent, route_tool)
 
 
-def _run_in_tool(original: Any, _: ToolAtWork, agent: Any, *args: Any, **options: Any) -> Any:
-    """Run an agent inside a tool of another agent. It is observed from then on."""
+def _run_in_tool(original: Any, _: ToolAtWork | None, agent: Any, *args: Any, **options: Any) -> Any:
+    """Run an agent inside a tool of another agent, or in a swarm. It is observed from then on."""
     if not hasattr(agent, _NESTED):
         setattr(agent, _NESTED, True)
-        _observe(agent, _read_name(agent), lambda: observer_here(agent))
+        _observe(agent, _read_name(agent), lambda: observer_here(agent, "strands"))
     return original(agent, *args, **options)
 
 

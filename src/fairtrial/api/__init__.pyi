@@ -20,6 +20,8 @@ from fairtrial.api.decisions.flaky_cases import flaky as flaky
 from fairtrial.api.decisions.gating import claims_in as claims_in
 from fairtrial.api.decisions.gating import gate as gate
 from fairtrial.api.decisions.size_planning import plan as plan
+from fairtrial.api.doctor import Finding as Finding
+from fairtrial.api.doctor import examine_installation as examine_installation
 from fairtrial.api.eval_files import load_eval_set as load_eval_set
 from fairtrial.api.eval_files import load_recordings as load_recordings
 from fairtrial.api.eval_files import save_eval_set as save_eval_set
@@ -72,6 +74,7 @@ from fairtrial.api.mutation.mutating import resume_mutation as resume_mutation
 from fairtrial.api.mutation.mutation_reports import mutation_report as mutation_report
 from fairtrial.api.mutation.mutation_sources import MutationOptions as MutationOptions
 from fairtrial.api.plan_options import ReadOptions as ReadOptions
+from fairtrial.api.plan_options import RecordSource as RecordSource
 from fairtrial.api.plan_options import RunOptions as RunOptions
 from fairtrial.api.planning import Plan as Plan
 from fairtrial.api.planning import plan_run as plan_run

@@ -57,6 +57,12 @@ def check_numbers(*, concurrency: int, attempts: int = 1, jobs: int = 1, reply_t
         raise UsageError(f"reply_timeout must be a number of seconds above 0, or None, got {reply_timeout!r}")
 
 
+def check_source(source: object) -> None:
+    """Raise UsageError if conversations cannot be recorded by a source."""
+    if source not in ("messages", "spans"):
+        raise UsageError(f"record must be 'messages' or 'spans', got {source!r}")
+
+
 def check_share(**shares: float | None) -> None:
     """Raise UsageError if a share is no number from 0 to 1, or None."""
     for name, share in shares.items():

@@ -37,9 +37,14 @@ def conversations(
     """
     if plan.agent is None:
         raise UsageError("nothing to run: the plan has recordings instead of an agent")
+    agent = plan.agent
+    if plan.record == "spans":
+        from fairtrial.agents.tracing.span_sessions import with_spans
+
+        agent = with_spans(agent)
     return record(
         cases,
-        plan.agent,
+        agent,
         attempts=plan.attempts,
         concurrency=plan.concurrency,
         reply_timeout=plan.reply_timeout,

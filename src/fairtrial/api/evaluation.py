@@ -10,7 +10,7 @@ from fairtrial.api.attempt_planning import Attempts
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets
 from fairtrial.api.execution import execute, execute_in_loop
 from fairtrial.api.notebook_progress import show_bar
-from fairtrial.api.plan_options import ReadOptions, RunOptions
+from fairtrial.api.plan_options import ReadOptions, RecordSource, RunOptions
 from fairtrial.api.planning import Criteria, plan_run
 from fairtrial.api.score_planning import plan_score
 from fairtrial.api.stored_runs import Run
@@ -39,6 +39,7 @@ def evaluate(
     environment: Environments | Mapping[str, Any] | None = None,
     reuse: str | None = None,
     allow_code: bool = False,
+    record: RecordSource = "messages",
 ) -> Run:
     """Run an agent on every case of an eval set, and score its conversations.
 
@@ -57,12 +58,14 @@ def evaluate(
     mapping of the same options, or a function of a case and an attempt that returns an environment. `reuse` is the id
     of a stored run; equal questions get the judges' replies of that run.
     `allow_code` lets code run that stands in a configuration of agents-cli; without it such a configuration is refused.
+    With `record="spans"`, conversations also hold the contents of the spans of OpenTelemetry that the agent writes, for
+    example the calls of any SDK in a function.
 
     Raises UsageError before anything runs. During the run, an exception of an agent or a metric becomes a failure or an
     unscored outcome.
     """
     reading = ReadOptions(only=only, columns=columns, allow_code=allow_code)
-    run = RunOptions(attempts, concurrency, 1, reply_timeout, judges or Judges(), users, environment)
+    run = RunOptions(attempts, concurrency, 1, reply_timeout, judges or Judges(), users, environment, record=record)
     plan = plan_run(eval_set, agent, criteria, reading, run)
     with show_bar(plan.total) as on_result:
         return execute(plan, store=store, on_result=on_result, reuse=reuse)
@@ -123,13 +126,14 @@ async def aevaluate(
     environment: Environments | Mapping[str, Any] | None = None,
     reuse: str | None = None,
     allow_code: bool = False,
+    record: RecordSource = "messages",
 ) -> Run:
     """Run an agent as `evaluate` does, in the running event loop, for example in a notebook.
 
     Objects that belong to the loop, for example the client of an agent, can be used by the agent.
     """
     reading = ReadOptions(only=only, columns=columns, allow_code=allow_code)
-    run = RunOptions(attempts, concurrency, 1, reply_timeout, judges or Judges(), users, environment)
+    run = RunOptions(attempts, concurrency, 1, reply_timeout, judges or Judges(), users, environment, record=record)
     plan = plan_run(eval_set, agent, criteria, reading, run)
     with show_bar(plan.total) as on_result:
         return await execute_in_loop(plan, store=store, on_result=on_result, reuse=reuse)

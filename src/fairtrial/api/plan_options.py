@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from fairtrial.api.attempt_planning import Attempts
 from fairtrial.api.criterion_thresholds import Thresholds
@@ -13,6 +13,9 @@ from fairtrial.formats.conversation.options import DEFAULTS, TraceOptions
 from fairtrial.judge.judges import Judges
 from fairtrial.loading import Match
 from fairtrial.planned_case import Environments, Users
+
+RecordSource = Literal["messages", "spans"]
+"""The source of a recording: the report of the adapter of the agent alone, or the spans of the agent beside it."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,8 @@ class RunOptions:
 
     `attempts` is the number of conversations of each case. `concurrency` is the largest number of cases at once, and
     `jobs` the number of processes that score. `reply_timeout` is in seconds. `users` and `environment` replace those
-    of the configuration. If nothing `is_scored`, a configuration of criteria may stay unused.
+    of the configuration. If nothing `is_scored`, a configuration of criteria may stay unused. With
+    `record` "spans", the spans that the agent writes are read beside its messages.
     """
 
     attempts: Attempts = None
@@ -68,6 +72,7 @@ class RunOptions:
     users: Users | None = None
     environment: Environments | Mapping[str, Any] | None = None
     is_scored: bool = True
+    record: RecordSource = "messages"
 
 
 READ = ReadOptions()

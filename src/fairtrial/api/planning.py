@@ -17,12 +17,12 @@ from msgspec.structs import replace
 from fairtrial import loading
 from fairtrial.agents import find_agent
 from fairtrial.analysis.sequential import SequentialGate
-from fairtrial.api.arguments import check_criteria, check_numbers
+from fairtrial.api.arguments import check_criteria, check_numbers, check_source
 from fairtrial.api.attempt_planning import derive_rules, options_in, with_counts
 from fairtrial.api.criterion_thresholds import Thresholds, with_thresholds
 from fairtrial.api.eval_sets.eval_set_arguments import EvalSets, resolve_eval_set
 from fairtrial.api.model_warnings import model_warnings
-from fairtrial.api.plan_options import READ, RUN, ReadOptions, RunOptions
+from fairtrial.api.plan_options import READ, RUN, ReadOptions, RecordSource, RunOptions
 from fairtrial.api.repository import commit_of_folder
 from fairtrial.api.text_warnings import text_warnings
 from fairtrial.config.attempt_options import AttemptOptions
@@ -92,6 +92,7 @@ class Plan:
     concurrency: int = 8
     jobs: int = 1
     reply_timeout: float | None = None
+    record: RecordSource = "messages"
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     judges: Judges = field(default_factory=Judges)
@@ -122,6 +123,7 @@ def plan_run(
 
     attempt_choices = options_in(run.attempts)
     check_numbers(concurrency=run.concurrency, reply_timeout=run.reply_timeout)
+    check_source(run.record)
     check_columns(reading.columns)
     eval_set = eval_set if isinstance(eval_set, PreparedSets) else resolve_eval_set(eval_set, reading.columns)
     judges = run.judges
@@ -148,6 +150,7 @@ def plan_run(
         "attempts": most_attempts,
         "attempt_options": msgspec.to_builtins(attempt_choices),
         "reply_timeout": run.reply_timeout,
+        **({} if run.record == "messages" else {"record": run.record}),
     }
     signatures = {"agent": signature(target), **user_signatures, **tool_signatures}
     info = run_info("run", arguments, notes, loaded_sets, signatures, attempt_choices)
@@ -158,6 +161,7 @@ def plan_run(
         attempts=most_attempts,
         concurrency=run.concurrency,
         reply_timeout=run.reply_timeout,
+        record=run.record,
         warnings=(*notes.warnings, *warnings),
         notes=notes.notes,
         judges=judges,

@@ -97,8 +97,34 @@ def with_environments(
 ) -> tuple[list[PlannedCase], dict[str, Json], list[str]]:
     """Return the cases with the environments that answer tool calls, the environments' signatures, and warnings.
 
-    `environment` replaces the environments of the configurations. Raises UsageError if it cannot be used.
+    `environment` replaces the environments of the configurations. An environment of a case alone replaces both for this
+    case. Raises UsageError if it cannot be used.
     """
+    ready, signatures, warnings = _with_common_environments(cases, loaded_sets, environment, models, lenient=lenient)
+    for index, planned_case in enumerate(ready):
+        raw = planned_case.case.environment
+        if raw is None:
+            continue
+        try:
+            options, problems = environment_options(raw, pointer="/environment", lenient=lenient)
+            own, _ = _configure_environments(options, f"/environment/{TOOL_MODEL.rpartition('/')[2]}", models)
+        except ConfigError as error:
+            raise ConfigError(*(f"case {planned_case.name!r}: {problem}" for problem in error.problems)) from None
+        warnings += [f"case {planned_case.name!r}: {problem}" for problem in problems]
+        # The digest of the case holds the options, so that they need no signature of their own.
+        ready[index] = replace(planned_case, environments=own)
+    return ready, signatures, warnings
+
+
+def _with_common_environments(
+    cases: Sequence[PlannedCase],
+    loaded_sets: Sequence[LoadedSet],
+    environment: Environments | Mapping[str, Any] | None,
+    models: ModelOptions,
+    *,
+    lenient: bool,
+) -> tuple[list[PlannedCase], dict[str, Json], list[str]]:
+    """Return the cases with the environments that the caller or a configuration gives to all of them."""
     if callable(environment):
         ready = [replace(planned_case, environments=environment) for planned_case in cases]
         return ready, {"environment": signature(environment)}, []

@@ -57,6 +57,7 @@ COMMAND_GROUPS = {
         "redact": "Write files without secrets and personal data.",
     },
     "More": {
+        "doctor": "Show packages, keys, the store and plugins in a table.",
         "demo": "Run the example that is part of the package.",
         "criteria": "Show the criteria, explain one, or print a config.",
         "scenarios": "Write new scenarios for an agent with a model.",
@@ -70,6 +71,8 @@ _OTHER_NAMES = {"eval": "run", "evaluate": "run", "test": "run", "list": "runs",
 _PATIENCE = 5.0
 """The time in seconds that the process may take to end after its work is done."""
 _PROTECTION = contextlib.ExitStack()
+_INSTALLATION = ("pip install", "_API_KEY")
+"""The words of a refusal that is about the installation and not about the input."""
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """The error numbers of a full disk."""
 
@@ -127,8 +130,7 @@ def fairtrial() -> None:
 
     \b
     fairtrial run evals/ --agent shop.agent:reply
-    fairtrial COMMAND --help    options of a command; --help-all lists rare ones
-    fairtrial --version         the version
+    fairtrial COMMAND --help    options; --help-all lists rare ones; --version
 
     Exit codes: 0 passed, 1 failed, 3 unscored, 2 usage, 4 store, 130 interrupt.
     """  # noqa: D301  (click's own mark against wrapping)
@@ -193,6 +195,8 @@ def _exit_code(args: Sequence[str] | None) -> int:
         from fairtrial.text.display import visible
 
         click.echo(f"fairtrial: {visible(str(error))}", err=True)
+        if any(word in str(error) for word in _INSTALLATION):
+            click.echo("`fairtrial doctor` shows packages, keys and the store.", err=True)
         return exit_codes.STORE if isinstance(error, StoreError) else exit_codes.USAGE
     except OSError as error:
         if error.filename is None and error.errno not in _DISK_FULL:

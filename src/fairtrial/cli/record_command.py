@@ -30,6 +30,7 @@ _SHOWN_FAILURES = 10
 @project_options
 @flags.attempts
 @flags.reply_timeout
+@flags.record
 @click.option(
     "--config",
     metavar="FILE",
@@ -48,6 +49,7 @@ def record(
     output: Path,
     attempts: api.AttemptOptions | None,
     reply_timeout: float | None,
+    record: api.RecordSource | None,
     config: Path | None,
     lenient: bool,
     columns: dict[str, str],
@@ -72,7 +74,15 @@ def record(
         agent,
         config,
         api.ReadOptions(list(only), lenient, columns),
-        api.RunOptions(attempts, concurrency, 1, reply_timeout, api.Judges(models=models), is_scored=False),
+        api.RunOptions(
+            attempts,
+            concurrency,
+            1,
+            reply_timeout,
+            api.Judges(models=models),
+            is_scored=False,
+            record=record or "messages",
+        ),
     )
     cassette = models.cassette
     inputs = [*collect_inputs(plan.info.config), *environment_files, *([cassette] if cassette else [])]

@@ -46,7 +46,7 @@ _UNTIL_DECIDED = click.option(
 @click.argument("evalset", nargs=-1)
 @project_options
 @under("Agent", _AGENT, flags.attempts)
-@under("Agent", flags.reply_timeout, rare=True)
+@under("Agent", flags.reply_timeout, flags.record, rare=True)
 @skill_options
 @under("Input", flags.columns)
 @under("Store", _RESUME)
@@ -64,6 +64,7 @@ def run(
     columns: dict[str, str],
     attempts: api.AttemptOptions | None,
     reply_timeout: float | None,
+    record: api.RecordSource | None,
     resume: str | None,
     until_decided: bool,
     claims: list[Claim],
@@ -112,6 +113,7 @@ def run(
         "columns": columns or None,
         "allow_code": common.allow_code or None,
         "reply_timeout": reply_timeout,
+        "record": record,
     }
     earlier = earlier_run(common.store, resume, "run") if resume else None
     if earlier:
@@ -163,7 +165,9 @@ def _plan(
     paths, agent, config = arguments["paths"], arguments["agent"], arguments["config"]
     names = ("only", "lenient", "allow_code", "thresholds")
     reading = api.ReadOptions(columns=arguments["columns"] or {}, **{name: arguments[name] for name in names})
-    running = api.RunOptions(attempts, concurrency, reply_timeout=arguments["reply_timeout"], judges=judges)
+    source: api.RecordSource = arguments.get("record") or "messages"
+    timeout = arguments["reply_timeout"]
+    running = api.RunOptions(attempts, concurrency, reply_timeout=timeout, judges=judges, record=source)
     stored = None if earlier is None else api.skill_options_in(earlier.config)
     if stored is not None or api.is_skill_run(paths, agent):
         options = stored if stored is not None and skill == api.SkillOptions() else skill

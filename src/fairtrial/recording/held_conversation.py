@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from fairtrial.agents.restarts import FirstCall, Restarts
 from fairtrial.errors import AgentError, CaseError, SimulatedToolError, StoreError, UsageError
 from fairtrial.planned_case import PlannedCase
-from fairtrial.protocols import Agent, Closable, Item, PartsSession, Session, Simulator
+from fairtrial.protocols import Agent, Closable, Item, PartsSession, ReportsGaps, Session, Simulator
 from fairtrial.recording.error_descriptions import SIDES, find_cause, find_place, find_side, shorten_traceback
 from fairtrial.recording.invocation_builder import InvocationBuilder
 from fairtrial.records.attempt import EndedBy, Failure, Recording
@@ -55,6 +55,7 @@ class HeldConversation:
         self._builder = InvocationBuilder()
         self._environment: ObservedEnvironment | None = None
         self._final_state: dict[str, Json] | None = None
+        self._session: Session | None = None
         self._stuck = asyncio.Event()
 
     async def record(self, agent: Agent, requests: AsyncIterator[Invocation]) -> Recording:
@@ -123,7 +124,9 @@ class HeldConversation:
         while True:
             try:
                 async with self._time_limit():
-                    return await stack.enter_async_context(agent(self._planned_case.case, self._environment))
+                    opened = agent(self._planned_case.case, self._environment)
+                    self._session = await stack.enter_async_context(opened)
+                    return self._session
             except UsageError as error:
                 self.fatal = error  # for example of a factory: every other conversation would fail in the same way
                 raise
@@ -207,7 +210,9 @@ class HeldConversation:
     def _trace(self) -> Trace:
         session = self._planned_case.case.session_input
         session_id = session.session_id if session else ""
-        return Trace(tuple(self.invocations), session_id or self._planned_case.name, self._final_state)
+        gap = self._session.incomplete if isinstance(self._session, ReportsGaps) else ""
+        name = session_id or self._planned_case.name
+        return Trace(tuple(self.invocations), name, self._final_state, incomplete=gap)
 
     def _add_about(self, about: About | None) -> None:
         """Add the description of the agents to the last invocation, and keep the state for the end of the trace."""

@@ -63,7 +63,7 @@ class EvalCase(Record, frozen=True):
     of a guardrail. Cases with the same `cluster` resemble each other, for example copies of one template: intervals
     take them for one unit. `groups` are names or texts by which results can be divided, for example by customer.
     `checks` are about the last reply, and about the calls of the whole conversation. `workspace` are the files and the
-    skill of a coding agent.
+    skill of a coding agent. `environment` are the options of an environment for this case alone.
     """
 
     id: str
@@ -82,6 +82,7 @@ class EvalCase(Record, frozen=True):
     groups: dict[str, Json] = {}
     checks: tuple[Check, ...] = ()
     workspace: Workspace | None = None
+    environment: dict[str, Json] | None = None
 
 
 class Case(Record, frozen=True):

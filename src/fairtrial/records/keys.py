@@ -39,6 +39,7 @@ KEY_FIELDS: dict[type[msgspec.Struct], tuple[str, ...]] = {
         "expected_failure",
         "checks",
         "workspace",
+        "environment",
     ),
     Invocation: ("user", "steps", "final_response", "rubrics", "checks"),
     Message: ("text", "parts"),

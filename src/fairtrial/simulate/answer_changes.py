@@ -27,13 +27,13 @@ def emptied(response: Json, where: float) -> Json:  # noqa: ARG001
 def corrupted(response: Json, where: float) -> Json:
     """Return an answer with one garbled value: every second character if it is text, else the whole value."""
     leaves = _leaves(response)
-    return _change_at(response, leaves[int(where * len(leaves))], _garble)
+    return change_at(response, leaves[int(where * len(leaves))], _garble)
 
 
 def make_wrong(response: Json, where: float) -> Json:
     """Return an answer with one plausible wrong value: another first digit of a number, or the other truth value."""
     places = [path for path in _leaves(response) if _other(_at(response, path)) is not None]
-    return _change_at(response, places[int(where * len(places))], _other) if places else response
+    return change_at(response, places[int(where * len(places))], _other) if places else response
 
 
 def halve_list(response: Json, where: float) -> Json:
@@ -47,7 +47,7 @@ def halve_list(response: Json, where: float) -> Json:
         start = int(where * (len(items) - half + 1))
         return [*items[:start], *items[start + half :]]
 
-    return _change_at(response, path, halve)
+    return change_at(response, path, halve)
 
 
 def exchange_texts(response: Json, where: float) -> Json:  # noqa: ARG001
@@ -59,7 +59,7 @@ def exchange_texts(response: Json, where: float) -> Json:  # noqa: ARG001
         return response
     (key,) = keys
     moved = [{**item, key: items[(n + 1) % len(items)][key]} for n, item in enumerate(items)]
-    return _change_at(response, path, lambda _: moved)
+    return change_at(response, path, lambda _: moved)
 
 
 def _key_of_text(item: Json) -> str | None:
@@ -78,10 +78,10 @@ CHANGES: dict[str, Callable[[Json, float], Json]] = {
 }
 """The effects that change an answer. A number in [0, 1) chooses the place in the answer."""
 
-_Path = tuple[str | int, ...]
+Path = tuple[str | int, ...]
 
 
-def _leaves(value: Json, at: _Path = ()) -> list[_Path]:
+def _leaves(value: Json, at: Path = ()) -> list[Path]:
     """Return the paths of all values without inner values, for example texts and empty arrays."""
     inner: list[tuple[str | int, Json]] = []
     if isinstance(value, dict):
@@ -91,12 +91,13 @@ def _leaves(value: Json, at: _Path = ()) -> list[_Path]:
     return [leaf for key, member in inner for leaf in _leaves(member, (*at, key))] or [at]
 
 
-def _change_at(value: Json, path: _Path, change: Callable[[Json], Json]) -> Json:
+def change_at(value: Json, path: Path, change: Callable[[Json], Json]) -> Json:
+    """Return a value with a change at one place in it."""
     if not path:
         return change(value)
     key, *rest = path
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
-    members = [(name, _change_at(member, tuple(rest), change) if name == key else member) for name, member in pairs]
+    members = [(name, change_at(member, tuple(rest), change) if name == key else member) for name, member in pairs]
     return dict(members) if isinstance(value, dict) else [member for _, member in members]
 
 
@@ -124,15 +125,15 @@ def _other_digits(text: str, which: int) -> str:
     return f"{text[:place]}{int(text[place]) % 9 + 1}{text[place + 1 :]}"
 
 
-def _at(value: Json, path: _Path) -> Json:
+def _at(value: Json, path: Path) -> Json:
     for key in path:
         value = value[key]
     return value
 
 
-def _longest_list(value: Json, at: _Path = ()) -> _Path | None:
+def _longest_list(value: Json, at: Path = ()) -> Path | None:
     """Return the path of the longest list of objects or texts, or None."""
-    paths: list[tuple[int, _Path]] = []
+    paths: list[tuple[int, Path]] = []
     if isinstance(value, list) and value and all(isinstance(item, dict | str) for item in value):
         paths.append((len(value), at))
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()

@@ -23,9 +23,11 @@ from fairtrial.simulate.environment_options import (
     Chaos,
     EnvironmentOptions,
     InjectionConfig,
+    SimulatedTool,
     Strategy,
 )
 from fairtrial.simulate.examples import Examples, examples_in
+from fairtrial.simulate.planted import plant
 from fairtrial.simulate.played import PlayedCall, Player
 from fairtrial.simulate.tau2_domain import Tau2Domain, Tau2World, open_domain
 from fairtrial.text.display import call as shown_call
@@ -223,6 +225,10 @@ class SimulatedEnvironment:
             draw = chance("injection", self._seed(injection.random_seed), i, *record.place)
             if holds(record.call.args, injection.match_args) and draw < injection.injection_probability:
                 return lambda: self._inject(injection, record)
+        return self._usual_source(tool, record)
+
+    def _usual_source(self, tool: SimulatedTool | None, record: _CallRecord) -> Source:
+        """Return the source of an answer without an injection."""
         strategy = tool.mock_strategy_type if tool else Strategy.REAL
         if strategy is Strategy.PLAYED and self._player is not None:
             player, with_answers = self._player, [past for past in self._calls if past.answers]
@@ -242,6 +248,13 @@ class SimulatedEnvironment:
             detail = f"{error.injected_http_error_code}: {error.error_message}"
             record.injected.append(Injection("error", detail, config.invalidates))
             return _add_answer(record, error.response)
+        if config.planted is not None:
+            response = await self._usual_source(self._tools.get(record.call.name), record)()
+            planted, count = plant(response, config.planted.at, config.planted.value)
+            if count:
+                record.injected.append(Injection("planted", f"{count} at {config.planted.at}", config.invalidates))
+                record.answers[-1:] = [planted]
+            return planted
         detail = shorten(compact(config.injected_response), _EXCERPT)
         record.injected.append(Injection("response", detail, config.invalidates))
         return _add_answer(record, config.injected_response)

@@ -16,6 +16,7 @@ from fairtrial.llm.model import DEFAULT_MODEL
 from fairtrial.llm.model_settings import ModelSettings
 from fairtrial.records.record import Json
 from fairtrial.simulate.examples import examples_in
+from fairtrial.simulate.planted import find_pointer_problem
 
 KEY = "environment_simulation_config"
 Effect = Literal["timeout", "truncated", "corrupted", "empty", "stale", "duplicated", "wrong", "thinned", "exchanged"]
@@ -47,6 +48,26 @@ class InjectedError(OptionRecord, frozen=True):
         return {"error_code": self.injected_http_error_code, "error_message": self.error_message}
 
 
+class Planted(OptionRecord, frozen=True):
+    """A change inside the answer of the real tool, for example a text of an attacker in a bill."""
+
+    at: Annotated[
+        str,
+        Meta(
+            description="a JSON pointer into the answer, such as `/bills/0/subject`. A part `*` is every key or item, "
+            "and `**` is any number of levels. The empty pointer is the whole answer"
+        ),
+    ]
+    value: Annotated[
+        Json, Meta(description="the value that stands there instead. In a text, `{original}` is the earlier value")
+    ]
+
+    def conflicts(self) -> Iterator[Problem]:
+        """Yield the problem of the pointer."""
+        if problem := find_pointer_problem(self.at):
+            yield "at", problem
+
+
 class InjectionConfig(OptionRecord, frozen=True):
     """An answer in place of the tool's, for calls that have these arguments among theirs."""
 
@@ -62,14 +83,18 @@ class InjectionConfig(OptionRecord, frozen=True):
     ] = None
     injected_error: Annotated[InjectedError | None, Meta(description="the error that the call returns")] = None
     injected_response: Annotated[dict[str, Json] | None, Meta(description="the answer that the call returns")] = None
+    planted: Annotated[
+        Planted | None, Meta(description="a change inside the answer that the call would return without this entry")
+    ] = None
     invalidates: Annotated[
         bool, Meta(description="whether an attempt with this injection counts against the environment, not the agent")
     ] = False
 
     def conflicts(self) -> Iterator[Problem]:
         """Yield a problem unless there is exactly one answer."""
-        if (self.injected_error is None) == (self.injected_response is None):
-            yield "", "must have exactly one of injected_error and injected_response"
+        answers = (self.injected_error, self.injected_response, self.planted)
+        if sum(answer is not None for answer in answers) != 1:
+            yield "", "must have exactly one of injected_error, injected_response and planted"
 
 
 class SimulatedTool(OptionRecord, frozen=True):

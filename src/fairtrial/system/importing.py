@@ -157,16 +157,26 @@ def check_versions(extra: str) -> None:
     from importlib.metadata import PackageNotFoundError, version
 
     for requirement in list_packages(extra):
-        pin = re.match(r"([\w.-]+)(?:\[.*\])?>=([\d.]+)", requirement)
-        if pin is None:
+        name, floor = read_floor(requirement)
+        if not floor:
             continue
-        name, floor = pin.groups()
         try:
             installed = version(name)
         except PackageNotFoundError:
             continue
-        if _numbers(installed) < _numbers(floor):
+        if is_older(installed, floor):
             raise UsageError(f"needs {name} >= {floor}, found {installed}: pip install '{requirement}'")
+
+
+def read_floor(requirement: str) -> tuple[str, str]:
+    """Return the name of a package and its oldest version, which is empty if every version will do."""
+    pin = re.match(r"([\w.-]+)(?:\[[^]]*\])?(?:>=([\d.]+))?", requirement)
+    return (pin[1], pin[2] or "") if pin is not None else (requirement, "")
+
+
+def is_older(installed: str, floor: str) -> bool:
+    """Whether a version is older than another."""
+    return _numbers(installed) < _numbers(floor)
 
 
 def _numbers(version: str) -> list[int]:

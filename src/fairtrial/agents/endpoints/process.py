@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import copy
+import os
 import shlex
 import shutil
 from asyncio.subprocess import PIPE, Process
@@ -18,6 +19,7 @@ from msgspec.structs import replace
 
 from fairtrial.agents.endpoints.chat_replies import separate_thoughts
 from fairtrial.agents.token_usage import token_usage
+from fairtrial.agents.tracing.span_collection import child_variables
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.messages import read_arguments, read_response
 from fairtrial.protocols import Environment, Item
@@ -62,7 +64,7 @@ class ProcessAgent:
     async def __call__(self, case: EvalCase, environment: Environment | None) -> AsyncIterator[ProcessSession]:  # noqa: ARG002
         """Start the program. Its input is closed at the end, and a program that does not stop then is killed."""
         process = await asyncio.create_subprocess_exec(
-            *self.command, stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=_LONGEST_LINE
+            *self.command, stdin=PIPE, stdout=PIPE, stderr=PIPE, limit=_LONGEST_LINE, env=os.environ | child_variables()
         )
         state = copy.deepcopy(case.session_input.state) if case.session_input else {}
         errors = _ErrorOutput(process)

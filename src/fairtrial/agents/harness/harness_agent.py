@@ -28,6 +28,7 @@ from fairtrial.agents.harness.workspaces import (
     remove_folder,
     take_snapshot,
 )
+from fairtrial.agents.tracing.span_collection import child_variables
 from fairtrial.errors import AgentError, UsageError
 from fairtrial.formats.skills.skill_md import FILE, with_description
 from fairtrial.llm.budget import Budget
@@ -138,7 +139,7 @@ class HarnessSession:
         harness = self._agent.harness
         own_words = (*harness.environment, *(harness.in_sandbox if self._agent.sandbox != "none" else ()))
         variables = dict(word.split("=", 1) for word in own_words)
-        self._environment = variables | make_environment(self._home, self._agent.credentials)
+        self._environment = variables | make_environment(self._home, self._agent.credentials) | child_variables()
         for file in own.files:
             if file.revision:
                 self._repository = self._workspace / file.target

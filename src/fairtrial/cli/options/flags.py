@@ -17,6 +17,11 @@ reply_timeout = click.option(
     metavar="SECONDS",
     help="The longest wait for a reply.",
 )
+record = click.option(
+    "--record",
+    type=click.Choice(["messages", "spans"]),
+    help="spans: read the agent's OpenTelemetry spans, too.",
+)
 only = click.option(
     "--only", multiple=True, metavar="ID", help="Run only cases with this id. * and ? are wildcards. Repeatable."
 )

@@ -52,6 +52,7 @@ CASE = spellings(
     "cluster",
     "groups",
     "checks",
+    "environment",
 )
 CASE_MARKS = frozenset(spellings("eval_id", "conversation", "conversation_scenario", "actual_conversation"))
 """A case has at least one of these keys. An object without any of them is not a case."""
@@ -179,6 +180,7 @@ def case(raw: Any, at: Place, reading: Diagnostics) -> EvalCase:
         reading.text(fields, "cluster", at),
         reading.mapping(fields, "groups", at) or _NO_GROUPS,
         read_checks(fields["checks"], (at, "checks"), reading) if "checks" in fields else (),
+        environment=reading.mapping(fields, "environment", at),
     )
 
 

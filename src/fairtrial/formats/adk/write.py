@@ -55,6 +55,7 @@ def case_json(case: EvalCase) -> dict[str, Json]:
         cluster=case.cluster or None,
         groups=case.groups or None,
         checks=[check_json(check) for check in case.checks] or None,
+        environment=case.environment,
         expected_tool_uses=None if case.expected_calls is None else [_call(call) for call in case.expected_calls],
         without_conversation=True if case.conversation is None and case.scenario is None else None,
     )

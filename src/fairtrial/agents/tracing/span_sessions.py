@@ -1,0 +1,106 @@
+"""Sessions that are recorded by the spans of their agent, beside the report of its adapter."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+from msgspec.structs import replace
+
+from fairtrial.agents.tracing.joined_steps import join_turn
+from fairtrial.agents.tracing.otel_routes import forget, open_routes
+from fairtrial.agents.tracing.span_collection import SpanCollection, collect_spans
+from fairtrial.agents.tracing.span_receiver import SpanReceiver
+from fairtrial.protocols import Agent, Closable, Environment, Item, PartsSession, Session
+from fairtrial.records.case import EvalCase
+from fairtrial.records.trace import About, AgentDetails, Part
+
+_QUIET = 0.3
+_LONGEST_WAIT = 5.0
+"""Seconds without a new span after which a program has sent all spans of a turn, and the longest wait for that."""
+
+
+def with_spans(agent: Agent) -> Agent:
+    """Return an agent whose conversations also hold the contents of its spans.
+
+    Raises UsageError if spans cannot be recorded.
+    """
+    open_routes()
+    receiver = SpanReceiver.open_shared()
+
+    @asynccontextmanager
+    async def open_session(case: EvalCase, environment: Environment | None) -> AsyncIterator[Session]:
+        collection = SpanCollection()
+        with receiver.open_for(collection), collect_spans(collection):
+            try:
+                async with agent(case, environment) as session:
+                    yield SpanSession(session, collection)
+            finally:
+                forget(collection)
+
+    return open_session
+
+
+class SpanSession:
+    """One conversation. The items of a turn are yielded when the agent has ended, because spans end late."""
+
+    def __init__(self, session: Session, collection: SpanCollection) -> None:
+        self._session = session
+        self._collection = collection
+        self._agents: dict[str, AgentDetails] = {}
+        self.incomplete = ""
+
+    @property
+    def about(self) -> About | None:
+        """The agents as the adapter describes them, and those that only the spans describe."""
+        own = self._session.about
+        known = {agent.name for agent in own.agents} if own is not None else set()
+        others = tuple(agent for name, agent in self._agents.items() if name not in known) if not known else ()
+        return replace(own or About(), agents=(*(own.agents if own else ()), *others)) if own or others else None
+
+    async def send(self, message: str, parts: Sequence[Part] = ()) -> AsyncIterator[Item]:
+        """Send a message, and yield the items of the adapter and of the spans. What came before an error is kept."""
+        self._agents = {}
+        items: list[Item] = []
+        failure: BaseException | None = None
+        open_routes()  # the agent may have set a provider since
+        self._collection.is_open = True
+        try:
+            async for item in _follow(self._session, message, parts):
+                items.append(item)  # noqa: PERF401  (what came before an error is kept)
+            await self._wait_for_programs()
+        except Exception as error:  # noqa: BLE001  (raised again below, after the items before it)
+            failure = error
+        finally:
+            self._collection.is_open = False
+        turn = join_turn(items, self._collection.take())
+        self._agents = {agent.name: agent for agent in turn.agents}
+        self.incomplete = self.incomplete or self._collection.gap or turn.gap
+        for item in turn.items:
+            yield item
+        if failure is not None:
+            raise failure
+
+    async def _wait_for_programs(self) -> None:
+        """Wait until a program has sent the spans of its turn. Spans of this process are there at once."""
+        if not self._collection.is_remote:
+            return
+        end = time.monotonic() + _LONGEST_WAIT
+        while time.monotonic() < end:
+            if self._collection.size and time.monotonic() - self._collection.latest > _QUIET:
+                return
+            await asyncio.sleep(_QUIET / 6)
+
+
+async def _follow(session: Session, message: str, parts: Sequence[Part]) -> AsyncGenerator[Item, None]:
+    send: Callable[..., Any] = cast("PartsSession", session).send
+    items = send(message, parts) if parts else send(message)
+    try:
+        async for item in items:
+            yield item
+    finally:
+        if isinstance(items, Closable):
+            await items.aclose()

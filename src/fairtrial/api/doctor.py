@@ -1,0 +1,133 @@
+"""Examine an installation: packages against their floors, keys, the store, programs and plugins."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, entry_points, metadata, version
+from pathlib import Path
+from typing import Literal
+
+from fairtrial.agents import COMMAND_LINE_AGENTS, PLUGINS
+from fairtrial.errors import FairtrialError, list_packages
+from fairtrial.llm.known_providers import PROVIDERS
+from fairtrial.records.record import Record
+from fairtrial.system.importing import is_older, read_floor
+from fairtrial.text.display import shorten
+from fairtrial.version import __version__
+
+State = Literal["ok", "absent", "broken"]
+_PROGRAMS = (*COMMAND_LINE_AGENTS, "bwrap", "docker", "git")
+_GROUPED = ("all", "adk", "azure", "groq", "mistral", "ollama", "openrouter")
+"""Extras that only join others."""
+_LONGEST = 120
+
+
+class Finding(Record, frozen=True):
+    """A part of an installation. A part that is `absent` may not be needed, and a part that is `broken` is useless."""
+
+    area: str
+    name: str
+    state: State
+    detail: str = ""
+
+
+def examine_installation(store: str) -> list[Finding]:
+    """Return the state of each part of this installation. No key is shown, and nothing is written."""
+    return [
+        Finding("fairtrial", "fairtrial", "ok", __version__),
+        Finding("fairtrial", "Python", "ok", f"{sys.version.partition(' ')[0]}, {sys.executable}"),
+        *_examine_extras(),
+        *_examine_keys(),
+        _examine_store(store),
+        *_examine_fonts(),
+        *_examine_programs(),
+        *_examine_plugins(),
+    ]
+
+
+def _examine_extras() -> Iterator[Finding]:
+    try:
+        extras = metadata("fairtrial").get_all("Provides-Extra") or []
+    except PackageNotFoundError:
+        extras = []
+    for extra in sorted(extras):
+        packages = [package for package in list_packages(extra) if not package.startswith("fairtrial")]
+        if extra in _GROUPED or not packages:
+            continue
+        findings = [_examine_package(package) for package in packages]
+        states = {state for state, _ in findings}
+        state: State = "broken" if "broken" in states else "absent" if "absent" in states else "ok"
+        yield Finding("extra", extra, state, ", ".join(detail for _, detail in findings))
+
+
+def _examine_package(requirement: str) -> tuple[State, str]:
+    """Return the state of an installed package against its floor, with both versions."""
+    name, floor = read_floor(requirement)
+    try:
+        installed = version(name)
+    except PackageNotFoundError:
+        return "absent", f"{name} is not installed"
+    if floor and is_older(installed, floor):
+        return "broken", f"{name} {installed} is older than {floor}"
+    return "ok", f"{name} {installed}"
+
+
+def _examine_keys() -> Iterator[Finding]:
+    for name, provider in PROVIDERS.items():
+        keys = [key for key in provider.keys if os.environ.get(key)]
+        urls = [variable for variable in provider.url_variables if os.environ.get(variable)]
+        if provider.has_sign_in and not provider.keys:
+            detail, state = "signs in itself", "ok"
+        elif not provider.needs_key:
+            detail, state = "needs no key", "ok"
+        else:
+            detail = f"{keys[0]} is set" if keys else f"set {' or '.join(provider.keys)}"
+            state = "ok" if keys else "absent"
+        address = f"; the address is {urls[0]}" if urls else ""
+        yield Finding("key", name, "ok" if state == "ok" else "absent", f"{detail}{address}")
+
+
+def _examine_store(url: str) -> Finding:
+    from fairtrial.api.stored_runs import open_store
+    from fairtrial.store import show_url
+
+    shown = show_url(url)
+    path = url.partition("sqlite:///")[2]
+    if path and not Path(path).exists():
+        return Finding("store", shown, "absent", "the first run makes it")
+    try:
+        open_store(url, create=False).close()
+    except FairtrialError as error:
+        return Finding("store", shown, "broken", shorten(str(error), _LONGEST))
+    return Finding("store", shown, "ok")
+
+
+def _examine_fonts() -> Iterator[Finding]:
+    """Yield whether plots can show Chinese, Japanese and Korean names."""
+    try:
+        from matplotlib import font_manager
+    except ImportError:
+        return
+    names = {font.name for font in font_manager.fontManager.ttflist}
+    fonts = sorted(name for name in names if "CJK" in name or "Noto Sans JP" in name or "WenQuanYi" in name)
+    detail = fonts[0] if fonts else "plots show boxes for Chinese, Japanese and Korean; install Noto Sans CJK"
+    yield Finding("font", "CJK", "ok" if fonts else "absent", detail)
+
+
+def _examine_programs() -> Iterator[Finding]:
+    for name in _PROGRAMS:
+        path = shutil.which(name)
+        yield Finding("program", name, "ok" if path else "absent", path or "is not on PATH")
+
+
+def _examine_plugins() -> Iterator[Finding]:
+    for entry_point in sorted(entry_points(group=PLUGINS), key=lambda plugin: plugin.name):
+        try:
+            entry_point.load()
+        except Exception as error:  # noqa: BLE001  (the module of a stranger may raise anything)
+            yield Finding("plugin", entry_point.name, "broken", shorten(f"{type(error).__name__}: {error}", _LONGEST))
+        else:
+            yield Finding("plugin", entry_point.name, "ok", entry_point.value)

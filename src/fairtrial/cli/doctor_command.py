@@ -1,0 +1,42 @@
+"""`fairtrial doctor`: show whether an installation is complete."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from fairtrial import api
+from fairtrial.cli import exit_codes
+from fairtrial.cli.headed_command import command
+from fairtrial.cli.options.project_flags import project_store
+from fairtrial.text.display import visible_line
+
+_SIGNS = {"ok": "ok", "absent": "-", "broken": "BROKEN"}
+
+
+@command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--all", "show_all", is_flag=True, help="Show what is not installed or not set, too.")
+def doctor(as_json: bool, show_all: bool) -> int:
+    """Show packages against their floors, keys, the store, programs and plugins.
+
+    No key is printed, and nothing is written. The exit code is 1 if a part is broken: a package is older than its
+    floor, the store cannot be opened, or a plugin cannot be imported.
+
+    \b
+    fairtrial doctor
+    fairtrial doctor --all
+    """  # noqa: D301
+    findings = api.examine_installation(project_store())
+    if as_json:
+        rows = [{"area": own.area, "name": own.name, "state": own.state, "detail": own.detail} for own in findings]
+        click.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+    else:
+        shown = [own for own in findings if show_all or own.state != "absent" or own.area in ("store", "font")]
+        width = max(len(own.name) for own in shown)
+        for own in shown:
+            click.echo(visible_line(f"{own.area:9}  {own.name:{width}}  {_SIGNS[own.state]:6}  {own.detail}".rstrip()))
+        if hidden := len(findings) - len(shown):
+            click.echo(f"{hidden} more are not installed or not set: fairtrial doctor --all")
+    return exit_codes.FAILED if any(own.state == "broken" for own in findings) else exit_codes.OK

@@ -1,0 +1,158 @@
+"""Graphs and chains without messages: a field takes the text of the user, and a field is the reply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+import pytest
+from kinds import recorded
+from shop import CRITERIA, saying
+
+import fairtrial
+from fairtrial.agents import find_agent
+from fairtrial.errors import UsageError
+from fairtrial.records.attempt import Recording
+from fairtrial.records.case import SessionInput
+
+pytestmark = [pytest.mark.agents, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+pytest.importorskip("langgraph")
+
+from langchain_core.messages import AIMessage  # noqa: E402
+from langchain_core.output_parsers import StrOutputParser  # noqa: E402
+from langchain_core.prompts import ChatPromptTemplate  # noqa: E402
+from langchain_core.runnables import RunnableLambda, RunnablePassthrough  # noqa: E402
+from langgraph.checkpoint.memory import InMemorySaver  # noqa: E402
+from langgraph.graph import START, StateGraph  # noqa: E402
+from langgraph.types import interrupt  # noqa: E402
+from langgraph_shop import ScriptedChat  # noqa: E402
+
+
+def replies(recording: Recording) -> list[str | None]:
+    """Return the replies of a conversation that did not break."""
+    assert recording.failure is None, recording.failure
+    return [invocation.reply for invocation in recording.trace.invocations]
+
+
+class Joke(TypedDict):
+    """The state of LangGraph's tutorial on prompt chaining."""
+
+    topic: str
+    joke: str
+    improved_joke: str
+
+
+def joke_chain(**options: Any) -> Any:
+    """Write a joke, and then a better one."""
+    graph = StateGraph(Joke)
+    graph.add_node("write", lambda state: {"joke": f"A {state['topic']} walks in."})
+    graph.add_node("improve", lambda state: {"improved_joke": f"{state['joke']} Twice!"})
+    graph.add_edge(START, "write").add_edge("write", "improve")
+    return graph.compile(**options)
+
+
+def test_the_last_field_that_a_graph_writes_is_the_reply() -> None:
+    """The field `topic` takes the text, and the whole state is the final state."""
+    one = recorded(joke_chain(), "cat", "dog")
+    assert replies(one) == ["A cat walks in. Twice!", "A dog walks in. Twice!"]
+    assert one.trace.final_state == {
+        "topic": "dog",
+        "joke": "A dog walks in.",
+        "improved_joke": "A dog walks in. Twice!",
+    }
+
+
+def test_a_checkpointer_keeps_the_state() -> None:
+    """The second message goes to the same thread."""
+    assert replies(recorded(joke_chain(checkpointer=InMemorySaver()), "cat", "dog"))[1] == "A dog walks in. Twice!"
+
+
+@dataclass
+class Rag:
+    """The state of LangChain's tutorial on retrieval."""
+
+    question: str
+    context: list[str]
+    answer: str
+    steps: int = 0
+
+
+def test_question_context_and_answer_are_mapped() -> None:
+    """The answer is the reply although another field is written last, and the model's tokens are counted."""
+    graph = StateGraph(Rag)
+    graph.add_node("retrieve", lambda state: {"context": [f"about {state.question}"]})
+    graph.add_node("generate", lambda state: {"answer": ScriptedChat().invoke(state.question).text})
+    graph.add_node("count", lambda _: {"steps": 3})
+    graph.add_edge(START, "retrieve").add_edge("retrieve", "generate").add_edge("generate", "count")
+    one = recorded(graph.compile(), "hello", session=SessionInput(state={"context": [], "answer": ""}))
+    assert replies(one) == ["You said: hello"]
+    assert one.trace.final_state is not None
+    assert one.trace.final_state["context"] == ["about hello"]
+    assert len(one.trace.invocations[0].usages or ()) == 1
+
+
+def named_fields() -> Any:
+    """A state whose fields say nothing."""
+
+    class State(TypedDict):
+        a: str
+        b: str
+        c: str
+
+    graph = StateGraph(State).add_node("work", lambda state: {"b": f"b of {state['a']}", "c": "no"})
+    return graph.add_edge(START, "work").compile()
+
+
+def mapped_fields() -> Any:
+    """The same, with its fields named."""
+    return named_fields(), {"input": "a", "output": "b"}
+
+
+def misspelt_field() -> Any:
+    """A field that the state does not have."""
+    return named_fields(), {"input": "aa"}
+
+
+def test_fields_that_say_nothing_are_refused_and_can_be_named() -> None:
+    """Nothing is guessed. The message says how to name them."""
+    with pytest.raises(UsageError, match=r"its fields are 'a', 'b', 'c'; name the field in a function"):
+        find_agent(named_fields())
+    assert replies(recorded(f"langgraph:{__name__}:mapped_fields", "x")) == ["b of x"]
+    with pytest.raises(UsageError, match="must be a field of the state, 'a', 'b', 'c', got 'aa'"):
+        fairtrial.evaluate(saying("x"), f"langgraph:{__name__}:misspelt_field", CRITERIA)
+
+
+def test_a_chain_of_prompt_and_model_takes_the_variable_of_its_prompt() -> None:
+    """LangChain's first chain."""
+    chain = ChatPromptTemplate.from_template("{question}") | ScriptedChat() | StrOutputParser()
+    assert replies(recorded(chain, "hello", "again")) == ["You said: hello", "You said: again"]
+
+
+def test_a_chain_that_retrieves_takes_the_text_itself() -> None:
+    """`{"context": retriever, "question": RunnablePassthrough()} | prompt | model`."""
+    first: Any = {"context": RunnableLambda(lambda text: f"context of {text}"), "question": RunnablePassthrough()}
+    chain = first | ChatPromptTemplate.from_template("{question}; {context}") | ScriptedChat()
+    assert replies(recorded(chain, "hello")) == ["You said: hello; context of hello"]
+
+
+def test_an_interrupt_of_a_graph_without_messages_is_answered() -> None:
+    """Its question is the reply, and the next message is the answer."""
+
+    class Order(TypedDict):
+        request: str
+        answer: str
+
+    graph = StateGraph(Order).add_node("ask", lambda _: {"answer": f"A {interrupt('Which size?')} one."})
+    compiled = graph.add_edge(START, "ask").compile(checkpointer=InMemorySaver())
+    assert replies(recorded(compiled, "a lamp", "large")) == ["Which size?", "A large one."]
+
+
+def test_a_message_in_a_field_is_its_text() -> None:
+    """A node may put the answer of a model into the state as it is."""
+
+    class State(TypedDict):
+        question: str
+        answer: Any
+
+    graph = StateGraph(State).add_node("say", lambda _: {"answer": AIMessage("hi")})
+    assert replies(recorded(graph.add_edge(START, "say").compile(), "hello")) == ["hi"]

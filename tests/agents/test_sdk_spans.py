@@ -1,0 +1,113 @@
+"""Functions that call the OpenAI SDKs directly are recorded by their spans."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, Literal
+
+import pytest
+from chat_server import ChatServer, model
+from shop import CRITERIA, EVAL_SET, TOOLS, saying
+
+import fairtrial
+
+pytestmark = pytest.mark.agents
+openai = pytest.importorskip("openai")
+pytest.importorskip("agents")
+pytest.importorskip("openinference.instrumentation.openai")
+
+from agents import Agent, OpenAIChatCompletionsModel, Runner, function_tool, set_tracing_disabled  # noqa: E402
+
+SOURCES: tuple[Literal["messages", "spans"], ...] = ("messages", "spans")
+AT: dict[str, str] = {}
+SCHEMA = {"type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"]}
+
+
+@pytest.fixture(autouse=True)
+def _tracing() -> Iterator[None]:
+    set_tracing_disabled(disabled=False)
+    yield
+    set_tracing_disabled(disabled=True)
+
+
+def loop_of_tools(url: str) -> Any:
+    """Return a function with the loop of OpenAI's guide to function calling: ask, run the tools, ask again."""
+
+    def shop(query: str) -> str:
+        tools = [{"type": "function", "function": {"name": name, "parameters": SCHEMA}} for name in TOOLS]
+        messages: list[Any] = [{"role": "user", "content": query}]
+        while True:
+            with openai.OpenAI(base_url=url, api_key="none") as client:
+                answer = client.chat.completions.create(model="scripted", messages=messages, tools=tools)
+            message = answer.choices[0].message
+            if not message.tool_calls:
+                return str(message.content)
+            messages.append(message)
+            for call in message.tool_calls:
+                result = TOOLS[call.function.name](**json.loads(call.function.arguments))
+                messages.append({"role": "tool", "tool_call_id": call.id, "content": json.dumps(result)})
+
+    return shop
+
+
+def make_clerk(client: Any) -> Agent:
+    """Return the agent that has the tools."""
+    tools = [function_tool(tool) for tool in TOOLS.values()]
+    return Agent(name="clerk", model=OpenAIChatCompletionsModel("scripted", client), tools=tools)
+
+
+async def open_clerk() -> AsyncIterator[Agent]:
+    """Open the agent of a conversation with a client of its own."""
+    async with openai.AsyncOpenAI(base_url=AT["url"], api_key="none") as client:
+        yield make_clerk(client)
+
+
+def test_a_loop_around_the_openai_sdk_is_recorded_whole() -> None:
+    """The function reports nothing but its reply. Results come from the requests that repeat them."""
+    with ChatServer(model) as server:
+        run = fairtrial.evaluate(EVAL_SET, loop_of_tools(server.url), CRITERIA, record="spans")
+    assert run.summary.verdict == "passed"
+    ((_, recording),) = run.recordings
+    first, second = recording.trace.invocations
+    assert [step.response for step in first.steps or () if isinstance(step, fairtrial.ToolResult)] == [
+        {"item": "teapot", "state": "shipped"}
+    ]
+    assert len(second.usages or ()) == 3
+    assert recording.trace.incomplete == ""
+
+
+def test_hand_written_orchestration_of_agents_is_recorded() -> None:
+    """Two runs of the OpenAI Agents SDK in one function, as in its examples of agent patterns."""
+    with ChatServer(model) as server:
+        url = server.url
+
+        async def orchestrate(query: str) -> str:
+            async with openai.AsyncOpenAI(base_url=url, api_key="none") as client:
+                found = await Runner.run(make_clerk(client), query)
+                polite = Agent(name="polite", model=OpenAIChatCompletionsModel("scripted", client))
+                last = await Runner.run(polite, f"Say politely: {found.final_output}")
+            return str(last.final_output)
+
+        run = fairtrial.evaluate(saying("Where is A-17?"), orchestrate, CRITERIA, record="spans")
+    ((_, recording),) = run.recordings
+    assert recording.failure is None
+    (invocation,) = recording.trace.invocations
+    assert [call.name for call in invocation.tool_calls] == ["get_order"]
+    assert invocation.reply == "You said: Say politely: Your teapot is shipped."
+    assert len(invocation.usages or ()) == 3
+    assert recording.trace.incomplete == ""
+
+
+def test_spans_beside_an_adapter_change_nothing_that_it_reports() -> None:
+    """Both sources hold the same calls, so that the adapter's steps stay."""
+    with ChatServer(model) as server:
+        AT["url"] = server.url
+        agent = f"openai-agents:{__name__}:open_clerk"
+        runs = [fairtrial.evaluate(EVAL_SET, agent, CRITERIA, record=source) for source in SOURCES]
+    recordings = [recording for run in runs for _, recording in run.recordings]
+    plain, with_spans = ([own.steps for own in each.trace.invocations] for each in recordings)
+    assert [[(type(step), getattr(step, "name", "")) for step in own or ()] for own in plain] == [
+        [(type(step), getattr(step, "name", "")) for step in own or ()] for own in with_spans
+    ]
+    assert recordings[1].trace.incomplete == ""
