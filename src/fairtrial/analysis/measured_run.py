@@ -184,12 +184,12 @@ class MeasuredRun:
 
 
 def check_unweighted(runs: Iterable[MeasuredRun | None], analysis: str) -> None:
-    """Raise UsageError if the cases of a run were sampled with unequal probabilities, which an analysis cannot weigh."""
+    """Raise UsageError if the cases of a run were sampled unequally, which an analysis cannot weigh."""
     for run in runs:
         if run is not None and run.weights:
             raise UsageError(
-                f"run {run.info.id}: its conversations were sampled with unequal probabilities, and {analysis} does not "
-                "weigh them; score a sample with one probability"
+                f"run {run.info.id}: its conversations were sampled with unequal probabilities, and {analysis} does "
+                "not weigh them; score a sample with one probability"
             )
 
 
