@@ -38,33 +38,37 @@ def main() -> None:
     """Print the table, then the CPU, then the memory."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--peer", required=True, help="the Python of an environment with agentevals-cli")
+    parser.add_argument("--scout", help="the Python of an environment with inspect_scout")
     parser.add_argument("--traces", required=True, type=Path, help="the folder with the files and expected.json")
     arguments = parser.parse_args()
     peer = str(Path(arguments.peer).absolute())
-    compare_understanding(peer, arguments.traces)
+    scout = arguments.scout and str(Path(arguments.scout).absolute())
+    compare_understanding(peer, scout, arguments.traces)
     with tempfile.TemporaryDirectory() as folder:
         compare_scoring(peer, arguments.traces, Path(folder))
         compare_reading(peer, arguments.traces / _DIALOGUE, Path(folder) / "dialogues.jsonl")
         measure_memory(arguments.traces / _DIALOGUE, Path(folder) / "large.jsonl")
 
 
-def compare_understanding(peer: str, traces: Path) -> None:
-    """Print for each kind in how many files both tools find what is in them."""
+def compare_understanding(peer: str, scout: str | None, traces: Path) -> None:
+    """Print for each kind in how many files each tool finds what is in them."""
     entries: list[Entry] = json.loads((traces / "expected.json").read_bytes())
     ours = read(measuring.OURS, "read_traces_fairtrial.py", entries, traces, "+")
     theirs = read(peer, "read_traces_agentevals.py", entries, traces, "")
-    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
+    third = read(scout, "read_traces_scout.py", entries, traces, "") if scout else {}
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     for entry in entries:
         for kind in (str(Path(entry["files"][0]).parent), "all"):
             row = counts[kind]
             row[0] += 1
             row[1] += meets(ours[entry["files"][0]], entry)
             row[2] += meets(theirs[entry["files"][0]], entry)
-    print("| kind | files | fairtrial | agentevals-cli |\n|---|---|---|---|")
-    for kind, (files, our_count, their_count) in counts.items():
+            row[3] += meets(third.get(entry["files"][0]), entry)
+    print("| kind | files | fairtrial | agentevals-cli | inspect_scout |\n|---|---|---|---|---|")
+    for kind, row in counts.items():
         if kind != "all":
-            print(f"| {kind} | {files} | {our_count} | {their_count} |")
-    print("| **all** | {} | {} | {} |".format(*counts["all"]), flush=True)
+            print("| {} | {} | {} | {} | {} |".format(kind, *row))
+    print("| **all** | {} | {} | {} | {} |".format(*counts["all"]), flush=True)
 
 
 def read(python: str, script: str, entries: list[Entry], traces: Path, joined_by: str) -> dict[str, Any]:

@@ -89,6 +89,7 @@ export interface AttemptView {
   mutation?: Mutation | null;
   agents?: AgentView[];
   decisive?: DecisiveView | null;
+  probability?: number | null;
 }
 
 export interface BallotView {

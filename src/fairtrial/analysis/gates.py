@@ -262,9 +262,9 @@ def _single(
     if is_weighted:
         pass  # The size of a further sample depends on how it is drawn.
     elif about == "these-cases":
-        each = sum(share.attempts for share in shares) / len(shares)
+        case_attempts = sum(share.attempts for share in shares) / len(shares)
         error = math.sqrt(max(limit * (1 - limit), rate * (1 - rate)) / limits.trials)
-        size = _more_attempts(abs(rate - limit), error, attempts_freedom(shares), each, claim.alpha)
+        size = _more_attempts(abs(rate - limit), error, attempts_freedom(shares), case_attempts, claim.alpha)
     else:
         size = _more_cases(cases_to_decide_mean(units, limit, claim.alpha, attempts=attempts), len(units), len(shares))
     has_p = 0 < limit < 1

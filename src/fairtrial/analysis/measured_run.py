@@ -183,13 +183,13 @@ class MeasuredRun:
         return [sample for case in range(len(self.keys)) if (sample := column.sample(case)) is not None]
 
 
-def check_unweighted(runs: Iterable[MeasuredRun | None], what: str) -> None:
-    """Raise UsageError if the cases of a run were sampled with unequal probabilities, which `what` cannot weigh."""
+def check_unweighted(runs: Iterable[MeasuredRun | None], analysis: str) -> None:
+    """Raise UsageError if the cases of a run were sampled unequally, which an analysis cannot weigh."""
     for run in runs:
         if run is not None and run.weights:
             raise UsageError(
-                f"run {run.info.id}: its conversations were sampled with unequal probabilities, and {what} does not "
-                "weigh them; score a sample with one probability"
+                f"run {run.info.id}: its conversations were sampled with unequal probabilities, and {analysis} does "
+                "not weigh them; score a sample with one probability"
             )
 
 

@@ -44,7 +44,7 @@ def read_eval_set(
     end = 0
     while raw_cases:
         raw_case = raw_cases.pop()
-        raw, place = value_of(raw_case), (at, len(cases))
+        raw, place = decode_member(raw_case), (at, len(cases))
         if text is not None:
             end += len(memoryview(raw_case))
             text.forget(end)
@@ -59,8 +59,8 @@ def read_eval_set(
         if recording is not None:
             recordings.append(recording)
     check_unique(cases, at, "eval_case_id" if is_dataset else "eval_id", reading)
-    whole = {key: value_of(value) for key, value in fields.items()}
-    whole_extra = {key: value_of(value) for key, value in (extra or {}).items()}
+    whole = {key: decode_member(value) for key, value in fields.items()}
+    whole_extra = {key: decode_member(value) for key, value in (extra or {}).items()}
     for key, value in whole_extra.items():
         if holds_cases(value):
             reading.error(((), key), "holds cases beside 'eval_cases', which nothing would run; keep one list of cases")
@@ -74,13 +74,13 @@ def _raw_cases(raw: Any, at: Place, reading: Diagnostics) -> list[Any]:
     raw_cases = _split(raw) if isinstance(raw, msgspec.Raw) else raw
     if type(raw_cases) is list:
         return raw_cases
-    reading.wrong_type(at, "an array of cases", value_of(raw_cases))
+    reading.wrong_type(at, "an array of cases", decode_member(raw_cases))
     return []
 
 
 def _is_dataset(raw_cases: list[Any], reading: Diagnostics) -> bool:
     """Whether the first case is a case of agents-cli. Raises FormatError if it is a case of no format."""
-    first = value_of(raw_cases[0]) if raw_cases else None
+    first = decode_member(raw_cases[0]) if raw_cases else None
     if not isinstance(first, dict) or first.keys() & evalset.CASE_MARKS:
         return False
     if not first.keys() & dataset.CASE_MARKS:
@@ -121,6 +121,6 @@ def check_unique(cases: list[EvalCase], at: Place, key: str, reading: Diagnostic
         indexes.setdefault(case.id, i)
 
 
-def value_of(item: Any) -> Any:
+def decode_member(item: Any) -> Any:
     """Return a member of a document, decoded if it is still text."""
     return decode(item) if type(item) is msgspec.Raw else item

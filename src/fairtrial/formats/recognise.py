@@ -19,7 +19,14 @@ from fairtrial.formats.chats.responses_items import is_response
 from fairtrial.formats.datasets import case_tables, delimited_rows
 from fairtrial.formats.datasets.column_roles import is_mapping
 from fairtrial.formats.datasets.delimited_rows import Row
-from fairtrial.formats.eval_set_files import DATASET, EVAL_SET, check_unique, read_eval_set, read_scenarios, value_of
+from fairtrial.formats.eval_set_files import (
+    DATASET,
+    EVAL_SET,
+    check_unique,
+    decode_member,
+    read_eval_set,
+    read_scenarios,
+)
 from fairtrial.formats.garbage import paused_collector
 from fairtrial.formats.items import (
     CHATS,
@@ -211,7 +218,7 @@ def _document(top: Any, reading: Diagnostics, *, are_lines: bool = False) -> Loa
         item_format = own_or_reasoning(top)
         return _items([top], item_format, reading, alone=True) if item_format else _object(top, reading, stem)
     if isinstance(top, list):
-        item_format = own_or_reasoning(value_of(top[0])) if top else None
+        item_format = own_or_reasoning(decode_member(top[0])) if top else None
         return _items(top, item_format, reading) if item_format else _array(top, reading, stem, are_lines=are_lines)
     if isinstance(top, str) and top.lstrip().startswith("{"):
         # ADK used to write its results as a string of JSON.
@@ -229,15 +236,15 @@ def _items(values: list[Any], item_format: ItemFormat, reading: Diagnostics, *, 
 
 def _whole(item: Any) -> Any:
     """Return a value with its members decoded."""
-    value = value_of(item)
-    return {key: value_of(member) for key, member in value.items()} if isinstance(value, dict) else value
+    value = decode_member(item)
+    return {key: decode_member(member) for key, member in value.items()} if isinstance(value, dict) else value
 
 
 def _object(top: dict[str, Any], reading: Diagnostics, stem: str) -> Loaded:
     keys = top.keys()
     if keys & {"eval_cases", "evalCases"}:
         return Loaded(reading.path, *read_eval_set(top, reading, stem))
-    whole = {key: value_of(value) for key, value in top.items()}
+    whole = {key: decode_member(value) for key, value in top.items()}
     if keys & {"eval_case_results", "evalCaseResults"}:
         fields, _ = reading.fields(whole, evalset_result.RESULT, (), open_ended=True)
         expected, recordings = evalset_result.results(fields, reading)
@@ -311,7 +318,7 @@ def _messages(raw: Any, reading: Diagnostics, stem: str) -> Loaded:
 
 
 def _array(top: list[Any], reading: Diagnostics, stem: str, *, are_lines: bool = False) -> Loaded:
-    items = [value_of(item) for item in top]
+    items = [decode_member(item) for item in top]
     first = items[0] if items else None
     if (traces := _traces(items, reading, stem)) is not None:
         return traces

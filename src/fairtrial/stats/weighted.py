@@ -33,7 +33,7 @@ def weighted_difference(
 
     It is `paired_difference` with weights: Student's t on the differences and two extra cases, whose weight is that of
     the heaviest case, because such a case could have moved although none did. The p value is Student's, too: signs of
-    weighted cases are no coins. No size is planned from weighted cases, so that `detectable` is None.
+    weighted cases do not flip like coins. No size is planned from weighted cases, so that `detectable` is None.
     """
     if len(set(clusters)) < 2:
         return None
