@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """200 built conversations in four languages, each with a value of a call and the sources that hold it.
 
 Half of them, with texts and values of their own, is held out: the tracing of values was written for the other half.
