@@ -31,6 +31,7 @@ _SEPARATORS = r"[\s\-_.()#/+]"
 _SPLIT = re.compile(r"[\s<>\"'“”„()\[\]{};|、，,：]+|(?<=\w):(?=\s)")
 _CODE = re.compile(r"(?=[^\d]*\d)[^\W_]+")
 _NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d{1,18})(?:\.\d{1,18})?")
+_DIGITS = re.compile(r"[\d\s()+.-]{7,}")
 _LATIN = re.compile(r"[a-z]")
 _OTHER_SCRIPT = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 _CALENDAR = ("date", "time")
@@ -162,6 +163,9 @@ def _trace_leaf(leaf: str | float, sources: Sequence[SourceTexts]) -> Iterator[P
     if facts:
         relative = any(fact.kind in _RELATIVE for source in sources for fact in source.facts)
         yield Piece(text, frozenset() if relative else frozenset({MADE_UP}))
+        return
+    if _DIGITS.fullmatch(text):
+        yield Piece(text, frozenset({MADE_UP}))  # the groups of a telephone or an account are no words
         return
     yield from _trace_words(text, sources)
 
