@@ -27,6 +27,8 @@ from fairtrial.api.eval_sets.converting import convert as convert
 from fairtrial.api.eval_sets.expecting import expect as expect
 from fairtrial.api.eval_sets.new_scenarios import scenarios as scenarios
 from fairtrial.api.eval_sets.new_scenarios import scenarios_file as scenarios_file
+from fairtrial.api.eval_sets.proposing import propose_rules as propose_rules
+from fairtrial.api.eval_sets.proposing import rules_config as rules_config
 from fairtrial.api.evaluation import evaluate as evaluate
 from fairtrial.api.evaluation import score as score
 from fairtrial.api.execution import execute as execute

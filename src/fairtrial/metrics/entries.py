@@ -10,6 +10,7 @@ from fairtrial.config.option import Option, list_options
 from fairtrial.errors import ConfigError, nearest
 from fairtrial.llm.model import DEFAULT_MODEL
 from fairtrial.metrics.shared_options import INTERIM, shared_options
+from fairtrial.records.result import Aggregation
 from fairtrial.records.score import Range
 from fairtrial.simulate.user_options import STOP_SIGNAL
 
@@ -42,7 +43,7 @@ class CatalogEntry:
     """A criterion: its purpose, its needs, and the metric behind it.
 
     An `always_computed` criterion is part of every run. Without a threshold in the configuration it only informs.
-    `measured_in` is the symbol of its unit of measure, for example s.
+    `measured_in` is the symbol of its unit of measure, for example s. `aggregation` says which number decides.
     """
 
     name: str
@@ -58,6 +59,7 @@ class CatalogEntry:
     always_computed: bool = False
     vertex: VertexMetric | None = None
     measured_in: str = ""
+    aggregation: Aggregation = "parts"
 
     @property
     def metric(self) -> type:
@@ -154,6 +156,7 @@ CATALOG: dict[str, CatalogEntry] = {
             "conversation",
             "yes",
             "tool_rules.criterion:ToolRules",
+            aggregation="value",
             sample={
                 "threshold": 1.0,
                 "rules": [

@@ -128,7 +128,7 @@ def _decoded(response: Json) -> Json:
         response = response["result"]
     if isinstance(response, str) and response.lstrip()[:1] in ("{", "["):
         try:
-            return json.loads(response)  # type: ignore[no-any-return]
+            return json.loads(response)
         except (ValueError, RecursionError):
             return response
     return response

@@ -87,7 +87,7 @@ def _is_whole(pieces: tuple[Piece, ...]) -> bool:
 def _decoded(response: Json) -> Json:
     if isinstance(response, str):
         try:
-            return json.loads(response)  # type: ignore[no-any-return]
+            return json.loads(response)
         except (ValueError, RecursionError):
             return response
     return response
