@@ -49,6 +49,7 @@ COMMAND_GROUPS = {
         "plan": "Plan how many cases and attempts a question needs.",
         "flaky": "List the cases that pass in some attempts only.",
         "failures": "Find where attempts went wrong, and group failures.",
+        "attack": "Plant attacks in the cases that an agent passes.",
         "mutate": "Plant changes in conversations, and report the caught ones.",
     },
     "Value": {
@@ -128,7 +129,6 @@ def fairtrial() -> None:
     \b
     fairtrial run evals/ --agent shop.agent:reply
     fairtrial COMMAND --help    options of a command; --help-all lists rare ones
-    fairtrial --version         the version
 
     Exit codes: 0 passed, 1 failed, 3 unscored, 2 usage, 4 store, 130 interrupt.
     """  # noqa: D301  (click's own mark against wrapping)
