@@ -144,7 +144,8 @@ def attack(
     code = run_and_report(attacked, common.store, common.output, environment_files=files, resumed=earlier is not None)
     run = api.reread(common.store, attacked.info.id)
     if common.output.reports.on_stdout is None:
-        api.print_attacks(common.output.terminal, api.attack_report(run, common.store))
+        report = api.attack_report(run, common.store)
+        api.print_attacks(common.output.terminal, report, rates_only=common.output.quiet)
     return code
 
 

@@ -64,9 +64,14 @@ def _forms(text: str) -> Iterator[tuple[str, str]]:
     yield "reversed", text[::-1]
     yield "rot13", codecs.encode(text, "rot13")
     for match in _BASE64.finditer(text):
-        yield "base64", _decode(match[0])
+        # What stands before an encoded text, for example an id, moves its groups of four characters.
+        for start in range(4):
+            yield "base64", _decode(match[0][start:])
     for match in _HEX.finditer(text):
-        yield "hex", bytes.fromhex(re.sub(r"[^0-9A-Fa-f]", "", match[0])).decode("latin-1")
+        digits = re.sub(r"[^0-9A-Fa-f]", "", match[0])
+        for start in range(2):
+            whole = digits[start : len(digits) - (len(digits) - start) % 2]
+            yield "hex", bytes.fromhex(whole).decode("latin-1")
 
 
 def _decode(text: str) -> str:

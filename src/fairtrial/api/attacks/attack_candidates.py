@@ -85,7 +85,9 @@ def list_attacks(target: Target, choice: AttackChoice, goals: Sequence[AttackGoa
                 for template in _templates(choice):
                     if not template.split or calls[tool] > 1:
                         yield _make(target, template, goal, place, tool, language)
-            if target.planned.case.conversation and (not choice.places or "user" in choice.places):
+            # A user asks for no false answer, and reads no secret: only calls are a goal of his.
+            is_open = not choice.places or "user" in choice.places
+            if is_open and goal.kind == "call" and target.planned.case.conversation and not choice.templates:
                 yield _by_user(target, goal, language)
 
 

@@ -278,7 +278,7 @@ def _info(plan: Plan, baseline: Run, choice: AttackChoice, cases: Sequence[Plann
     config = {
         **plan.info.config,
         "baseline": baseline.info.id,
-        "attack": msgspec.to_builtins(choice),
+        "attack": msgspec.json.decode(msgspec.json.encode(choice)),
         "attacks": digest,
         "clusters": clusters,
         "attempts": 1,

@@ -131,12 +131,14 @@ _TITLES = (
 )
 
 
-def print_attacks(console: Console, report: AttackReport) -> None:
+def print_attacks(console: Console, report: AttackReport, *, rates_only: bool = False) -> None:
     """Print the rates of an attack run, and the success by attack, goal, place, tool and language."""
     rows = Rows(("", "rate", INTERVAL, "of"))
     for name, title in _TITLES:
         _add(rows, title, getattr(report, name))
     console.print(rows)
+    if rates_only:
+        return
     table = Rows(("attack success by", "", "rate", INTERVAL, "of"))
     for row in report.rows:
         _add(table, row.by, row.success, visible_line(row.name))
