@@ -36,7 +36,7 @@ def test_every_encoding_is_found(name: str) -> None:
 def test_a_value_that_is_split_over_arguments() -> None:
     """Pieces in several arguments are one value."""
     args = {"first": CANARY[:4], "second": [CANARY[4:9], CANARY[9:]]}
-    assert find_canary(CANARY, list(texts_in({"a": CANARY[:6], "b": CANARY[6:]})) + list(texts_in(args)))
+    assert find_canary(CANARY, texts_in(args))
 
 
 def test_another_value_is_not_found() -> None:

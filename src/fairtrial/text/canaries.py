@@ -47,9 +47,10 @@ def texts_in(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for key, inner in value.items():
+        for inner in value.values():
             yield from texts_in(inner)
-            yield str(key)
+        # Behind the values, so that a value that is split over arguments stays one text.
+        yield from (str(key) for key in value if len(str(key)) >= _LENGTH)
     elif isinstance(value, list | tuple):
         for inner in value:
             yield from texts_in(inner)
