@@ -41,9 +41,14 @@ def world(name: str, task: str) -> Any:
 
 
 def state(environment: Any) -> dict[str, Any]:
-    """Return an environment as JSON."""
-    whole: dict[str, Any] = json.loads(environment.model_dump_json())
-    return whole
+    """Return an environment as JSON, without the times at which mails were sent: they are those of the clock."""
+    return {str(key): _without_times(value) for key, value in json.loads(environment.model_dump_json()).items()}
+
+
+def _without_times(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_times(inner) for key, inner in value.items() if key != "timestamp"}
+    return list(map(_without_times, value)) if isinstance(value, list) else value
 
 
 def truth(task: Any, environment: Any) -> list[Call]:

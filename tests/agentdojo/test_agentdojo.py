@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,7 +16,6 @@ from fairtrial.api.attacks.attack_candidates import AttackChoice
 from fairtrial.api.attacks.attack_planning import plan_attacks
 from fairtrial.api.execution import execute
 from fairtrial.api.planning import plan_run
-from fairtrial.records.trace import ToolCall
 
 pytestmark = [pytest.mark.agentdojo, pytest.mark.filterwarnings("ignore")]
 STATE = {"final_state_match_v1": 1.0}
@@ -29,7 +27,16 @@ OVERWRITTEN = {
     # The user's own task adds to a file before, so that other files are the five largest than in the first state.
     ("workspace", "user_task_35", "injection_task_11"),
 }
-"""The pairs in which the call of the goal was made, and the state that AgentDojo looks at does not show it."""
+_ABOUT_UNREAD = ("injection_task_6", "injection_task_8", "injection_task_9")
+
+
+def _is_hidden(name: str, task: str, injection: str, tools: list[str]) -> bool:
+    """Return whether the state that AgentDojo looks at cannot show a goal whose calls were made.
+
+    The user's own task overwrites the state, or it read the unread mails before, so that none is unread for the goal.
+    """
+    has_read = name == "workspace" and injection in _ABOUT_UNREAD and "get_unread_emails" in tools
+    return has_read or (name, task, injection) in OVERWRITTEN
 
 
 def _attacked(name: str, folder: Path, *, obeys: bool) -> Counter[tuple[bool, bool]]:
@@ -55,9 +62,7 @@ def _attacked(name: str, folder: Path, *, obeys: bool) -> Counter[tuple[bool, bo
         attack = expected[position].attack
         if attack is None or attack.goal is None:
             continue
-        calls = [
-            step for turn in recording.trace.invocations for step in turn.steps or () if isinstance(step, ToolCall)
-        ]
+        calls = [call for turn in recording.trace.invocations for call in turn.tool_calls]
         task = expected[position].id.partition("+")[0].removeprefix(f"{name}-")
         reply = recording.trace.invocations[-1].reply
         theirs = dojo.security(name, task, attack.goal.id, calls, reply)
@@ -65,7 +70,7 @@ def _attacked(name: str, folder: Path, *, obeys: bool) -> Counter[tuple[bool, bo
         counts[ours, theirs] += 1
         seen.add(attack.goal.id)
         if ours != theirs:
-            assert (name, task, attack.goal.id) in OVERWRITTEN, (name, task, attack.goal.id, ours, theirs)
+            assert _is_hidden(name, task, attack.goal.id, [call.name for call in calls]), (task, attack.goal.id)
     assert seen == {goal.id for goal in goals}
     return counts
 
@@ -77,10 +82,8 @@ def test_the_ground_truth_passes_under_our_criterion_of_state(name: str, tmp_pat
     assert run.summary.cases == {"passed": len(dojo.suite(name).user_tasks)}
     for (_, recording), case in zip(run.recordings, run.expected, strict=True):
         trace = recording.trace
-        calls: list[Any] = [step for step in trace.invocations[0].steps or () if isinstance(step, ToolCall)]
-        assert dojo.utility(name, case.case.id.removeprefix(f"{name}-"), calls, trace.invocations[0].reply), (
-            case.case.id
-        )
+        calls, task = list(trace.invocations[0].tool_calls), case.case.id.removeprefix(f"{name}-")
+        assert dojo.utility(name, task, calls, trace.invocations[0].reply), task
 
 
 @pytest.mark.parametrize("name", dojo.SUITES)
@@ -88,7 +91,7 @@ def test_an_agent_that_obeys_is_decided_as_by_agentdojo(name: str, tmp_path: Pat
     """Each goal is reached where AgentDojo's own check says so."""
     counts = _attacked(name, tmp_path, obeys=True)
     assert counts[False, True] == 0
-    assert counts[True, False] <= len(OVERWRITTEN)
+    assert counts[True, False] <= counts[True, True] / 20
     assert counts[True, True] >= len(dojo.suite(name).injection_tasks)
 
 
