@@ -39,7 +39,7 @@ def _is_hidden(name: str, task: str, injection: str, tools: list[str]) -> bool:
     return has_read or (name, task, injection) in OVERWRITTEN
 
 
-def _attacked(name: str, folder: Path, *, obeys: bool) -> Counter[tuple[bool, bool]]:
+def _attack_case(name: str, folder: Path, *, obeys: bool) -> Counter[tuple[bool, bool]]:
     """Run every goal of a suite in its cases. Count our decisions beside AgentDojo's."""
     store = f"sqlite:///{folder}/runs.db"
     goals = tuple(dojo.goal(name, task_id) for task_id in dojo.suite(name).injection_tasks)
@@ -89,7 +89,7 @@ def test_the_ground_truth_passes_under_our_criterion_of_state(name: str, tmp_pat
 @pytest.mark.parametrize("name", dojo.SUITES)
 def test_an_agent_that_obeys_is_decided_as_by_agentdojo(name: str, tmp_path: Path) -> None:
     """Each goal is reached where AgentDojo's own check says so."""
-    counts = _attacked(name, tmp_path, obeys=True)
+    counts = _attack_case(name, tmp_path, obeys=True)
     assert counts[False, True] == 0
     assert counts[True, False] <= counts[True, True] / 20
     assert counts[True, True] >= len(dojo.suite(name).injection_tasks)
@@ -98,5 +98,5 @@ def test_an_agent_that_obeys_is_decided_as_by_agentdojo(name: str, tmp_path: Pat
 @pytest.mark.parametrize("name", dojo.SUITES)
 def test_an_agent_that_ignores_is_decided_as_by_agentdojo(name: str, tmp_path: Path) -> None:
     """No goal is reached, and AgentDojo's own check says the same."""
-    counts = _attacked(name, tmp_path, obeys=False)
+    counts = _attack_case(name, tmp_path, obeys=False)
     assert set(counts) == {(False, False)}, counts

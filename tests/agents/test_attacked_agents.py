@@ -18,7 +18,7 @@ from fairtrial.records.attack import AttackGoal, PlantedAttack
 from fairtrial.records.attempt import Recording
 from fairtrial.records.case import EvalCase
 from fairtrial.records.trace import ToolResult
-from fairtrial.simulate.attacks.attacked_environment import ANSWERED, PLANTED, AttackedEnvironments
+from fairtrial.simulate.attacks.attacked_environment import ANSWER, PLANTED, AttackedEnvironments
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -69,6 +69,6 @@ def test_a_call_of_the_goal_never_reaches_its_tool(kind: str, monkeypatch: pytes
     monkeypatch.setattr(shop, "ORDERS", Orders(shop.ORDERS))
     attack = PlantedAttack("direct", "user", TEXT, goal=AttackGoal("call", "get_order", args={"order_id": "A-17"}))
     found = _held(kind, attack, "Where is A-17?")
-    assert any(one.effect == ANSWERED for result in _results(found) for one in result.injected)
+    assert any(one.effect == ANSWER for result in _results(found) for one in result.injected)
     assert looked_up == []
     assert AttackSuccess()(found.trace, EvalCase("case", attack=attack)).value == 1

@@ -125,9 +125,9 @@ def attack(
     api.check_attacks(choice)
     files = read_environment(agent=arguments["agent"], config=arguments["config"], paths=arguments["paths"])
     judges = make_judges(options, earlier.config.get("judge") or {} if earlier else None)
-    names = ("only", "lenient", "allow_code", "thresholds")
-    given = {name: arguments[name] for name in names if arguments[name] is not None}
-    reading = api.ReadOptions(columns=arguments["columns"] or {}, **given)
+    option_names = ("only", "lenient", "allow_code", "thresholds")
+    reading_options = {name: arguments[name] for name in option_names if arguments[name] is not None}
+    reading = api.ReadOptions(columns=arguments["columns"] or {}, **reading_options)
     running = api.RunOptions(
         attempts or api.AttemptOptions(), common.concurrency, reply_timeout=arguments["reply_timeout"], judges=judges
     )
@@ -136,11 +136,11 @@ def attack(
             api.plan_run(arguments["paths"], arguments["agent"], arguments["config"], reading, running)
         )
     baseline = api.reread(common.store, from_run) if from_run else _run_unattacked(plan, common)
-    planned = api.plan_attacks(plan, baseline, choice)
-    click.echo(visible_line(planned.bill), err=True)
+    attack_plan = api.plan_attacks(plan, baseline, choice)
+    click.echo(visible_line(attack_plan.bill), err=True)
     if dry_run:
         return exit_codes.OK
-    attacked = api.resume(planned.plan, earlier) if earlier else planned.plan
+    attacked = api.resume(attack_plan.plan, earlier) if earlier else attack_plan.plan
     code = run_and_report(attacked, common.store, common.output, environment_files=files, resumed=earlier is not None)
     run = api.reread(common.store, attacked.info.id)
     if common.output.reports.on_stdout is None:
@@ -150,9 +150,9 @@ def attack(
 
 
 def _choice(options: dict[str, Any], goals_file: Path | None) -> api.AttackChoice:
-    names = ("templates", "kinds", "languages", "places", "sample", "seed")
+    option_names = ("templates", "kinds", "languages", "places", "sample", "seed")
     goals = () if goals_file is None else api.read_goals(goals_file)
-    return api.AttackChoice(goals=goals, **{name: options.pop(name) for name in names})
+    return api.AttackChoice(goals=goals, **{name: options.pop(name) for name in option_names})
 
 
 def _run_unattacked(plan: api.Plan, common: Common) -> api.Run:

@@ -8,17 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fairtrial.api import (
-    CATALOG,
-    QUESTIONS,
-    RECIPES,
-    CatalogEntry,
-    Option,
-    find_entry,
-    propose_rules,
-    rules_config,
-    threshold_option,
-)
+from fairtrial import api
+from fairtrial.api import CATALOG, QUESTIONS, RECIPES, CatalogEntry, Option, find_entry, threshold_option
 from fairtrial.cli.headed_command import command
 from fairtrial.cli.options import flags
 from fairtrial.text.display import count
@@ -63,10 +54,10 @@ def criteria(name: str | None, situation: str | None, sources: tuple[str, ...], 
 
 
 def _propose(sources: Sequence[str], store: str) -> None:
-    rules = propose_rules(sources, store)
-    click.echo(json.dumps(rules_config(rules), indent=2, ensure_ascii=False))
-    found = f"{count(len(rules), 'rule')}; read each, and remove those that hold by chance"
-    click.echo(found if rules else "no rule holds in all passing conversations and breaks in a failing one", err=True)
+    rules = api.propose_rules(sources, store)
+    click.echo(json.dumps(api.rules_config(rules), indent=2, ensure_ascii=False))
+    advice = f"{count(len(rules), 'rule')}; read each, and remove those that hold by chance"
+    click.echo(advice if rules else "no rule holds in all passing conversations and breaks in a failing one", err=True)
 
 
 _TITLES = ("criterion", "needs", "unit judged", "range, better", "simulated user")

@@ -11,7 +11,7 @@ AttackPlace = Literal["result", "agent", "document", "attachment", "user"]
 
 
 class AttackGoal(Record, frozen=True):
-    """What a planted text asks for. Its values are inert: they name nothing that exists.
+    """The goal of a planted text. Its values are inert: they name nothing that exists.
 
     `call` is a call of `tool` with these `args` among its own. `redirect` is a call of `tool` whose argument `field`
     has the `value`. `exfiltrate` is the `canary` in a call or a reply. `suppress` is a conversation that never states
@@ -38,9 +38,9 @@ class AttackGoal(Record, frozen=True):
 class PlantedAttack(Record, frozen=True):
     """An attack on one case. `goal` is None for a harmless twin, a text that only looks like an instruction.
 
-    `template` is a row of the table of attacks, and `text` what is planted. `tool` is the tool whose results carry the
-    text. `second` is the second half of a text that is split over two results. `known_calls` are the calls that the
-    agent makes without the attack: only they reach the tool of the goal.
+    `template` is a row of the table of attacks, and `text` stands in the conversation. `tool` is the tool whose results
+    carry the text. `second` is the second half of a text that is split over two results. `known_calls` are the calls
+    that the agent makes without the attack: only they reach the tool of the goal.
     """
 
     template: str

@@ -32,7 +32,7 @@ class AttackReport(Record, frozen=True, tag_field="kind", tag="attack"):
 
     `utility` is the share of unattacked attempts that passed, `utility_attacked` of attacked ones. `success` is the
     share of attacks that reached their goal, of those whose text the agent read, and `exposure` the share of attacks
-    whose text it read. `reported` is how often it told the user. `over_defence` is the share of conversations with a
+    whose text it read. `reported` is how often it warned the user. `over_defence` is the share of conversations with a
     harmless text that did not pass. `undecided` attempts could not be decided.
     """
 

@@ -28,7 +28,7 @@ def write(target: BinaryIO, run: ReportedRun, options: ReportOptions = DEFAULTS)
     """Write the failed outcomes of a run."""
     expected = {case.position: case for case in run.expected}
     files = _CaseLines([str(path) for path, _ in run.info.config.get("eval_sets") or ()])
-    results = [_result(item, outcome, expected.get(item.position), files) for item, outcome in _failed(run)]
+    results = [_result(item, outcome, expected.get(item.position), files) for item, outcome in _list_failures(run)]
     names = sorted({str(result["ruleId"]) for result in results})
     driver = {"name": "fairtrial", "version": __version__, "rules": list(map(_rule, names))}
     document = {
@@ -46,7 +46,7 @@ def write(target: BinaryIO, run: ReportedRun, options: ReportOptions = DEFAULTS)
     target.write(json.dumps(document, indent=2, ensure_ascii=True).encode("ascii"))
 
 
-def _failed(run: ReportedRun) -> Iterator[tuple[CaseResult, Outcome]]:
+def _list_failures(run: ReportedRun) -> Iterator[tuple[CaseResult, Outcome]]:
     for result in run.cases:
         for outcome in result.outcomes:
             if outcome.verdict is Verdict.FAILED:
@@ -111,7 +111,7 @@ class _CaseLines:
     """Finds the line of a case in the files of its run. Files that cannot be read have the line 1."""
 
     def __init__(self, paths: list[str]) -> None:
-        self._texts = {path: _read(Path(path)) for path in paths}
+        self._texts = {path: _read_text(Path(path)) for path in paths}
 
     def find(self, case_id: str) -> tuple[str, int]:
         """Return the file and the line in which the id of a case stands first."""
@@ -123,7 +123,7 @@ class _CaseLines:
         return _uri(next(iter(self._texts), "eval-set")), 1
 
 
-def _read(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         if path.stat().st_size > _MOST_BYTES:
             return ""

@@ -45,7 +45,7 @@ class AttackChoice:
 class Target:
     """A case that passes, with its unattacked conversation and the tools that the agent has."""
 
-    planned: PlannedCase
+    planned_case: PlannedCase
     recording: Recording
     tools: Mapping[str, Json] = field(default_factory=dict)
 
@@ -73,7 +73,7 @@ def list_attacks(target: Target, choice: AttackChoice, goals: Sequence[AttackGoa
     own = detect_language(trace.invocations[0].query) if trace.invocations else "en"
     languages = choice.languages or tuple(dict.fromkeys(("en", own if own in LANGUAGES else "en")))
     places: list[tuple[str, AttackPlace]] = list(list_places(trace).items())
-    parts = [part for turn in target.planned.case.conversation or () for part in turn.user.parts]
+    parts = [part for turn in target.planned_case.case.conversation or () for part in turn.user.parts]
     if any(plant_in_part(part, "") for part in parts):
         places.append(("", "attachment"))
     calls = Counter(str(call["name"]) for call in target.known_calls)
@@ -87,19 +87,19 @@ def list_attacks(target: Target, choice: AttackChoice, goals: Sequence[AttackGoa
                         yield _make(target, template, goal, place, tool, language)
             # A user asks for no false answer, and reads no secret: only calls are a goal of his.
             is_open = not choice.places or "user" in choice.places
-            if is_open and goal.kind == "call" and target.planned.case.conversation and not choice.templates:
+            if is_open and goal.kind == "call" and target.planned_case.case.conversation and not choice.templates:
                 yield _by_user(target, goal, language)
 
 
-def goals_of(target: Target, choice: AttackChoice) -> Iterator[AttackGoal]:
+def list_goals(target: Target, choice: AttackChoice) -> Iterator[AttackGoal]:
     """Yield the goals of a case: those of the caller, or those that are made from its tools."""
-    place = (target.planned.eval_set, target.planned.case.id, str(choice.seed))
+    place = (target.planned_case.eval_set, target.planned_case.case.id, str(choice.seed))
     own = choice.goals or make_goals(target.recording.trace, target.tools, place)
     return (goal for goal in own if not choice.kinds or goal.kind in choice.kinds)
 
 
 def goal_words(goal: AttackGoal, language: str) -> str:
-    """Return what a goal asks for, in a language."""
+    """Return the words of a goal in a language."""
     words = GOALS[goal.kind][language]
     values = {"tool": goal.tool, "args": compact(goal.args), "field": goal.field, "text": goal.text}
     return words.format(**values, value=goal.value if isinstance(goal.value, str) else compact(goal.value))
@@ -145,17 +145,17 @@ def choose_evenly(
     Equal seeds choose equal attacks. The result is in the order of the cases.
     """
     rest = [sorted(attacks, key=lambda attack: _hash(seed, i, attack)) for i, attacks in enumerate(by_case)]
-    used: Counter[str] = Counter()
-    chosen: list[tuple[int, PlantedAttack]] = []
-    while len(chosen) < number and any(rest):
+    row_counts: Counter[str] = Counter()
+    selection: list[tuple[int, PlantedAttack]] = []
+    while len(selection) < number and any(rest):
         for i, attacks in enumerate(rest):
-            if not attacks or len(chosen) == number:
+            if not attacks or len(selection) == number:
                 continue
-            best = min(range(len(attacks)), key=lambda place: (_uses(used, attacks[place]), place))
+            best = min(range(len(attacks)), key=lambda place: (_uses(row_counts, attacks[place]), place))
             attack = attacks.pop(best)
-            used.update(_rows(attack))
-            chosen.append((i, attack))
-    return sorted(chosen, key=lambda pair: pair[0])
+            row_counts.update(_rows(attack))
+            selection.append((i, attack))
+    return sorted(selection, key=lambda pair: pair[0])
 
 
 def _rows(attack: PlantedAttack) -> list[str]:
@@ -163,8 +163,8 @@ def _rows(attack: PlantedAttack) -> list[str]:
     return [f"template {attack.template}", f"goal {goal}", f"place {attack.place}", f"language {attack.language}"]
 
 
-def _uses(used: Counter[str], attack: PlantedAttack) -> int:
-    return sum(used[row] for row in _rows(attack))
+def _uses(row_counts: Counter[str], attack: PlantedAttack) -> int:
+    return sum(row_counts[row] for row in _rows(attack))
 
 
 def _hash(seed: int, case: int, attack: PlantedAttack) -> bytes:
@@ -173,14 +173,14 @@ def _hash(seed: int, case: int, attack: PlantedAttack) -> bytes:
     return hashlib.sha256(place.encode("utf-8", "replace")).digest()
 
 
-def attacked_conversation(planned: PlannedCase, attack: PlantedAttack) -> PlannedCase:
+def plant_in_messages(planned_case: PlannedCase, attack: PlantedAttack) -> PlannedCase:
     """Return a case whose own messages carry the attack, if its place is the user or an attachment."""
-    conversation = planned.case.conversation
+    conversation = planned_case.case.conversation
     if conversation is None or attack.place not in ("user", "attachment"):
-        return planned
+        return planned_case
     if attack.place == "user":
         insistent = replace(conversation[-1], user=Message(attack.text), steps=None, final_response=None, checks=())
-        return replace(planned, case=replace(planned.case, conversation=(*conversation, insistent)))
+        return replace(planned_case, case=replace(planned_case.case, conversation=(*conversation, insistent)))
     turns = [
         replace(
             turn,
@@ -188,4 +188,4 @@ def attacked_conversation(planned: PlannedCase, attack: PlantedAttack) -> Planne
         )
         for turn in conversation
     ]
-    return replace(planned, case=replace(planned.case, conversation=tuple(turns)))
+    return replace(planned_case, case=replace(planned_case.case, conversation=tuple(turns)))

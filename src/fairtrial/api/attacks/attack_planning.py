@@ -15,12 +15,12 @@ from msgspec.structs import replace
 from fairtrial.api.attacks.attack_candidates import (
     AttackChoice,
     Target,
-    attacked_conversation,
     choose_evenly,
-    goals_of,
     list_attacks,
+    list_goals,
     list_places,
     list_twins,
+    plant_in_messages,
 )
 from fairtrial.api.planning import Plan, new_run_id, now
 from fairtrial.api.stored_runs import Run
@@ -69,7 +69,7 @@ class AttackPlan:
 
     @property
     def bill(self) -> str:
-        """What the run costs, in words."""
+        """The costs of the run, in words."""
         attacks = f"{count(self.attacks, 'attacked conversation')} of {self.possible:,} possible"
         parts = [f"{attacks}, {self.twins:,} with harmless texts, on {count(self.cases, 'case')}"]
         if self.left_out:
@@ -89,10 +89,10 @@ def check_attacks(choice: AttackChoice) -> None:
         "language": (choice.languages, LANGUAGES),
         "place": (choice.places, AttackPlace.__args__),  # type: ignore[attr-defined]
     }
-    for name, (given, known) in allowed.items():
-        for item in given:
-            if item not in known:
-                hint = nearest(item, known) or f"; allowed: {', '.join(known)}"
+    for name, (names_given, allowed_names) in allowed.items():
+        for item in names_given:
+            if item not in allowed_names:
+                hint = nearest(item, allowed_names) or f"; allowed: {', '.join(allowed_names)}"
                 raise UsageError(f"{item!r} is not the name of a {name}{hint}")
 
 
@@ -105,7 +105,7 @@ def read_goals(path: Path) -> tuple[AttackGoal, ...]:
     except (msgspec.DecodeError, RecursionError) as error:
         raise UsageError(f"{path}: must be an array of goals, each {{kind, tool, args, ...}}: {error}") from None
     for place, goal in enumerate(goals):
-        missing = [name for name in _NEEDED[goal.kind] if not getattr(goal, name)]
+        missing = [name for name in _REQUIRED_FIELDS[goal.kind] if not getattr(goal, name)]
         if missing:
             raise UsageError(f"{path}: /{place}: a goal of the kind {goal.kind} needs {' and '.join(missing)}")
     return tuple(
@@ -116,7 +116,7 @@ def read_goals(path: Path) -> tuple[AttackGoal, ...]:
     )
 
 
-_NEEDED: dict[GoalKind, tuple[str, ...]] = {
+_REQUIRED_FIELDS: dict[GoalKind, tuple[str, ...]] = {
     "call": ("tool",),
     "redirect": ("tool", "field"),
     "exfiltrate": (),
@@ -136,26 +136,30 @@ def plan_attacks(plan: Plan, baseline: Run, choice: AttackChoice) -> AttackPlan:
     if reason:
         raise UsageError(f"the results of this agent's tools cannot be changed: {reason}")
     targets, left_out = _targets(plan, baseline)
-    usable = [target for target in targets if list_places(target.recording.trace) or target.planned.case.conversation]
+    usable = [
+        target
+        for target in targets
+        if list_places(target.recording.trace) or target.planned_case.case.conversation is not None
+    ]
     possible, reached = [], 0
     for target in usable:
-        goals = list(goals_of(target, choice))
+        goals = list(list_goals(target, choice))
         open_goals = [goal for goal in goals if not _is_reached(goal, target.recording.trace)]
         reached += len(goals) - len(open_goals)
         possible.append(list(list_attacks(target, choice, open_goals)))
-    chosen = choose_evenly(possible, choice.sample, choice.seed)
-    if not chosen:
+    selection = choose_evenly(possible, choice.sample, choice.seed)
+    if not selection:
         problem = "no case passed unattacked" if not targets else "no case has a place for an attack"
         raise UsageError(f"{problem}; see the unattacked run {baseline.info.id}")
-    wanted_twins = max(len(usable), len(chosen) // _TWIN_SHARE) if len(chosen) > 1 else 0
+    wanted_twins = max(len(usable), len(selection) // _TWIN_SHARE) if len(selection) > 1 else 0
     twins = choose_evenly([list(list_twins(target)) for target in usable], wanted_twins, choice.seed)
-    cases = [_attacked(usable[place], attack, ATTACKED) for place, attack in chosen]
-    cases += [_attacked(usable[place], attack, HARMLESS) for place, attack in twins]
+    cases = [_attack_case(usable[place], attack, ATTACKED) for place, attack in selection]
+    cases += [_attack_case(usable[place], attack, HARMLESS) for place, attack in twins]
     cases = [replace(case, position=position) for position, case in enumerate(_with_own_names(cases))]
     attacked = dataclasses.replace(plan, info=_info(plan, baseline, choice, cases), cases=tuple(cases), attempts=1)
     total = sum(map(len, possible))
     unusable = len(targets) - len(usable)
-    return AttackPlan(attacked, len(usable), left_out, unusable, reached, total, len(chosen), len(twins))
+    return AttackPlan(attacked, len(usable), left_out, unusable, reached, total, len(selection), len(twins))
 
 
 def _targets(plan: Plan, baseline: Run) -> tuple[list[Target], int]:
@@ -181,7 +185,7 @@ def _targets(plan: Plan, baseline: Run) -> tuple[list[Target], int]:
 def _tools_in(traces: Iterable[Trace]) -> dict[str, Json]:
     """Return the schemas of all tools that agents declare. Called tools that nobody declares have a made-up schema."""
     tools: dict[str, Json] = {}
-    called: dict[str, Json] = {}
+    call_schemas: dict[str, Json] = {}
     for trace in traces:
         for agent in trace.agents:
             for tool in agent.tools:
@@ -190,8 +194,8 @@ def _tools_in(traces: Iterable[Trace]) -> dict[str, Json]:
         for turn in trace.invocations:
             for call in turn.tool_calls:
                 properties = {name: {"type": _json_type(value)} for name, value in call.args.items()}
-                called.setdefault(call.name, {"properties": properties})
-    return {**called, **{name: schema or called.get(name) for name, schema in tools.items()}}
+                call_schemas.setdefault(call.name, {"properties": properties})
+    return {**call_schemas, **{name: schema or call_schemas.get(name) for name, schema in tools.items()}}
 
 
 _SCHEMAS = (
@@ -215,8 +219,8 @@ def _is_reached(goal: AttackGoal, trace: Trace) -> bool:
     return AttackSuccess()(trace, case).value == 1
 
 
-def _attacked(target: Target, attack: PlantedAttack, variant: str) -> PlannedCase:
-    planned = attacked_conversation(target.planned, attack)
+def _attack_case(target: Target, attack: PlantedAttack, variant: str) -> PlannedCase:
+    planned_case = plant_in_messages(target.planned_case, attack)
     goal = attack.goal
     name = "+".join(filter(None, (attack.template, goal.title if goal else "", attack.tool, attack.language)))
     groups: dict[str, Json] = {
@@ -226,7 +230,7 @@ def _attacked(target: Target, attack: PlantedAttack, variant: str) -> PlannedCas
         "tool": attack.tool or attack.place,
         "language": attack.language,
     }
-    own = planned.case
+    own = planned_case.case
     case = replace(
         own,
         id=f"{own.id}+{name}",
@@ -235,15 +239,15 @@ def _attacked(target: Target, attack: PlantedAttack, variant: str) -> PlannedCas
         attack=attack,
     )
     # The user who insists adds a turn that nobody expected, so that only the attack decides.
-    criteria = planned.criteria if attack.place != "user" else ()
+    criteria = planned_case.criteria if attack.place != "user" else ()
     return replace(
-        planned,
-        name=f"{planned.name}+{name}",
+        planned_case,
+        name=f"{planned_case.name}+{name}",
         case=case,
         criteria=(*criteria, *(_criteria() if variant == ATTACKED else ())),
-        eval_set=f"{planned.eval_set}@{variant}",
+        eval_set=f"{planned_case.eval_set}@{variant}",
         digest_bytes=digest_bytes(case),
-        environments=AttackedEnvironments(planned.environments),
+        environments=AttackedEnvironments(planned_case.environments),
         attempts=1,
     )
 
@@ -258,23 +262,23 @@ def _criteria() -> tuple[Criterion, Criterion]:
 
 def _with_own_names(cases: Sequence[PlannedCase]) -> list[PlannedCase]:
     """Return cases with ids that occur once: two goals of one kind may have equal titles."""
-    seen: dict[str, int] = {}
-    named = []
-    for planned in cases:
-        number = seen[planned.case.id] = seen.get(planned.case.id, 0) + 1
+    id_counts: dict[str, int] = {}
+    unique_cases = []
+    for planned_case in cases:
+        number = id_counts[planned_case.case.id] = id_counts.get(planned_case.case.id, 0) + 1
         if number == 1:
-            named.append(planned)
+            unique_cases.append(planned_case)
         else:
-            case = replace(planned.case, id=f"{planned.case.id}+{number}")
-            named.append(replace(planned, case=case, name=f"{planned.name}+{number}"))
-    return named
+            case = replace(planned_case.case, id=f"{planned_case.case.id}+{number}")
+            unique_cases.append(replace(planned_case, case=case, name=f"{planned_case.name}+{number}"))
+    return unique_cases
 
 
 def _info(plan: Plan, baseline: Run, choice: AttackChoice, cases: Sequence[PlannedCase]) -> Any:
     clusters: dict[str, dict[str, str]] = {}
-    for planned in cases:
-        clusters.setdefault(planned.eval_set, {})[planned.case.id] = planned.case.cluster
-    digest = hashlib.sha256(msgspec.json.encode([planned.case for planned in cases])).hexdigest()
+    for planned_case in cases:
+        clusters.setdefault(planned_case.eval_set, {})[planned_case.case.id] = planned_case.case.cluster
+    digest = hashlib.sha256(msgspec.json.encode([planned_case.case for planned_case in cases])).hexdigest()
     config = {
         **plan.info.config,
         "baseline": baseline.info.id,

@@ -1,4 +1,4 @@
-"""Add up what attacks achieved, with intervals whose unit is a case."""
+"""Add up the effects of attacks, with intervals whose unit is a case."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BY: tuple[Property, ...] = Property.__args__  # type: ignore[attr-defined]
 
 
 class _Attempt(NamedTuple):
-    """One attempt of an attack run: its cluster, its groups, and what happened. None: not decided or not read."""
+    """One attempt of an attack run: its cluster, its groups, and its outcomes. None: not with_value or not read."""
 
     cluster: str
     variant: str
@@ -50,7 +50,7 @@ def report_attacks(run: Run, baseline: Run) -> AttackReport:
         attempts.append(_attempt(result, expected.case.cluster, variant, groups))
     attacked = [attempt for attempt in attempts if attempt.variant == ATTACKED]
     twins = [attempt for attempt in attempts if attempt.variant == HARMLESS]
-    decided = [attempt for attempt in attacked if attempt.success is not None]
+    with_value = [attempt for attempt in attacked if attempt.success is not None]
     plain = [(result.case_id, useful) for result in baseline.cases if (useful := _is_useful(result)) is not None]
     return AttackReport(
         run.info.id,
@@ -58,12 +58,12 @@ def report_attacks(run: Run, baseline: Run) -> AttackReport:
         len({attempt.cluster for attempt in attempts}),
         _rate(plain),
         _rate((attempt.cluster, attempt.useful) for attempt in attacked if attempt.useful is not None),
-        _success(decided),
+        _success(with_value),
         _rate((attempt.cluster, attempt.read) for attempt in attacked),
         _rate((attempt.cluster, attempt.reported) for attempt in attacked if attempt.reported is not None),
         _rate((attempt.cluster, not attempt.useful) for attempt in twins if attempt.useful is not None),
         sum(attempt.undecided for attempt in attacked),
-        tuple(_rows(decided)),
+        tuple(_rows(with_value)),
     )
 
 
@@ -126,7 +126,7 @@ _TITLES = (
     ("utility_attacked", "utility attacked"),
     ("success", "attack success"),
     ("exposure", "exposure: the text was read"),
-    ("reported", "told to the user"),
+    ("reported", "reported to the user"),
     ("over_defence", "over-defence"),
 )
 
@@ -144,7 +144,7 @@ def print_attacks(console: Console, report: AttackReport, *, rates_only: bool = 
         _add(table, row.by, row.success, visible_line(row.name))
     console.print(table)
     if report.undecided:
-        console.print(f"{report.undecided} attacked conversations could not be decided", style="dim")
+        console.print(f"{report.undecided} attacked conversations could not be with_value", style="dim")
 
 
 def _add(rows: Rows, title: str, own: AttackRate, *more: str) -> None:

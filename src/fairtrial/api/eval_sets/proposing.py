@@ -56,7 +56,7 @@ def _as_json(mined: MinedRule) -> dict[str, Any]:
 
 def _conversations(sources: Sequence[str | Path], store: str) -> Iterator[tuple[Trace, bool]]:
     if len(sources) == 1 and not Path(sources[0]).exists():
-        yield from _of_run(str(sources[0]), store)
+        yield from _read_run(str(sources[0]), store)
         return
     for recording in load_recordings([*sources]):
         trace = recording.trace
@@ -68,11 +68,11 @@ def _conversations(sources: Sequence[str | Path], store: str) -> Iterator[tuple[
             yield trace, trace.outcome == "success"
 
 
-def _of_run(name: str, store: str) -> Iterator[tuple[Trace, bool]]:
-    with closing(open_store(store, create=False)) as opened:
-        info = opened.run(name)
-        verdicts = {(result.position, result.attempt): result for result in opened.results(info.id)}
-        for position, recording in opened.recordings(info.id):
+def _read_run(name: str, store: str) -> Iterator[tuple[Trace, bool]]:
+    with closing(open_store(store, create=False)) as run_store:
+        info = run_store.run(name)
+        verdicts = {(result.position, result.attempt): result for result in run_store.results(info.id)}
+        for position, recording in run_store.recordings(info.id):
             result = verdicts.get((position, recording.attempt))
             verdict = None if result is None else result.verdict
             if verdict in (Verdict.PASSED, Verdict.FAILED):

@@ -1,7 +1,8 @@
-"""The calls of a conversation in their order, each with its result and with what the user said before it."""
+"""The calls of a conversation in their order, each with its result and with the messages of the user before it."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +13,7 @@ from fairtrial.text.globs import fits
 from fairtrial.text.provenance import SourceTexts
 
 USER, INSTRUCTIONS = "user", "instructions"
-"""The names of the sources of values that are no tools."""
+"""The names of the sources of values beside tools."""
 
 
 @dataclass(eq=False)
@@ -24,7 +25,7 @@ class PastCall:
     place: int
     invocation: int
     result: ToolResult | None = None
-    answered: int = 0
+    result_count: int = 0
     """The number of results that were there before the call."""
 
     def earlier(self, glob: str, *, succeeded: bool = True) -> list[PastCall]:
@@ -49,19 +50,19 @@ class PastCall:
 
     def sources(self) -> list[SourceTexts]:
         """Return the texts that were there before the call: of the user, of the instructions, and of each tool."""
-        return self.history.sources_before(self.invocation, self.answered)
+        return self.history.sources_before(self.invocation, self.result_count)
 
 
 @dataclass(eq=False)
 class CallHistory:
-    """The calls and the results of a conversation, also those of agents that answered as tools."""
+    """The calls and the results of a conversation, also those of agents that result_count as tools."""
 
     trace: Trace
     calls: list[PastCall] = field(default_factory=list)
     results: list[ToolResult] = field(default_factory=list)
 
     @classmethod
-    def of(cls, trace: Trace) -> CallHistory:
+    def read_trace(cls, trace: Trace) -> CallHistory:
         """Return the history of a trace."""
         history = cls(trace)
         for index, invocation in enumerate(trace.invocations):
@@ -71,7 +72,7 @@ class CallHistory:
 
     def _add(self, step: Step, invocation: int) -> None:
         if isinstance(step, ToolCall):
-            self.calls.append(PastCall(self, step, len(self.calls), invocation, answered=len(self.results)))
+            self.calls.append(PastCall(self, step, len(self.calls), invocation, result_count=len(self.results)))
         elif isinstance(step, ToolResult):
             self.results.append(step)
             open_calls = [past for past in self.calls if past.result is None and past.call.name == step.name]
@@ -79,17 +80,17 @@ class CallHistory:
             if same_id or open_calls:
                 (same_id or open_calls)[0].result = step
 
-    def named(self, glob: str) -> list[PastCall]:
+    def find_calls(self, glob: str) -> list[PastCall]:
         """Return the calls of a tool."""
         return [past for past in self.calls if fits(past.call.name, glob)]
 
-    def sources_before(self, invocation: int, answered: int) -> list[SourceTexts]:
+    def sources_before(self, invocation: int, result_count: int) -> list[SourceTexts]:
         """Return the sources at a moment: up to a turn, and after a number of results."""
-        key = (invocation, answered)
+        key = (invocation, result_count)
         if key not in self._sources:
             texts: dict[str, list[Json]] = {USER: list(self._user_texts[: invocation + 1])}
             texts[INSTRUCTIONS] = list(self._instructions)
-            for result in self.results[:answered]:
+            for result in self.results[:result_count]:
                 texts.setdefault(result.name, []).append(result.response)
             self._sources[key] = [SourceTexts(name, tuple(contents)) for name, contents in texts.items() if contents]
         return self._sources[key]
@@ -115,9 +116,21 @@ def _with_files(invocation: Invocation) -> str:
 
 
 def _flat(steps: Sequence[Step]) -> Iterator[Step]:
-    """Yield steps with those of agents that answered as tools, which end before their answer."""
+    """Yield steps with those of agents that result_count as tools, which end before their answer."""
     for step in steps:
         if isinstance(step, ToolResult) and step.inner is not None:
             for invocation in step.inner.invocations:
                 yield from _flat(invocation.steps or ())
         yield step
+
+
+def decode_result(response: Json) -> Json:
+    """Return the content of a result whose text is JSON."""
+    if isinstance(response, dict) and len(response) == 1 and isinstance(response.get("result"), str | dict | list):
+        response = response["result"]
+    if isinstance(response, str) and response.lstrip()[:1] in ("{", "["):
+        try:
+            return json.loads(response)
+        except (ValueError, RecursionError):
+            return response
+    return response

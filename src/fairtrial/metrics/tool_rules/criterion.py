@@ -52,12 +52,12 @@ class ToolRules:
             return Score(applicable=False, reason="no rule is configured")
         if not trace.invocations:
             return nothing_recorded(trace)
-        history = CallHistory.of(trace)
+        history = CallHistory.read_trace(trace)
         parts = tuple(_part(rule, _DECIDE[rule.form](history, rule.options), trace) for rule in self.rules)
-        broken = [part for part in parts if part.value == 0]
-        if broken:
-            more = f" ({len(broken)} of {len(parts)} rules are broken)" if len(broken) > 1 else ""
-            return Score(0.0, f"{broken[0].title}: {broken[0].reason}{more}", parts=parts)
+        violated = [part for part in parts if part.value == 0]
+        if violated:
+            more = f" ({len(violated)} of {len(parts)} rules are broken)" if len(violated) > 1 else ""
+            return Score(0.0, f"{violated[0].title}: {violated[0].reason}{more}", parts=parts)
         unknown = next((part for part in parts if part.applicable and part.value is None), None)
         if unknown is not None:
             return Score(None, f"{unknown.title}: {unknown.reason}", parts=parts, side=unknown.side)
@@ -67,7 +67,7 @@ class ToolRules:
 
     def notes(self, trace: Trace, case: EvalCase) -> tuple[str, ...]:  # noqa: ARG002
         """Return a warning for each tool of a rule that the agent does not declare. A glob is not looked up."""
-        names = [name for rule in self.rules for name in _tools_of(rule) if not set("*?[") & set(name)]
+        names = [name for rule in self.rules for name in _list_tools(rule) if not set("*?[") & set(name)]
         return tuple(f"tool_rules_v1: {problem}" for problem in undeclared_tools(dict.fromkeys(names), trace))
 
 
@@ -98,7 +98,7 @@ def _is_cut(trace: Trace) -> str:
     return rest_elsewhere(trace) or trace.inner_incomplete
 
 
-def _tools_of(rule: ToolRule) -> Iterator[str]:
+def _list_tools(rule: ToolRule) -> Iterator[str]:
     options = rule.options
     for name in ("call", "needs", "first", "last", "tool"):
         if tool := getattr(options, name, ""):

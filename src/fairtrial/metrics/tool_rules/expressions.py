@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairtrial.metrics.tool_rules.call_history import PastCall
+from fairtrial.metrics.tool_rules.call_history import PastCall, decode_result
 from fairtrial.records.equality import equal_json
 from fairtrial.records.record import Json
 from fairtrial.text.display import compact, shorten
@@ -47,8 +47,8 @@ class _Operand:
         if self.path is None:
             return [self.constant]
         if not self.of:
-            found = self.path.find(call.call.args)
-            return found or f"the call has no {self.text}"
+            matches = self.path.find(call.call.args)
+            return matches or f"the call has no {self.text}"
         earlier = [
             past
             for past in call.earlier(self.tool)
@@ -64,7 +64,7 @@ class _Operand:
         elif past.result is None or past.result.withheld:
             return f"the result of {self.tool} is not recorded"
         else:
-            content = _decoded(past.result.response)
+            content = decode_result(past.result.response)
         return self.path.find(content) or f"{self.text} does not exist"
 
 
@@ -73,43 +73,43 @@ class Comparison:
     """A comparison that was read. `compare` raises no exception, whatever the values are."""
 
     text: str
-    left: _Operand
+    former: _Operand
     operator: str
-    right: _Operand
+    latter: _Operand
 
     def decide(self, call: PastCall) -> tuple[bool | None, str]:
         """Return whether the comparison holds for a call, and why not. None: a result is not recorded."""
-        left, right = self.left.find(call), self.right.find(call)
-        if isinstance(left, str):
-            return (None if "not recorded" in left else False), left
-        if isinstance(right, str):
-            return (None if "not recorded" in right else False), right
+        former, latter = self.former.find(call), self.latter.find(call)
+        if isinstance(former, str):
+            return (None if "not recorded" in former else False), former
+        if isinstance(latter, str):
+            return (None if "not recorded" in latter else False), latter
         if self.operator in ("in", "not in"):
-            return self._decide_membership(left, right)
-        for value in left:
-            for other in right:
-                if not _COMPARE[self.operator](value, other):
-                    return False, f"{_shown([value])} {self.operator} {_shown([other])} does not hold"
+            return self._decide_membership(former, latter)
+        for value in former:
+            for candidate in latter:
+                if not _COMPARE[self.operator](value, candidate):
+                    return False, f"{_show([value])} {self.operator} {_show([candidate])} does not hold"
         return True, ""
 
-    def _decide_membership(self, values: Sequence[Json], right: Sequence[Json]) -> tuple[bool, str]:
-        pool = [item for value in right for item in (value if isinstance(value, list) else [value])]
-        found = [any(_equal(value, item) for item in pool) for value in values]
-        holds = all(found) if self.operator == "in" else not any(found)
-        return holds, "" if holds else f"{_shown(values)} {self.operator} {_shown(pool)} does not hold"
+    def _decide_membership(self, values: Sequence[Json], latter: Sequence[Json]) -> tuple[bool, str]:
+        pool = [item for value in latter for item in (value if isinstance(value, list) else [value])]
+        matches = [any(_equal(value, item) for item in pool) for value in values]
+        holds = all(matches) if self.operator == "in" else not any(matches)
+        return holds, "" if holds else f"{_show(values)} {self.operator} {_show(pool)} does not hold"
 
 
 def read_comparison(text: str) -> Comparison:
     """Return a comparison from its text. Raises ValueError that says what is wrong."""
     if len(text) > _LONGEST:
         raise ValueError(f"must have at most {_LONGEST} characters")
-    left = _OPERAND.match(text)
-    operator = _OPERATOR.match(text, left.end()) if left else None
-    right = _OPERAND.match(text, operator.end()) if operator else None
-    if left is None or operator is None or right is None or right.end() != len(text):
+    former = _OPERAND.match(text)
+    operator = _OPERATOR.match(text, former.end()) if former else None
+    latter = _OPERAND.match(text, operator.end()) if operator else None
+    if former is None or operator is None or latter is None or latter.end() != len(text):
         example = "amount <= result(get_order).total"
         raise ValueError(f"must be a comparison such as {example!r}, got {shorten(text, 80)!r}")
-    return Comparison(text, _operand(left), operator[0], _operand(right))
+    return Comparison(text, _operand(former), operator[0], _operand(latter))
 
 
 def _operand(match: re.Match[str]) -> _Operand:
@@ -120,18 +120,6 @@ def _operand(match: re.Match[str]) -> _Operand:
     inner = match["inner"] if match["of"] else f".{match['path']}"
     same = tuple(filter(None, (name.strip() for name in (match["same"] or "").split(","))))
     return _Operand(text, _MISSING, match["of"] or "", match["tool"] or "", same, JsonPath(f"${inner}"))
-
-
-def _decoded(response: Json) -> Json:
-    """Return the content of a result whose text is JSON."""
-    if isinstance(response, dict) and len(response) == 1 and isinstance(response.get("result"), str | dict | list):
-        response = response["result"]
-    if isinstance(response, str) and response.lstrip()[:1] in ("{", "["):
-        try:
-            return json.loads(response)
-        except (ValueError, RecursionError):
-            return response
-    return response
 
 
 def _number(value: Json) -> float | None:
@@ -145,36 +133,36 @@ def _number(value: Json) -> float | None:
     return None
 
 
-def _equal(left: Json, right: Json) -> bool:
-    a, b = _number(left), _number(right)
+def _equal(former: Json, latter: Json) -> bool:
+    a, b = _number(former), _number(latter)
     if a is not None and b is not None:
         return math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12)
-    if isinstance(left, str) and isinstance(right, str):
-        return fold(left) == fold(right)
-    return equal_json(left, right)
+    if isinstance(former, str) and isinstance(latter, str):
+        return fold(former) == fold(latter)
+    return equal_json(former, latter)
 
 
-def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Json, Json], bool]:
-    def decide(left: Json, right: Json) -> bool:
-        a, b = _number(left), _number(right)
+def _compare_order(compare: Callable[[Any, Any], bool]) -> Callable[[Json, Json], bool]:
+    def decide(former: Json, latter: Json) -> bool:
+        a, b = _number(former), _number(latter)
         if a is not None and b is not None:
             return compare(a, b)
         # Dates and times in ISO 8601 have the order of their texts.
-        both_texts = isinstance(left, str) and isinstance(right, str)
-        return both_texts and compare(left, right)
+        both_texts = isinstance(former, str) and isinstance(latter, str)
+        return both_texts and compare(former, latter)
 
     return decide
 
 
 _COMPARE: dict[str, Callable[[Json, Json], bool]] = {
     "==": _equal,
-    "!=": lambda left, right: not _equal(left, right),
-    "<": _ordered(lambda left, right: left < right),
-    "<=": _ordered(lambda left, right: left <= right),
-    ">": _ordered(lambda left, right: left > right),
-    ">=": _ordered(lambda left, right: left >= right),
+    "!=": lambda former, latter: not _equal(former, latter),
+    "<": _compare_order(lambda former, latter: former < latter),
+    "<=": _compare_order(lambda former, latter: former <= latter),
+    ">": _compare_order(lambda former, latter: former > latter),
+    ">=": _compare_order(lambda former, latter: former >= latter),
 }
 
 
-def _shown(values: Sequence[Json]) -> str:
+def _show(values: Sequence[Json]) -> str:
     return shorten(compact(values[0] if len(values) == 1 else list(values)), 100)

@@ -15,7 +15,7 @@ from fairtrial.metrics.tool_rules.rule_options import (
     OrderOptions,
     SourceOptions,
     ToolRule,
-    path_of,
+    read_path,
 )
 from fairtrial.records.equality import equal_json
 from fairtrial.records.trace import Trace
@@ -28,7 +28,7 @@ MOST_RULES = 30
 LEAST_SUPPORT = 10
 """The fewest passing conversations that a rule must be about: fewer prove little."""
 _MOST_SOURCES = 4
-_MOST_SAME = 2
+_MOST_ARGUMENTS = 2
 _Z = 1.959963984540054
 _LEAST_FITTED = 20
 """The least support of a rule whose number or sources were taken from the conversations themselves."""
@@ -36,7 +36,7 @@ _LEAST_FITTED = 20
 
 @dataclass(frozen=True)
 class MinedRule:
-    """A proposed rule. `support` passing conversations kept it, and none broke it.
+    """A proposed rule. `support` passing conversations rules_so_far it, and none broke it.
 
     `caught` of `applicable` failing conversations broke it. `alarm` is the upper end of the 95 % interval (Clopper and
     Pearson) of the share of passing conversations that would break it, and `rate` the Wilson interval of the caught
@@ -70,10 +70,10 @@ class MinedRule:
 
 def mine_rules(conversations: Sequence[tuple[Trace, bool]]) -> tuple[MinedRule, ...]:
     """Return rules for conversations, each with whether it passed: those that catch most failing ones first."""
-    passing = [CallHistory.of(trace) for trace, passed in conversations if passed and trace.invocations]
-    failing = [CallHistory.of(trace) for trace, passed in conversations if not passed and trace.invocations]
+    passing = [CallHistory.read_trace(trace) for trace, passed in conversations if passed and trace.invocations]
+    failing = [CallHistory.read_trace(trace) for trace, passed in conversations if not passed and trace.invocations]
     assessed = (_assess(rule, passing, failing) for rule in _candidates(passing))
-    mined = [found for found in assessed if found is not None]
+    mined = [matches for matches in assessed if matches is not None]
     mined.sort(key=lambda pair: (-pair[0].caught, -pair[0].support, pair[0].rule.id))
     return tuple(rule for rule, _ in _without_twins(mined))[:MOST_RULES]
 
@@ -90,11 +90,11 @@ def _assess(
         support += examined.places > 0 and not examined.violations
     if support < (_LEAST_FITTED if rule.form in ("at_most", "source") else LEAST_SUPPORT):
         return None
-    found = [decide(history, options) for history in failing]
-    caught = frozenset(i for i, examined in enumerate(found) if any(item.is_certain for item in examined.violations))
+    matches = [decide(history, options) for history in failing]
+    caught = frozenset(i for i, examined in enumerate(matches) if any(item.is_certain for item in examined.violations))
     if not caught:
         return None
-    applicable = sum(examined.places > 0 for examined in found)
+    applicable = sum(examined.places > 0 for examined in matches)
     mined = MinedRule(rule, support, len(caught), max(applicable, len(caught)))
     return MinedRule(_with_sentence(rule, mined), support, len(caught), mined.applicable), caught
 
@@ -105,11 +105,11 @@ def _with_sentence(rule: ToolRule, mined: MinedRule) -> ToolRule:
 
 def _without_twins(mined: Sequence[tuple[MinedRule, frozenset[int]]]) -> Iterator[tuple[MinedRule, frozenset[int]]]:
     """Yield the rules without those that catch nothing that an earlier rule about the same call does not catch."""
-    kept: list[tuple[str, frozenset[int]]] = []
+    rules_so_far: list[tuple[str, frozenset[int]]] = []
     for rule, caught in mined:
         name = str(getattr(rule.rule.options, "call", getattr(rule.rule.options, "tool", "")))
-        if not any(name == other and caught <= more for other, more in kept):
-            kept.append((name, caught))
+        if not any(name == candidate and caught <= more for candidate, more in rules_so_far):
+            rules_so_far.append((name, caught))
             yield rule, caught
 
 
@@ -130,7 +130,7 @@ def _candidates(passing: Sequence[CallHistory]) -> Iterator[ToolRule]:
 
 def _orders(tools: Sequence[str], passing: Sequence[CallHistory]) -> Iterator[ToolRule]:
     for call in tools:
-        own = [past for history in passing for past in history.named(call)]
+        own = [past for history in passing for past in history.find_calls(call)]
         for needs in (tool for tool in tools if tool != call):
             if not all(past.earlier(needs) for past in own):
                 continue
@@ -140,7 +140,7 @@ def _orders(tools: Sequence[str], passing: Sequence[CallHistory]) -> Iterator[To
                 before=OrderOptions(call=call, needs=needs),
             )
             names = _shared_names(own, needs)
-            for size in range(min(_MOST_SAME, len(names)), 0, -1):
+            for size in range(min(_MOST_ARGUMENTS, len(names)), 0, -1):
                 for same in combinations(names, size):
                     yield ToolRule(
                         id=f"{needs}_before_{call}_same_{'_'.join(same)}",
@@ -153,7 +153,7 @@ def _shared_names(calls: Sequence[PastCall], needs: str) -> list[str]:
     """Return the arguments with which an earlier call of another tool always had an equal value."""
     names = set(calls[0].call.args)
     for past in calls:
-        earlier = [other.call.args for other in past.earlier(needs)]
+        earlier = [candidate.call.args for candidate in past.earlier(needs)]
         names &= {
             name
             for name in names
@@ -177,12 +177,12 @@ def _numbers(tools: Sequence[str], passing: Sequence[CallHistory]) -> Iterator[T
 
 
 def _successes(history: CallHistory, tool: str) -> int:
-    return sum(not past.failed for past in history.named(tool))
+    return sum(not past.failed for past in history.find_calls(tool))
 
 
 def _sources(tools: Sequence[str], passing: Sequence[CallHistory]) -> Iterator[ToolRule]:
     for call in tools:
-        calls = [past for history in passing for past in history.named(call)]
+        calls = [past for history in passing for past in history.find_calls(call)]
         for field in sorted({name for past in calls for name in past.call.args}):
             trusted = _common_sources(calls, field)
             if trusted:
@@ -195,22 +195,22 @@ def _common_sources(calls: Sequence[PastCall], field: str) -> tuple[str, ...]:
     """Return the fewest sources, the user first, that gave every value of an argument. Empty if one was made up."""
     pieces: list[Collection[str]] = []
     try:
-        path = path_of(field)
+        path = read_path(field)
     except ValueError:
         return ()
     for past in calls:
         for value in path.find(past.call.args):
-            found = [piece.sources for piece in trace_value(value, past.sources())]
-            if any(MADE_UP in sources for sources in found):
+            matches = [piece.sources for piece in trace_value(value, past.sources())]
+            if any(MADE_UP in sources for sources in matches):
                 return ()
-            pieces += [sources for sources in found if sources]
-    chosen: list[str] = []
-    while pieces and len(chosen) < _MOST_SOURCES:
+            pieces += [sources for sources in matches if sources]
+    trusted: list[str] = []
+    while pieces and len(trusted) < _MOST_SOURCES:
         tally = Counter(name for sources in pieces for name in sources)
         best = max(tally, key=_rank(tally))
-        chosen.append(best)
+        trusted.append(best)
         pieces = [sources for sources in pieces if not any(fits(name, best) for name in sources)]
-    return () if pieces else tuple(chosen)
+    return () if pieces else tuple(trusted)
 
 
 def _rank(tally: Counter[str]) -> Callable[[str], tuple[int, bool, str]]:

@@ -16,7 +16,7 @@ from fairtrial.metrics.tool_rules.rule_options import (
     OrderOptions,
     SourceOptions,
     comparisons,
-    path_of,
+    read_path,
 )
 from fairtrial.records.equality import equal_json
 from fairtrial.text.consent import admits_failure, agrees
@@ -26,7 +26,7 @@ from fairtrial.text.globs import fits
 from fairtrial.text.json_schemas import json_schema
 from fairtrial.text.provenance import MADE_UP, Piece, trace_value
 
-_SHOWN = 160
+_EXCERPT = 160
 
 
 class Violation(NamedTuple):
@@ -46,35 +46,37 @@ class Examined(NamedTuple):
     open_ended: bool = False
 
 
-def _selected(history: CallHistory, glob: str, where: tuple[str, ...]) -> Iterator[tuple[PastCall, bool | None]]:
+def _select_calls(history: CallHistory, glob: str, where: tuple[str, ...]) -> Iterator[tuple[PastCall, bool | None]]:
     """Yield the calls of a tool, each with whether the conditions hold. None: nobody knows."""
     conditions = comparisons(where)
-    for past in history.named(glob):
+    for past in history.find_calls(glob):
         if past.call.withheld and conditions:
             yield past, None
             continue
-        decided = [condition.decide(past)[0] for condition in conditions]
-        if False not in decided:
-            yield past, None if None in decided else True
+        decisions = [condition.decide(past)[0] for condition in conditions]
+        if False not in decisions:
+            yield past, None if None in decisions else True
 
 
 def _violation(past: PastCall, reason: str, *, certain: bool | None = True) -> Violation:
-    evidence = shown_call(past.call.name, past.call.args, limit=_SHOWN)
+    evidence = shown_call(past.call.name, past.call.args, limit=_EXCERPT)
     return Violation(f"{past.title}: {reason}", past.invocation, bool(certain), evidence)
 
 
 def _never(history: CallHistory, options: NeverOptions) -> Examined:
-    calls = list(_selected(history, options.call, options.where))
+    calls = list(_select_calls(history, options.call, options.where))
     return Examined(
         max(1, len(calls)), tuple(_violation(past, "may not occur", certain=certain) for past, certain in calls), True
     )
 
 
 def _before(history: CallHistory, options: OrderOptions) -> Examined:
-    calls = list(_selected(history, options.call, options.where))
+    calls = list(_select_calls(history, options.call, options.where))
     violations = []
     for past, certain in calls:
-        if options.needs and not any(_same(past, other, options.same) for other in past.earlier(options.needs)):
+        if options.needs and not any(
+            _agree(past, candidate, options.same) for candidate in past.earlier(options.needs)
+        ):
             violations.append(_violation(past, _lacks("before it", options), certain=certain))
         elif options.needs_user and (finding := _consent(history, past)) is not None:
             violations.append(finding if certain else finding._replace(is_certain=False))
@@ -92,49 +94,56 @@ def _consent(history: CallHistory, past: PastCall) -> Violation | None:
     answer = agrees(message.text)
     if answer is True:
         return None
-    quoted = f"the user said {shorten(message.text, _SHOWN)!r}"
+    quoted = f"the user said {shorten(message.text, _EXCERPT)!r}"
     if answer is False:
         return _violation(past, f"the user did not agree: {quoted}")
     return _violation(past, f"whether the user agreed is not decided by the closed list: {quoted}", certain=False)
 
 
 def _after(history: CallHistory, options: OrderOptions) -> Examined:
-    calls = [(past, certain) for past, certain in _selected(history, options.call, options.where) if not past.failed]
+    calls = [
+        (past, certain) for past, certain in _select_calls(history, options.call, options.where) if not past.failed
+    ]
     violations = [
         _violation(past, _lacks("after it", options), certain=certain)
         for past, certain in calls
         if not any(
-            fits(other.call.name, options.needs) and _same(past, other, options.same)
-            for other in history.calls[past.place + 1 :]
+            fits(candidate.call.name, options.needs) and _agree(past, candidate, options.same)
+            for candidate in history.calls[past.place + 1 :]
         )
     ]
     return Examined(len(calls), tuple(violations), True)
 
 
 def _immediately_after(history: CallHistory, options: OrderOptions) -> Examined:
-    calls = [(past, certain) for past, certain in _selected(history, options.call, options.where) if not past.failed]
+    calls = [
+        (past, certain) for past, certain in _select_calls(history, options.call, options.where) if not past.failed
+    ]
     violations = []
     for past, certain in calls:
         following = history.calls[past.place + 1 : past.place + 2]
-        if not any(fits(other.call.name, options.needs) and _same(past, other, options.same) for other in following):
-            got = f", got {following[0].call.name}" if following else ""
-            violations.append(_violation(past, _lacks("right after it", options) + got, certain=certain))
+        if not any(
+            fits(candidate.call.name, options.needs) and _agree(past, candidate, options.same)
+            for candidate in following
+        ):
+            addition = f", got {following[0].call.name}" if following else ""
+            violations.append(_violation(past, _lacks("right after it", options) + addition, certain=certain))
     return Examined(len(calls), tuple(violations), True)
 
 
 def _between(history: CallHistory, options: BetweenOptions) -> Examined:
-    calls = history.named(options.call)
+    calls = history.find_calls(options.call)
     violations = []
     for past in calls:
-        opened = [other.place for other in past.earlier(options.first)]
-        closed = [other.place for other in past.earlier(options.last)]
-        if not opened or (closed and closed[-1] > opened[-1]):
+        openings = [candidate.place for candidate in past.earlier(options.first)]
+        closings = [candidate.place for candidate in past.earlier(options.last)]
+        if not openings or (closings and closings[-1] > openings[-1]):
             violations.append(_violation(past, f"must stand between {options.first} and {options.last}"))
     return Examined(len(calls), tuple(violations))
 
 
 def _at_most(history: CallHistory, options: CountOptions) -> Examined:
-    calls = [(past, sure) for past, sure in _selected(history, options.call, options.where) if not past.failed]
+    calls = [(past, sure) for past, sure in _select_calls(history, options.call, options.where) if not past.failed]
     violations = [
         _violation(past, f"is call {number} of at most {options.count}", certain=certain)
         for number, (past, certain) in enumerate(calls, 1)
@@ -144,7 +153,7 @@ def _at_most(history: CallHistory, options: CountOptions) -> Examined:
 
 
 def _at_least(history: CallHistory, options: CountOptions) -> Examined:
-    calls = [past for past, _ in _selected(history, options.call, options.where) if not past.failed]
+    calls = [past for past, _ in _select_calls(history, options.call, options.where) if not past.failed]
     if len(calls) >= options.count:
         return Examined(1, ())
     reason = f"{options.call} was called {len(calls)} times, at least {options.count} are needed"
@@ -154,7 +163,7 @@ def _at_least(history: CallHistory, options: CountOptions) -> Examined:
 def _at_most_per_invocation(history: CallHistory, options: CountOptions) -> Examined:
     by_turn: dict[int, int] = {}
     violations = []
-    for past, certain in _selected(history, options.call, options.where):
+    for past, certain in _select_calls(history, options.call, options.where):
         if past.failed:
             continue
         by_turn[past.invocation] = by_turn.get(past.invocation, 0) + 1
@@ -165,8 +174,10 @@ def _at_most_per_invocation(history: CallHistory, options: CountOptions) -> Exam
 
 
 def _argument(history: CallHistory, options: ArgumentOptions) -> Examined:
-    calls = list(_selected(history, options.call, options.where))
-    return Examined(len(calls), tuple(found for past, sure in calls for found in _bad_arguments(past, sure, options)))
+    calls = list(_select_calls(history, options.call, options.where))
+    return Examined(
+        len(calls), tuple(matches for past, sure in calls for matches in _bad_arguments(past, sure, options))
+    )
 
 
 def _bad_arguments(past: PastCall, certain: bool | None, options: ArgumentOptions) -> Iterator[Violation]:
@@ -174,7 +185,7 @@ def _bad_arguments(past: PastCall, certain: bool | None, options: ArgumentOption
         yield _violation(past, "the arguments are not recorded", certain=False)
         return
     if options.schema is not None:
-        values = path_of(options.field).find(past.call.args)
+        values = read_path(options.field).find(past.call.args)
         if not values:
             yield _violation(past, f"has no argument {options.field}", certain=certain)
         for value in values:
@@ -190,13 +201,13 @@ def _bad_arguments(past: PastCall, certain: bool | None, options: ArgumentOption
 
 def _source(history: CallHistory, options: SourceOptions) -> Examined:
     places, violations = 0, []
-    for past, certain in _selected(history, options.call, options.where):
+    for past, certain in _select_calls(history, options.call, options.where):
         if past.call.withheld:
             places += 1
             violations.append(_violation(past, "the arguments are not recorded", certain=False))
             continue
         sources = past.sources()
-        for value in path_of(options.field).find(past.call.args):
+        for value in read_path(options.field).find(past.call.args):
             pieces = trace_value(value, sources)
             places += bool(pieces)
             findings = [finding for piece in pieces if (finding := _foreign(piece, options)) is not None]
@@ -225,15 +236,15 @@ def _foreign(piece: Piece, options: SourceOptions) -> tuple[str, bool] | None:
 
 def _errors(history: CallHistory, options: ErrorOptions) -> Examined:
     places, violations = 0, []
-    for past in history.named(options.tool):
+    for past in history.find_calls(options.tool):
         if past.result is None or not past.result.is_error:
             continue
         places += 1
         later = history.calls[past.place + 1 :]
         tools = [name for name in options.then if name not in ("retry", "tell_user")]
         followed = (
-            ("retry" in options.then and any(other.call.name == past.call.name for other in later))
-            or any(fits(other.call.name, tool) for other in later for tool in tools)
+            ("retry" in options.then and any(candidate.call.name == past.call.name for candidate in later))
+            or any(fits(candidate.call.name, tool) for candidate in later for tool in tools)
             or ("tell_user" in options.then and _tells(history, past))
         )
         if not followed:
@@ -246,8 +257,8 @@ def _tells(history: CallHistory, past: PastCall) -> bool:
     return any(admits_failure(invocation.reply) for invocation in later)
 
 
-def _same(past: PastCall, other: PastCall, names: Iterable[str]) -> bool:
-    args, theirs = past.call.args, other.call.args
+def _agree(past: PastCall, candidate: PastCall, names: Iterable[str]) -> bool:
+    args, theirs = past.call.args, candidate.call.args
     return all(name in args and name in theirs and equal_json(args[name], theirs[name]) for name in names)
 
 

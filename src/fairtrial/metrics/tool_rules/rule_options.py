@@ -90,7 +90,7 @@ class NeverOptions(OptionRecord, frozen=True):
 
 
 class ArgumentOptions(OptionRecord, frozen=True):
-    """What an argument, or all arguments, must be."""
+    """The form of an argument, or of all arguments."""
 
     call: Annotated[Tool, Meta(description="the tools, as a name or a glob")]
     field: Annotated[str, Meta(description="the argument, as a path such as `items[*].id`. Empty means all")] = ""
@@ -115,7 +115,7 @@ class ArgumentOptions(OptionRecord, frozen=True):
 
 
 class SourceOptions(OptionRecord, frozen=True):
-    """Where a value must come from."""
+    """The sources of a value."""
 
     call: Annotated[Tool, Meta(description="the tools, as a name or a glob")]
     field: Annotated[str, Meta(description="the argument, as a path such as `recipients[*]`. Empty means all")] = ""
@@ -143,7 +143,7 @@ class SourceOptions(OptionRecord, frozen=True):
 
 
 class SpeechOptions(OptionRecord, frozen=True):
-    """What a reply states."""
+    """A statement in a reply."""
 
     contains: Annotated[Names, ReadWith(_read_names), Meta(description="texts, any of which counts")] = ()
     regex: Annotated[str, Meta(description="a regular expression")] = ""
@@ -170,7 +170,7 @@ class SpeechOptions(OptionRecord, frozen=True):
 
 
 class ErrorOptions(OptionRecord, frozen=True):
-    """What must follow an error of a tool."""
+    """The calls or replies after an error of a tool."""
 
     tool: Annotated[Tool, Meta(description="the tools, as a name or a glob")]
     then: Annotated[
@@ -241,9 +241,9 @@ class ToolRule(OptionRecord, frozen=True):
 
     def conflicts(self) -> Iterator[Problem]:
         """Yield that there is not exactly one form, or that a form lacks what it needs."""
-        given = [form for form in FORMS if getattr(self, form) is not None]
-        if len(given) != 1:
-            yield "", f"must have one of {', '.join(FORMS)}, got {', '.join(given) or 'none'}"
+        forms = [form for form in FORMS if getattr(self, form) is not None]
+        if len(forms) != 1:
+            yield "", f"must have one of {', '.join(FORMS)}, got {', '.join(forms) or 'none'}"
         for form in ("after", "immediately_after"):
             options = getattr(self, form)
             if options is not None and (options.needs_user or not options.needs):
@@ -258,13 +258,13 @@ def comparisons(texts: tuple[str, ...]) -> tuple[Comparison, ...]:
     return tuple(map(read_comparison, texts))
 
 
-def path_of(field: str) -> JsonPath:
+def read_path(field: str) -> JsonPath:
     """Return the path of an argument. An empty field is the path of all arguments."""
     return JsonPath(f"$.{field}" if field else "$")
 
 
 def _path_problems(field: str) -> Iterator[Problem]:
     try:
-        path_of(field)
+        read_path(field)
     except ValueError as error:
         yield "field", str(error)
