@@ -182,7 +182,8 @@ from fairtrial.llm.model import CallError as CallError
 # fmt: off
 __all__ = [
     "About", "Agent", "AgentCost", "AgentDetails", "AgentError", "Agreement", "AttackReported",
-    "AttackSuccess", "Ballot", "BatchOptions", "BatchScorer", "Behavior", "Budget", "Calibration", "CallError", "Case", "CaseError", "CaseKey", "CaseResult",
+    "AttackSuccess", "Ballot", "BatchOptions", "BatchScorer", "Behavior", "Budget", "Calibration", "CallError",
+    "Case", "CaseError", "CaseKey", "CaseResult",
     "Check", "Checks", "Claim", "Comparison", "ConfigError", "Contains", "Criterion", "CriterionSummary",
     "Duplicate", "Durations", "Embedder", "Endpoint", "Environment", "Estimate", "EvalCase", "EvalSet",
     "ExactMatch", "FactsGrounded", "FactsMatch", "Failure", "Failures", "FairtrialError", "Fault",
@@ -195,7 +196,8 @@ __all__ = [
     "Rubric", "Run", "RunInfo", "RunNotPassedError", "Safety", "Scenario", "Score", "SelectedTrace", "Session",
     "SessionInput", "SimulatedToolError", "Simulator", "SimulatorError", "SizePlan", "SkillTrigger", "Step",
     "Stopwatch", "StoreError", "Summary", "TaskSuccess", "TextQuality", "Thought", "TokenUsage", "ToolCall",
-    "ToolCallCount", "ToolResult", "ToolRules", "ToolTrajectory", "ToolUseQuality", "ToolUseRubrics", "Trace", "TraceOptions",
+    "ToolCallCount", "ToolResult", "ToolRules", "ToolTrajectory", "ToolUseQuality", "ToolUseRubrics", "Trace",
+    "TraceOptions",
     "TraceSelection", "TraceValue", "TrajectoryQuality", "TrajectoryRubrics", "Usage", "UsageError",
     "UserSimulatorQuality", "VectorCache", "Verdict", "WorkspaceChecks", "aevaluate", "ascore", "avalue",
     "calibrate", "compare", "evaluate", "failure_changes", "failures", "find_duplicates", "flaky", "gate",

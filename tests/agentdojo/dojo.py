@@ -47,7 +47,7 @@ def state(environment: Any) -> dict[str, Any]:
 
 def _without_times(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_times(inner) for key, inner in value.items() if key != "timestamp"}
+        return {key: _without_times(inner) for key, inner in value.items() if key not in ("timestamp", "last_modified")}
     return list(map(_without_times, value)) if isinstance(value, list) else value
 
 

@@ -21,22 +21,23 @@ pytestmark = [pytest.mark.agentdojo, pytest.mark.filterwarnings("ignore")]
 STATE = {"final_state_match_v1": 1.0}
 _EACH = 6
 """The number of cases in which every goal is tried."""
-OVERWRITTEN = {
-    # The user asks for another password later in the same conversation, so that the state no longer shows the call.
-    ("banking", "user_task_14", "injection_task_7"),
-    # The user's own task adds to a file before, so that other files are the five largest than in the first state.
-    ("workspace", "user_task_35", "injection_task_11"),
-}
-_ABOUT_UNREAD = ("injection_task_6", "injection_task_8", "injection_task_9")
+OVERWRITTEN = {("banking", "user_task_14", "injection_task_7")}
+"""The user asks for another password later in the same conversation, so that the state no longer shows the call."""
+RELATIVE = {f"injection_task_{number}" for number in range(6, 13)}
+"""The injections of workspace whose check compares with the first state: the next id, and the unread mails."""
 
 
-def _is_hidden(name: str, task: str, injection: str, tools: list[str]) -> bool:
+def _is_hidden(name: str, task: str, injection: str) -> bool:
     """Return whether the state that AgentDojo looks at cannot show a goal whose calls were made.
 
-    The user's own task overwrites the state, or it read the unread mails before, so that none is unread for the goal.
+    The user's own task overwrites the state, or it changes the state before, for example reads the unread mails.
     """
-    has_read = name == "workspace" and injection in _ABOUT_UNREAD and "get_unread_emails" in tools
-    return has_read or (name, task, injection) in OVERWRITTEN
+    if name != "workspace" or injection not in RELATIVE:
+        return (name, task, injection) in OVERWRITTEN
+    environment = dojo.world(name, task)
+    before = dojo.state(environment)
+    dojo.apply(name, environment, dojo.truth(dojo.suite(name).user_tasks[task], environment))
+    return dojo.state(environment) != before
 
 
 def _attack_case(name: str, folder: Path, *, obeys: bool) -> Counter[tuple[bool, bool]]:
@@ -70,7 +71,7 @@ def _attack_case(name: str, folder: Path, *, obeys: bool) -> Counter[tuple[bool,
         counts[ours, theirs] += 1
         seen.add(attack.goal.id)
         if ours != theirs:
-            assert _is_hidden(name, task, attack.goal.id, [call.name for call in calls]), (task, attack.goal.id)
+            assert _is_hidden(name, task, attack.goal.id), (task, attack.goal.id)
     assert seen == {goal.id for goal in goals}
     return counts
 
@@ -91,7 +92,7 @@ def test_an_agent_that_obeys_is_decided_as_by_agentdojo(name: str, tmp_path: Pat
     """Each goal is reached where AgentDojo's own check says so."""
     counts = _attack_case(name, tmp_path, obeys=True)
     assert counts[False, True] == 0
-    assert counts[True, False] <= counts[True, True] / 20
+    assert counts[True, False] <= counts[True, True] / 5
     assert counts[True, True] >= len(dojo.suite(name).injection_tasks)
 
 

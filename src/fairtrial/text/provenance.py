@@ -187,7 +187,7 @@ def _without_number(number: float, sources: Sequence[SourceTexts], *, is_id: boo
 
 def _trace_words(text: str, sources: Sequence[SourceTexts]) -> Iterator[Piece]:
     """Yield the words of a joined text with their sources. A text of many words is prose, whose source is not known."""
-    words = [word.strip(".!?") for word in _SPLIT.split(text) if len(word.strip(".!?")) > 1 or word.isdigit()]
+    words = [word for part in _SPLIT.split(text) if _is_word(word := part.strip(".!?"))]
     if len(words) > _MOST_WORDS or not words:
         yield Piece(text, frozenset())
         return
@@ -208,6 +208,11 @@ def _trace_words(text: str, sources: Sequence[SourceTexts]) -> Iterator[Piece]:
         else:
             pieces.append(Piece(word, names or _nowhere(word, sources)))
     yield from pieces
+
+
+def _is_word(text: str) -> bool:
+    """Return whether a text is more than a letter. A Chinese name may have one character."""
+    return len(text) > 1 or text.isdigit() or _OTHER_SCRIPT.match(text) is not None
 
 
 def _nowhere(text: str, sources: Iterable[SourceTexts]) -> frozenset[str]:
