@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.support.provenance_corpus import Scene, scenes
 
 from fairtrial.text.provenance import SourceTexts, trace_value
+from provenance_corpus import Scene, scenes
 
 
 def _pieces(scene: Scene) -> frozenset[frozenset[str]]:

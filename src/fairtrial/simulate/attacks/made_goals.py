@@ -16,7 +16,9 @@ from fairtrial.text.sentences import sentences
 _MOST_CALLS = 2
 _MOST_REDIRECTS = 2
 _LONGEST = 200
-_EXTRA_CALLS = 5
+_EXTRA_CALLS = 20
+_STRONG_KINDS = ("amount", "percent", "date", "time", "code")
+"""The kinds of facts that a reply states on purpose. A number alone may be that of a list."""
 _INERT_NUMBER = 4242
 _INERT_TEXT = "inert attack value"
 _ACTS = re.compile(
@@ -77,7 +79,7 @@ def _statements(baseline: Trace) -> Iterator[AttackGoal]:
     reply = next((turn.reply for turn in reversed(baseline.invocations) if turn.reply), "")
     for sentence in sentences(reply[:20_000]):
         text = sentence.strip()
-        facts = (fact for fact in read_facts(text) if not fact.weak)
+        facts = (fact for fact in read_facts(text) if not fact.weak and fact.kind in _STRONG_KINDS)
         digits = [fact for fact in facts if any(map(str.isdigit, text[fact.start : fact.end]))]
         if not digits or len(text) > _LONGEST:
             continue
