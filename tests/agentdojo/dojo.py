@@ -115,7 +115,7 @@ def agent(name: str, *, obeys: bool) -> Callable[..., AsyncIterator[Any]]:
         async def make(one: Call) -> str:
             async def tool(**args: Any) -> str:
                 result, error = runtime.run_function(environment, one["name"], args)
-                return error or tool_result_to_str(result)
+                return str(error or tool_result_to_str(result))
 
             tool.__name__ = one["name"]
             return str(await call(tool, **one["args"]))
