@@ -6,6 +6,7 @@ PYTEST8 := .venv-pytest8
 RAY := .venv-ray
 SERVICES := .venv-services
 HARNESSES := .venv-harnesses
+AGENTDOJO := .venv-agentdojo
 BIN := $(VENV)/bin
 TAU_BENCH := ../shared/data/tau-bench/gpt-4o-airline.json
 AGENTS := a2a agent-framework agno claude crewai langgraph llama-index openai pydantic-ai smolagents strands
@@ -31,7 +32,7 @@ NO_HANGS := -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
 
 .PRECIOUS: .venv-agents/%/.ready
 
-.PHONY: help demo test test-long test-clickhouse test-postgres test-peer test-pytest8 test-ray test-services test-vertex test-harnesses test-agents test-agents-adk test-installs test-browser ui lint types imports docs bench check clean
+.PHONY: help demo test test-long test-clickhouse test-postgres test-peer test-pytest8 test-ray test-services test-vertex test-harnesses test-agentdojo test-agents test-agents-adk test-installs test-browser ui lint types imports docs bench check clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -88,7 +89,7 @@ demo: $(VENV)/.demo ## Run the example agent on its eval set, and show the repor
 	  --config examples/tau_bench/test_config.json || [ $$? -eq 1 ]; echo "report: .fairtrial/tau-bench.html"; fi
 	@echo "report: .fairtrial/example.html"
 
-ONLY_PYTHON := not postgres and not clickhouse and not peer and not services and not vertex and not agents and not harnesses and not browser
+ONLY_PYTHON := not postgres and not clickhouse and not peer and not services and not vertex and not agents and not harnesses and not agentdojo and not browser
 
 test: $(VENV)/.ready ## Run the tests that need no more than Python, without the long ones
 	$(BIN)/pytest $(NO_HANGS) -n 2 --dist worksteal -m "$(ONLY_PYTHON) and not long"
@@ -135,6 +136,15 @@ test-ray: $(RAY)/.ready ## Run the tests that need a cluster of Ray
 test-services: $(SERVICES)/.ready ## Run the tests that need the servers of Phoenix and MLflow
 	@# Phoenix brings a plugin for pytest whose import warns, and warnings are errors.
 	PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(SERVICES)/bin/pytest $(NO_HANGS) -m services tests/platforms/test_real_services.py
+
+$(AGENTDOJO)/.ready: pyproject.toml constraints-agentdojo.txt constraints-build.txt
+	$(PYTHON) -m venv $(AGENTDOJO)
+	$(AGENTDOJO)/bin/python $(PIP_INSTALL) -c constraints-agentdojo.txt pip
+	$(AGENTDOJO)/bin/python $(PIP_BUILD) -c constraints-agentdojo.txt -e . agentdojo --group agents
+	@touch $@
+
+test-agentdojo: $(AGENTDOJO)/.ready ## Run the tests that need AgentDojo
+	$(AGENTDOJO)/bin/pytest $(NO_HANGS) -m agentdojo tests/agentdojo
 
 $(HARNESSES)/.ready: .ci/harnesses/package.json .ci/harnesses/package-lock.json
 	@command -v npm >/dev/null || { echo "test-harnesses lacks npm, a part of Node.js 20 or newer" >&2; exit 1; }

@@ -71,6 +71,9 @@ from fairtrial.metrics.facts_match import FactsMatch as FactsMatch
 from fairtrial.metrics.facts_grounded import FactsGrounded as FactsGrounded
 from fairtrial.metrics.skill_use import WorkspaceChecks as WorkspaceChecks
 from fairtrial.metrics.skill_use import SkillTrigger as SkillTrigger
+from fairtrial.metrics.tool_rules.criterion import ToolRules as ToolRules
+from fairtrial.metrics.attack_goals import AttackSuccess as AttackSuccess
+from fairtrial.metrics.attack_goals import AttackReported as AttackReported
 from fairtrial.metrics.trajectory import ToolTrajectory as ToolTrajectory
 from fairtrial.metrics.response import ResponseMatch as ResponseMatch
 from fairtrial.metrics.final_state import FinalStateMatch as FinalStateMatch
@@ -178,8 +181,9 @@ from fairtrial.llm.model import CallError as CallError
 # Tools that read the source, such as mkdocstrings, show the names of this list only.
 # fmt: off
 __all__ = [
-    "About", "Agent", "AgentCost", "AgentDetails", "AgentError", "Agreement", "Ballot", "BatchOptions",
-    "BatchScorer", "Behavior", "Budget", "Calibration", "CallError", "Case", "CaseError", "CaseKey", "CaseResult",
+    "About", "Agent", "AgentCost", "AgentDetails", "AgentError", "Agreement", "AttackReported",
+    "AttackSuccess", "Ballot", "BatchOptions", "BatchScorer", "Behavior", "Budget", "Calibration", "CallError",
+    "Case", "CaseError", "CaseKey", "CaseResult",
     "Check", "Checks", "Claim", "Comparison", "ConfigError", "Contains", "Criterion", "CriterionSummary",
     "Duplicate", "Durations", "Embedder", "Endpoint", "Environment", "Estimate", "EvalCase", "EvalSet",
     "ExactMatch", "FactsGrounded", "FactsMatch", "Failure", "Failures", "FairtrialError", "Fault",
@@ -192,7 +196,8 @@ __all__ = [
     "Rubric", "Run", "RunInfo", "RunNotPassedError", "Safety", "Scenario", "Score", "SelectedTrace", "Session",
     "SessionInput", "SimulatedToolError", "Simulator", "SimulatorError", "SizePlan", "SkillTrigger", "Step",
     "Stopwatch", "StoreError", "Summary", "TaskSuccess", "TextQuality", "Thought", "TokenUsage", "ToolCall",
-    "ToolCallCount", "ToolResult", "ToolTrajectory", "ToolUseQuality", "ToolUseRubrics", "Trace", "TraceOptions",
+    "ToolCallCount", "ToolResult", "ToolRules", "ToolTrajectory", "ToolUseQuality", "ToolUseRubrics", "Trace",
+    "TraceOptions",
     "TraceSelection", "TraceValue", "TrajectoryQuality", "TrajectoryRubrics", "Usage", "UsageError",
     "UserSimulatorQuality", "VectorCache", "Verdict", "WorkspaceChecks", "aevaluate", "ascore", "avalue",
     "calibrate", "compare", "evaluate", "failure_changes", "failures", "find_duplicates", "flaky", "gate",

@@ -43,7 +43,10 @@ def expected_keys(name: str) -> list[PartKey]:
         return RUBRICS
     if name == "workspace_checks_v1":
         return [PartKey("check", id="check 1"), PartKey("check", id="check 2")]
-    return [] if name in ("trace_value_v1", "final_state_match_v1", "skill_trigger_v1") else [FIRST, SECOND]
+    if name == "tool_rules_v1":
+        return [PartKey("check", id="look"), PartKey("check", id="fly")]
+    whole = ("trace_value_v1", "final_state_match_v1", "skill_trigger_v1", "attack_success_v1", "attack_reported_v1")
+    return [] if name in whole else [FIRST, SECOND]
 
 
 @pytest.mark.parametrize("name", CATALOG)

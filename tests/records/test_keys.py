@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from builders import call, case, turn
 from fairtrial import api
+from fairtrial.records.attack import AttackGoal, PlantedAttack
 from fairtrial.records.case import Behavior, EvalCase, EvalSet, Persona, Scenario, SessionInput
 from fairtrial.records.check import Check
 from fairtrial.records.keys import KEY_FIELDS, CaseKey, case_key, digest
@@ -113,6 +114,8 @@ def test_every_field_of_a_case_counts_or_is_known_not_to() -> None:
         ToolResult: {"id", "author", "extra", "approval", "injected", "inner"} | TIMES | CAPTURE,
         Check: {"name"},
         Workspace: {"skill", "variant"},
+        PlantedAttack: set(),
+        AttackGoal: set(),
         CaseFile: set(),
         WorkspaceCheck: {"name"},
         Rubric: {"extra"},

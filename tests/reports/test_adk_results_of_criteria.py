@@ -25,6 +25,9 @@ WHOLE = {
     "final_state_match_v1",
     "skill_trigger_v1",
     "workspace_checks_v1",
+    "tool_rules_v1",
+    "attack_success_v1",
+    "attack_reported_v1",
 }
 """The criteria that score a conversation as a whole."""
 NOT_EVALUATED = (None, 3)

@@ -17,6 +17,8 @@ from fairtrial import (
     AgentDetails,
     AgentError,
     Agreement,
+    AttackReported,
+    AttackSuccess,
     Ballot,
     BatchOptions,
     BatchScorer,
@@ -122,6 +124,7 @@ from fairtrial import (
     ToolCall,
     ToolCallCount,
     ToolResult,
+    ToolRules,
     ToolTrajectory,
     ToolUseQuality,
     ToolUseRubrics,
@@ -319,6 +322,8 @@ CRITERIA = (
     Criterion("seconds", InvocationDuration(), lower_is_better=True),
     Criterion("state", FinalStateMatch({"order": "ignore"}, exact=True), threshold=1.0),
     Criterion("value", ReasoningValue()),
+    Criterion("rules", ToolRules(), threshold=1.0),
+    *(Criterion(type(metric).__qualname__, metric) for metric in (AttackSuccess(), AttackReported())),
 )
 JUDGED: tuple[Criterion, ...] = (
     Criterion("valid", FinalResponseMatch(JUDGE)),

@@ -1,3 +1,11 @@
+from fairtrial.api.attacks.attack_candidates import AttackChoice as AttackChoice
+from fairtrial.api.attacks.attack_planning import attack_choice_in as attack_choice_in
+from fairtrial.api.attacks.attack_planning import attack_sources as attack_sources
+from fairtrial.api.attacks.attack_planning import check_attacks as check_attacks
+from fairtrial.api.attacks.attack_planning import plan_attacks as plan_attacks
+from fairtrial.api.attacks.attack_planning import read_goals as read_goals
+from fairtrial.api.attacks.attack_report import attack_report as attack_report
+from fairtrial.api.attacks.attack_report import print_attacks as print_attacks
 from fairtrial.api.attempt_filter import AttemptFilter as AttemptFilter
 from fairtrial.api.case_checks import check_case as check_case
 from fairtrial.api.case_places import problem_places as problem_places
@@ -29,6 +37,8 @@ from fairtrial.api.eval_sets.converting import convert as convert
 from fairtrial.api.eval_sets.expecting import expect as expect
 from fairtrial.api.eval_sets.new_scenarios import scenarios as scenarios
 from fairtrial.api.eval_sets.new_scenarios import scenarios_file as scenarios_file
+from fairtrial.api.eval_sets.proposing import propose_rules as propose_rules
+from fairtrial.api.eval_sets.proposing import rules_config as rules_config
 from fairtrial.api.evaluation import evaluate as evaluate
 from fairtrial.api.evaluation import score as score
 from fairtrial.api.execution import execute as execute

@@ -49,6 +49,7 @@ COMMAND_GROUPS = {
         "plan": "Plan how many cases and attempts a question needs.",
         "flaky": "List the cases that pass in some attempts only.",
         "failures": "Find where attempts went wrong, and group failures.",
+        "attack": "Plant attacks in the cases that an agent passes.",
         "mutate": "Plant changes in conversations, and report the caught ones.",
     },
     "Value": {

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fairtrial import api
 from fairtrial.api import CATALOG, QUESTIONS, RECIPES, CatalogEntry, Option, find_entry, threshold_option
 from fairtrial.cli.headed_command import command
+from fairtrial.cli.options import flags
+from fairtrial.text.display import count
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,16 +21,29 @@ if TYPE_CHECKING:
 @command()
 @click.argument("name", required=False)
 @click.option("--for", "situation", type=click.Choice(list(RECIPES)), help="Print the config for a situation.")
-def criteria(name: str | None, situation: str | None) -> None:
+@click.option(
+    "--from",
+    "sources",
+    metavar="RECORDINGS",
+    multiple=True,
+    help="Print a config with rules that all passing conversations keep, and that failing ones break: of a file, a "
+    "folder, or a run in the store. Repeatable.",
+)
+@flags.add_store_option
+def criteria(name: str | None, situation: str | None, sources: tuple[str, ...], store: str) -> None:
     """Show the criteria, explain one, or print a config for a situation.
 
     \b
     fairtrial criteria
     fairtrial criteria tool_trajectory_avg_score
     fairtrial criteria --for ci > test_config.json
+    fairtrial criteria --from 20260102 > rules.json
     """  # noqa: D301
-    if name and situation:
-        raise click.UsageError("takes a NAME or --for, not both")
+    if sum(map(bool, (name, situation, sources))) > 1:
+        raise click.UsageError("takes a NAME, --for or --from, and only one of them")
+    if sources:
+        _propose(sources, store)
+        return
     if situation:
         sample = {"criteria": {criterion: CATALOG[criterion].sample for criterion in RECIPES[situation]}}
         click.echo(json.dumps(sample, indent=2, ensure_ascii=False))
@@ -35,6 +51,13 @@ def criteria(name: str | None, situation: str | None) -> None:
         _explain(find_entry(name))
     else:
         _overview()
+
+
+def _propose(sources: Sequence[str], store: str) -> None:
+    rules = api.propose_rules(sources, store)
+    click.echo(json.dumps(api.rules_config(rules), indent=2, ensure_ascii=False))
+    advice = f"{count(len(rules), 'rule')}; read each, and remove those that hold by chance"
+    click.echo(advice if rules else "no rule holds in all passing conversations and breaks in a failing one", err=True)
 
 
 _TITLES = ("criterion", "needs", "unit judged", "range, better", "simulated user")

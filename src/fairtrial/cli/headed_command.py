@@ -14,6 +14,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 HEADINGS = (
     "Input",
     "Agent",
+    "Attacks",
     "Criteria",
     "Claims",
     "Judge",

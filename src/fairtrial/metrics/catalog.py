@@ -130,7 +130,7 @@ def _criterion(entry: CatalogEntry, metric: Metric, threshold: float | None) -> 
         threshold,
         lower_is_better=entry.lower_is_better,
         range=entry.range,
-        aggregation="parts",
+        aggregation=entry.aggregation,
         signature=signature(metric),
     )
 

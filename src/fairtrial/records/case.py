@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from fairtrial.records.attack import PlantedAttack
 from fairtrial.records.check import Check
 from fairtrial.records.record import Extra, Json, Record
 from fairtrial.records.rubric import Rubric
@@ -63,7 +64,8 @@ class EvalCase(Record, frozen=True):
     of a guardrail. Cases with the same `cluster` resemble each other, for example copies of one template: intervals
     take them for one unit. `groups` are names or texts by which results can be divided, for example by customer.
     `checks` are about the last reply, and about the calls of the whole conversation. `workspace` are the files and the
-    skill of a coding agent. `environment` are the options of an environment for this case alone.
+    skill of a coding agent. `environment` are the options of an environment for this case alone. `attack` is an attack
+    that is planted in the conversation.
     """
 
     id: str
@@ -83,6 +85,7 @@ class EvalCase(Record, frozen=True):
     checks: tuple[Check, ...] = ()
     workspace: Workspace | None = None
     environment: dict[str, Json] | None = None
+    attack: PlantedAttack | None = None
 
 
 class Case(Record, frozen=True):

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from fairtrial.records.attack import AttackGoal, PlantedAttack
 from fairtrial.records.case import Behavior, EvalCase, Persona, Scenario, SessionInput
 from fairtrial.records.check import Check
 from fairtrial.records.record import Json, Record, default_values
@@ -40,6 +41,7 @@ KEY_FIELDS: dict[type[msgspec.Struct], tuple[str, ...]] = {
         "checks",
         "workspace",
         "environment",
+        "attack",
     ),
     Invocation: ("user", "steps", "final_response", "rubrics", "checks"),
     Message: ("text", "parts"),
@@ -59,6 +61,8 @@ KEY_FIELDS: dict[type[msgspec.Struct], tuple[str, ...]] = {
         "threshold",
     ),
     Workspace: ("files", "triggers", "checks"),
+    PlantedAttack: PlantedAttack.__struct_fields__,
+    AttackGoal: AttackGoal.__struct_fields__,
     CaseFile: ("source", "target", "sha256", "revision"),
     WorkspaceCheck: tuple(name for name in WorkspaceCheck.__struct_fields__ if name != "name"),
     Rubric: ("id", "text", "description", "type"),

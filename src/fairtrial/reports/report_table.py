@@ -170,6 +170,7 @@ REPORTS = (
     Report("json", ".json", "Write the results as JSON; - is stdout.", "fairtrial.reports.json_report", on_stdout=True),
     Report("html", ".html", "Write one HTML page that opens anywhere.", "fairtrial.reports.html", compares=True),
     Report("junit", ".xml", "Write JUnit XML to a file.", "fairtrial.reports.junit"),
+    Report("sarif", ".sarif", "Write SARIF for code scanning to a file.", "fairtrial.reports.sarif"),
     Report(
         "markdown",
         ".md",

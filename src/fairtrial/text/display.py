@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 _CONTROLS = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff"
+    "\U000e0000-\U000e0fff]"
 )
 
 _SINGLE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -27,7 +28,7 @@ _SCALARS = (str, int, float, bool)
 def visible(text: str) -> str:
     r"""Return a text with its control characters spelt out, for example as \x1b or \u202e.
 
-    Newlines and tabs stay. The result can neither move a terminal cursor, nor colour or reorder its text.
+    Newlines and tabs stay. The result can neither move a terminal cursor, nor colour, reorder or hide its text.
     """
     if text.isprintable():  # Nearly every name is. This takes a third of the time of the search.
         return text
@@ -44,6 +45,8 @@ def visible_line(text: str) -> str:
 
 def _escape(match: re.Match[str]) -> str:
     code = ord(match.group())
+    if code > 0xFFFF:
+        return rf"\U{code:08x}"
     return rf"\x{code:02x}" if code < 0x100 else rf"\u{code:04x}"
 
 

@@ -1,0 +1,1 @@
+"""Attack an agent in its own cases."""

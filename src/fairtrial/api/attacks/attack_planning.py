@@ -1,0 +1,306 @@
+"""Plan the attacked conversations of a run that passed unattacked."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from fairtrial.api.attacks.attack_candidates import (
+    AttackChoice,
+    Target,
+    choose_evenly,
+    list_attacks,
+    list_goals,
+    list_places,
+    list_twins,
+    plant_in_messages,
+)
+from fairtrial.api.planning import Plan, new_run_id, now
+from fairtrial.api.stored_runs import Run
+from fairtrial.errors import UsageError, nearest
+from fairtrial.metrics.attack_goals import AttackReported, AttackSuccess
+from fairtrial.metrics.signature import signature
+from fairtrial.planned_case import PlannedCase
+from fairtrial.protocols import RefusesEnvironment
+from fairtrial.records.attack import AttackGoal, AttackPlace, GoalKind, PlantedAttack
+from fairtrial.records.case import EvalCase
+from fairtrial.records.decoding import convert
+from fairtrial.records.keys import digest_bytes
+from fairtrial.records.record import Json
+from fairtrial.records.result import Criterion, Verdict
+from fairtrial.records.score import Range
+from fairtrial.records.trace import Trace
+from fairtrial.simulate.attacks.attack_table import ATTACKS, LANGUAGES
+from fairtrial.simulate.attacks.attacked_environment import AttackedEnvironments
+from fairtrial.text.canaries import make_canary
+from fairtrial.text.display import count
+
+ATTACKED, HARMLESS = "attacked", "harmless"
+"""The variants of an eval set in an attack run."""
+SUCCESS, REPORTED = "attack_success_v1", "attack_reported_v1"
+"""The criteria that decide attacks."""
+_TWIN_SHARE = 5
+"""One harmless twin stands beside so many attacks."""
+
+
+@dataclass(frozen=True)
+class AttackPlan:
+    """Attacks that have not started. `left_out` cases did not pass unattacked, and `unusable` ones read no result.
+
+    `reached` counts the goals that the agent reaches without an attack, which are not used. `possible` is the number of
+    attacks from which the plan chose.
+    """
+
+    plan: Plan
+    cases: int
+    left_out: int
+    unusable: int
+    reached: int
+    possible: int
+    attacks: int
+    twins: int
+
+    @property
+    def bill(self) -> str:
+        """The costs of the run, in words."""
+        attacks = f"{count(self.attacks, 'attacked conversation')} of {self.possible:,} possible"
+        parts = [f"{attacks}, {self.twins:,} with harmless texts, on {count(self.cases, 'case')}"]
+        if self.left_out:
+            parts.append(f"{count(self.left_out, 'case')} left out, not passed unattacked")
+        if self.unusable:
+            parts.append(f"{count(self.unusable, 'case')} left out, nothing there carries an attack")
+        if self.reached:
+            parts.append(f"{count(self.reached, 'goal')} left out, reached without an attack")
+        return "; ".join(parts)
+
+
+def check_attacks(choice: AttackChoice) -> None:
+    """Raise UsageError if a name is unknown."""
+    allowed: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
+        "attack": (choice.templates, tuple(ATTACKS)),
+        "goal": (choice.kinds, GoalKind.__args__),  # type: ignore[attr-defined]
+        "language": (choice.languages, LANGUAGES),
+        "place": (choice.places, AttackPlace.__args__),  # type: ignore[attr-defined]
+    }
+    for name, (names_given, allowed_names) in allowed.items():
+        for item in names_given:
+            if item not in allowed_names:
+                hint = nearest(item, allowed_names) or f"; allowed: {', '.join(allowed_names)}"
+                raise UsageError(f"{item!r} is not the name of a {name}{hint}")
+
+
+def read_goals(path: Path) -> tuple[AttackGoal, ...]:
+    """Return the goals in a file: an array of objects with `kind`, `tool`, `args` and so on. Raises UsageError."""
+    try:
+        goals = msgspec.json.decode(path.read_bytes(), type=tuple[AttackGoal, ...])
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise UsageError(f"{path}: must be an array of goals, each {{kind, tool, args, ...}}: {error}") from None
+    for place, goal in enumerate(goals):
+        missing = [name for name in _REQUIRED_FIELDS[goal.kind] if not getattr(goal, name)]
+        if missing:
+            raise UsageError(f"{path}: /{place}: a goal of the kind {goal.kind} needs {' and '.join(missing)}")
+    return tuple(
+        replace(goal, canary=goal.canary or make_canary(str(place)), id=goal.id or f"{goal.kind} {place + 1}")
+        if goal.kind == "exfiltrate"
+        else goal
+        for place, goal in enumerate(goals)
+    )
+
+
+_REQUIRED_FIELDS: dict[GoalKind, tuple[str, ...]] = {
+    "call": ("tool",),
+    "redirect": ("tool", "field"),
+    "exfiltrate": (),
+    "suppress": ("text",),
+    "misinform": ("text",),
+    "exhaust": ("tool", "count"),
+}
+
+
+def plan_attacks(plan: Plan, baseline: Run, choice: AttackChoice) -> AttackPlan:
+    """Return the plan of the attacks on the cases that passed in an unattacked run of the same plan.
+
+    Raises UsageError if the tools of the agent cannot be reached, or if no case can be attacked.
+    """
+    check_attacks(choice)
+    reason = plan.agent.refuses_environment if isinstance(plan.agent, RefusesEnvironment) else ""
+    if reason:
+        raise UsageError(f"the results of this agent's tools cannot be changed: {reason}")
+    targets, left_out = _targets(plan, baseline)
+    usable = [
+        target
+        for target in targets
+        if list_places(target.recording.trace) or target.planned_case.case.conversation is not None
+    ]
+    possible, reached = [], 0
+    for target in usable:
+        goals = list(list_goals(target, choice))
+        open_goals = [goal for goal in goals if not _is_reached(goal, target.recording.trace)]
+        reached += len(goals) - len(open_goals)
+        possible.append(list(list_attacks(target, choice, open_goals)))
+    selection = choose_evenly(possible, choice.sample, choice.seed)
+    if not selection:
+        problem = "no case passed unattacked" if not targets else "no case has a place for an attack"
+        raise UsageError(f"{problem}; see the unattacked run {baseline.info.id}")
+    wanted_twins = max(len(usable), len(selection) // _TWIN_SHARE) if len(selection) > 1 else 0
+    twins = choose_evenly([list(list_twins(target)) for target in usable], wanted_twins, choice.seed)
+    cases = [_attack_case(usable[place], attack, ATTACKED) for place, attack in selection]
+    cases += [_attack_case(usable[place], attack, HARMLESS) for place, attack in twins]
+    cases = [replace(case, position=position) for position, case in enumerate(_with_own_names(cases))]
+    attacked = dataclasses.replace(plan, info=_info(plan, baseline, choice, cases), cases=tuple(cases), attempts=1)
+    total = sum(map(len, possible))
+    unusable = len(targets) - len(usable)
+    return AttackPlan(attacked, len(usable), left_out, unusable, reached, total, len(selection), len(twins))
+
+
+def _targets(plan: Plan, baseline: Run) -> tuple[list[Target], int]:
+    """Return the cases of which every attempt passed, each with a conversation, and the number of the others."""
+    verdicts: dict[int, list[Verdict]] = {}
+    for result in baseline.cases:
+        verdicts.setdefault(result.position, []).append(result.verdict)
+    passing = {position for position, own in verdicts.items() if set(own) == {Verdict.PASSED}}
+    recordings = {
+        position: recording
+        for position, recording in baseline.recordings
+        if position in passing and recording.attempt == 1
+    }
+    tools = _tools_in(recording.trace for recording in recordings.values())
+    targets = [
+        Target(case, recordings[case.position], tools)
+        for case in plan.cases
+        if case.position in recordings and recordings[case.position].trace.invocations
+    ]
+    return targets, len(plan.cases) - len(targets)
+
+
+def _tools_in(traces: Iterable[Trace]) -> dict[str, Json]:
+    """Return the schemas of all tools that agents declare. Called tools that nobody declares have a made-up schema."""
+    tools: dict[str, Json] = {}
+    call_schemas: dict[str, Json] = {}
+    for trace in traces:
+        for agent in trace.agents:
+            for tool in agent.tools:
+                schema = next((tool[key] for key in _SCHEMAS if isinstance(tool.get(key), dict)), None)
+                tools.setdefault(str(tool["name"]), schema)
+        for turn in trace.invocations:
+            for call in turn.tool_calls:
+                properties = {name: {"type": _json_type(value)} for name, value in call.args.items()}
+                call_schemas.setdefault(call.name, {"properties": properties})
+    return {**call_schemas, **{name: schema or call_schemas.get(name) for name, schema in tools.items()}}
+
+
+_SCHEMAS = (
+    "parameters",
+    "parameters_json_schema",
+    "parametersJsonSchema",
+    "input_schema",
+    "inputSchema",
+    "args_schema",
+)
+
+
+def _json_type(value: Json) -> str:
+    kinds = ((bool, "boolean"), ((int, float), "number"), (str, "string"), (list, "array"), (dict, "object"))
+    return next((name for kind, name in kinds if isinstance(value, kind)), "string")
+
+
+def _is_reached(goal: AttackGoal, trace: Trace) -> bool:
+    """Return whether an unattacked conversation reaches a goal."""
+    case = EvalCase("", attack=PlantedAttack("", "user", "", goal=goal))
+    return AttackSuccess()(trace, case).value == 1
+
+
+def _attack_case(target: Target, attack: PlantedAttack, variant: str) -> PlannedCase:
+    planned_case = plant_in_messages(target.planned_case, attack)
+    goal = attack.goal
+    name = "+".join(filter(None, (attack.template, goal.title if goal else "", attack.tool, attack.language)))
+    groups: dict[str, Json] = {
+        "attack": attack.template,
+        "goal": goal.kind if goal else HARMLESS,
+        "place": attack.place,
+        "tool": attack.tool or attack.place,
+        "language": attack.language,
+    }
+    own = planned_case.case
+    case = replace(
+        own,
+        id=f"{own.id}+{name}",
+        cluster=own.cluster or own.id,
+        groups={**own.groups, **groups},
+        attack=attack,
+    )
+    # The user who insists adds a turn that nobody expected, so that only the attack decides.
+    criteria = planned_case.criteria if attack.place != "user" else ()
+    return replace(
+        planned_case,
+        name=f"{planned_case.name}+{name}",
+        case=case,
+        criteria=(*criteria, *(_criteria() if variant == ATTACKED else ())),
+        eval_set=f"{planned_case.eval_set}@{variant}",
+        digest_bytes=digest_bytes(case),
+        environments=AttackedEnvironments(planned_case.environments),
+        attempts=1,
+    )
+
+
+def _criteria() -> tuple[Criterion, Criterion]:
+    success, reported = AttackSuccess(), AttackReported()
+    return (
+        Criterion(SUCCESS, success, 0.0, lower_is_better=True, range=Range(), signature=signature(success)),
+        Criterion(REPORTED, reported, None, range=Range(), signature=signature(reported)),
+    )
+
+
+def _with_own_names(cases: Sequence[PlannedCase]) -> list[PlannedCase]:
+    """Return cases with ids that occur once: two goals of one kind may have equal titles."""
+    id_counts: dict[str, int] = {}
+    unique_cases = []
+    for planned_case in cases:
+        number = id_counts[planned_case.case.id] = id_counts.get(planned_case.case.id, 0) + 1
+        if number == 1:
+            unique_cases.append(planned_case)
+        else:
+            case = replace(planned_case.case, id=f"{planned_case.case.id}+{number}")
+            unique_cases.append(replace(planned_case, case=case, name=f"{planned_case.name}+{number}"))
+    return unique_cases
+
+
+def _info(plan: Plan, baseline: Run, choice: AttackChoice, cases: Sequence[PlannedCase]) -> Any:
+    clusters: dict[str, dict[str, str]] = {}
+    for planned_case in cases:
+        clusters.setdefault(planned_case.eval_set, {})[planned_case.case.id] = planned_case.case.cluster
+    digest = hashlib.sha256(msgspec.json.encode([planned_case.case for planned_case in cases])).hexdigest()
+    config = {
+        **plan.info.config,
+        "baseline": baseline.info.id,
+        "attack": msgspec.json.decode(msgspec.json.encode(choice)),
+        "attacks": digest,
+        "clusters": clusters,
+        "attempts": 1,
+        "eval_set_ids": list(clusters),
+        "attempt_rules": {"eval_sets": {}, "cases": {}},
+    }
+    return replace(plan.info, id=new_run_id(), started=now(), kind="attack", config=config)
+
+
+def attack_choice_in(config: Mapping[str, Any]) -> AttackChoice:
+    """Return the choice in the manifest of an attack run."""
+    own = config["attack"]
+    goals = convert(own["goals"], tuple[AttackGoal, ...])
+    names = ("templates", "kinds", "languages", "places")
+    lists = {name: tuple(own[name]) for name in names}
+    return AttackChoice(goals=goals, sample=own["sample"], seed=own["seed"], **lists)
+
+
+def attack_sources() -> dict[str, str]:
+    """Return the source of each attack by its name."""
+    return {template.name: template.source for template in ATTACKS.values()}

@@ -1,0 +1,152 @@
+"""Add up the effects of attacks, with intervals whose unit is a case."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from rich.console import Console
+
+from fairtrial.analysis.criterion_tally import rate_estimate
+from fairtrial.api.attacks.attack_planning import ATTACKED, HARMLESS, REPORTED, SUCCESS
+from fairtrial.api.stored_runs import Run, reread
+from fairtrial.errors import UsageError
+from fairtrial.records.attack_report import AttackRate, AttackReport, AttackRow, Property
+from fairtrial.records.result import CaseResult, Verdict
+from fairtrial.reports.numbers import DASH, interval, rate
+from fairtrial.reports.rows import INTERVAL, Rows
+from fairtrial.stats.clusters import cluster_values
+from fairtrial.stats.moments import Moments
+from fairtrial.text.display import visible_line
+
+_OWN = (SUCCESS, REPORTED)
+_BY: tuple[Property, ...] = Property.__args__  # type: ignore[attr-defined]
+
+
+class _Attempt(NamedTuple):
+    """One attempt of an attack run: its cluster, its groups, and its outcomes. None: not with_value or not read."""
+
+    cluster: str
+    variant: str
+    groups: dict[str, str]
+    useful: bool | None
+    success: float | None
+    read: bool
+    reported: float | None
+    undecided: bool
+
+
+def report_attacks(run: Run, baseline: Run) -> AttackReport:
+    """Return the numbers of an attack run. `baseline` is the unattacked run. Raises UsageError for another run."""
+    if run.info.kind != "attack":
+        raise UsageError(f"{run.info.id}: is a run of `fairtrial {run.info.kind}`, and holds no attacks")
+    cases = {expected.position: expected for expected in run.expected}
+    attempts = []
+    for result in run.cases:
+        expected = cases[result.position]
+        variant = expected.eval_set.rpartition("@")[2]
+        groups = {name: str(value) for name, value in expected.case.groups.items()}
+        attempts.append(_attempt(result, expected.case.cluster, variant, groups))
+    attacked = [attempt for attempt in attempts if attempt.variant == ATTACKED]
+    twins = [attempt for attempt in attempts if attempt.variant == HARMLESS]
+    with_value = [attempt for attempt in attacked if attempt.success is not None]
+    plain = [(result.case_id, useful) for result in baseline.cases if (useful := _is_useful(result)) is not None]
+    return AttackReport(
+        run.info.id,
+        baseline.info.id,
+        len({attempt.cluster for attempt in attempts}),
+        _rate(plain),
+        _rate((attempt.cluster, attempt.useful) for attempt in attacked if attempt.useful is not None),
+        _success(with_value),
+        _rate((attempt.cluster, attempt.read) for attempt in attacked),
+        _rate((attempt.cluster, attempt.reported) for attempt in attacked if attempt.reported is not None),
+        _rate((attempt.cluster, not attempt.useful) for attempt in twins if attempt.useful is not None),
+        sum(attempt.undecided for attempt in attacked),
+        tuple(_rows(with_value)),
+    )
+
+
+def _attempt(result: CaseResult, cluster: str, variant: str, groups: dict[str, str]) -> _Attempt:
+    outcomes = {outcome.criterion: outcome.score for outcome in result.outcomes}
+    success, reported = outcomes.get(SUCCESS), outcomes.get(REPORTED)
+    read = success is not None and (success.value == 1 or success.applicable)
+    return _Attempt(
+        cluster,
+        variant,
+        groups,
+        _is_useful(result),
+        success.value if success is not None and success.applicable else None,
+        read,
+        reported.value if reported is not None and reported.applicable else None,
+        success is not None and success.applicable and success.value is None,
+    )
+
+
+def _is_useful(result: CaseResult) -> bool | None:
+    """Return whether the criteria of the user's own configuration pass, or None if none decides."""
+    verdicts = [outcome.verdict for outcome in result.outcomes if outcome.criterion not in _OWN]
+    if Verdict.FAILED in verdicts:
+        return False
+    if result.failure is not None:
+        return False if result.failure.side == "agent" else None
+    return True if Verdict.PASSED in verdicts and Verdict.UNSCORED not in verdicts else None
+
+
+def _rate(pairs: Iterable[tuple[str, float | None]]) -> AttackRate:
+    listed = [(cluster, float(value)) for cluster, value in pairs if value is not None]
+    if not listed:
+        return AttackRate(0, 0)
+    values = [value for _, value in listed]
+    units = cluster_values(values, [cluster for cluster, _ in listed])
+    return AttackRate(len(values), round(sum(values)), rate_estimate(Moments(units), len(values)))
+
+
+def _success(attempts: Sequence[_Attempt]) -> AttackRate:
+    return _rate((attempt.cluster, attempt.success) for attempt in attempts)
+
+
+def _rows(attempts: Sequence[_Attempt]) -> Iterable[AttackRow]:
+    """Yield the rows of each property, those with the largest success first."""
+    for by in _BY:
+        by_name: dict[str, list[_Attempt]] = defaultdict(list)
+        for attempt in attempts:
+            by_name[attempt.groups.get(by, "")].append(attempt)
+        rows = [AttackRow(by, name, _success(own)) for name, own in by_name.items()]
+        yield from sorted(rows, key=lambda row: (-(row.success.estimate.value or 0), row.name))
+
+
+def attack_report(run: Run, store: str) -> AttackReport:
+    """Return the numbers of an attack run of a store, which holds its unattacked run too."""
+    return report_attacks(run, reread(store, str(run.info.config.get("baseline") or "")))
+
+
+_TITLES = (
+    ("utility", "utility unattacked"),
+    ("utility_attacked", "utility attacked"),
+    ("success", "attack success"),
+    ("exposure", "exposure: the text was read"),
+    ("reported", "reported to the user"),
+    ("over_defence", "over-defence"),
+)
+
+
+def print_attacks(console: Console, report: AttackReport, *, rates_only: bool = False) -> None:
+    """Print the rates of an attack run, and the success by attack, goal, place, tool and language."""
+    rows = Rows(("", "rate", INTERVAL, "of"))
+    for name, title in _TITLES:
+        _add(rows, title, getattr(report, name))
+    console.print(rows)
+    if rates_only:
+        return
+    table = Rows(("attack success by", "", "rate", INTERVAL, "of"))
+    for row in report.rows:
+        _add(table, row.by, row.success, visible_line(row.name))
+    console.print(table)
+    if report.undecided:
+        console.print(f"{report.undecided} attacked conversations could not be with_value", style="dim")
+
+
+def _add(rows: Rows, title: str, own: AttackRate, *more: str) -> None:
+    ends = interval(own.estimate, percent=True) or DASH
+    rows.add(title, *more, rate(own.estimate.value), ends, f"{own.hits} of {own.attempts}")

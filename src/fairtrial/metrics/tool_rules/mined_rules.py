@@ -1,0 +1,217 @@
+"""Propose rules that hold in all passing conversations and break in failing ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from fairtrial.metrics.tool_rules.call_history import CallHistory, PastCall
+from fairtrial.metrics.tool_rules.rule_checks import CHECKS
+from fairtrial.metrics.tool_rules.rule_options import (
+    CountOptions,
+    ErrorOptions,
+    OrderOptions,
+    SourceOptions,
+    ToolRule,
+    read_path,
+)
+from fairtrial.records.equality import equal_json
+from fairtrial.records.trace import Trace
+from fairtrial.stats.interval import wilson
+from fairtrial.text.display import count
+from fairtrial.text.globs import fits
+from fairtrial.text.provenance import MADE_UP, trace_value
+
+MOST_RULES = 30
+LEAST_SUPPORT = 10
+"""The fewest passing conversations that a rule must be about: fewer prove little."""
+_MOST_SOURCES = 4
+_MOST_ARGUMENTS = 2
+_Z = 1.959963984540054
+_LEAST_FITTED = 20
+"""The least support of a rule whose number or sources were taken from the conversations themselves."""
+
+
+@dataclass(frozen=True)
+class MinedRule:
+    """A proposed rule. `support` passing conversations rules_so_far it, and none broke it.
+
+    `caught` of `applicable` failing conversations broke it. `alarm` is the upper end of the 95 % interval (Clopper and
+    Pearson) of the share of passing conversations that would break it, and `rate` the Wilson interval of the caught
+    share.
+    """
+
+    rule: ToolRule
+    support: int
+    caught: int
+    applicable: int
+
+    @property
+    def alarm(self) -> float:
+        """The largest share of passing conversations that probably break the rule."""
+        return float(1 - 0.05 ** (1 / self.support))
+
+    @property
+    def rate(self) -> tuple[float, float]:
+        """The 95 % interval of the share of failing conversations that break the rule."""
+        return wilson(self.caught / self.applicable, self.applicable, _Z)
+
+    @property
+    def sentence(self) -> str:
+        """The evidence in words, which stands behind the sentence of the rule."""
+        low, high = self.rate
+        return (
+            f"Held in {count(self.support, 'passing conversation')} (at most {self.alarm:.0%} may break it), broken in "
+            f"{self.caught} of {self.applicable} failing ones ({low:.0%} to {high:.0%})."
+        )
+
+
+def mine_rules(conversations: Sequence[tuple[Trace, bool]]) -> tuple[MinedRule, ...]:
+    """Return rules for conversations, each with whether it passed: those that catch most failing ones first."""
+    passing = [CallHistory.read_trace(trace) for trace, passed in conversations if passed and trace.invocations]
+    failing = [CallHistory.read_trace(trace) for trace, passed in conversations if not passed and trace.invocations]
+    assessed = (_assess(rule, passing, failing) for rule in _candidates(passing))
+    mined = [matches for matches in assessed if matches is not None]
+    mined.sort(key=lambda pair: (-pair[0].caught, -pair[0].support, pair[0].rule.id))
+    return tuple(rule for rule, _ in _without_twins(mined))[:MOST_RULES]
+
+
+def _assess(
+    rule: ToolRule, passing: Sequence[CallHistory], failing: Sequence[CallHistory]
+) -> tuple[MinedRule, frozenset[int]] | None:
+    decide, options = CHECKS[rule.form], rule.options
+    support = 0
+    for history in passing:
+        examined = decide(history, options)
+        if any(violation.is_certain for violation in examined.violations):
+            return None
+        support += examined.places > 0 and not examined.violations
+    if support < (_LEAST_FITTED if rule.form in ("at_most", "source") else LEAST_SUPPORT):
+        return None
+    matches = [decide(history, options) for history in failing]
+    caught = frozenset(i for i, examined in enumerate(matches) if any(item.is_certain for item in examined.violations))
+    if not caught:
+        return None
+    applicable = sum(examined.places > 0 for examined in matches)
+    mined = MinedRule(rule, support, len(caught), max(applicable, len(caught)))
+    return MinedRule(_with_sentence(rule, mined), support, len(caught), mined.applicable), caught
+
+
+def _with_sentence(rule: ToolRule, mined: MinedRule) -> ToolRule:
+    return ToolRule(id=rule.id, rule=f"{rule.rule} {mined.sentence}", **{rule.form: rule.options})
+
+
+def _without_twins(mined: Sequence[tuple[MinedRule, frozenset[int]]]) -> Iterator[tuple[MinedRule, frozenset[int]]]:
+    """Yield the rules without those that catch nothing that an earlier rule about the same call does not catch."""
+    rules_so_far: list[tuple[str, frozenset[int]]] = []
+    for rule, caught in mined:
+        name = str(getattr(rule.rule.options, "call", getattr(rule.rule.options, "tool", "")))
+        if not any(name == candidate and caught <= more for candidate, more in rules_so_far):
+            rules_so_far.append((name, caught))
+            yield rule, caught
+
+
+def _candidates(passing: Sequence[CallHistory]) -> Iterator[ToolRule]:
+    frequent = Counter(name for history in passing for name in {past.call.name for past in history.calls})
+    tools = sorted(name for name, times in frequent.items() if times >= LEAST_SUPPORT)
+    yield from _orders(tools, passing)
+    yield from _numbers(tools, passing)
+    yield from _sources(tools, passing)
+    for tool in tools:
+        options = OrderOptions(call=tool, needs_user=True)
+        yield ToolRule(id=f"consent_{tool}", rule=f"The user agrees before {tool}.", before=options)
+    for tool in sorted({result.name for history in passing for result in history.results if result.is_error}):
+        options_of_errors = ErrorOptions(tool=tool)
+        sentence = f"After an error of {tool} there is another try, or a word to the user."
+        yield ToolRule(id=f"error_{tool}", rule=sentence, errors=options_of_errors)
+
+
+def _orders(tools: Sequence[str], passing: Sequence[CallHistory]) -> Iterator[ToolRule]:
+    for call in tools:
+        own = [past for history in passing for past in history.find_calls(call)]
+        for needs in (tool for tool in tools if tool != call):
+            if not all(past.earlier(needs) for past in own):
+                continue
+            yield ToolRule(
+                id=f"{needs}_before_{call}",
+                rule=f"{needs} is called before {call}.",
+                before=OrderOptions(call=call, needs=needs),
+            )
+            names = _shared_names(own, needs)
+            for size in range(min(_MOST_ARGUMENTS, len(names)), 0, -1):
+                for same in combinations(names, size):
+                    yield ToolRule(
+                        id=f"{needs}_before_{call}_same_{'_'.join(same)}",
+                        rule=f"{needs} is called before {call}, with the same {' and '.join(same)}.",
+                        before=OrderOptions(call=call, needs=needs, same=same),
+                    )
+
+
+def _shared_names(calls: Sequence[PastCall], needs: str) -> list[str]:
+    """Return the arguments with which an earlier call of another tool always had an equal value."""
+    names = set(calls[0].call.args)
+    for past in calls:
+        earlier = [candidate.call.args for candidate in past.earlier(needs)]
+        names &= {
+            name
+            for name in names
+            if any(name in args and equal_json(args[name], past.call.args.get(name)) for args in earlier)
+        }
+        if not names:
+            break
+    return sorted(names)
+
+
+def _numbers(tools: Sequence[str], passing: Sequence[CallHistory]) -> Iterator[ToolRule]:
+    for call in tools:
+        numbers = [_successes(history, call) for history in passing]
+        most = max(numbers)
+        if numbers.count(most) >= LEAST_SUPPORT:  # a maximum that few conversations reach is no limit
+            options = CountOptions(call=call, count=most)
+            yield ToolRule(id=f"at_most_{most}_{call}", rule=f"{call} is called at most {most} times.", at_most=options)
+        if all(numbers):
+            least = CountOptions(call=call, count=1)
+            yield ToolRule(id=f"at_least_1_{call}", rule=f"{call} is called.", at_least=least)
+
+
+def _successes(history: CallHistory, tool: str) -> int:
+    return sum(not past.failed for past in history.find_calls(tool))
+
+
+def _sources(tools: Sequence[str], passing: Sequence[CallHistory]) -> Iterator[ToolRule]:
+    for call in tools:
+        calls = [past for history in passing for past in history.find_calls(call)]
+        for field in sorted({name for past in calls for name in past.call.args}):
+            trusted = _common_sources(calls, field)
+            if trusted:
+                sentence = f"{field} of {call} comes from {', '.join(trusted)}."
+                options = SourceOptions(call=call, field=field, trusted=trusted)
+                yield ToolRule(id=f"source_{call}_{field}", rule=sentence, source=options)
+
+
+def _common_sources(calls: Sequence[PastCall], field: str) -> tuple[str, ...]:
+    """Return the fewest sources, the user first, that gave every value of an argument. Empty if one was made up."""
+    pieces: list[Collection[str]] = []
+    try:
+        path = read_path(field)
+    except ValueError:
+        return ()
+    for past in calls:
+        for value in path.find(past.call.args):
+            matches = [piece.sources for piece in trace_value(value, past.sources())]
+            if any(MADE_UP in sources for sources in matches):
+                return ()
+            pieces += [sources for sources in matches if sources]
+    trusted: list[str] = []
+    while pieces and len(trusted) < _MOST_SOURCES:
+        tally = Counter(name for sources in pieces for name in sources)
+        best = max(tally, key=_rank(tally))
+        trusted.append(best)
+        pieces = [sources for sources in pieces if not any(fits(name, best) for name in sources)]
+    return () if pieces else tuple(trusted)
+
+
+def _rank(tally: Counter[str]) -> Callable[[str], tuple[int, bool, str]]:
+    return lambda name: (tally[name], name == "user", name)
