@@ -8,6 +8,7 @@ from functools import cache
 from typing import NamedTuple
 from unicodedata import combining, normalize
 
+from fairtrial.text.facts.name_forms import are_names
 from fairtrial.text.facts.memory import remember_short
 from fairtrial.text.facts.word_patterns import LazyPattern, alternatives
 
@@ -142,6 +143,7 @@ def _compare_sentences(
             (_is_name(reference, *expected, certain) or _is_name(reply, *actual, certain))
             or (_PERSON.match(reference, expected[1]) and _PERSON.match(reply, actual[1]))
             or (_is_capital(former, a, b) and _is_capital(latter, c, d))
+            or are_names(reference, expected, reply, actual)
         ):
             yield Replaced(*expected, *actual)
 
