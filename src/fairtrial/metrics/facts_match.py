@@ -24,6 +24,7 @@ from fairtrial.text.facts.finding import Agreement, Finding
 from fairtrial.text.facts.own_units import parse_units
 from fairtrial.text.facts.promises import Promise
 
+_UNNAMED = "neither the reference nor the user names it"
 _STATES = {"found": 1.0, "missing": 0.0, "contradicted": 0.0}
 
 Kinds = Annotated[tuple[Kind, ...], Meta(description="the kinds of facts to compare. Empty: all")]
@@ -171,17 +172,17 @@ def _contradictions(agreement: Agreement, reference: str, reply: str, places: co
 
 def _promised(agreement: Agreement, reply: str, places: count[int]) -> list[Score]:
     return [
-        promise_score(item, reply, next(places), "neither the reference nor the user names it") for item in agreement.promises
+        promise_score(item, Quote(reply[item.start : item.end].strip(), "actual"), next(places), _UNNAMED)
+        for item in agreement.promises
     ]
 
 
-def promise_score(promise: Promise, reply: str, place: int, why: str) -> Score:
+def promise_score(promise: Promise, quote: Quote, place: int, why: str) -> Score:
     """Return the part of a promise that no other text names."""
-    text = reply[promise.start : promise.end].strip()
-    reason = f"promised: {text!r} is about {promise.topic!r}, and {why}"
+    reason = f"promised: {quote.text!r} is about {promise.topic!r}, and {why}"
     fact = StatedFact("promise", "ungrounded", promise.topic, None, (promise.start, promise.end))
-    key, quotes = PartKey("fact", place), (Quote(text, "actual"),)
-    return Score(0.0, reason, label=f"promise: {promise.topic}", quotes=quotes, key=key, fact=fact)
+    label = f"promise: {promise.topic}"
+    return Score(0.0, reason, label=label, quotes=(quote,), key=PartKey("fact", place), fact=fact)
 
 
 def _part(finding: Finding, reference: str, reply: str, place: int, *, by_contradiction: bool) -> Score:

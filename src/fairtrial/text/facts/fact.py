@@ -6,7 +6,19 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 Kind = Literal[
-    "number", "amount", "percent", "quantity", "date", "time", "weekday", "day", "period", "code", "quote", "list", "promise"
+    "number",
+    "amount",
+    "percent",
+    "quantity",
+    "date",
+    "time",
+    "weekday",
+    "day",
+    "period",
+    "code",
+    "quote",
+    "list",
+    "promise",
 ]
 """The kinds of facts. `quote` is a quotation or a title, `list` a member of a list. `day` is a relative day such as "tomorrow", `period` that of a rate such as "per hour"."""
 

@@ -37,9 +37,15 @@ class Reader:
 
     def __call__(self, text: str) -> tuple[Fact, ...]:
         """Return the facts of a text."""
+        return self.select(self.read(text), text)
+
+    def read(self, text: str) -> tuple[Fact, ...]:
+        """Return the facts of every kind."""
         facts = read_facts(text)
-        if self.units:
-            facts = with_own_units(facts, text, self.units)
+        return with_own_units(facts, text, self.units) if self.units else facts
+
+    def select(self, facts: tuple[Fact, ...], text: str) -> tuple[Fact, ...]:
+        """Return the facts of a text that are compared, with dates in one order."""
         if len(self.kinds) < len(KINDS):
             facts = tuple(fact for fact in facts if fact.kind in self.kinds)
         if self.locale:

@@ -40,7 +40,4 @@ class Agreement:
     @property
     def contradicted(self) -> bool:
         """Whether the reply contradicts the reference, or promises something more."""
-        return (
-            bool(self.oppositions or self.promises)
-            or any(item.state == "contradicted" for item in self.findings)
-        )
+        return bool(self.oppositions or self.promises) or any(item.state == "contradicted" for item in self.findings)

@@ -107,6 +107,8 @@ def _forms(text: str, *, first: bool, last: bool) -> frozenset[str]:
         elif last:
             pieces = pieces[:1]
         heads = {piece[:2] for piece in pieces if not first}
+        if any(len(piece) < 2 for piece in pieces):
+            return frozenset()
         return frozenset(heads | {piece[-2:] for piece in pieces if not last})
     words = [word for word in _WORD.findall(text) if word not in _STOP]
     words = words[-1:] if first else words[:2] if last else words[:4]

@@ -8,8 +8,8 @@ from functools import cache
 from typing import NamedTuple
 from unicodedata import combining, normalize
 
-from fairtrial.text.facts.name_forms import are_names
 from fairtrial.text.facts.memory import remember_short
+from fairtrial.text.facts.name_forms import are_names
 from fairtrial.text.facts.word_patterns import LazyPattern, alternatives
 
 _TOKEN = LazyPattern(

@@ -16,6 +16,7 @@ _CLAUSE = LazyPattern(
 _FRAME = LazyPattern(
     # The speaker gives something, or the user may take it.
     r"\b(?:i|i'll|i've|i'm|we|we'll|we've|us|our)\b|\byou(?:'ll| will| can| may)? (?:also )?(?:get|receive|return|cancel|claim|change|exchange|keep)\b"
+    r"|\b(?:colleague|agent|manager|specialist|representative|team|expert|technician|supervisor|someone) (?:will|can)\b"
     r"|\byou are entitled\b|\bthe \w+ is free\b|드[려리립릴렸]|하실 수|받으실|약속|[해하]겠습니다|いたし(?:ます|ました)|できます|お約束|させていただ|しておきました|お送りし"
     r"|[我您]"
 )
@@ -29,7 +30,12 @@ _NEGATED = LazyPattern(
 _CHANGE = LazyPattern(
     r"\b(?:return|cancel|exchange|withdraw|change)|반품|취소|해지|교환|환불|변경|返品|キャンセル|解約|交換|返金|取消|退|更改|改签|改簽"
 )
-_FREEDOMS = LazyPattern(r"feel free|free to|-free\b|toll.free|free of (?!charge)|免费电话|免費電話|フリーダイヤル|무료 전화")
+_FREEDOMS = LazyPattern(
+    r"feel free|free to|-free\b|toll.free|free of (?!charge)|免费电话|免費電話|フリーダイヤル|무료 전화"
+)
+
+
+_COMPENSATIONS = frozenset(("refund", "replacement", "voucher", "upgrade", "discount"))
 
 
 class Promise(NamedTuple):
@@ -50,6 +56,8 @@ def find_promises(reply: str, grounds: Iterable[str]) -> list[Promise]:
     if not promises:
         return []
     known = frozenset[str]().union(*(_topics(text) for text in grounds))
+    if not known.isdisjoint(_COMPENSATIONS):
+        known |= {"compensation"}
     return [item for item in promises if item.topic not in known]
 
 

@@ -40,6 +40,11 @@ def _is_count(finding: Finding, counts: set[float]) -> bool:
 
 def _members(hit: ListAgreement, reference: str, reply: str) -> Iterator[Finding]:
     """Yield a member that the reply replaces or leaves out, and one that it adds."""
+    if any(
+        sign.isdigit() for member, text in _placed(hit, reference, reply) for sign in text[member.start : member.end]
+    ):
+        # Numbers are facts of their own, and their nouns may be others.
+        return
     longer = hit.sizes[1] > hit.sizes[0]
     if len(hit.missing) > 1 and not hit.extra:
         # Most of a short list in other words is a summary.
@@ -56,6 +61,11 @@ def _members(hit: ListAgreement, reference: str, reply: str) -> Iterator[Finding
         for member in hit.extra if not hit.first_is_extra else hit.extra[1:]:
             added = _member_fact(member, reply)
             yield Finding(Fact("list", added.readings, 0, len(reference)), "contradicted", added, "a list without it")
+
+
+def _placed(hit: ListAgreement, reference: str, reply: str) -> Iterator[tuple[Member, str]]:
+    yield from ((member, reference) for member in hit.missing)
+    yield from ((member, reply) for member in hit.extra)
 
 
 def _member_fact(member: Member, text: str) -> Fact:
