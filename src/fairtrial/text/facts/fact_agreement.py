@@ -246,21 +246,26 @@ def _with_swaps(
     hits = [item for item in findings if item.state == "found" and item.counterpart is not None][:_MOST_ROLES]
     if len(hits) < 2:
         return findings
-    around = {
-        id(item): (_around(reference, expected, item.fact), _around(reply, actual, item.counterpart))
-        for item in hits
-        if item.counterpart
-    }
+    around: dict[int, tuple[_Sides, _Sides]] = {}
+
+    def sides(item: Finding) -> tuple[_Sides, _Sides]:
+        if id(item) not in around and item.counterpart is not None:
+            around[id(item)] = _around(reference, expected, item.fact), _around(reply, actual, item.counterpart)
+        return around[id(item)]
+
     swapped: set[int] = set()
     for place, former in enumerate(hits):
         for latter in hits[place + 1 :]:
             if (
                 former.counterpart is latter.counterpart
                 or former.fact.readings[0].dimension != latter.fact.readings[0].dimension
+                or equal_facts(former.fact, latter.fact)
             ):
                 continue
-            if not equal_facts(former.fact, latter.fact) and _is_swapped(*around[id(former)], *around[id(latter)]):
+            if _is_swapped(*sides(former), *sides(latter)):
                 swapped |= {id(former), id(latter)}
+    if not swapped:
+        return findings
     return [
         Finding(item.fact, "contradicted", item.counterpart, "the value of another") if id(item) in swapped else item
         for item in findings
