@@ -92,7 +92,7 @@ _TEMPERATURE = LazyPattern(
 def _quantity_source(*, ascii_only: bool) -> str:
     unit = unit_pattern(ascii_only=ascii_only)
     return (
-        rf"(?=[-+.\dm零負负영マ氷])(?:(?P<first>{_SIGN}{_NUM})[ -]?(?P<first_unit>{unit})?{_TO})?"
+        rf"(?=[-+.\dm零負负영マ氷])(?=[-+]?\.?\d|minus|[零負负영マ氷])(?:(?P<first>{_SIGN}{_NUM})[ -]?(?P<first_unit>{unit})?{_TO})?"
         rf"(?P<number>{_SIGN}{_NUM})[ -]{{0,2}}(?:more |additional |full |whole |consecutive )?(?P<unit>{unit})(?:(?<=[块塊元圓])(?P<rest>\d(?!\d|[.,]\d|[个個年月天日次])))?"
     )
 
