@@ -37,9 +37,9 @@ def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
         dimension = former.dimension
         for latter in counterpart.readings:
             other = latter.dimension
-            if (
-                dimension == other or NUMBER in (dimension, other) or (dimension, other) in _COMPARABLE
-            ) and _equal(former, latter, tolerance, about=about):
+            if (dimension == other or NUMBER in (dimension, other) or (dimension, other) in _COMPARABLE) and _equal(
+                former, latter, tolerance, about=about
+            ):
                 return True
     return False
 

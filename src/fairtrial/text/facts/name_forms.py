@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from os.path import commonprefix
-
 from fairtrial.text.facts.word_patterns import LazyPattern
 
 _KOREAN_SURNAMES = frozenset(
@@ -43,17 +41,24 @@ def are_names(reference: str, expected: tuple[int, int], reply: str, actual: tup
         return False
     if _RANK.match(reference, expected[1]) and _RANK.match(reply, actual[1]):
         return True
-    if _HANGUL.fullmatch(name) and _HANGUL.fullmatch(counterpart):
-        return _are_korean(name, counterpart)
-    if _KATAKANA.fullmatch(name) and _KATAKANA.fullmatch(counterpart):
-        return min(len(name), len(counterpart)) > 2
-    if _HEAD.match(reference, expected[1]) and _HEAD.match(reply, actual[1]):
-        return True
-    if _has_surname(reference, expected) and _has_surname(reply, actual):
-        return True
+    for pattern, compare in ((_HANGUL, _are_korean), (_KATAKANA, _are_foreign)):
+        if pattern.fullmatch(name) and pattern.fullmatch(counterpart):
+            return compare(name, counterpart)
     return (
-        _HAN.fullmatch(name) is not None
-        and _HAN.fullmatch(counterpart) is not None
+        bool(_HEAD.match(reference, expected[1]) and _HEAD.match(reply, actual[1]))
+        or (_has_surname(reference, expected) and _has_surname(reply, actual))
+        or _are_chinese(name, counterpart)
+    )
+
+
+def _are_foreign(name: str, counterpart: str) -> bool:
+    return min(len(name), len(counterpart)) > 2
+
+
+def _are_chinese(name: str, counterpart: str) -> bool:
+    """Return whether two runs of at most three signs begin with different surnames."""
+    return (
+        bool(_HAN.fullmatch(name) and _HAN.fullmatch(counterpart))
         and name[0] != counterpart[0]
         and {name[0], counterpart[0]} <= _CHINESE_SURNAMES
         and len(name) <= 3 >= len(counterpart)
@@ -62,7 +67,9 @@ def are_names(reference: str, expected: tuple[int, int], reply: str, actual: tup
 
 def _are_korean(name: str, counterpart: str) -> bool:
     """Return whether two words, apart from the same particle, are persons or end in the same kind of a place."""
-    ending = commonprefix([name[::-1], counterpart[::-1]])[::-1]
+    shorter = min(len(name), len(counterpart))
+    alike = next((n for n in range(shorter) if name[-1 - n] != counterpart[-1 - n]), shorter)
+    ending = name[len(name) - alike :]
     for head in _KOREAN_HEADS:
         place = ending.find(head)
         if place >= 0 and len(name) - len(ending) + place >= 2:
