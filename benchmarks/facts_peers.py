@@ -3,10 +3,11 @@
     .venv/bin/python benchmarks/facts_peers.py [--half held]
 
 The pairs are the answers of EVOUNA whose references hold a fact, and the five corpora of facts. The peers are exact
-match, `contains`, ROUGE-1, corroborate (`pip install corroborate`) and the cosine of two embedders: of the `multilingual`
-extra, and for English of all-MiniLM-L6-v2 (`embed` extra and its weights). A peer that is not installed is left out with a word. ROUGE and the cosine pass at the
-threshold whose J is best on the dev half, which favours them there. Agreement is the share of decided pairs with the
-verdict of people. The intervals of 95 % resample questions or references.
+match, `contains`, ROUGE-1, corroborate (`pip install corroborate`) and the cosine of two embedders: that of the
+`multilingual` extra, and for English that of all-MiniLM-L6-v2 (`embed` extra and its weights). A peer that is not
+installed is left out with a word. ROUGE and a cosine pass at the threshold whose J is best on the dev half, which
+favours them there. Agreement is the share of decided pairs with the verdict of people. The intervals of 95 % resample
+questions or references.
 """
 
 from __future__ import annotations
