@@ -41,6 +41,7 @@ FACTS = {
     "denied": (22, 22),
     "name_swapped": (40, 46),
     "claim_invented": (27, 63),
+    "promise_invented": (63, 63),
 }
 """The same for `facts_match_v1`, as docs/how-to/check-facts.md gives it."""
 FACTS_HARMLESS = {"whitespace": (0, 62), "courtesy_added": (0, 37), "reworded": (0, 43), "synonym": (0, 13)} | {
