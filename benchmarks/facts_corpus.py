@@ -1,6 +1,6 @@
 """How well do criteria without a model tell a wrong reply from a right paraphrase, on the corpus of facts?
 
-    .venv/bin/python benchmarks/facts_corpus.py [--half dev] [--criteria criteria.json] [--kinds]
+    .venv/bin/python benchmarks/facts_corpus.py [--half dev] [--claims] [--criteria criteria.json] [--kinds]
 
 A pair that a criterion cannot score counts as unscored, and as no alarm. J is Youden's: the share of wrong replies that
 fail minus the share of right paraphrases that fail. Its 95 % interval resamples references. Pairs with the verdict
@@ -46,13 +46,15 @@ def main(peer: str = "") -> None:  # noqa: ARG001  (each criterion runs here)
     """Print the shares of both kinds of error for each language and criterion."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--half", choices=("dev", "held"), default="dev")
+    parser.add_argument("--claims", action="store_true", help="the lists, names, promises and quotations instead")
     parser.add_argument("--criteria", type=Path, help="a JSON object of criteria, instead of the project's own")
     parser.add_argument("--kinds", action="store_true", help="also each kind of fact")
     arguments, _ = parser.parse_known_args()
     criteria = json.loads(arguments.criteria.read_text()) if arguments.criteria else CRITERIA
-    heading(f"facts corpus, {arguments.half} half: wrong replies that fail, right paraphrases that fail, J")
+    part = f"claims.{arguments.half}" if arguments.claims else arguments.half
+    heading(f"facts corpus, {part} half: wrong replies that fail, right paraphrases that fail, J")
     for language in LANGUAGES:
-        text = (CORPUS / f"{language}.{arguments.half}.jsonl").read_text(encoding="utf-8")
+        text = (CORPUS / f"{language}.{part}.jsonl").read_text(encoding="utf-8")
         rows = [row for row in map(json.loads, text.splitlines()) if row["same"] is not None]
         for name, pairs in judge_pairs(rows, criteria).items():
             print(f"  {language} {name:28} {summarise(pairs)}", flush=True)

@@ -63,8 +63,9 @@ def replaced(evidence: Evidence, reply: str, generator: random.Random) -> list[t
         new = str(generator.randint(10 ** (len(digits[0]) - 1), 10 ** len(digits[0]) - 1))
         start, end = fact.start + digits.start(), fact.start + digits.end()
         text = reply[:start] + new + reply[end:]
-        facts = find_checkable(text, read_facts(text))
-        hits = zip(facts, evidence.find_support(text, facts), strict=True)
+        stated = read_facts(text)
+        facts = find_checkable(text, stated)
+        hits = zip(facts, evidence.find_support(text, facts, stated), strict=True)
         name = f"in the place of a real number of {min(len(new), 4)} digits"
         for item, hit in hits:
             if item.start <= start < item.end and new != digits[0]:
@@ -93,7 +94,8 @@ def _replies(messages: list[dict[str, Any]]) -> Iterator[tuple[Evidence, str]]:
 
 def support(evidence: Evidence, text: str, name: str) -> list[tuple[str, str]]:
     """Return whether each fact of a text stands in the evidence, follows from it, or neither, under a name."""
-    hits = evidence.find_support(text, find_checkable(text, read_facts(text)))
+    stated = read_facts(text)
+    hits = evidence.find_support(text, find_checkable(text, stated), stated)
     return [(name, "found" if hit.source else "follows" if hit else "missing") for hit in hits]
 
 

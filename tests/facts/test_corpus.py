@@ -69,7 +69,17 @@ def test_halves_are_large_and_balanced(language: str, half: str) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("part", ["", ".grounding"])
+@pytest.mark.parametrize("half", HALVES)
+def test_claims_have_four_kinds_with_both_verdicts(language: str, half: str) -> None:
+    """A half of the claims has 20 pairs or more, and right and wrong replies of each kind."""
+    rows = pairs(f"{language}.claims.{half}")
+    assert len(rows) >= 20
+    verdicts = {(row["kind"], row["same"]) for row in rows}
+    assert verdicts == {(kind, same) for kind in ("list", "name", "promise", "quote") for same in (True, False)}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("part", ["", ".grounding", ".claims"])
 def test_no_pair_occurs_twice(language: str, part: str) -> None:
     """No pair is a duplicate, and no reference occurs in both halves."""
     dev, held = (pairs(f"{language}{part}.{half}") for half in HALVES)

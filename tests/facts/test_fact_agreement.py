@@ -111,11 +111,11 @@ def test_a_text_agrees_with_itself(language: str, row: int) -> None:
     [
         *(("dev", language, 0.16, 0.57) for language in LANGUAGES),
         # The shares of docs/how-to/check-facts.md.
-        ("held", "en", 0.195, 0.605),
-        ("held", "ko", 0.165, 0.625),
-        ("held", "ja", 0.185, 0.665),
+        ("held", "en", 0.195, 0.62),
+        ("held", "ko", 0.165, 0.66),
+        ("held", "ja", 0.195, 0.69),
         ("held", "zh-Hans", 0.165, 0.605),
-        ("held", "zh-Hant", 0.135, 0.615),
+        ("held", "zh-Hant", 0.135, 0.63),
     ],
 )
 def test_the_pairs_of_the_corpus(half: str, language: str, alarms: float, caught: float) -> None:

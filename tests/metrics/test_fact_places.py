@@ -83,3 +83,18 @@ def test_a_fact_without_evidence_is_ungrounded() -> None:
     trace = Trace((Invocation(Message("I paid 5 USD."), (), Message("You paid 5 USD and get 9 USD.")),))
     score = asyncio.run(FactsGrounded()(trace, EvalCase("c", ())))
     assert [the_fact(part).state for part in score.parts[0].parts] == ["found", "ungrounded"]
+
+
+def test_a_promise_has_its_place_in_the_reply() -> None:
+    """It is ungrounded, and its value is its topic."""
+    parts = compare("It costs 5 USD.", "It costs 5 USD. I will send you a coupon.")
+    promise = next(the_fact(part) for part in parts if the_fact(part).kind == "promise")
+    assert (promise.state, promise.value, promise.expected, promise.actual) == ("ungrounded", "voucher", None, (16, 41))
+
+
+def test_members_of_a_list_have_their_places() -> None:
+    """The missing member, and the one in its place."""
+    parts = compare("It holds a saw, an axe and a drill.", "It holds a saw, an axe and a hammer.")
+    (member,) = [the_fact(part) for part in parts]
+    assert (member.kind, member.state, member.value) == ("list", "contradicted", "a drill")
+    assert None not in (member.expected, member.actual)

@@ -133,3 +133,23 @@ def test_the_replies_that_may_be_read(language: str, alarms: int) -> None:
 def test_own_units_are_converted() -> None:
     """The result has weeks, and the reply sprints."""
     assert score("It takes 3 sprints.", {"duration": "6 weeks"}, units=("sprint = 2 weeks",)).value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ('The fare class is "light".', 1.0),
+        ("The fare class is 'light'.", 1.0),
+        ('The fare class is "premium".', 0.0),
+        ("I will send you a voucher.", 0.0),
+        ("The seat is by the window.", None),
+    ],
+)
+def test_quotations_and_promises_need_evidence(reply: str, value: float | None) -> None:
+    """A text must hold the words of a quotation, and name what is promised."""
+    assert score(reply, result={"fare": "Light"}).value == value
+
+
+def test_a_promise_that_the_instructions_or_the_user_name_is_grounded() -> None:
+    """The user asked for it."""
+    assert not score("I will send you a voucher.", result={}, question="May I have a voucher?").applicable

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from fairtrial.config.reader import check_options
 from fairtrial.metrics.asking import judge_each
-from fairtrial.metrics.facts_match import Ignore, Kinds, Locale, Units, check_units, state_fact
+from fairtrial.metrics.facts_match import Ignore, Kinds, Locale, Units, check_units, promise_score, state_fact
 from fairtrial.metrics.judge_context import Texts, actions, agents_at, earlier, instructions, tools, user_message
 from fairtrial.records.case import EvalCase
 from fairtrial.records.contents import Content
@@ -20,6 +20,8 @@ from fairtrial.text.facts.fact import KINDS, Fact
 from fairtrial.text.facts.fact_agreement import Reader
 from fairtrial.text.facts.fact_evidence import Evidence, EvidenceTexts, Support, find_checkable
 from fairtrial.text.facts.own_units import parse_units
+from fairtrial.text.facts.promises import find_promises
+from fairtrial.text.facts.quotations import find_quotations, fold_quotation
 
 _EVIDENCE: tuple[Content, ...] = ("user", "results")
 
@@ -55,7 +57,8 @@ class FactsGrounded:
             if _lacks_results(trace.invocations[: index + 1]):
                 reason = "calls are recorded without their results, which may tell the facts of the reply"
                 return Score(None, reason, side="infrastructure")
-            return self._score(read(_collect_texts(trace, case, invocation, index)), invocation)
+            texts = _collect_texts(trace, case, invocation, index)
+            return self._score(texts, read(texts), invocation.reply)
 
         return await judge_each(trace, score, reads=("reply", *_EVIDENCE), reads_before=_EVIDENCE)
 
@@ -65,24 +68,45 @@ class FactsGrounded:
             return Reader(units=units)
         return Reader(frozenset(self.kinds or KINDS), self.locale, self.ignore, units)
 
-    def _score(self, evidence: Evidence, invocation: Invocation) -> Score:
-        reply = invocation.reply
+    def _score(self, texts: Texts, evidence: Evidence, reply: str) -> Score:
         reader = self._reader()
-        facts = find_checkable(reply, reader(reply))
-        supports = evidence.find_support(reply, facts, computed=self.computed)
+        stated = reader.read(reply)
+        facts = find_checkable(reply, reader.select(stated, reply))
+        supports = evidence.find_support(reply, facts, stated, computed=self.computed)
         parts = [
             _part(support, fact, reply, place)
             for place, (fact, support) in enumerate(zip(facts, supports, strict=True))
         ]
+        kinds = self.kinds or KINDS
+        if "quote" in kinds:
+            parts += _quotations(texts, reply, len(parts))
         for start, end in evidence.foreign_places(reply) if self.names else ():
             name = reply[start:end]
             key, quotes = PartKey("fact", len(parts)), (Quote(name, "reply"),)
             fact = StatedFact("name", "ungrounded", "", None, (start, end))
             reason = f"not found: no text names {name!r}"
             parts.append(Score(0.0, reason, f"name: {name}", quotes=quotes, key=key, fact=fact))
+        if "promise" in kinds:
+            for promise in find_promises(reply, texts.values()):
+                quote = Quote(reply[promise.start : promise.end].strip(), "reply")
+                parts.append(promise_score(promise, quote, len(parts), "no message, result or instruction names it"))
         if not parts:
             return Score(applicable=False, reason="the reply states no facts")
         return average_parts(parts)
+
+
+def _quotations(texts: Texts, reply: str, place: int) -> list[Score]:
+    """Return the part of each quotation of a reply: a text holds it, or none does."""
+    facts = find_quotations(reply)
+    if not facts:
+        return []
+    folded = {name: fold_quotation(text) for name, text in texts.items()}
+    sources = [
+        next((name for name, text in folded.items() if str(fact.readings[0].value) in text), "") for fact in facts
+    ]
+    return [
+        _part(Support(name), fact, reply, place + n) for n, (fact, name) in enumerate(zip(facts, sources, strict=True))
+    ]
 
 
 def _part(support: Support, fact: Fact, reply: str, place: int) -> Score:

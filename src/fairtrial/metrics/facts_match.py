@@ -17,11 +17,14 @@ from fairtrial.records.contents import not_recorded
 from fairtrial.records.score import FactState, PartKey, Quote, Score, StatedFact, TextPlace, average_parts
 from fairtrial.records.trace import Invocation, Trace
 from fairtrial.text.facts.fact import KINDS, Fact, Kind
-from fairtrial.text.facts.fact_agreement import Agreement, Finding, Reader, compare_facts
+from fairtrial.text.facts.fact_agreement import Reader, compare_facts
 from fairtrial.text.facts.fact_equality import equal_facts
 from fairtrial.text.facts.fact_value import fact_value
+from fairtrial.text.facts.finding import Agreement, Finding
 from fairtrial.text.facts.own_units import parse_units
+from fairtrial.text.facts.promises import Promise
 
+_UNNAMED = "neither the reference nor the user names it"
 _STATES = {"found": 1.0, "missing": 0.0, "contradicted": 0.0}
 
 Kinds = Annotated[tuple[Kind, ...], Meta(description="the kinds of facts to compare. Empty: all")]
@@ -97,12 +100,14 @@ class FactsMatch:
             reader=reader,
             polarity=self.polarity,
             names=names,
+            question=f"{actual.user.text}\n{expected.user.text}",
         )
         if agreement.unread:
             return Score(None, agreement.unread, side="infrastructure", key=key)
         places = count()
         parts = [
             *_contradictions(agreement, expected.reply, actual.reply, places),
+            *_promised(agreement, actual.reply, places),
             *self._forbidden(actual.reply, reader, places),
         ]
         by_contradiction = bool(parts)
@@ -163,6 +168,21 @@ def _contradictions(agreement: Agreement, reference: str, reply: str, places: co
         fact = StatedFact(kind, "contradicted", "", *both)
         parts.append(Score(0.0, reason, label=item.name, quotes=quotes, key=PartKey("fact", next(places)), fact=fact))
     return parts
+
+
+def _promised(agreement: Agreement, reply: str, places: count[int]) -> list[Score]:
+    return [
+        promise_score(item, Quote(reply[item.start : item.end].strip(), "actual"), next(places), _UNNAMED)
+        for item in agreement.promises
+    ]
+
+
+def promise_score(promise: Promise, quote: Quote, place: int, why: str) -> Score:
+    """Return the part of a promise that no other text names."""
+    reason = f"promised: {quote.text!r} is about {promise.topic!r}, and {why}"
+    fact = StatedFact("promise", "ungrounded", promise.topic, None, (promise.start, promise.end))
+    label = f"promise: {promise.topic}"
+    return Score(0.0, reason, label=label, quotes=(quote,), key=PartKey("fact", place), fact=fact)
 
 
 def _part(finding: Finding, reference: str, reply: str, place: int, *, by_contradiction: bool) -> Score:

@@ -25,7 +25,7 @@ _NO_WORDS = (
     "No criterion compares the reply with a reference. Add facts_match_v1, or final_response_match_v2 with a judge."
 )
 _FACTS_ONLY = (
-    "facts_match_v1 compares numbers, dates, codes and negations, and no claim without them. Add "
+    "facts_match_v1 compares numbers, dates, codes, negations and promises, and no claim without them. Add "
     "final_response_match_v2 with a judge."
 )
 _SYMBOLS = "response_match_score does not count symbols such as $ and €. Add facts_match_v1."

@@ -149,8 +149,9 @@ def _unsupported_fact(attempt: Attempt, conversation: Conversation, place: int) 
     texts = {str(at): item_text(event.item)[:_READ] for at, event in enumerate(conversation.events[:place])}
     evidence = EvidenceTexts()(_background(attempt, conversation) | texts)
     reply = item_text(conversation.events[place].item)[:_READ]
-    facts = find_checkable(reply, read_facts(reply))
-    supports = evidence.find_support(reply, facts)
+    stated = read_facts(reply)
+    facts = find_checkable(reply, stated)
+    supports = evidence.find_support(reply, facts, stated)
     unsupported = (own for own, support in zip(facts, supports, strict=True) if not support)
     return next((shorten(reply[own.start : own.end].strip(), 80) for own in unsupported), "")
 

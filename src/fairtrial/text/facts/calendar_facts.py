@@ -30,7 +30,7 @@ _ERAS = {
 }
 DATES = LazyPattern(
     # Each form begins with a digit, an apostrophe, an era, "the" or a month.
-    r"(?=[\d'令平昭大民jfmasondt])(?:(?<![\d.])(?P<y1>\d{4})(?:(?P<s1>[-/])(?P<m1>\d{1,2})(?:(?P=s1)(?P<d1>\d{1,2}))?(?![\d-])|\.[ ]?(?P<m13>\d{1,2})\.[ ]?(?P<d13>\d{1,2})\.?(?!\d))"
+    r"(?=[\d'令平昭大民jfmasondt])(?=[\d'令平昭大民]|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|the \d))(?:(?<![\d.])(?P<y1>\d{4})(?:(?P<s1>[-/])(?P<m1>\d{1,2})(?:(?P=s1)(?P<d1>\d{1,2}))?(?![\d-])|\.[ ]?(?P<m13>\d{1,2})\.[ ]?(?P<d13>\d{1,2})\.?(?!\d))"
     r"|(?P<era>令和|平成|昭和|大正|民國|民国)(?P<ey>\d{1,3}|元)年(?:(?P<em>\d{1,2})月(?:(?P<ed>\d{1,2})[日号號])?)?"
     r"|(?<![\d.])(?:(?P<y2>\d{4}|1[01]\d|'?\d{2})[ ]?[年년][ ]?(?:の)?)?(?P<m2>\d{1,2})[ ]?[月월](?![間间光])(?:[ ]?(?P<d2>\d{1,2})[ ]?[日号號일](?![間间간]))?"
     r"|(?<![\d.])(?P<y3>(?:1[89]|20|21)\d\d)[ ]?[年년](?![間间간])"
@@ -43,6 +43,7 @@ DATES = LazyPattern(
     r"|(?<![\d.])(?P<d10>\d{1,2})[日号號](?![間间内目以]))"
 )
 MAY_BE_DATE = LazyPattern(r"\d[./-][ ]?\d")
+_CHINESE_HOUR = LazyPattern("[点點]")
 MAY_BE_TIME = LazyPattern(r"\d (?:past|to|after|before) [\dnm]")
 _HALVES = (
     (LazyPattern(r"오전|새벽|아침|午前|朝|上午|凌晨|早上|清晨|早晨|清早|明け方|早|a\.?m\.?|morning"), 0),
@@ -220,7 +221,9 @@ def find_times(match: re.Match[str]) -> tuple[Kind, tuple[Reading, ...]] | None:
     minutes += {"1": 15, "一": 15, "3": 45, "三": 45}.get(get("q4") or "", 0)
     if get("to4"):
         minutes = -int(get("to4")[1:-1])
-    hits = _make_clock(int(get("h4")), -minutes if get("before4") else minutes, get("b4"))
+    # 10時5分前 is five minutes to ten. In Chinese, 11点59分前 is a time before 11:59.
+    to_hour = get("before4") and minutes <= 30 and not _CHINESE_HOUR.search(match[0])
+    hits = _make_clock(int(get("h4")), -minutes if to_hour else minutes, get("b4"))
     if hits and not (get("b4") or minutes):
         hour = int(get("h4"))
         return (hits[0], (*hits[1], Reading(NUMBER, hour, hour, 1.0)))

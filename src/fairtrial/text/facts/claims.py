@@ -60,14 +60,16 @@ class Claims:
         """Take the facts of each match, and blank it, if the text holds the cue of the pattern."""
         if needs and not self.cues.has(needs):
             return
+        text, finditer = self.text, pattern.finditer
         pieces: list[str] = []
         copied_to = 0
-        for start, end in self.windows or [(0, len(self.text))]:
-            for match in pattern.finditer(self.text, start, end):
+        for start, end in self.windows or ((0, len(text)),):
+            for match in finditer(text, start, end):
                 facts = find(match)
                 if facts:
                     self.facts += facts
-                    pieces += (self.text[copied_to : match.start()], "\0" * (match.end() - match.start()))
-                    copied_to = match.end()
+                    first, last = match.span()
+                    pieces += (text[copied_to:first], "\0" * (last - first))
+                    copied_to = last
         if pieces:
-            self.text = "".join((*pieces, self.text[copied_to:]))
+            self.text = "".join((*pieces, text[copied_to:]))

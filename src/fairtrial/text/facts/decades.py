@@ -12,9 +12,9 @@ YEARS = "years"
 
 DECADES_CUE = cue("s century", "代대世세")
 DECADES = LazyPattern(
-    r"(?:\b(?P<part>early|mid|late)[ -](?:the )?)?"
-    r"(?:(?<![\w.,/-])(?P<decade>(?:1[0-9]|20)\d0)(?:'?s\b|年代|년대)"
-    r"|(?<![\w.,/-])(?P<century>\d{1,2})(?:(?:st|nd|rd|th)[ -]century|[ ]?(?:世紀|世纪|세기)))"
+    r"(?:\b(?P<part>early|mid|late)[ -](?:the )?|(?<![\w.,/-]))"
+    r"(?:(?P<decade>(?:1[0-9]|20)\d0)(?:'?s\b|年代|년대)"
+    r"|(?P<century>\d{1,2})(?:(?:st|nd|rd|th)[ -]century|[ ]?(?:世紀|世纪|세기)))"
 )
 YEAR_RANGES = LazyPattern(r"(?<![\w.,/-])(?P<first>(?:1[0-9]|20)\d\d)-(?P<last>\d\d)(?![\w-]|[.,]\d)")
 _PARTS = {"early": (0.0, 0.4), "mid": (0.3, 0.7), "late": (0.5, 0.9)}

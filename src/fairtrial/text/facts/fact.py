@@ -5,8 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-Kind = Literal["number", "amount", "percent", "quantity", "date", "time", "weekday", "day", "period", "code"]
-"""The kinds of facts. `day` is a relative day such as "tomorrow", `period` that of a rate such as "per hour"."""
+Kind = Literal[
+    "number",
+    "amount",
+    "percent",
+    "quantity",
+    "date",
+    "time",
+    "weekday",
+    "day",
+    "period",
+    "code",
+    "quote",
+    "list",
+    "promise",
+]
+"""The kinds of facts. `quote` is a quotation or a title, `list` a member of a list. `day` is a relative day such as "tomorrow", `period` that of a rate such as "per hour"."""
 
 KINDS: tuple[Kind, ...] = Kind.__args__  # type: ignore[attr-defined]
 

@@ -10,45 +10,17 @@ from typing import Literal
 from fairtrial.text.facts.fact import KINDS, NUMBER, Fact, Kind
 from fairtrial.text.facts.fact_equality import equal_facts
 from fairtrial.text.facts.fact_reading import read_facts
+from fairtrial.text.facts.finding import Agreement, Finding
 from fairtrial.text.facts.names import exchanged_names, replaced_names
 from fairtrial.text.facts.own_units import with_own_units
 from fairtrial.text.facts.polarity import Opposition, compare_polarity, is_negative
+from fairtrial.text.facts.promises import find_promises
 from fairtrial.text.facts.units import Unit
 from fairtrial.text.facts.vagueness import find_vaguer
+from fairtrial.text.facts.word_facts import compare_words
 from fairtrial.text.facts.word_patterns import LazyPattern
 
-State = Literal["found", "missing", "contradicted", "undecided"]
-"""How a reply treats a fact of its reference."""
-
 _UPPER, _LOWER = {"most", "under"}, {"least", "over"}
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A fact of the reference, its state, and the fact of the reply that states or contradicts it."""
-
-    fact: Fact
-    state: State
-    counterpart: Fact | None = None
-    why: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """The state of each fact of a reference, and the clauses that the reply turns round."""
-
-    findings: tuple[Finding, ...]
-    oppositions: tuple[Opposition, ...]
-    extra: tuple[Fact, ...]
-    agreed: bool = False
-    """Whether the reply repeats a clause of the reference with the same polarity."""
-    unread: str = ""
-    """Why the texts were not compared, if they are too long."""
-
-    @property
-    def contradicted(self) -> bool:
-        """Whether the reply contradicts the reference."""
-        return bool(self.oppositions) or any(item.state == "contradicted" for item in self.findings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +37,15 @@ class Reader:
 
     def __call__(self, text: str) -> tuple[Fact, ...]:
         """Return the facts of a text."""
+        return self.select(self.read(text), text)
+
+    def read(self, text: str) -> tuple[Fact, ...]:
+        """Return the facts of every kind."""
         facts = read_facts(text)
-        if self.units:
-            facts = with_own_units(facts, text, self.units)
+        return with_own_units(facts, text, self.units) if self.units else facts
+
+    def select(self, facts: tuple[Fact, ...], text: str) -> tuple[Fact, ...]:
+        """Return the facts of a text that are compared, with dates in one order."""
         if len(self.kinds) < len(KINDS):
             facts = tuple(fact for fact in facts if fact.kind in self.kinds)
         if self.locale:
@@ -102,13 +80,15 @@ def compare_facts(
     reader: Reader = _ANY,
     polarity: bool = True,
     names: Sequence[frozenset[str]] = (),
+    question: str = "",
 ) -> Agreement:
     """Compare a reply with its reference.
 
     A fact of the reference is found if the reply has a fact with an equal reading. It is contradicted if it is not
     found and the reply has a fact of the same dimension that is not in the reference. It is undecided if both texts
     have a date such as 3/4 and 4/3, which are equal in one order of month and day only, or if the reply has a vaguer
-    value, such as the year of a date. `tolerance` is relative. `names` are groups of names that exclude one another.
+    value, such as the year of a date. `tolerance` is relative. `names` are groups of names that exclude one another. A
+    promise of the reply is one of `promises` if neither the reference nor the `question` names what it promises.
     """
     longest = max(len(reference), len(reply))
     if longest > MOST_CHARACTERS:
@@ -118,13 +98,15 @@ def compare_facts(
         counts = f"{len(expected):,} facts of the reference and {len(actual):,} of the reply"
         return Agreement((), (), (), unread=f"{counts} are more than {_MOST_PAIRS:,} pairs")
     findings, extra = _findings(expected, actual, tolerance, reference, reply)
+    findings = compare_words(findings, reference, reply, reader.kinds)
+    promises = tuple(find_promises(reply, (reference, question))) if "promise" in reader.kinds else ()
     if not polarity:
-        return Agreement(findings, (), extra)
+        return Agreement(findings, (), extra, promises=promises)
     clauses = compare_polarity(reference, reply)
     certain = frozenset[str]().union(*names)
     hits = replaced_names(reference, reply, certain) or exchanged_names(reference, reply, names)
     replaced = tuple(Opposition("name", *item) for item in hits)
-    return Agreement(findings, clauses.oppositions + replaced, extra, clauses.agreed)
+    return Agreement(findings, clauses.oppositions + replaced, extra, clauses.agreed, promises=promises)
 
 
 def _findings(
@@ -264,21 +246,26 @@ def _with_swaps(
     hits = [item for item in findings if item.state == "found" and item.counterpart is not None][:_MOST_ROLES]
     if len(hits) < 2:
         return findings
-    around = {
-        id(item): (_around(reference, expected, item.fact), _around(reply, actual, item.counterpart))
-        for item in hits
-        if item.counterpart
-    }
+    around: dict[int, tuple[_Sides, _Sides]] = {}
+
+    def sides(item: Finding) -> tuple[_Sides, _Sides]:
+        if id(item) not in around and item.counterpart is not None:
+            around[id(item)] = _around(reference, expected, item.fact), _around(reply, actual, item.counterpart)
+        return around[id(item)]
+
     swapped: set[int] = set()
     for place, former in enumerate(hits):
         for latter in hits[place + 1 :]:
             if (
                 former.counterpart is latter.counterpart
                 or former.fact.readings[0].dimension != latter.fact.readings[0].dimension
+                or equal_facts(former.fact, latter.fact)
             ):
                 continue
-            if not equal_facts(former.fact, latter.fact) and _is_swapped(*around[id(former)], *around[id(latter)]):
+            if _is_swapped(*sides(former), *sides(latter)):
                 swapped |= {id(former), id(latter)}
+    if not swapped:
+        return findings
     return [
         Finding(item.fact, "contradicted", item.counterpart, "the value of another") if id(item) in swapped else item
         for item in findings

@@ -14,6 +14,15 @@ _SAME_COUNTS = ({"month", "age"}, {"night", "time"})
 """Dimensions with the same numbers: two years of age, and two nights that are two days."""
 
 
+_COMPARABLE = frozenset(
+    pair
+    for former, latter in (
+        ("celsius", "fahrenheit"), ("celsius", "degree"), ("fahrenheit", "degree"), ("time", "month"), ("month", "age"),
+        ("night", "time"), ("years", "date"),
+    )
+    for pair in ((former, latter), (latter, former))
+)  # fmt: skip
+"""The pairs of different dimensions whose values may be equal, beside a number and any other."""
 _Parts = tuple[int | None, ...]
 
 
@@ -25,8 +34,12 @@ def equal_facts(fact: Fact, counterpart: Fact, tolerance: float = 0.0) -> bool:
     """
     about = fact.about or counterpart.about
     for former in fact.readings:
+        dimension = former.dimension
         for latter in counterpart.readings:
-            if _equal(former, latter, tolerance, about=about):
+            other = latter.dimension
+            if (dimension == other or NUMBER in (dimension, other) or (dimension, other) in _COMPARABLE) and _equal(
+                former, latter, tolerance, about=about
+            ):
                 return True
     return False
 

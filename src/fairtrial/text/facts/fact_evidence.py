@@ -80,9 +80,12 @@ class Evidence:
                 return name
         return ""
 
-    def find_support(self, reply: str, facts: Sequence[Fact], *, computed: bool = True) -> list[Support]:
-        """Return the support of each fact of a reply: a text that states it, or a calculation.
+    def find_support(
+        self, reply: str, facts: Sequence[Fact], reply_facts: Sequence[Fact], *, computed: bool = True
+    ) -> list[Support]:
+        """Return the support of each of the facts of a reply: a text that states it, or a calculation.
 
+        `reply_facts` are all facts of the reply, of which the small numbers count things: "two tickets cost $284".
         The operands of a calculation are facts of the reply that the texts state, and facts of the user's messages.
         """
         stated = [self.supports(fact) for fact in facts]
@@ -97,7 +100,7 @@ class Evidence:
             [*named, *reversed(by_user)],
             [values for content in self.texts.values() if (values := _select_short(content.facts))],
             reply,
-            read_facts(reply),
+            reply_facts,
         )
         return [
             Support(name) if name else Support(calculation=calculations.explain(fact))

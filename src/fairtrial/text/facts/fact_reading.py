@@ -92,7 +92,7 @@ _TEMPERATURE = LazyPattern(
 def _quantity_source(*, ascii_only: bool) -> str:
     unit = unit_pattern(ascii_only=ascii_only)
     return (
-        rf"(?=[-+.\dm零負负영マ氷])(?:(?P<first>{_SIGN}{_NUM})[ -]?(?P<first_unit>{unit})?{_TO})?"
+        rf"(?=[-+.\dm零負负영マ氷])(?=[-+]?\.?\d|minus|[零負负영マ氷])(?:(?P<first>{_SIGN}{_NUM})[ -]?(?P<first_unit>{unit})?{_TO})?"
         rf"(?P<number>{_SIGN}{_NUM})[ -]{{0,2}}(?:more |additional |full |whole |consecutive )?(?P<unit>{unit})(?:(?<=[块塊元圓])(?P<rest>\d(?!\d|[.,]\d|[个個年月天日次])))?"
     )
 
@@ -129,8 +129,22 @@ def read_facts(text: str) -> tuple[Fact, ...]:
     whole = canonicalise(text)
     work = Claims(whole.text)
     _take_facts(work)
-    return tuple(
-        _place_in_original(fact, whole, text, work.cues) for fact in sorted(work.facts, key=lambda fact: fact.start)
+    facts = sorted(work.facts, key=lambda fact: fact.start)
+    placed = (_place_in_original(fact, whole, text, work.cues) for fact in facts)
+    return tuple(fact for fact in placed if not _is_person(fact, text))
+
+
+_FIRST_NAME = LazyPattern(r"(?:June|April|August|May)[ ][A-Z][a-z]+(?![a-z ]*[A-Z])")
+
+
+def _is_person(fact: Fact, text: str) -> bool:
+    """Return whether a month is a given name before a surname, as in "June Gable"."""
+    value = fact.readings[0].value
+    return (
+        fact.kind == "date"
+        and isinstance(value, tuple)
+        and value[0] is value[-1] is None
+        and bool(_FIRST_NAME.match(text, fact.start))
     )
 
 

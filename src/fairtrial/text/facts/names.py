@@ -9,6 +9,7 @@ from typing import NamedTuple
 from unicodedata import combining, normalize
 
 from fairtrial.text.facts.memory import remember_short
+from fairtrial.text.facts.name_forms import are_names
 from fairtrial.text.facts.word_patterns import LazyPattern, alternatives
 
 _TOKEN = LazyPattern(
@@ -77,6 +78,9 @@ def exchanged_names(reference: str, reply: str, groups: Iterable[frozenset[str]]
     The groups are names that exclude one another, such as the customers of a tool result. Capital letters and accents
     do not count: "Muller" is "Müller".
     """
+    groups = tuple(groups)
+    if not groups:
+        return []
     folded, other_folded = _fold(reference), _fold(reply)
     hits: list[Replaced] = []
     for names in groups:
@@ -88,6 +92,8 @@ def exchanged_names(reference: str, reply: str, groups: Iterable[frozenset[str]]
 
 
 def _fold(text: str) -> str:
+    if text.isascii():
+        return text.lower()
     return "".join(sign for sign in normalize("NFKD", text.casefold()) if not combining(sign))
 
 
@@ -132,17 +138,14 @@ def _compare_sentences(
     for a, b, c, d in replacements:
         expected, actual = (spans[a][0], spans[b - 1][1]), (other_spans[c][0], other_spans[d - 1][1])
         name, counterpart = reference[slice(*expected)], reply[slice(*actual)]
-        if (
-            _fold(counterpart) in _fold(reference)
-            or _fold(name) in _fold(reply)
-            or not (name[0].isalpha() and counterpart[0].isalpha())
-        ):
+        if not (name[0].isalpha() and counterpart[0].isalpha()):
             continue
         if (
             (_is_name(reference, *expected, certain) or _is_name(reply, *actual, certain))
             or (_PERSON.match(reference, expected[1]) and _PERSON.match(reply, actual[1]))
             or (_is_capital(former, a, b) and _is_capital(latter, c, d))
-        ):
+            or are_names(reference, expected, reply, actual)
+        ) and not (_fold(counterpart) in _fold(reference) or _fold(name) in _fold(reply)):
             yield Replaced(*expected, *actual)
 
 
@@ -176,6 +179,8 @@ def _is_name(text: str, start: int, end: int, certain: frozenset[str]) -> bool:
     name = text[start:end].lower()
     if name in certain or _TITLE.search(text[max(0, start - 8) : start]):
         return True
+    if name.isascii() and text[start:end].islower():
+        return False
     # A name may have signs in common with the name in its place, as 東京 and 北京.
     around = text[max(0, start - 12) : end + 12].lower()
     first = start - max(0, start - 12)

@@ -39,7 +39,8 @@ _UNITS = {"초": "second", "秒": "second", "분": "minute", "分": "minute", "�
 
 PERIODS_CUE = Cue(
     frozenset(name.split()[-1] for name in _NAMES if name.isascii() and name[0] != "/"),
-    frozenset(name[0] for name in _NAMES if not name.isascii()) | frozenset("/시일주개달년時週か小天周分분초秒月연"),
+    frozenset(name.lstrip("1")[0] for name in _NAMES if not name.isascii())
+    | frozenset("/시일주개달년時週か小天周分분초秒月연"),
 )
 
 

@@ -50,6 +50,11 @@ _BREAK = LazyPattern(
     r"|(?<=[가-힣])(?:지만|는데|으며|하며|이며|고)(?=[ ,])|(?<=[ますでした])が、?(?=[^、]{4})"
     r"|\b(?:but|and|because|so|although|while|whereas|however)\b"
 )
+_ASCII_BREAK = LazyPattern(
+    # The first set is where a search looks.
+    r"(?=[.!?;:\n|,()\-baswh])(?:[.!?](?=\s|$)|[;:\n|]|,(?!\d)\s*|(?<=\s)-(?=\s)|\((?=[^)]{6})|\)"
+    r"|\b(?:but|and|because|so|although|while|whereas|however)\b)"
+)
 _NEGATION = LazyPattern(
     # What looks like a negation and is none, or belongs to a limit, comes first.
     r"(?P<none>not only|no (?:later|earlier|sooner|more|less|fewer|longer|greater) than|not (?:more|less|fewer|later|over|exceed\w*) |no problem|no worries|no doubt"
@@ -126,12 +131,16 @@ _FALSE = LazyPattern(
     r"|事実では(?:な|あ)|事実と異な|嘘|うそ|誤り|間違い(?:です|だ|であ)|正しくな|正しくあ"
     r"|不属实|不屬實|不是真的|不是事实|不是事實|不真实|不真實|假的|谎|謊|错误|錯誤|不正确|不正確|不准确|不準確|有误|有誤|不对|不對"
 )
+_FALSE_WORDS = ("true", "correct", "accurate", "the case", "false", "wrong", "myth")
+"""One of these stands in each English match of the pattern."""
 _WHOLE = LazyPattern(r"[.!?](?=\s|$)|[。!?\n]")
 
 
 def _find_denial(reference: str, reply: str) -> tuple[Opposition, ...]:
     """Return a sentence of the reference that a sentence of the reply repeats and calls false."""
     whole = canonicalise(reply)
+    if whole.text.isascii() and not any(word in whole.text for word in _FALSE_WORDS):
+        return ()
     if not _FALSE.search(whole.text) or _FALSE.search(reference.lower()):
         return ()
     expected = [words for part in _WHOLE.split(canonicalise(reference).text) if (words := _words(part))]
@@ -216,7 +225,7 @@ def is_negative(text: str) -> bool:
 def _clauses(text: str) -> tuple[_Clause, ...]:
     whole = canonicalise(text)
     clauses: list[_Clause] = []
-    for start, end in _spans(_BREAK, whole.text):
+    for start, end in _spans(_ASCII_BREAK if whole.text.isascii() else _BREAK, whole.text):
         clause = _clause(whole.text[start : min(end, start + _LONGEST_CLAUSE)])
         if clause is not None:
             first, last = whole.span(start, end)

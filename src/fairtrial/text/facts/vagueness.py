@@ -17,14 +17,18 @@ def find_vaguer(
 ) -> tuple[Fact, str] | None:
     """Return the first fact of a reply that is vaguer than a fact of the reference and includes it, and why.
 
-    `texts` are the reference and the reply. A fact that has a bound or is an end of a range is exact.
+    `texts` are the reference and the reply. A fact that has a bound or is an end of a range is exact:
+    only a decade or a century includes it.
     """
-    if fact.bound or any(fact in ends for ends in _ranges(expected, texts[0])):
-        return None
+    is_exact = bool(fact.bound) or any(fact in ends for ends in _ranges(expected, texts[0]))
     for counterpart in actual:
+        if is_exact and counterpart.readings[0].dimension != YEARS:
+            continue
         why = _why(fact, counterpart)
         if why:
             return counterpart, why
+    if is_exact:
+        return None
     for first, last in _ranges(actual, texts[1]):
         if _holds(first, last, fact):
             return first, "the reply states a range that includes it"
@@ -81,8 +85,10 @@ def _is_year_with_footnote(former: Reading, latter: Reading) -> bool:
     a, b = former.value, latter.value
     if former.dimension != "date" or latter.dimension != NUMBER or not isinstance(a, tuple) or not isinstance(b, float):
         return False
-    # "in 18911." was "in 1891" with a raised 1 before its layout was lost.
-    return b == int(b) and a[0] is not None and a[0] >= 1000 and int(b) // 10 == a[0] and b % 10 > 0
+    # "in 18911." was "in 1891" with a raised 1 before its layout was lost, and "in 189112" with a 1 and a 2.
+    if b != int(b) or a[0] is None or a[0] < 1000:
+        return False
+    return (int(b) // 10 == a[0] and b % 10 > 0) or (int(b) // 100 == a[0] and b % 100 > 11)
 
 
 def _ranges(facts: Sequence[Fact], text: str) -> Iterator[tuple[Fact, Fact]]:

@@ -1,0 +1,33 @@
+"""Quotations and titles in a text, which a reply repeats word for word, with or without their marks."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from fairtrial.text.facts.fact import Fact, Reading
+from fairtrial.text.facts.memory import remember_short
+from fairtrial.text.facts.word_patterns import LazyPattern
+
+_MARKS = frozenset("\"“”'‘’「」『』《》«»")
+_QUOTATION = LazyPattern(
+    r"\"([^\"\n]{2,80})\"|“([^“”\n]{2,80})”|(?<![^\s(:])['‘]([^'‘’\n]{2,80})['’](?![A-Za-z])"
+    r"|「([^「」\n]{2,80})」|『([^『』\n]{2,80})』|《([^《》\n]{2,80})》|«([^«»\n]{2,80})»"
+)
+_SIGN = LazyPattern(r"[\W_]+")
+
+
+@remember_short
+def find_quotations(text: str) -> tuple[Fact, ...]:
+    """Return the quotations of a text, of 2 to 80 characters, without their marks."""
+    if _MARKS.isdisjoint(text):
+        return ()
+    return tuple(
+        Fact("quote", (Reading("quote", value),), *match.span(match.lastindex or 0))
+        for match in _QUOTATION.finditer(text)
+        if (value := fold_quotation(match[match.lastindex or 0]))
+    )
+
+
+def fold_quotation(text: str) -> str:
+    """Return the small letters and the digits of a text, half wide."""
+    return _SIGN.sub("", unicodedata.normalize("NFKC", text).casefold())
