@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import to_builtins
@@ -13,7 +14,9 @@ from fairtrial import loading
 from fairtrial.analysis.failures.events import Conversation, item_text
 from fairtrial.analysis.failures.failure_tally import EvenSample
 from fairtrial.analysis.failures.named_failures import NOT_A_FAILURE, name_key
+from fairtrial.analysis.failures.run_failures import FAILED
 from fairtrial.api.execution import execute
+from fairtrial.api.failure_modes.mode_evidence import mode_evidence
 from fairtrial.api.planning import Notes, Plan, run_info
 from fairtrial.api.stored_runs import Run
 from fairtrial.config.eval_config import ConfigPart, EvalConfig
@@ -25,12 +28,12 @@ from fairtrial.records.record import Json
 from fairtrial.records.result import CaseResult, Criterion
 from fairtrial.records.score import Score
 from fairtrial.records.trace import Invocation, Message, Thought, Trace
-from fairtrial.reports.transcript import transcripts
+from fairtrial.store import DEFAULT_URL
 from fairtrial.text.display import compact
 
 CRITERION = "rubric_based_multi_turn_trajectory_quality_v1"
 MOST_ASKED = 200
-"""The most failed attempts about which the judge is asked. They are choice_of_place at equal distances."""
+"""The most failed attempts about which the judge is asked. They are chosen at equal distances."""
 MOST_MODES = 9
 """The most modes about which it is asked, those with the most attempts first."""
 _NOTE = "In which way did the agent fail?"
@@ -43,7 +46,7 @@ class _Choice(NamedTuple):
     quote: str
 
 
-def judge_failures(run: Run, failures: Failures, judges: Judges) -> Failures:
+def judge_failures(run: Run | str | Path, failures: Failures, judges: Judges) -> Failures:
     """Return the failures with what a judge says about those that have no mode, and about names that people gave.
 
     Each mode is a closed question that is put to the vote. An attempt is assigned to a mode if the majority says yes to
@@ -51,11 +54,11 @@ def judge_failures(run: Run, failures: Failures, judges: Judges) -> Failures:
     not count among those of the mode. Raises UsageError if the judge cannot be called.
     """
     modes = sorted(failures.modes, key=lambda mode: (-mode.attempts, mode.number))[:MOST_MODES]
-    open_places = {(own.position, own.attempt) for own in failures.failed if own.mode is None}
+    evidence = mode_evidence(run, DEFAULT_URL)
     sample: EvenSample[tuple[tuple[int, int], Trace]] = EvenSample(MOST_ASKED)
-    for own in transcripts(run) if open_places and modes else ():
-        place = (own.result.position, own.result.attempt)
-        if place in open_places and own.recording is not None and own.recording.trace.invocations:
+    for place, own, mode in evidence.attempts(failures) if failures.alone and modes else ():
+        fails = mode is None and own.result.verdict in FAILED
+        if fails and own.recording is not None and own.recording.trace.invocations:
             sample.add((place, own.recording.trace))
     names = [own for own in failures.names if own.name != NOT_A_FAILURE and _find_mode(own.name, modes) is None]
     if not modes or not (sample.items or names):

@@ -183,10 +183,12 @@ def guard_report(check: GuardCheck, path: str) -> RenderableType:
     if check.judged:
         return Text(visible_line(f"{head} needs a judge, so it was not tried; `fairtrial judge check` examines one"))
     caught = f"catches {check.caught:,} of {count(check.members, 'attempt')} of the mode{_ends(check.sensitivity)}"
-    alarms = f"fails {check.alarms:,} of {count(check.passes, 'attempt')} that passed"
-    spared = f"specificity {rate(check.specificity.value)}{_ends(check.specificity)}" if check.passes else "no pass"
-    lines = (f"{head} {caught}", f"{path}: it {alarms}; {spared}")
-    return Group(*(Text(visible_line(line)) for line in (*lines, *_labelled_lines(check, path))))
+    spared = f"{path}: no attempt that passed is there to try it on, so its false alarms are not known"
+    if check.passes:
+        alarms = f"fails {check.alarms:,} of {count(check.passes, 'attempt')} that passed"
+        spared = f"{path}: it {alarms}; specificity {rate(check.specificity.value)}{_ends(check.specificity)}"
+    lines = (f"{head} {caught}", spared, *_labelled_lines(check, path))
+    return Group(*(Text(visible_line(line)) for line in lines))
 
 
 def _labelled_lines(check: GuardCheck, path: str) -> Iterator[str]:
