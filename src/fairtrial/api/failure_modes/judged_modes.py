@@ -16,7 +16,8 @@ from fairtrial.analysis.failures.failure_tally import EvenSample
 from fairtrial.analysis.failures.named_failures import NOT_A_FAILURE, name_key
 from fairtrial.analysis.failures.run_failures import FAILED
 from fairtrial.api.execution import execute
-from fairtrial.api.failure_modes.mode_evidence import mode_evidence
+from fairtrial.api.failure_modes.mode_evidence import ModeEvidence, mode_evidence
+from fairtrial.api.failure_modes.mode_naming import Example, propose_names
 from fairtrial.api.planning import Notes, Plan, run_info
 from fairtrial.api.stored_runs import Run
 from fairtrial.config.eval_config import ConfigPart, EvalConfig
@@ -51,7 +52,8 @@ def judge_failures(run: Run | str | Path, failures: Failures, judges: Judges) ->
 
     Each mode is a closed question that is put to the vote. An attempt is assigned to a mode if the majority says yes to
     it, says no to all others, and quotes words of the conversation. Evidence is never overruled, and these attempts do
-    not count among those of the mode. Raises UsageError if the judge cannot be called.
+    not count among those of the mode. The modes also get names, each of which the votes on its examples have to tell
+    from the other names. Raises UsageError if the judge cannot be called.
     """
     modes = sorted(failures.modes, key=lambda mode: (-mode.attempts, mode.number))[:MOST_MODES]
     evidence = mode_evidence(run, DEFAULT_URL)
@@ -60,9 +62,11 @@ def judge_failures(run: Run | str | Path, failures: Failures, judges: Judges) ->
         fails = mode is None and own.result.verdict in FAILED
         if fails and own.recording is not None and own.recording.trace.invocations:
             sample.add((place, own.recording.trace))
+    if modes:
+        failures = _name_modes(evidence, failures, modes, judges)
     names = [own for own in failures.names if own.name != NOT_A_FAILURE and _find_mode(own.name, modes) is None]
     if not modes or not (sample.items or names):
-        return replace(failures, judged=JudgedFailures())
+        return failures if failures.judged is not None else replace(failures, judged=JudgedFailures())
     traces = [trace for _, trace in sample.items] + [_as_trace(own.name) for own in names]
     choices, calls = _ask(traces, modes, judges)
     choice_of_place = {place: own for (place, _), own in zip(sample.items, choices, strict=False) if own is not None}
@@ -73,7 +77,49 @@ def judge_failures(run: Run | str | Path, failures: Failures, judges: Judges) ->
         failed=tuple(_assign(own, choice_of_place.get((own.position, own.attempt))) for own in failures.failed),
         modes=tuple(replace(mode, judged=counts[mode.number]) for mode in failures.modes),
         names=tuple(_group(own, _find_mode(own.name, modes), choice_of_name.get(own.name)) for own in failures.names),
-        judged=JudgedFailures(len(sample.items), len(choice_of_place), len(names), calls),
+        judged=_join(failures.judged, JudgedFailures(len(sample.items), len(choice_of_place), len(names), calls)),
+    )
+
+
+def _join(naming: JudgedFailures | None, own: JudgedFailures) -> JudgedFailures:
+    if naming is None:
+        return own
+    return replace(own, calls=own.calls + naming.calls, proposed=naming.proposed, confirmed=naming.confirmed)
+
+
+def _name_modes(evidence: ModeEvidence, failures: Failures, modes: Sequence[FailureMode], judges: Judges) -> Failures:
+    """Return the failures with names of their modes that a model wrote and votes confirmed.
+
+    All names are put to the vote on all examples together. A name stays if most examples of its mode, and no example of
+    another mode, are assigned to it.
+    """
+    wanted = {(case, attempt): mode.number for mode in modes for case, attempt in mode.examples}
+    failed = {(own.position, own.attempt): own for own in failures.failed}
+    examples: dict[int, list[Example]] = {}
+    for place, own, number in evidence.attempts(failures):
+        attempt = failed.get(place)
+        if attempt is None or number is None or own.recording is None or not own.recording.trace.invocations:
+            continue
+        if wanted.get((attempt.case, attempt.attempt)) == number:
+            examples.setdefault(number, []).append((attempt, own.recording.trace))
+    proposed = propose_names(modes, examples, judges)
+    named = [replace(mode, name=proposed[mode.number]) for mode in modes if mode.number in proposed]
+    owners = [(mode.number, trace) for mode in named for _, trace in examples[mode.number]]
+    choices, calls = _ask([trace for _, trace in owners], named, judges) if named else ([], 0)
+    chosen: dict[int, list[int]] = {}
+    for (number, _), choice in zip(owners, choices, strict=True):
+        if choice is not None:
+            chosen.setdefault(choice.mode, []).append(number)
+    confirmed = {
+        mode.number: mode.name
+        for mode in named
+        if set(chosen.get(mode.number, ())) == {mode.number}
+        and 2 * len(chosen[mode.number]) > len(examples[mode.number])
+    }
+    return replace(
+        failures,
+        modes=tuple(replace(mode, judged_name=confirmed.get(mode.number, "")) for mode in failures.modes),
+        judged=JudgedFailures(calls=calls + len(examples), proposed=len(proposed), confirmed=len(confirmed)),
     )
 
 
