@@ -38,7 +38,7 @@ from fairtrial.text.display import count, visible_line
     "--references",
     type=FileToWrite(),
     metavar="FILE",
-    help="Write the eval set of the run, repaired by the labels: with better references, and with what attempts did that "
+    help="Write the repaired eval set of the run: with better references, and with what attempts did that "
     "are no failure.",
 )
 @flags.add_store_option
