@@ -33,7 +33,7 @@ def find_failures(run: ReportedRun, *, largest_distance: float = LARGEST_DISTANC
 
 
 def count_failures(run: ReportedRun, *, largest_distance: float = LARGEST_DISTANCE) -> tuple[Failures, FailureTally]:
-    """Return the failures of a run without what people say about them, and the counts behind them."""
+    """Return the failures of a run without the labels of people, and the counts behind them."""
     collector = FailureCollector()
     for attempts in by_position(transcripts(run)):
         collector.add_case([(own.result, own.recording) for own in attempts], attempts[0].case)

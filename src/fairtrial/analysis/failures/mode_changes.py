@@ -132,10 +132,10 @@ class _Places:
         for place, (name, current) in enumerate(self._names):
             own, earlier = ours[place], theirs[place]
             moves = [own.get(key, 0.0) - earlier.get(key, 0.0) for key in common]
-            risen, fallen = sum(move > 0 for move in moves), sum(move < 0 for move in moves)
+            rises, falls = sum(move > 0 for move in moves), sum(move < 0 for move in moves)
             paired = paired_difference(moves)
-            p = mcnemar(fallen, risen)[0]
-            least = mcnemar(0, risen + fallen)[0]
+            p = mcnemar(falls, rises)[0]
+            least = mcnemar(0, rises + falls)[0]
             if any(abs(move) not in (0.0, 1.0) for move in moves):
                 p = max(least, 1.0 if paired is None else paired.p)
             yield _Row(
@@ -150,25 +150,25 @@ class _Places:
 
     def _rates(self, rates: CaseRates, common: Sequence[CaseKey]) -> list[dict[CaseKey, float]]:
         """Return the rate at which each case has the failures of each row, without cases that never do."""
-        found: list[dict[CaseKey, float]] = [{} for _ in self._modes]
+        rates_of_rows: list[dict[CaseKey, float]] = [{} for _ in self._modes]
         for key in common:
             counts: dict[int, int] = {}
             for signature, number in rates.failures.get(key, {}).items():
                 if (place := self(signature)) is not None:
                     counts[place] = counts.get(place, 0) + number
             for place, number in counts.items():
-                found[place][key] = min(1.0, number / rates.attempts[key])
-        return found
+                rates_of_rows[place][key] = min(1.0, number / rates.attempts[key])
+        return rates_of_rows
 
     def unpaired_rows(self, before: FailureTally, after: FailureTally) -> Iterator[_Row]:
         """Yield the rows of two runs that share no case."""
         ours, theirs = self._count(after), self._count(before)
         for place, (name, current) in enumerate(self._names):
             own, earlier = ours[place], theirs[place]
-            both = own + earlier
-            largest = max(
-                (min(both, after.cases), max(0, both - after.cases)),
-                (max(0, both - before.cases), min(both, before.cases)),
+            total_cases = own + earlier
+            extreme = max(
+                (min(total_cases, after.cases), max(0, total_cases - after.cases)),
+                (max(0, total_cases - before.cases), min(total_cases, before.cases)),
             )
             yield _Row(
                 name,
@@ -177,7 +177,7 @@ class _Places:
                 (earlier / (before.cases or 1), own / (after.cases or 1)),
                 share_difference(own, after.cases, earlier, before.cases),
                 fisher(own, after.cases, earlier, before.cases),
-                fisher(largest[0], after.cases, largest[1], before.cases),
+                fisher(extreme[0], after.cases, extreme[1], before.cases),
             )
 
     def _count(self, tally: FailureTally) -> list[int]:

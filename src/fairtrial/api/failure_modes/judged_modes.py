@@ -34,7 +34,7 @@ from fairtrial.text.display import compact
 
 CRITERION = "rubric_based_multi_turn_trajectory_quality_v1"
 MOST_ASKED = 200
-"""The most failed attempts about which the judge is asked. They are chosen at equal distances."""
+"""The most failed attempts about which the judge is asked. They are owners_of_choice at equal distances."""
 MOST_MODES = 9
 """The most modes about which it is asked, those with the most attempts first."""
 _NOTE = "In which way did the agent fail?"
@@ -48,7 +48,7 @@ class _Choice(NamedTuple):
 
 
 def judge_failures(run: Run | str | Path, failures: Failures, judges: Judges) -> Failures:
-    """Return the failures with what a judge says about those that have no mode, and about names that people gave.
+    """Return the failures with the answers of a judge about those without a mode, and about names that people gave.
 
     Each mode is a closed question that is put to the vote. An attempt is assigned to a mode if the majority says yes to
     it, says no to all others, and quotes words of the conversation. Evidence is never overruled, and these attempts do
@@ -93,38 +93,38 @@ def _name_modes(evidence: ModeEvidence, failures: Failures, modes: Sequence[Fail
     All names are put to the vote on all examples together. A name stays if most examples of its mode, and no example of
     another mode, are assigned to it.
     """
-    wanted = {(case, attempt): mode.number for mode in modes for case, attempt in mode.examples}
-    failed = {(own.position, own.attempt): own for own in failures.failed}
+    mode_of_example = {(case, attempt): mode.number for mode in modes for case, attempt in mode.examples}
+    failure_of_place = {(own.position, own.attempt): own for own in failures.failed}
     examples: dict[int, list[Example]] = {}
     for place, own, number in evidence.attempts(failures):
-        attempt = failed.get(place)
+        attempt = failure_of_place.get(place)
         if attempt is None or number is None or own.recording is None or not own.recording.trace.invocations:
             continue
-        if wanted.get((attempt.case, attempt.attempt)) == number:
+        if mode_of_example.get((attempt.case, attempt.attempt)) == number:
             examples.setdefault(number, []).append((attempt, own.recording.trace))
-    proposed = propose_names(modes, examples, judges)
-    named = [replace(mode, name=proposed[mode.number]) for mode in modes if mode.number in proposed]
-    owners = [(mode.number, trace) for mode in named for _, trace in examples[mode.number]]
-    choices, calls = _ask([trace for _, trace in owners], named, judges) if named else ([], 0)
-    chosen: dict[int, list[int]] = {}
+    proposals = propose_names(modes, examples, judges)
+    renamed_modes = [replace(mode, name=proposals[mode.number]) for mode in modes if mode.number in proposals]
+    owners = [(mode.number, trace) for mode in renamed_modes for _, trace in examples[mode.number]]
+    choices, calls = _ask([trace for _, trace in owners], renamed_modes, judges) if renamed_modes else ([], 0)
+    owners_of_choice: dict[int, list[int]] = {}
     for (number, _), choice in zip(owners, choices, strict=True):
         if choice is not None:
-            chosen.setdefault(choice.mode, []).append(number)
-    confirmed = {
+            owners_of_choice.setdefault(choice.mode, []).append(number)
+    confirmed_names = {
         mode.number: mode.name
-        for mode in named
-        if set(chosen.get(mode.number, ())) == {mode.number}
-        and 2 * len(chosen[mode.number]) > len(examples[mode.number])
+        for mode in renamed_modes
+        if set(owners_of_choice.get(mode.number, ())) == {mode.number}
+        and 2 * len(owners_of_choice[mode.number]) > len(examples[mode.number])
     }
     return replace(
         failures,
-        modes=tuple(replace(mode, judged_name=confirmed.get(mode.number, "")) for mode in failures.modes),
-        judged=JudgedFailures(calls=calls + len(examples), proposed=len(proposed), confirmed=len(confirmed)),
+        modes=tuple(replace(mode, judged_name=confirmed_names.get(mode.number, "")) for mode in failures.modes),
+        judged=JudgedFailures(calls=calls + len(examples), proposed=len(proposals), confirmed=len(confirmed_names)),
     )
 
 
 def _find_mode(name: str, modes: Sequence[FailureMode]) -> int | None:
-    """Return the mode that a person named by its own name or number."""
+    """Return the mode that a person renamed_modes by its own name or number."""
     return next((own.number for own in modes if name in (name_key(own.name), f"mode {own.number}")), None)
 
 

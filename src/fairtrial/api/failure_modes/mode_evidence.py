@@ -60,7 +60,7 @@ class ModeEvidence(Protocol):
         ...
 
     def tools(self) -> ToolUse:
-        """Return the tools that are known."""
+        """Return the tools that are tools."""
         ...
 
 
@@ -106,12 +106,12 @@ class RunEvidence:
 
     def tools(self) -> ToolUse:
         """Return all tools that the run called, declared or expected."""
-        known = _KnownTools()
+        tools = _KnownTools()
         for expected in self._run.expected:
-            known.add_case(expected.case)
+            tools.add_case(expected.case)
         for _, recording in self._run.recordings:
-            known.add_recording(recording)
-        return known.use()
+            tools.add_recording(recording)
+        return tools.use()
 
 
 class FolderEvidence:
@@ -128,12 +128,12 @@ class FolderEvidence:
 
     def attempts(self, failures: Failures) -> Iterator[ModeAttempt]:
         """Yield the failed attempts that are kept."""
-        return ((ModeAttempt(place, own, mode)) for place, own, mode, _ in self._kept(failures))
+        return ((ModeAttempt(place, own, mode)) for place, own, mode, _ in self._conversations(failures))
 
     def cases(self, failures: Failures, mode: int) -> list[ExpectedCase]:
         """Return the cases of the kept attempts of a mode. A case that expects nothing gets the user's messages."""
         cases: dict[int, ExpectedCase] = {}
-        for place, own, mode_of_attempt, expected in self._kept(failures):
+        for place, own, mode_of_attempt, expected in self._conversations(failures):
             if mode_of_attempt == mode and own.recording is not None:
                 cases.setdefault(place[0], _with_messages(expected, own.recording))
         return list(cases.values())
@@ -144,38 +144,38 @@ class FolderEvidence:
 
     def tools(self) -> ToolUse:
         """Return the tools of the kept conversations and their cases, and those that kept passes called."""
-        known = _KnownTools()
+        tools = _KnownTools()
         with local_results(self._folder, ("failures", "not_passed")) as own:
             for path in sorted((own / "not_passed").glob("*.jsonl")):
-                for kept in _read_kept(path):
-                    known.add_case(kept.expected.case)
-                    known.add_recording(kept.recording)
+                for conversation in _read_conversations(path):
+                    tools.add_case(conversation.expected.case)
+                    tools.add_recording(conversation.recording)
             folder_pass = FolderPass(read_manifest(own, str(self._folder)))
             for path in sorted((own / "failures").glob("*.parquet")):
                 for attempt in folder_pass.attempts(path):
-                    known.add(name.removeprefix(_CALLS) for name in attempt.features if name.startswith(_CALLS))
-        return known.use()
+                    tools.add(name.removeprefix(_CALLS) for name in attempt.features if name.startswith(_CALLS))
+        return tools.use()
 
-    def _kept(self, failures: Failures) -> Iterator[tuple[Place, Transcript, int | None, ExpectedCase]]:
+    def _conversations(self, failures: Failures) -> Iterator[tuple[Place, Transcript, int | None, ExpectedCase]]:
         """Yield the kept conversations beside their rows. The rows of a part have the order of its conversations."""
         modes = {signature: mode.number for mode in failures.modes for signature in mode.signatures}
         with local_results(self._folder, ("failures", "not_passed")) as own:
             folder_pass = FolderPass(read_manifest(own, str(self._folder)))
             for path in sorted((own / "failures").glob("*.parquet")):
-                kept = iter(_read_kept(own / "not_passed" / f"{path.stem}.jsonl"))
+                conversations = iter(_read_conversations(own / "not_passed" / f"{path.stem}.jsonl"))
                 for attempt in folder_pass.attempts(path):
-                    failed = attempt.failed
-                    conversation = None if failed is None else next(kept, None)
-                    if failed is None or conversation is None:
+                    failure = attempt.failed
+                    conversation = None if failure is None else next(conversations, None)
+                    if failure is None or conversation is None:
                         continue
-                    place = failed.position, failed.attempt
+                    place = failure.position, failure.attempt
                     result = replace(conversation.result, position=place[0], attempt=place[1])
                     case = conversation.expected
                     transcript = Transcript(result, conversation.recording, case.case)
-                    yield place, transcript, modes.get(failed.signature), case
+                    yield place, transcript, modes.get(failure.signature), case
 
 
-def _read_kept(path: Path) -> Iterator[KeptAttempt]:
+def _read_conversations(path: Path) -> Iterator[KeptAttempt]:
     """Yield the failed conversations of a part. Conversations without a verdict have no row of a failure."""
     if not path.exists():
         return

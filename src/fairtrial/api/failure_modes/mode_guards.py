@@ -55,7 +55,7 @@ _LONGEST_NOTE = 200
 
 
 def notes_on(run: Run, failures: Failures, mode: FailureMode) -> tuple[str, ...]:
-    """Return what people wrote about the failures of a mode, each text once, the last first."""
+    """Return the notes of people about the failures of a mode, each text once, the last first."""
     members = {(own.position, own.attempt) for own in failures.failed if own.mode == mode.number}
     labels = [label for label in run.labels if label.criterion == FAILURES and label.part is None and label.value]
     positions = {own.key: own.position for own in run.expected} if labels else {}
@@ -78,13 +78,15 @@ def write_cases(run: Run | str | Path, failures: Failures, mode: FailureMode, pa
     ids = [own.case.id for own in expected]
     counts = Counter(ids)
     names = Counter(own.name for own in expected if counts[own.case.id] > 1)
-    used: Counter[str] = Counter()
+    number_of_name: Counter[str] = Counter()
     cases = []
     for own in expected:
         name = own.case.id if counts[own.case.id] == 1 else own.name
-        used[name] += 1
-        name = f"{name}-{used[name]}" if names[name] > 1 else name
-        cases.append(msgspec.structs.replace(own.case, id=name))
+        number_of_name[name] += 1
+        name = f"{name}-{number_of_name[name]}" if names[name] > 1 else name
+        # Other formats have keys, such as an instruction of the user, that a reader of eval sets would refuse.
+        extra = {"metadata": own.case.extra} if own.case.extra else None
+        cases.append(msgspec.structs.replace(own.case, id=name, extra=extra))
     save_eval_set(EvalSet(f"{evidence.id}-mode-{mode.number}", tuple(cases), description=mode.name), path)
     return len(cases)
 

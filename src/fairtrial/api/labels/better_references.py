@@ -18,7 +18,7 @@ from fairtrial.records.trace import Message
 
 
 class WrittenReferences(NamedTuple):
-    """The references of labels that an eval set has, and the cases that expect what an accepted attempt did."""
+    """The references of labels that an eval set has, and the cases that attempts repaired."""
 
     replaced: int
     repaired: int
@@ -28,7 +28,7 @@ def write_references(run: Run, path: Path) -> WrittenReferences:
     """Write the eval set of a run with the references that people gave in labels.
 
     The last label on a reply counts. If people say of a failed attempt that the agent did not fail, the case expects
-    what the attempt did, unless a label has a reference for it. Raises UsageError if the file exists, if no label says
+    its calls or replies, unless a label has a reference. Raises UsageError if the file exists, if no label says
     either, or if the labels belong to several eval sets.
     """
     if path.exists():
@@ -50,18 +50,18 @@ def write_references(run: Run, path: Path) -> WrittenReferences:
     by_case: dict[CaseKey, list[Label]] = {}
     for label in labels:
         by_case.setdefault(label.case, []).append(label)
-    count = accepted = 0
+    count = repairs = 0
     cases: list[EvalCase] = []
     for expected in all_expected:
         if expected.eval_set == names[0]:
             own = by_case.get(CaseKey(expected.eval_set, expected.case.id, expected.digest), [])
             case, replaced = _apply_correction(expected.case, own)
             if not replaced and expected.position in repaired:
-                case, accepted = repaired[expected.position], accepted + 1
+                case, repairs = repaired[expected.position], repairs + 1
             cases.append(case)
             count += replaced
     save_eval_set(EvalSet(names[0], tuple(cases)), path)
-    return WrittenReferences(count, accepted)
+    return WrittenReferences(count, repairs)
 
 
 def _apply_correction(case: EvalCase, labels: list[Label]) -> tuple[EvalCase, int]:

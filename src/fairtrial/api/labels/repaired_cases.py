@@ -1,4 +1,4 @@
-"""Propose expectations for the cases of which people say that the agent did not fail: what the attempt did."""
+"""Propose expectations for the cases of which people say that the agent did not fail, from the attempt."""
 
 from __future__ import annotations
 
@@ -22,42 +22,41 @@ _STATE = "final_state_match_v1"
 def repaired_cases(run: ReportedRun) -> dict[int, EvalCase]:
     """Return the cases whose failed attempt is none in the opinion of all who read it, by their positions.
 
-    Each expects what the attempt did, as far as a criterion failed because of it: the calls, the replies, the final
-    state. The first such attempt at a case counts.
+    Each expects the calls, the replies or the final state of the attempt, whichever a criterion failed. The first such attempt at a case counts.
     """
-    accepted = _accepted(run.labels)
-    if not accepted:
+    refuted = _refuted_failures(run.labels)
+    if not refuted:
         return {}
     keys = {expected.position: expected.key for expected in run.expected}
-    repaired: dict[int, EvalCase] = {}
+    case_of_position: dict[int, EvalCase] = {}
     for own in transcripts(run):
         place = keys.get(own.result.position), own.result.attempt
-        if place in accepted and own.result.position not in repaired:
+        if place in refuted and own.result.position not in case_of_position:
             case = _repair(own)
             if case is not None:
-                repaired[own.result.position] = case
-    return repaired
+                case_of_position[own.result.position] = case
+    return case_of_position
 
 
-def _accepted(labels: Sequence[Label]) -> set[tuple[CaseKey | None, int]]:
+def _refuted_failures(labels: Sequence[Label]) -> set[tuple[CaseKey | None, int]]:
     """Return the attempts of which the last label of every reader says that the agent did not fail."""
-    last: dict[tuple[CaseKey, int], dict[str, float | None]] = {}
+    values_of_place: dict[tuple[CaseKey, int], dict[str, float | None]] = {}
     for label in labels:
         if label.criterion == FAILURES and label.part is None:
-            last.setdefault((label.case, label.attempt), {})[label.author] = label.value
-    return {place for place, values in last.items() if all(value == 0 for value in values.values())}
+            values_of_place.setdefault((label.case, label.attempt), {})[label.author] = label.value
+    return {place for place, values in values_of_place.items() if all(value == 0 for value in values.values())}
 
 
 def _repair(own: Transcript) -> EvalCase | None:
     if own.case is None or own.recording is None:
         return None
     case, trace = own.case, own.recording.trace
-    failed = [outcome for outcome in own.result.outcomes if outcome.verdict is Verdict.FAILED]
-    if any(outcome.criterion == _TRAJECTORY or outcome.score.calls for outcome in failed):
+    failed_outcomes = [outcome for outcome in own.result.outcomes if outcome.verdict is Verdict.FAILED]
+    if any(outcome.criterion == _TRAJECTORY or outcome.score.calls for outcome in failed_outcomes):
         case = _with_calls(case, trace)
-    if any(outcome.criterion not in NO_REPLY_CRITERIA for outcome in failed):
+    if any(outcome.criterion not in NO_REPLY_CRITERIA for outcome in failed_outcomes):
         case = _with_replies(case, trace)
-    if any(outcome.criterion == _STATE for outcome in failed) and trace.final_state is not None:
+    if any(outcome.criterion == _STATE for outcome in failed_outcomes) and trace.final_state is not None:
         case = replace(case, final_session_state=trace.final_state)
     return None if case == own.case else case
 
@@ -68,8 +67,8 @@ def _with_calls(case: EvalCase, trace: Trace) -> EvalCase:
         calls = tuple(call for turn in trace.invocations for call in _calls(turn))
         return replace(case, expected_calls=calls)
     turns = [
-        replace(turn, steps=_calls(done)) if turn.steps is not None and done is not None else turn
-        for turn, done in _pairs(case, trace)
+        replace(turn, steps=_calls(turn_of_agent)) if turn.steps is not None and turn_of_agent is not None else turn
+        for turn, turn_of_agent in _pairs(case, trace)
     ]
     return replace(case, conversation=tuple(turns)) if turns else case
 
@@ -77,17 +76,20 @@ def _with_calls(case: EvalCase, trace: Trace) -> EvalCase:
 def _with_replies(case: EvalCase, trace: Trace) -> EvalCase:
     """Return a case that expects the replies of a trace wherever it expects a reply."""
     turns = [
-        replace(turn, final_response=done.final_response)
-        if turn.final_response is not None and done is not None and done.final_response is not None
+        replace(turn, final_response=turn_of_agent.final_response)
+        if turn.final_response is not None and turn_of_agent is not None and turn_of_agent.final_response is not None
         else turn
-        for turn, done in _pairs(case, trace)
+        for turn, turn_of_agent in _pairs(case, trace)
     ]
     return replace(case, conversation=tuple(turns)) if turns else case
 
 
 def _pairs(case: EvalCase, trace: Trace) -> Iterator[tuple[Invocation, Invocation | None]]:
-    done = trace.invocations
-    return ((turn, done[at] if at < len(done) else None) for at, turn in enumerate(case.conversation or ()))
+    turn_of_agent = trace.invocations
+    return (
+        (turn, turn_of_agent[at] if at < len(turn_of_agent) else None)
+        for at, turn in enumerate(case.conversation or ())
+    )
 
 
 def _calls(turn: Invocation) -> tuple[ToolCall, ...]:
