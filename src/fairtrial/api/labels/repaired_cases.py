@@ -22,7 +22,8 @@ _STATE = "final_state_match_v1"
 def repaired_cases(run: ReportedRun) -> dict[int, EvalCase]:
     """Return the cases whose failed attempt is none in the opinion of all who read it, by their positions.
 
-    Each expects the calls, the replies or the final state of the attempt, whichever a criterion failed. The first such attempt at a case counts.
+    Each expects the calls, the replies or the final state of the attempt, whichever a criterion failed. The first such
+    attempt at a case counts.
     """
     refuted = _refuted_failures(run.labels)
     if not refuted:
